@@ -1,0 +1,120 @@
+/** The only place that knows all parts: configuration → storage → operations → server. */
+import { randomBytes as systemRandomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Config } from './config.ts';
+import { type Clock, steadyClock } from './domain/clock.ts';
+import type { RandomBytes } from './domain/key.ts';
+import { answersOf } from './http/answers.ts';
+import { InputReader } from './http/input.ts';
+import { routesOf } from './http/routes.ts';
+import { startServer } from './http/server.ts';
+import { AccountOperations } from './operations/accounts.ts';
+import { AdmissionOperations } from './operations/admission.ts';
+import { type IssuedKey, KeyOperations } from './operations/keys.ts';
+import { PetOperations } from './operations/pets.ts';
+import { openStorage } from './storage/open.ts';
+import type { Storage } from './storage/storage.ts';
+
+/** What comes from outside the program, so that tests can bring their own. */
+export interface Surroundings {
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+}
+
+export const systemSurroundings = (): Surroundings => ({
+  clock: steadyClock(),
+  randomBytes: systemRandomBytes,
+});
+
+/** Everything an operator can do to a store, without serving it. */
+export interface Office extends AsyncDisposable {
+  readonly storage: Storage;
+  readonly accounts: AccountOperations;
+  readonly keys: KeyOperations;
+}
+
+/** Opens the store to manage it, beside the process that may be serving it. Throws `StorageUnusable`. */
+export async function openOffice(
+  config: Config,
+  surroundings = systemSurroundings(),
+  serving = false,
+): Promise<Office> {
+  const { clock, randomBytes } = surroundings;
+  const storage = openStorage({ url: config.databaseUrl, clock, rules: config.limits, serving });
+  return {
+    storage,
+    accounts: new AccountOperations(storage.accounts, clock),
+    keys: new KeyOperations(storage.keys, storage.accounts, storage.limits, clock, randomBytes),
+    [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),
+  };
+}
+
+export interface App extends AsyncDisposable {
+  /** Where it listens, without a trailing slash. */
+  readonly url: string;
+  /** The key of the account made for an empty store; undefined for any other store. */
+  readonly firstKey: IssuedKey | undefined;
+  readonly office: Office;
+}
+
+/** In-flight requests get this long to finish after the drain. */
+const stopTimeoutMs = 5_000;
+
+/** Starts the service; disposing it drains and stops it. Throws `StorageUnusable`, or an error if the port is taken. */
+export async function startApp(
+  config: Config,
+  openapi: string,
+  log: Logger,
+  surroundings = systemSurroundings(),
+): Promise<App> {
+  await using started = new AsyncDisposableStack();
+  const office = started.use(await openOffice(config, surroundings, true));
+  const { storage } = office;
+  const firstKey = await firstKeyOf(office);
+
+  let draining = false;
+  const pets = new PetOperations(storage.pets, surroundings.clock, config.getPetSunset);
+  const server = startServer({
+    house: {
+      admission: new AdmissionOperations(storage.keys, storage.limits, surroundings.clock),
+      answers: answersOf(pets, config.publicUrl),
+      inputs: new InputReader(),
+      corsOrigins: config.corsOrigins,
+      log,
+      makeRequestId: requestIds(surroundings.randomBytes),
+      isDraining: () => draining,
+    },
+    routes: routesOf(config.publicUrl, config.getPetSunset),
+    outside: { openapi, publicUrl: config.publicUrl, health: async () => storage.health() },
+    hostname: config.host,
+    port: config.port,
+    trustedProxies: config.trustedProxies,
+  });
+  started.defer(async () => {
+    // Keep-alive clients learn from `Connection: close` to come back elsewhere before the sockets go.
+    draining = true;
+    await sleep(config.drainSeconds * 1_000);
+    await Promise.race([server.stop(), sleep(stopTimeoutMs, undefined, { ref: false })]);
+    await server.stop(true);
+  });
+
+  const kept = started.move();
+  const [host, port] = [server.hostname ?? config.host, server.port];
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return { url, firstKey, office, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** An empty store gets an account to begin with. */
+async function firstKeyOf({ accounts, keys }: Office): Promise<IssuedKey | undefined> {
+  if ((await accounts.list()).length > 0) return undefined;
+  const account = await accounts.create('default', 'free');
+  return keys.create(account.id, 'first');
+}
+
+/** Request ids: a random part for the process and a count within it. */
+function requestIds(randomBytes: RandomBytes): () => string {
+  const processPart = Buffer.from(randomBytes(9)).toString('base64url').replace(/_/g, '.');
+  let count = 0;
+  return () => `${processPart}-${(++count).toString(36)}`;
+}

@@ -1,0 +1,41 @@
+import { styleText } from 'node:util';
+
+/** What a command did not do, said to the operator; ends the process with the exit code. */
+export class CommandError extends Error {
+  /** 1: it could not be done. 2: the command itself is wrong. */
+  readonly exitCode: 1 | 2;
+  constructor(message: string, exitCode: 1 | 2 = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Writes a line for people to standard output. */
+export function say(line = ''): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** Writes a value for machines to standard output, as one line of JSON. */
+export function sayJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value)}\n`);
+}
+
+type Format = Parameters<typeof styleText>[0];
+
+/** Colour, on a terminal that wants it (NO_COLOR, FORCE_COLOR) only. */
+export function styled(format: Format, text: string): string {
+  return styleText(format, text, { stream: process.stdout, validateStream: true });
+}
+
+/** Rows as columns, each as wide as its widest cell. */
+export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = header.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return [styled('bold', line(header)), ...rows.map(line)].join('\n');
+}

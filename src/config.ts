@@ -1,0 +1,221 @@
+/** The only reader of the environment. Every setting is a row of the table; `docs/operating.md` is held to it. */
+import { BlockList, isIP } from 'node:net';
+import { operations } from './contract/operations.ts';
+import { defaultBanRules } from './domain/limit.ts';
+
+/** Throws an `Error` whose message completes "NAME …". */
+type Parse<T> = (text: string) => T;
+
+interface Setting<T> {
+  readonly default: string;
+  readonly about: string;
+  readonly parse: Parse<T>;
+}
+
+function setting<T>(defaultText: string, about: string, parse: Parse<T>): Setting<T> {
+  return { default: defaultText, about, parse };
+}
+
+function integer(min: number, max: number): Parse<number> {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= min && value <= max)) throw new Error(`must be a whole number from ${min} to ${max}`);
+    return value;
+  };
+}
+
+function text(value: string): string {
+  if (value === '') throw new Error('must not be empty');
+  return value;
+}
+
+function databaseUrl(value: string): string {
+  if (!/^sqlite:(?!\/?\/?$)./.test(value))
+    throw new Error('must be sqlite:PATH, such as sqlite:./data/animal-store.db');
+  return value;
+}
+
+/** An address clients use, without the `/v1`; empty when there is none. */
+function publicUrl(value: string): string | undefined {
+  if (value === '') return undefined;
+  const url = URL.parse(value);
+  if (
+    url === null ||
+    !/^https?:$/.test(url.protocol) ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.username !== ''
+  ) {
+    throw new Error('must be an http or https address such as https://animals.example.com');
+  }
+  const base = (url.origin + url.pathname).replace(/\/+$/, '');
+  if (base.endsWith('/v1'))
+    throw new Error('must be the address without /v1; the service adds the version itself');
+  return base;
+}
+
+function list(value: string): string[] {
+  return value.split(/[\s,]+/).filter((item) => item !== '');
+}
+
+function networks(value: string): BlockList | undefined {
+  const items = list(value);
+  if (items.length === 0) return undefined;
+  const blocks = new BlockList();
+  for (const item of items) addNetwork(blocks, item);
+  return blocks;
+}
+
+function addNetwork(blocks: BlockList, item: string): void {
+  const [address = '', bits, ...more] = item.split('/');
+  const version = isIP(address);
+  const most = version === 6 ? 128 : 32;
+  const wrong =
+    version === 0 ||
+    more.length > 0 ||
+    (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most));
+  if (wrong) throw new Error(`must list addresses or networks such as 10.0.0.7 or 10.0.0.0/8, not "${item}"`);
+  blocks.addSubnet(address, Number(bits ?? most), version === 6 ? 'ipv6' : 'ipv4');
+}
+
+function origins(value: string): ReadonlySet<string> {
+  for (const item of list(value)) {
+    if (URL.parse(item)?.origin !== item) {
+      throw new Error(`must list origins such as https://shop.example.com, without path, not "${item}"`);
+    }
+  }
+  return new Set(list(value));
+}
+
+const instantForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+function instant(value: string): number {
+  const time = instantForm.test(value) ? Date.parse(value) : Number.NaN;
+  if (Number.isNaN(time)) throw new Error('must be an ISO 8601 instant such as 2030-12-05T00:00:00Z');
+  return time;
+}
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+function logLevel(value: string): (typeof logLevels)[number] {
+  const level = logLevels.find((known) => known === value);
+  if (level === undefined) throw new Error(`must be one of ${logLevels.join(', ')}`);
+  return level;
+}
+
+const year = 31_536_000;
+
+export const settings = {
+  HOST: setting('127.0.0.1', 'Address to listen on; 0.0.0.0 or :: for all.', text),
+  PORT: setting('3000', 'Port to listen on; 0 for any free one.', integer(0, 65_535)),
+  DATABASE_URL: setting(
+    'sqlite:./data/animal-store.db',
+    'The store: sqlite:PATH. The file and its folder are made when missing.',
+    databaseUrl,
+  ),
+  PUBLIC_URL: setting(
+    '',
+    'Address clients use, without /v1. Makes links absolute; listed as production in the OpenAPI document.',
+    publicUrl,
+  ),
+  STAGING_URL: setting('', 'Address of a staging service, listed in the OpenAPI document.', publicUrl),
+  TRUSTED_PROXIES: setting(
+    '',
+    'Addresses or networks (CIDR) of proxies whose X-Forwarded-For is believed, separated by commas.',
+    networks,
+  ),
+  CORS_ORIGINS: setting('', 'Origins whose pages may call the API, separated by commas.', origins),
+  GET_PET_SUNSET: setting(
+    (operations.getPet.deprecation?.sunset ?? new Date(0)).toISOString(),
+    'ISO 8601 instant from which the deprecated getPet answers 410.',
+    instant,
+  ),
+  AUTH_FAILURES_PER_MINUTE: setting(
+    '600',
+    'Invalid API keys an address (IPv4, or IPv6 /64) may send per minute before they get 429.',
+    integer(1, 1_000_000_000),
+  ),
+  BAN_STRIKES: setting(
+    String(defaultBanRules.strikes),
+    'Strikes (requests while Retry-After runs) that ban a key.',
+    integer(1, 100_000),
+  ),
+  BAN_WITHIN_SECONDS: setting(
+    String(defaultBanRules.withinSeconds),
+    'Seconds within which the strikes must fall.',
+    integer(1, year),
+  ),
+  BAN_FIRST_SECONDS: setting(
+    String(defaultBanRules.firstBanSeconds),
+    'Length of the first ban; each further one is twice as long.',
+    integer(1, year),
+  ),
+  BAN_LONGEST_SECONDS: setting(String(defaultBanRules.longestBanSeconds), 'Longest ban.', integer(1, year)),
+  BAN_FORGIVEN_AFTER_SECONDS: setting(
+    String(defaultBanRules.forgivenAfterSeconds),
+    'Seconds without a ban after which the next one is a first one again.',
+    integer(1, year),
+  ),
+  DRAIN_SECONDS: setting(
+    '1',
+    'On SIGTERM: how long new requests are still served, for load balancers to notice.',
+    integer(0, 5),
+  ),
+  LOG_LEVEL: setting('info', `How much is logged: ${logLevels.join(', ')}.`, logLevel),
+} as const;
+
+type SettingName = keyof typeof settings;
+type Values = { readonly [Name in SettingName]: ReturnType<(typeof settings)[Name]['parse']> };
+
+export type Config = ReturnType<typeof configOf>;
+
+/** Settings that cannot be used; `mistakes` lists all of them. */
+export class ConfigError extends Error {
+  readonly mistakes: readonly string[];
+  constructor(mistakes: readonly string[]) {
+    super(
+      `The configuration has ${mistakes.length === 1 ? 'a mistake' : 'mistakes'}:\n  ${mistakes.join('\n  ')}`,
+    );
+    this.mistakes = mistakes;
+  }
+}
+
+/** Reads and checks every setting. Throws `ConfigError` with all mistakes at once. */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const mistakes: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, { default: defaultText, parse }] of Object.entries(settings)) {
+    try {
+      values[name] = parse(environment[name]?.trim() || defaultText);
+    } catch (error) {
+      mistakes.push(`${name} ${(error as Error).message} (it is "${environment[name]}").`);
+    }
+  }
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  return configOf(values as Values);
+}
+
+function configOf(values: Values) {
+  return Object.freeze({
+    host: values.HOST,
+    port: values.PORT,
+    databaseUrl: values.DATABASE_URL,
+    publicUrl: values.PUBLIC_URL,
+    stagingUrl: values.STAGING_URL,
+    trustedProxies: values.TRUSTED_PROXIES,
+    corsOrigins: values.CORS_ORIGINS,
+    getPetSunset: values.GET_PET_SUNSET,
+    limits: Object.freeze({
+      failuresPerMinute: values.AUTH_FAILURES_PER_MINUTE,
+      ban: Object.freeze({
+        strikes: values.BAN_STRIKES,
+        withinSeconds: values.BAN_WITHIN_SECONDS,
+        firstBanSeconds: values.BAN_FIRST_SECONDS,
+        longestBanSeconds: values.BAN_LONGEST_SECONDS,
+        forgivenAfterSeconds: values.BAN_FORGIVEN_AFTER_SECONDS,
+      }),
+    }),
+    drainSeconds: values.DRAIN_SECONDS,
+    logLevel: values.LOG_LEVEL,
+  });
+}

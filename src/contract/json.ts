@@ -1,0 +1,98 @@
+/**
+ * JSON with exact integers (RFC 8259). JavaScript's own parser rounds integers beyond 2^53 and keeps the last
+ * of duplicate members without a word; both would change what a client said.
+ */
+
+/** Deepest nesting of arrays and objects that is read. The contract's own bodies are one deep. */
+export const maxJsonDepth = 32;
+
+const tooDeep = `It is nested deeper than ${maxJsonDepth} levels`;
+
+export const int64Min = -(2n ** 63n);
+export const int64Max = 2n ** 63n - 1n;
+
+/** A number that is no int64, because it has a fraction or is out of range. A schema refuses it by its type. */
+export class NotInt64 {
+  readonly source: string;
+  constructor(source: string) {
+    this.source = source;
+  }
+}
+
+/** The text is no JSON this service reads; `message` says why, fit for the client. */
+export class JsonError extends Error {}
+
+/** A member stands twice in one object, or is named `__proto__`. */
+export class MemberError extends Error {
+  readonly member: string;
+  constructor(member: string, message: string) {
+    super(message);
+    this.member = member;
+  }
+}
+
+/**
+ * Parses JSON text. Numbers come back as `bigint` when their value is an integer of int64 (`1.0` and `1e2`
+ * included, as JSON Schema counts them), else as `NotInt64`.
+ * Throws `JsonError` for text that is no JSON or is too deep, `MemberError` for duplicate members.
+ */
+export function parseJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text, reviveNumber);
+  } catch (error) {
+    if (error instanceof RangeError) throw new JsonError(tooDeep);
+    throw new JsonError((error as Error).message.replace('JSON Parse error: ', ''));
+  }
+  checkStructure(text);
+  return value;
+}
+
+function reviveNumber(_key: string, value: unknown, context?: { source?: string }): unknown {
+  return typeof value === 'number' ? int64FromNumber(context?.source ?? String(value)) : value;
+}
+
+const numberForm = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** The exact value of a JSON number, without ever computing a power of ten larger than int64 needs. */
+function int64FromNumber(source: string): bigint | NotInt64 {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = numberForm.exec(source) ?? [];
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  if (significant === '') return 0n;
+  const zeros = digits.length - significant.length - fraction.length + Number(exponent);
+  if (zeros < 0 || significant.length + zeros > 19) return new NotInt64(source);
+  const value = BigInt(sign + significant + '0'.repeat(zeros));
+  return value < int64Min || value > int64Max ? new NotInt64(source) : value;
+}
+
+// Strings are matched whole, so that braces and colons inside them are never taken for structure.
+const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:]/g;
+
+/** Refuses deep nesting, duplicate members and `__proto__`, at any level. The text is known to be valid JSON. */
+function checkStructure(text: string): void {
+  const open: Set<string>[] = [];
+  let lastString = '';
+  for (const [token] of text.matchAll(tokens)) {
+    if (token === '{' || token === '[') open.push(new Set());
+    else if (token === '}' || token === ']') open.pop();
+    else if (token === ':') noteMember(JSON.parse(lastString) as string, open.at(-1));
+    else lastString = token;
+    if (open.length > maxJsonDepth) throw new JsonError(tooDeep);
+  }
+}
+
+function noteMember(member: string, members: Set<string> | undefined): void {
+  if (member === '__proto__') throw new MemberError(member, 'is not a member of an animal');
+  if (members?.has(member)) throw new MemberError(member, 'is given more than once');
+  members?.add(member);
+}
+
+const int64Form = /^(?:0|-?[1-9]\d{0,18})$/;
+
+/** Reads an int64 from plain decimal digits, without leading zeros or plus sign; undefined for anything else. */
+export function parseInt64(text: string): bigint | undefined {
+  if (!int64Form.test(text)) return undefined;
+  const value = BigInt(text);
+  return value < int64Min || value > int64Max ? undefined : value;
+}

@@ -1,0 +1,158 @@
+/**
+ * The shapes clients send and receive, as zod schemas: requests are validated by them, and the OpenAPI document
+ * is generated from them. Integers are `bigint`, so that every int64 stays exact.
+ */
+import * as z from 'zod';
+import { errors } from './errors.ts';
+import { int64Max, int64Min, NotInt64 } from './json.ts';
+
+/** Bounds of `name`, in Unicode code points, as JSON Schema counts them. */
+export const nameLength = { min: 1, max: 255 } as const;
+
+/** Bounds of the list operation's `limit`, in animals. */
+export const pageLimit = { min: 1, max: 100, default: 20 } as const;
+
+export const petStatuses = ['available', 'pending', 'sold'] as const;
+
+const statusForm = `must be one of ${petStatuses.map((status) => `"${status}"`).join(', ')}`;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const controlCharacter = /[\u0000-\u001f\u007f]/;
+
+export const PetStatus = z
+  .enum(petStatuses, { error: statusForm })
+  .meta({ id: 'PetStatus', description: 'Whether the animal can be bought.' });
+
+/** An exact 64-bit integer; `1.0` and `1e2` are integers, as JSON Schema defines them. */
+function int64(description: string, example: number) {
+  return z
+    .bigint({
+      error: ({ input }) =>
+        input === undefined ? 'is required' : `must be an integer${rangeHint(input)}, not ${kindOf(input)}`,
+    })
+    .meta({ description, override: { type: 'integer', format: 'int64', examples: [example] } });
+}
+
+function rangeHint(input: unknown): string {
+  return input instanceof NotInt64 ? ` from ${int64Min} to ${int64Max}` : '';
+}
+
+function kindOf(input: unknown): string {
+  if (input instanceof NotInt64) return input.source.length > 40 ? 'a number this large' : input.source;
+  if (input === null) return 'null';
+  if (Array.isArray(input)) return 'an array';
+  return typeof input === 'object' ? 'an object' : `a ${typeof input}`;
+}
+
+const name = z
+  .string({
+    error: ({ input }) => (input === undefined ? 'is required' : `must be a string, not ${kindOf(input)}`),
+  })
+  .superRefine((value, context) => {
+    for (const message of mistakesInName(value)) context.addIssue({ code: 'custom', message });
+  })
+  .meta({
+    description:
+      "The animal's name, stored and returned exactly as sent. No control characters; not only white space.",
+    examples: ['Ozzy'],
+    override: {
+      minLength: nameLength.min,
+      maxLength: nameLength.max,
+      pattern: '^(?=[\\s\\S]*\\S)[^\\u0000-\\u001F\\u007F]*$',
+    },
+  });
+
+function mistakesInName(value: string): string[] {
+  if (value === '') return ['must not be empty'];
+  const mistakes: string[] = [];
+  // A code point is one or two UTF-16 units, so a short string needs no count.
+  if (value.length > nameLength.max && [...value].length > nameLength.max) {
+    mistakes.push(`must have at most ${nameLength.max} characters`);
+  }
+  if (value.trim() === '') mistakes.push('must not be only white space');
+  if (controlCharacter.test(value))
+    mistakes.push('must not contain control characters (U+0000 to U+001F, U+007F)');
+  if (!value.isWellFormed()) mistakes.push('must be well-formed Unicode (it has a lone surrogate)');
+  return mistakes;
+}
+
+const categoryId = int64('Identifier of the category the animal belongs to.', 1);
+
+const newPetError: z.core.$ZodErrorMap = (issue) =>
+  issue.code === 'unrecognized_keys'
+    ? 'is not a member of a new animal'
+    : `must be a JSON object, not ${kindOf(issue.input)}`;
+
+export const NewPet = z
+  .strictObject({ name, categoryId, status: PetStatus.default('available') }, { error: newPetError })
+  .meta({ id: 'NewPet', description: 'An animal to add.' });
+
+export const Pet = z
+  .strictObject({
+    id: int64('Unique identifier assigned by the service on creation, ascending from 1, never reused.', 1),
+    name,
+    categoryId,
+    status: PetStatus,
+  })
+  .meta({ id: 'Pet', description: 'An animal of the store.' });
+
+export const Pets = z.array(Pet).max(pageLimit.max).meta({ id: 'Pets', description: 'A page of animals.' });
+
+const limitForm = `must be an integer from ${pageLimit.min} to ${pageLimit.max}, in plain decimal digits`;
+
+/** The list operation's query; values arrive as text. */
+export const ListPetsQuery = z.strictObject({
+  limit: z
+    .string()
+    .regex(/^[1-9]\d{0,2}$/, limitForm)
+    .transform(Number)
+    .refine((limit) => limit <= pageLimit.max, limitForm)
+    .default(pageLimit.default)
+    .meta({
+      description: 'Maximum number of animals returned.',
+      override: {
+        type: 'integer',
+        minimum: pageLimit.min,
+        maximum: pageLimit.max,
+        default: pageLimit.default,
+      },
+    }),
+  status: PetStatus.optional().meta({ description: 'Return only animals with this status.' }),
+  cursor: z
+    .string()
+    .optional()
+    .meta({
+      description: 'Where the page starts: opaque, taken from a `Link` header with the same filters.',
+      override: { type: 'string', maxLength: 64 },
+      'x-stability': 'beta',
+    }),
+});
+
+export const ErrorDetail = z
+  .strictObject({
+    in: z.enum(['body', 'query', 'header']).meta({ description: 'The part of the request.' }),
+    name: z.string().meta({ description: 'The member, parameter or header; empty for the body as a whole.' }),
+    message: z.string().meta({ description: 'What is wrong with it, and what would be right.' }),
+  })
+  .meta({ id: 'ErrorDetail', description: 'One mistake in the request.', 'x-stability': 'beta' });
+
+const errorCodes = Object.keys(errors) as [keyof typeof errors];
+
+export const ErrorBody = z
+  .strictObject({
+    code: z.enum(errorCodes).meta({ description: 'Machine-readable error code.' }),
+    message: z.string().meta({ description: 'Human-readable description.' }),
+    status: z.int().min(400).max(599).meta({ description: 'The HTTP status code of the response.' }),
+    details: z.array(ErrorDetail).optional().meta({ description: 'All mistakes found, on 400.' }),
+  })
+  .meta({ id: 'Error', description: 'Every error answer.' });
+
+export type PetStatus = z.infer<typeof PetStatus>;
+export type NewPet = z.infer<typeof NewPet>;
+export type Pet = z.infer<typeof Pet>;
+export type ListPetsQuery = z.infer<typeof ListPetsQuery>;
+
+/** An animal as JSON, with its integers digit for digit; members in the order the contract states. */
+export function petJson({ id, name, categoryId, status }: Pet): string {
+  return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
+}

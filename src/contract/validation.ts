@@ -1,0 +1,15 @@
+import type * as z from 'zod';
+import type { ErrorDetail } from './errors.ts';
+
+export type Validated<T> = { readonly value: T } | { readonly mistakes: ErrorDetail[] };
+
+/** Checks a value against a schema and words every mistake as an error detail. */
+export function validate<T>(schema: z.ZodType<T>, value: unknown, where: ErrorDetail['in']): Validated<T> {
+  const result = schema.safeParse(value);
+  if (result.success) return { value: result.data };
+  const mistakes = result.error.issues.flatMap((issue): ErrorDetail[] => {
+    const names = issue.code === 'unrecognized_keys' ? issue.keys : [issue.path.join('.')];
+    return names.map((name) => ({ in: where, name, message: issue.message }));
+  });
+  return { mistakes };
+}

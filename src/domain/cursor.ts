@@ -1,0 +1,23 @@
+import type { PetStatus } from '../contract/schemas.ts';
+import { Refusal } from './refusal.ts';
+
+/** Where a page of the list starts: after this id, within this filter. */
+export interface Cursor {
+  readonly after: bigint;
+  readonly status: PetStatus | undefined;
+}
+
+const form = /^([a-z]*)\.([1-9]\d{0,18})$/;
+
+/** The opaque text of a cursor (base64url of the filter and the id). */
+export function writeCursor({ after, status }: Cursor): string {
+  return Buffer.from(`${status ?? ''}.${after}`).toString('base64url');
+}
+
+/** Reads a cursor back. Throws `invalid_cursor` if this service never wrote it, or wrote it for other filters. */
+export function readCursor(text: string, status: PetStatus | undefined): bigint {
+  const [, filter, after = '0'] = form.exec(Buffer.from(text, 'base64url').toString()) ?? [];
+  const cursor = { after: BigInt(after), status };
+  if (filter !== (status ?? '') || writeCursor(cursor) !== text) throw new Refusal('invalid_cursor');
+  return cursor.after;
+}

@@ -1,0 +1,249 @@
+/**
+ * The law of limits: windows, strikes and bans, as pure functions of state and time. Stores keep the state and
+ * call this; none has a rule of its own. Times are Unix milliseconds where named `now…`, else Unix seconds.
+ */
+import type { Quota } from './plan.ts';
+
+/** A fixed window, open since a whole second; 0 when it never opened. */
+export interface Window {
+  readonly openedAt: number;
+  readonly count: number;
+}
+
+/** What an account has used. */
+export interface Usage {
+  readonly minute: Window;
+  readonly day: Window;
+}
+
+/** How a key behaves after 429. */
+export interface Conduct {
+  /** The first 429 of the running episode and the end of its Retry-After, in ms; 0 when there is no episode. */
+  readonly episodeFrom: number;
+  readonly episodeUntil: number;
+  /** When each counted strike came, in ms, oldest first. */
+  readonly strikes: readonly number[];
+  readonly bannedUntil: number;
+  /** How many bans in a row came before the last one; each doubles the next. */
+  readonly banLevel: number;
+}
+
+export interface BanRules {
+  readonly strikes: number;
+  readonly withinSeconds: number;
+  readonly firstBanSeconds: number;
+  readonly longestBanSeconds: number;
+  /** After this long without a ban the next one is a first one again. */
+  readonly forgivenAfterSeconds: number;
+}
+
+export interface WindowState {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetAt: number;
+  readonly secondsLeft: number;
+}
+
+export type LimitRefusal = 'rate_limit_exceeded' | 'daily_quota_exceeded' | 'api_key_banned';
+
+export interface Verdict {
+  /** Why the request is refused; undefined when it is admitted. */
+  readonly refusal: LimitRefusal | undefined;
+  /** The binding window, as the X-RateLimit headers show it. */
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetAt: number;
+  /** 0 when admitted. */
+  readonly retryAfterSeconds: number;
+  readonly minute: WindowState;
+  readonly day: WindowState;
+}
+
+export interface Judgement {
+  readonly verdict: Verdict;
+  readonly usage: Usage;
+  readonly conduct: Conduct;
+}
+
+export const minuteSeconds = 60;
+export const daySeconds = 86_400;
+
+/** Requests refused within this long of an episode's first 429 were under way already, and are no strikes. */
+const graceMs = 1_000;
+
+export const unused: Usage = { minute: { openedAt: 0, count: 0 }, day: { openedAt: 0, count: 0 } };
+export const blameless: Conduct = {
+  episodeFrom: 0,
+  episodeUntil: 0,
+  strikes: [],
+  bannedUntil: 0,
+  banLevel: 0,
+};
+
+export const defaultBanRules: BanRules = {
+  strikes: 100,
+  withinSeconds: 600,
+  firstBanSeconds: 120,
+  longestBanSeconds: 86_400,
+  forgivenAfterSeconds: 86_400,
+};
+
+/**
+ * Judges one authenticated request: ban first, then both windows in one step. What does not change comes back
+ * as the same object.
+ */
+export function judge(
+  usage: Usage,
+  conduct: Conduct,
+  quota: Quota,
+  rules: BanRules,
+  nowMs: number,
+): Judgement {
+  const open = {
+    minute: rolled(usage.minute, minuteSeconds, nowMs),
+    day: rolled(usage.day, daySeconds, nowMs),
+  };
+  if (nowMs < conduct.bannedUntil * 1_000) {
+    return { verdict: banned(open, conduct, quota, nowMs), usage, conduct };
+  }
+  if (open.minute.count < quota.perMinute && open.day.count < quota.perDay) {
+    const grown = { minute: counted(open.minute), day: counted(open.day) };
+    const closed = conduct.episodeUntil === 0 ? conduct : { ...conduct, episodeFrom: 0, episodeUntil: 0 };
+    return { verdict: admitted(grown, quota, nowMs), usage: grown, conduct: closed };
+  }
+  const verdict = exhausted(open, quota, nowMs);
+  const blamed = blame(conduct, rules, verdict.retryAfterSeconds, nowMs);
+  const kept = withoutUnopened(open, usage);
+  if (nowMs < blamed.bannedUntil * 1_000) {
+    return { verdict: banned(open, blamed, quota, nowMs), usage: kept, conduct: blamed };
+  }
+  return { verdict, usage: kept, conduct: blamed };
+}
+
+/** Gives back what an admitted request took, for answers that cost nothing; a window that ended since keeps its own. */
+export function refund(
+  usage: Usage,
+  taken: Verdict,
+  quota: Quota,
+  nowMs: number,
+): { usage: Usage; verdict: Verdict } {
+  const returned = {
+    minute: uncounted(usage.minute, taken.minute.resetAt - minuteSeconds),
+    day: uncounted(usage.day, taken.day.resetAt - daySeconds),
+  };
+  const open = {
+    minute: rolled(returned.minute, minuteSeconds, nowMs),
+    day: rolled(returned.day, daySeconds, nowMs),
+  };
+  return { usage: returned, verdict: admitted(open, quota, nowMs) };
+}
+
+/** Counts one failed authentication against its address; refused once `limit` of them came in a minute. */
+export function judgeFailure(
+  window: Window,
+  limit: number,
+  nowMs: number,
+): { window: Window; state: WindowState; refused: boolean } {
+  const open = rolled(window, minuteSeconds, nowMs);
+  const refused = open.count >= limit;
+  const after = refused ? open : counted(open);
+  return { window: after, state: stateOf(after, limit, minuteSeconds, nowMs), refused };
+}
+
+/** What is left of a window, without counting. */
+export function peek(window: Window, limit: number, nowMs: number): WindowState {
+  return stateOf(rolled(window, minuteSeconds, nowMs), limit, minuteSeconds, nowMs);
+}
+
+/** Whole seconds to wait, rounded up, so that a client waiting exactly this long is not turned away again. */
+export function secondsUntil(at: number, nowMs: number): number {
+  return Math.max(1, Math.ceil(at - nowMs / 1_000));
+}
+
+/** The window as it stands now: ended ones are empty; one from the future (the clock stepped back) keeps its count. */
+function rolled(window: Window, lengthSeconds: number, nowMs: number): Window {
+  const now = Math.floor(nowMs / 1_000);
+  if (now >= window.openedAt + lengthSeconds) return { openedAt: now, count: 0 };
+  return window.openedAt > now ? { openedAt: now, count: window.count } : window;
+}
+
+function counted(window: Window): Window {
+  return { openedAt: window.openedAt, count: window.count + 1 };
+}
+
+function uncounted(window: Window, openedAt: number): Window {
+  return window.openedAt === openedAt ? { openedAt, count: Math.max(0, window.count - 1) } : window;
+}
+
+/** Only counted requests open windows: what a refused one found closed stays as it was. */
+function withoutUnopened(open: Usage, before: Usage): Usage {
+  if (open.minute === before.minute && open.day === before.day) return before;
+  return {
+    minute: open.minute.count > 0 ? open.minute : before.minute,
+    day: open.day.count > 0 ? open.day : before.day,
+  };
+}
+
+function stateOf(window: Window, limit: number, lengthSeconds: number, nowMs: number): WindowState {
+  const resetAt = window.openedAt + lengthSeconds;
+  const remaining = Math.max(0, limit - window.count);
+  return { limit, remaining, resetAt, secondsLeft: secondsUntil(resetAt, nowMs) };
+}
+
+function statesOf(usage: Usage, quota: Quota, nowMs: number): { minute: WindowState; day: WindowState } {
+  return {
+    minute: stateOf(usage.minute, quota.perMinute, minuteSeconds, nowMs),
+    day: stateOf(usage.day, quota.perDay, daySeconds, nowMs),
+  };
+}
+
+/** The binding window is the one with fewer remaining; on a tie the one that ends later. */
+function admitted(usage: Usage, quota: Quota, nowMs: number): Verdict {
+  const { minute, day } = statesOf(usage, quota, nowMs);
+  const dayBinds =
+    day.remaining < minute.remaining || (day.remaining === minute.remaining && day.resetAt >= minute.resetAt);
+  const { limit, remaining, resetAt } = dayBinds ? day : minute;
+  return { refusal: undefined, limit, remaining, resetAt, retryAfterSeconds: 0, minute, day };
+}
+
+/** The binding window is the exhausted one that ends last. */
+function exhausted(usage: Usage, quota: Quota, nowMs: number): Verdict {
+  const { minute, day } = statesOf(usage, quota, nowMs);
+  const dayBinds = day.remaining === 0 && (minute.remaining > 0 || day.resetAt >= minute.resetAt);
+  const { limit, remaining, resetAt, secondsLeft } = dayBinds ? day : minute;
+  const refusal = dayBinds ? 'daily_quota_exceeded' : 'rate_limit_exceeded';
+  return { refusal, limit, remaining, resetAt, retryAfterSeconds: secondsLeft, minute, day };
+}
+
+function banned(usage: Usage, conduct: Conduct, quota: Quota, nowMs: number): Verdict {
+  const resetAt = conduct.bannedUntil;
+  const retryAfterSeconds = secondsUntil(resetAt, nowMs);
+  const windows = statesOf(usage, quota, nowMs);
+  return {
+    refusal: 'api_key_banned',
+    limit: quota.perMinute,
+    remaining: 0,
+    resetAt,
+    retryAfterSeconds,
+    ...windows,
+  };
+}
+
+/** What one refused request does to its key's standing: opens an episode, or is a strike, or brings a ban. */
+function blame(conduct: Conduct, rules: BanRules, retryAfterSeconds: number, nowMs: number): Conduct {
+  if (nowMs >= conduct.episodeUntil || nowMs < conduct.episodeFrom) {
+    return { ...conduct, episodeFrom: nowMs, episodeUntil: nowMs + retryAfterSeconds * 1_000 };
+  }
+  if (nowMs < conduct.episodeFrom + graceMs) return conduct;
+  const since = nowMs - rules.withinSeconds * 1_000;
+  const strikes = [...conduct.strikes.filter((at) => at >= since && at <= nowMs), nowMs];
+  return strikes.length < rules.strikes ? { ...conduct, strikes } : ban(conduct, rules, nowMs);
+}
+
+function ban(conduct: Conduct, rules: BanRules, nowMs: number): Conduct {
+  const now = Math.floor(nowMs / 1_000);
+  const repeated = conduct.bannedUntil > 0 && now < conduct.bannedUntil + rules.forgivenAfterSeconds;
+  const banLevel = repeated ? conduct.banLevel + 1 : 0;
+  const seconds = Math.min(rules.firstBanSeconds * 2 ** banLevel, rules.longestBanSeconds);
+  return { ...blameless, bannedUntil: now + seconds, banLevel };
+}

@@ -1,0 +1,48 @@
+/** How many requests an account may make (specification, section 8). */
+export interface Quota {
+  readonly perMinute: number;
+  readonly perDay: number;
+}
+
+/** The plans with fixed quotas; `enterprise` brings its own with each account. */
+export const plans = {
+  free: { perMinute: 60, perDay: 1_000 },
+  pro: { perMinute: 300, perDay: 10_000 },
+  business: { perMinute: 1_000, perDay: 100_000 },
+} as const satisfies Record<string, Quota>;
+
+export const planNames = ['free', 'pro', 'business', 'enterprise'] as const;
+export type PlanName = (typeof planNames)[number];
+
+/** Largest custom quota: any count up to it stays an exact JavaScript number in every window. */
+export const largestQuota = 1_000_000_000_000;
+
+/** A plan that cannot be given; `message` says what would be right. */
+export class PlanError extends Error {}
+
+/**
+ * The quota a plan gives. `custom` is required for `enterprise`, whole numbers from 1 to `largestQuota`, and
+ * refused for the others. Throws `PlanError`.
+ */
+export function quotaOf(plan: string, custom: Partial<Quota> = {}): { plan: PlanName; quota: Quota } {
+  const { perMinute, perDay } = custom;
+  if (plan in plans) {
+    if (perMinute !== undefined || perDay !== undefined) {
+      throw new PlanError(`The plan "${plan}" has fixed limits; only "enterprise" takes its own.`);
+    }
+    return { plan: plan as PlanName, quota: plans[plan as keyof typeof plans] };
+  }
+  if (plan !== 'enterprise') {
+    throw new PlanError(`There is no plan "${plan}". The plans are ${planNames.join(', ')}.`);
+  }
+  if (!isQuota(perMinute) || !isQuota(perDay)) {
+    throw new PlanError(
+      'The plan "enterprise" needs both its limits, per minute and per day, as whole numbers of at least 1.',
+    );
+  }
+  return { plan, quota: { perMinute, perDay } };
+}
+
+function isQuota(value: number | undefined): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= largestQuota;
+}

@@ -1,0 +1,35 @@
+import type { HeaderFields } from './headers.ts';
+
+const exposed = [
+  'Link',
+  'Retry-After',
+  'X-Request-Id',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Deprecation',
+  'Sunset',
+].join(', ');
+
+/** What a browser's page of a configured origin may read (Fetch standard, section 3.3); nothing when none is. */
+export function corsHeaders(headers: Headers, origins: ReadonlySet<string>): HeaderFields {
+  if (origins.size === 0) return {};
+  const origin = headers.get('origin');
+  if (origin === null || !origins.has(origin)) return { Vary: 'Origin' };
+  return { Vary: 'Origin', 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': exposed };
+}
+
+/** Whether this is a browser's question before the real request, from a configured origin. */
+export function isPreflight({ method, headers }: Request, origins: ReadonlySet<string>): boolean {
+  if (method !== 'OPTIONS' || origins.size === 0 || !headers.has('access-control-request-method'))
+    return false;
+  return origins.has(headers.get('origin') ?? '');
+}
+
+export const preflightHeaders: HeaderFields = {
+  'Access-Control-Allow-Methods': 'GET, HEAD, POST',
+  'Access-Control-Allow-Headers': 'Authorization, Content-Type, X-Request-Id',
+  'Access-Control-Max-Age': '600',
+};

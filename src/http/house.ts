@@ -1,0 +1,26 @@
+import type { Logger } from 'pino';
+import type { AdmissionOperations } from '../operations/admission.ts';
+import type { Answers } from './answers.ts';
+import type { InputReader } from './input.ts';
+import type { Route } from './routes.ts';
+
+/** What the pipeline works with. */
+export interface House {
+  readonly admission: AdmissionOperations;
+  readonly answers: Answers;
+  readonly inputs: InputReader;
+  readonly corsOrigins: ReadonlySet<string>;
+  readonly log: Logger;
+  readonly makeRequestId: () => string;
+  readonly isDraining: () => boolean;
+}
+
+/** A request under the version, with what the router found out about it. */
+export interface Incoming {
+  readonly request: Request;
+  readonly route: Route | undefined;
+  readonly petId: string | undefined;
+  readonly requestId: string;
+  /** The network of the client, for failed authentications. */
+  readonly network: () => string;
+}

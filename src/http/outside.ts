@@ -1,0 +1,73 @@
+import { basePath } from '../contract/operations.ts';
+import { Refusal } from '../domain/refusal.ts';
+import type { HeaderFields } from './headers.ts';
+import type { House } from './house.ts';
+import { errorBody } from './replies.ts';
+
+/** What is served outside the version: for people, operators and machines, without a credential. */
+export interface Outside {
+  /** The OpenAPI document, as text. */
+  readonly openapi: string;
+  readonly publicUrl: string | undefined;
+  /** What does not work right now; empty when all does. */
+  readonly health: () => Promise<string[]>;
+}
+
+type Page = (request: Request) => Response | Promise<Response>;
+
+/** Answers every request outside the version. */
+export function outsideRoutes(
+  house: House,
+  outside: Outside,
+): (request: Request, path: string) => Response | Promise<Response> {
+  const pages = new Map<string, Page>([
+    [
+      '/',
+      () => new Response(null, { status: 302, headers: { Location: `${outside.publicUrl ?? ''}/docs` } }),
+    ],
+    ['/openapi.json', () => json(200, outside.openapi)],
+    ['/livez', () => json(200, '{"status":"ok"}')],
+    ['/readyz', () => readiness(house, outside)],
+    ['/.well-known/api-catalog', () => catalog(outside.publicUrl ?? '')],
+  ]);
+  return (request, path) => {
+    const page = pages.get(path);
+    if (page === undefined) return refused(new Refusal('route_not_found'), 404);
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      return refused(new Refusal('method_not_allowed'), 405, { Allow: 'GET, HEAD' });
+    }
+    return page(request);
+  };
+}
+
+async function readiness(house: House, { health }: Outside): Promise<Response> {
+  if (house.isDraining())
+    return json(503, '{"status":"stopping"}', { 'Retry-After': '5', Connection: 'close' });
+  const trouble = await health();
+  return json(
+    200,
+    JSON.stringify(trouble.length === 0 ? { status: 'ready' } : { status: 'degraded', trouble }),
+  );
+}
+
+/** The API catalog (RFC 9727), a linkset (RFC 9264). */
+function catalog(publicUrl: string): Response {
+  const linkset = [
+    {
+      anchor: `${publicUrl}${basePath}`,
+      'service-desc': [{ href: `${publicUrl}/openapi.json`, type: 'application/json' }],
+      'service-doc': [{ href: `${publicUrl}/docs`, type: 'text/html' }],
+      status: [{ href: `${publicUrl}/readyz`, type: 'application/json' }],
+    },
+  ];
+  const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
+  return json(200, JSON.stringify({ linkset }), { 'Content-Type': type });
+}
+
+function refused(refusal: Refusal, status: number, headers: HeaderFields = {}): Response {
+  return json(status, errorBody(refusal), headers);
+}
+
+function json(status: number, body: string, headers: HeaderFields = {}): Response {
+  return new Response(body, { status, headers: { 'Content-Type': 'application/json', ...headers } });
+}

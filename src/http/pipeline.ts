@@ -1,0 +1,30 @@
+import { Refusal } from '../domain/refusal.ts';
+import type { Judged, Unknown } from '../operations/admission.ts';
+import { isPreflight } from './cors.ts';
+import { credentialOf } from './credential.ts';
+import type { House, Incoming } from './house.ts';
+import { preflight, refuse, reply } from './replies.ts';
+
+/** Every request under the version goes this way, in the contract's order of judgement (section 2). */
+export async function pipeline(house: House, incoming: Incoming): Promise<Response> {
+  const { request, route, petId, network } = incoming;
+  const method = route?.methods.get(request.method);
+  let admission: Judged | Unknown | undefined;
+  try {
+    if (isPreflight(request, house.corsOrigins)) return await preflight(house, incoming);
+
+    admission = await house.admission.admit(credentialOf(request.headers), network);
+    if (admission.caller === undefined) throw new Refusal(admission.refusal);
+    if (admission.verdict.refusal !== undefined) throw new Refusal(admission.verdict.refusal);
+
+    if (route === undefined) throw new Refusal('route_not_found');
+    if (method === undefined) throw new Refusal('method_not_allowed');
+
+    const input = await house.inputs.read(method.operation, request);
+    const call = { ...input, petId, petsVersion: admission.versions.pets };
+    const answer = await house.answers[method.operation.operationId](call);
+    return reply(house, incoming, admission, answer);
+  } catch (error) {
+    return refuse(house, incoming, admission, error);
+  }
+}

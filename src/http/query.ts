@@ -1,0 +1,35 @@
+import type { ErrorDetail } from '../contract/errors.ts';
+import type { Operation } from '../contract/operations.ts';
+import { type Validated, validate } from '../contract/validation.ts';
+
+/** Everything after the first `?` of a request's target, without a fragment. */
+export function queryOf(url: string): string {
+  const start = url.indexOf('?');
+  return start === -1 ? '' : url.slice(start + 1);
+}
+
+/** Checks a query against what the operation knows; values given twice and unknown names are mistakes. */
+export function readQuery(operation: Operation, query: string): Validated<unknown> {
+  const parameters = new Map<string, string>();
+  const mistakes: ErrorDetail[] = [];
+  const known = Object.keys(operation.query?.shape ?? {});
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (!known.includes(name)) mistakes.push(mistake(name, unknownMessage(known)));
+    else if (parameters.has(name)) mistakes.push(mistake(name, 'is given more than once'));
+    else parameters.set(name, value);
+  }
+  const schema = operation.query;
+  if (schema === undefined) return mistakes.length > 0 ? { mistakes } : { value: {} };
+  const checked = validate(schema, Object.fromEntries(parameters), 'query');
+  if ('mistakes' in checked) mistakes.push(...checked.mistakes);
+  return mistakes.length > 0 ? { mistakes } : checked;
+}
+
+function mistake(name: string, message: string): ErrorDetail {
+  return { in: 'query', name, message };
+}
+
+function unknownMessage(known: string[]): string {
+  if (known.length === 0) return 'is unknown; this operation has no query parameters';
+  return `is unknown; this operation knows ${known.join(', ')}`;
+}

@@ -1,0 +1,119 @@
+import { type ErrorCode, errors } from '../contract/errors.ts';
+import { Refusal } from '../domain/refusal.ts';
+import type { Judged, Unknown } from '../operations/admission.ts';
+import type { Answer } from './answers.ts';
+import { corsHeaders, preflightHeaders } from './cors.ts';
+import { addressHeaders, type HeaderFields, verdictHeaders } from './headers.ts';
+import type { House, Incoming } from './house.ts';
+
+const challenge = 'Bearer realm="animal-store"';
+
+/** How long to wait before a 503 is tried again, in seconds. */
+const unavailableRetrySeconds = 5;
+
+/** An answer with the headers every response under the version carries. One object, one `Response`. */
+export function reply(
+  house: House,
+  { request, requestId, route }: Incoming,
+  admission: Judged | Unknown,
+  { status, body, headers: own }: Answer,
+): Response {
+  const headers: HeaderFields = {
+    'Content-Type': 'application/json',
+    'X-Request-Id': requestId,
+    ...limitHeaders(admission),
+    ...route?.methods.get(request.method)?.headers,
+    ...own,
+  };
+  if (house.corsOrigins.size > 0) Object.assign(headers, corsHeaders(request.headers, house.corsOrigins));
+  if (house.isDraining()) headers['Connection'] = 'close';
+  // Bun leaves the date out where it leaves the body out.
+  if (request.method === 'HEAD') headers['Date'] = new Date().toUTCString();
+  return new Response(body, { status, headers });
+}
+
+/** The answer to a request that failed, whatever the reason. Only refusals say why; the rest is logged. */
+export async function refuse(
+  house: House,
+  incoming: Incoming,
+  admission: Judged | Unknown | undefined,
+  error: unknown,
+): Promise<Response> {
+  const refusal = error instanceof Refusal ? error : new Refusal('internal_error', { cause: error });
+  const { status } = errors[refusal.code];
+  if (status >= 500) logFailure(house, incoming, refusal);
+  const judged = status === 503 ? await refunded(house, admission) : admission;
+  const known = judged ?? (await unjudged(house, incoming, refusal.code));
+  const headers = errorHeaders(refusal.code, known, incoming.route?.allow);
+  return reply(house, incoming, known, { status, body: errorBody(refusal), headers });
+}
+
+/** The answer to a browser's preflight (Fetch standard, section 3.3.2). It costs nothing. */
+export async function preflight(house: House, incoming: Incoming): Promise<Response> {
+  const state = await house.admission.peek(incoming.network());
+  const headers = {
+    'X-Request-Id': incoming.requestId,
+    ...addressHeaders(state),
+    ...corsHeaders(incoming.request.headers, house.corsOrigins),
+    ...preflightHeaders,
+  };
+  return new Response(null, { status: 204, headers });
+}
+
+/** The Error body (specification, section 2). */
+export function errorBody({ code, message, details }: Refusal): string {
+  const { status, message: standard } = errors[code];
+  const body = { code, message: message ?? standard, status };
+  return JSON.stringify(details.length > 0 ? { ...body, details } : body);
+}
+
+/** Headers that belong to certain errors: the challenge of a 401, `Allow` of a 405, the wait of a 429 or 503. */
+function errorHeaders(code: ErrorCode, admission: Judged | Unknown, allow: string | undefined): HeaderFields {
+  switch (errors[code].status) {
+    case 401:
+      return {
+        'WWW-Authenticate': code === 'missing_api_key' ? challenge : `${challenge}, error="invalid_token"`,
+      };
+    case 405:
+      return { Allow: allow ?? '' };
+    case 413:
+      // What is left of the body is not read, so the connection cannot be used again (RFC 9112 section 9.6).
+      return { Connection: 'close' };
+    case 429:
+      return { 'Retry-After': String(retryAfterSeconds(admission)) };
+    case 503:
+      return { 'Retry-After': String(unavailableRetrySeconds) };
+    default:
+      return {};
+  }
+}
+
+function retryAfterSeconds(admission: Judged | Unknown): number {
+  return admission.caller === undefined ? admission.state.secondsLeft : admission.verdict.retryAfterSeconds;
+}
+
+function limitHeaders(admission: Judged | Unknown): HeaderFields {
+  return admission.caller === undefined ? addressHeaders(admission.state) : verdictHeaders(admission.verdict);
+}
+
+/** A 503 costs nothing: the request is given back, as far as the store can. */
+async function refunded(
+  house: House,
+  admission: Judged | Unknown | undefined,
+): Promise<Judged | Unknown | undefined> {
+  if (admission?.caller === undefined || admission.verdict.refusal !== undefined) return admission;
+  return { ...admission, verdict: await house.admission.refund(admission) };
+}
+
+/** The standing of a request that failed before it was judged. */
+async function unjudged(house: House, { network }: Incoming, refusal: ErrorCode): Promise<Unknown> {
+  return { caller: undefined, refusal, state: await house.admission.peek(network()) };
+}
+
+function logFailure(house: House, { request, requestId }: Incoming, { code, cause }: Refusal): void {
+  const level = code === 'internal_error' ? 'error' : 'warn';
+  house.log[level](
+    { requestId, method: request.method, url: request.url, code, err: cause },
+    'request failed',
+  );
+}

@@ -1,0 +1,76 @@
+import type { BlockList } from 'node:net';
+import { basePath } from '../contract/operations.ts';
+import { clientNetwork } from './address.ts';
+import type { House } from './house.ts';
+import { type Outside, outsideRoutes } from './outside.ts';
+import { pipeline } from './pipeline.ts';
+import type { Route } from './routes.ts';
+
+/** A connection on which nothing moves is closed after this long. */
+const idleTimeoutSeconds = 20;
+
+const ownRequestId = /^[A-Za-z0-9._-]{1,64}$/;
+
+export interface ServerOptions {
+  readonly house: House;
+  readonly routes: readonly Route[];
+  readonly outside: Outside;
+  readonly hostname: string;
+  readonly port: number;
+  readonly trustedProxies: BlockList | undefined;
+}
+
+type BunRequest = Request & { readonly params?: Record<string, string> };
+
+/** Starts listening. The router only finds out where a request goes; the pipeline judges it. */
+export function startServer({
+  house,
+  routes,
+  outside,
+  hostname,
+  port,
+  trustedProxies,
+}: ServerOptions): Bun.Server<undefined> {
+  type Server = Bun.Server<undefined>;
+  const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
+    const sent = request.headers.get('x-request-id');
+    return pipeline(house, {
+      request,
+      route,
+      petId: request.params?.['petId'],
+      requestId: sent !== null && ownRequestId.test(sent) ? sent : house.makeRequestId(),
+      network: () =>
+        clientNetwork(
+          server.requestIP(request)?.address ?? '',
+          request.headers.get('x-forwarded-for'),
+          trustedProxies,
+        ),
+    });
+  };
+  const unknown = handle(undefined);
+  const elsewhere = outsideRoutes(house, outside);
+
+  return Bun.serve({
+    hostname,
+    port,
+    idleTimeout: idleTimeoutSeconds,
+    // The pipeline bounds bodies itself, in its turn and with its own answer.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    routes: {
+      ...Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
+      [basePath]: unknown,
+      [`${basePath}/*`]: unknown,
+    },
+    fetch(request, server) {
+      // The router matches the path as it was sent; `request.url` has its dot segments resolved (RFC 3986 section 5.2.4).
+      const path = pathOf(request.url);
+      if (path === basePath || path.startsWith(`${basePath}/`)) return unknown(request, server);
+      return elsewhere(request, path);
+    },
+  });
+}
+
+/** The path of a request's target, which is a whole address or, without a Host header, the path alone. */
+function pathOf(url: string): string {
+  return /^(?:[a-z]+:\/\/[^/?#]*)?([^?#]*)/i.exec(url)?.[1] ?? '';
+}

@@ -1,0 +1,32 @@
+import type { Clock } from '../domain/clock.ts';
+import { type Quota, quotaOf } from '../domain/plan.ts';
+import type { Account, AccountStore } from '../storage/storage.ts';
+import { NotFound } from './not-found.ts';
+
+/** Accounts: who is counted, and by which plan. */
+export class AccountOperations {
+  readonly #accounts: AccountStore;
+  readonly #clock: Clock;
+
+  constructor(accounts: AccountStore, clock: Clock) {
+    this.#accounts = accounts;
+    this.#clock = clock;
+  }
+
+  /** Throws `PlanError` for a plan that cannot be given. */
+  async create(name: string, plan: string, custom: Partial<Quota> = {}): Promise<Account> {
+    return this.#accounts.create({ name, ...quotaOf(plan, custom), createdAt: this.#clock.now() });
+  }
+
+  async list(): Promise<Account[]> {
+    return this.#accounts.list();
+  }
+
+  /** Takes effect on the account's next request. Throws `PlanError` and `NotFound`. */
+  async setPlan(id: number, planName: string, custom: Partial<Quota> = {}): Promise<Account> {
+    const { plan, quota } = quotaOf(planName, custom);
+    const account = await this.#accounts.setPlan(id, plan, quota);
+    if (account === undefined) throw new NotFound('account', id, 'accounts list');
+    return account;
+  }
+}

@@ -1,0 +1,69 @@
+import type { Database } from 'bun:sqlite';
+import { type PlanName, type Quota, quotaOf } from '../../domain/plan.ts';
+import type { Account, AccountStore } from '../storage.ts';
+import { attempt } from './database.ts';
+
+export interface QuotaColumns {
+  readonly plan: PlanName;
+  readonly perMinute: bigint | null;
+  readonly perDay: bigint | null;
+}
+
+type AccountRow = QuotaColumns & { id: bigint; name: string; createdAt: bigint };
+
+const columns = 'id, name, plan, per_minute AS perMinute, per_day AS perDay, created_at AS createdAt';
+
+/** The quota a row stands for: the plan's own, or what an enterprise account brings. */
+export function quotaOfRow({ plan, perMinute, perDay }: QuotaColumns): Quota {
+  if (perMinute === null || perDay === null) return quotaOf(plan).quota;
+  return { perMinute: Number(perMinute), perDay: Number(perDay) };
+}
+
+function customQuota(plan: PlanName, quota: Quota): [number | null, number | null] {
+  return plan === 'enterprise' ? [quota.perMinute, quota.perDay] : [null, null];
+}
+
+function accountOfRow(row: AccountRow): Account {
+  const { name, plan } = row;
+  return { id: Number(row.id), name, plan, quota: quotaOfRow(row), createdAt: Number(row.createdAt) };
+}
+
+export class SqliteAccounts implements AccountStore {
+  readonly #insert;
+  readonly #list;
+  readonly #find;
+  readonly #update;
+
+  constructor(database: Database) {
+    this.#insert = database.query<never, [string, string, number | null, number | null, number]>(
+      'INSERT INTO accounts (name, plan, per_minute, per_day, created_at) VALUES (?, ?, ?, ?, ?)',
+    );
+    this.#list = database.query<AccountRow, []>(`SELECT ${columns} FROM accounts ORDER BY id`);
+    this.#find = database.query<AccountRow, [number]>(`SELECT ${columns} FROM accounts WHERE id = ?`);
+    this.#update = database.query<never, [string, number | null, number | null, number]>(
+      'UPDATE accounts SET plan = ?, per_minute = ?, per_day = ? WHERE id = ?',
+    );
+  }
+
+  create(account: Omit<Account, 'id'>): Account {
+    const { name, plan, quota, createdAt } = account;
+    const { lastInsertRowid } = attempt(() =>
+      this.#insert.run(name, plan, ...customQuota(plan, quota), createdAt),
+    );
+    return { id: Number(lastInsertRowid), ...account };
+  }
+
+  list(): Account[] {
+    return attempt(() => this.#list.all()).map(accountOfRow);
+  }
+
+  find(id: number): Account | undefined {
+    const row = attempt(() => this.#find.get(id));
+    return row === null ? undefined : accountOfRow(row);
+  }
+
+  setPlan(id: number, plan: PlanName, quota: Quota): Account | undefined {
+    attempt(() => this.#update.run(plan, ...customQuota(plan, quota), id));
+    return this.find(id);
+  }
+}

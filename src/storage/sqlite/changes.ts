@@ -1,0 +1,31 @@
+import type { Database } from 'bun:sqlite';
+
+/**
+ * Counts the commits other processes (the command line) made to a file. SQLite is asked once per turn of the
+ * event loop: requests that the kernel handed over together share one look.
+ */
+export class ForeignChanges {
+  readonly #query;
+  #asked = false;
+  #seen = 0n;
+  #count = 0;
+
+  constructor(database: Database) {
+    this.#query = database.query<{ data_version: bigint }, []>('PRAGMA data_version');
+    this.#seen = this.#query.get()?.data_version ?? 0n;
+  }
+
+  count(): number {
+    if (this.#asked) return this.#count;
+    this.#asked = true;
+    setImmediate(() => {
+      this.#asked = false;
+    });
+    const version = this.#query.get()?.data_version ?? 0n;
+    if (version !== this.#seen) {
+      this.#seen = version;
+      this.#count++;
+    }
+    return this.#count;
+  }
+}

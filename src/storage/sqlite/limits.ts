@@ -1,0 +1,247 @@
+import type { Database } from 'bun:sqlite';
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../domain/clock.ts';
+import {
+  type BanRules,
+  blameless,
+  type Conduct,
+  judge,
+  judgeFailure,
+  peek,
+  refund,
+  type Usage,
+  unused,
+  type Verdict,
+  type Window,
+  type WindowState,
+} from '../../domain/limit.ts';
+import type { Ban, Caller, FailureVerdict } from '../storage.ts';
+import { attempt } from './database.ts';
+
+/** How many accounts', keys' and addresses' states are held in memory; the least recently used go to disk. */
+const heldStates = 100_000;
+
+/** Counts are reserved on disk ahead of admission in steps of this part of the limit, at least 1. */
+const reservedPart = 0.01;
+
+export interface LimitRules {
+  readonly ban: BanRules;
+  /** Failed authentications per address and minute. */
+  readonly failuresPerMinute: number;
+}
+
+interface AccountState {
+  usage: Usage;
+  /** What the disk says: never below `usage`, so that no crash admits anyone over quota. */
+  reserved: Usage;
+}
+
+interface UsageRow {
+  minuteOpened: bigint;
+  minuteCount: bigint;
+  dayOpened: bigint;
+  dayCount: bigint;
+}
+
+interface ConductRow {
+  keyId: bigint;
+  strikes: string;
+  bannedUntil: bigint;
+  banLevel: bigint;
+}
+
+/**
+ * Limit state in memory, in front of a file of its own. Only the serving process counts; the command line reads
+ * and lifts bans in the file.
+ */
+export class SqliteLimits {
+  readonly #clock: Clock;
+  readonly #rules: LimitRules;
+  readonly #accounts: LRUCache<number, AccountState>;
+  readonly #conducts = new LRUCache<number, Conduct>({ max: heldStates });
+  readonly #addresses = new LRUCache<string, Window>({ max: heldStates });
+  readonly #loadUsage;
+  readonly #saveUsage;
+  readonly #loadConduct;
+  readonly #saveConduct;
+  readonly #loadBans;
+  readonly #deleteConduct;
+  /** Why the last write of limit state failed; undefined while they succeed. */
+  trouble: string | undefined;
+
+  constructor(database: Database, clock: Clock, rules: LimitRules) {
+    this.#clock = clock;
+    this.#rules = rules;
+    this.#accounts = new LRUCache({ max: heldStates, dispose: (state, id) => this.#settle(id, state) });
+    this.#loadUsage = database.query<UsageRow, [number]>(
+      `SELECT minute_opened AS minuteOpened, minute_count AS minuteCount, day_opened AS dayOpened,
+              day_count AS dayCount FROM usage WHERE account_id = ?`,
+    );
+    this.#saveUsage = database.query<never, [number, number, number, number, number]>(
+      'INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?)',
+    );
+    this.#loadConduct = database.query<ConductRow, [number]>(
+      `SELECT key_id AS keyId, strikes, banned_until AS bannedUntil, ban_level AS banLevel
+       FROM conduct WHERE key_id = ?`,
+    );
+    this.#saveConduct = database.query<never, [number, string, number, number]>(
+      'INSERT OR REPLACE INTO conduct VALUES (?, ?, ?, ?)',
+    );
+    this.#loadBans = database.query<ConductRow, [number]>(
+      `SELECT key_id AS keyId, strikes, banned_until AS bannedUntil, ban_level AS banLevel
+       FROM conduct WHERE banned_until > ? ORDER BY key_id`,
+    );
+    this.#deleteConduct = database.query<never, [number, number]>(
+      'DELETE FROM conduct WHERE key_id = ? AND banned_until > ?',
+    );
+  }
+
+  take(caller: Caller): Verdict {
+    const account = this.#account(caller.accountId);
+    const before = this.#conduct(caller.keyId);
+    const { verdict, usage, conduct } = judge(
+      account.usage,
+      before,
+      caller.quota,
+      this.#rules.ban,
+      this.#clock.now(),
+    );
+    if (usage !== account.usage) this.#use(caller, account, usage);
+    if (conduct !== before) this.#conductTo(caller.keyId, before, conduct);
+    return verdict;
+  }
+
+  refund(caller: Caller, taken: Verdict): Verdict {
+    const account = this.#account(caller.accountId);
+    const { usage, verdict } = refund(account.usage, taken, caller.quota, this.#clock.now());
+    account.usage = usage;
+    return verdict;
+  }
+
+  fail(address: string): FailureVerdict {
+    const before = this.#addresses.get(address) ?? unused.minute;
+    const { window, state, refused } = judgeFailure(before, this.#rules.failuresPerMinute, this.#clock.now());
+    this.#addresses.set(address, window);
+    return { state, refused };
+  }
+
+  peek(address: string): WindowState {
+    const window = this.#addresses.get(address) ?? unused.minute;
+    return peek(window, this.#rules.failuresPerMinute, this.#clock.now());
+  }
+
+  bans(): Ban[] {
+    const now = Math.floor(this.#clock.now() / 1_000);
+    return attempt(() => this.#loadBans.all(now)).map((row) => ({
+      keyId: Number(row.keyId),
+      bannedUntil: Number(row.bannedUntil),
+      level: Number(row.banLevel),
+    }));
+  }
+
+  lift(keyId: number): boolean {
+    this.#conducts.delete(keyId);
+    const now = Math.floor(this.#clock.now() / 1_000);
+    return attempt(() => this.#deleteConduct.run(keyId, now)).changes > 0;
+  }
+
+  /** Another process changed the file: what stands there about strikes and bans counts. */
+  forgetConduct(): void {
+    this.#conducts.clear();
+  }
+
+  /** Writes every count exactly as it is. */
+  flush(): void {
+    for (const [id, state] of this.#accounts.entries()) this.#settle(id, state);
+  }
+
+  #account(id: number): AccountState {
+    const held = this.#accounts.get(id);
+    if (held !== undefined) return held;
+    const usage = this.#storedUsage(id);
+    const state = { usage, reserved: usage };
+    this.#accounts.set(id, state);
+    return state;
+  }
+
+  #storedUsage(id: number): Usage {
+    const row = attempt(() => this.#loadUsage.get(id));
+    if (row === null) return unused;
+    return {
+      minute: { openedAt: Number(row.minuteOpened), count: Number(row.minuteCount) },
+      day: { openedAt: Number(row.dayOpened), count: Number(row.dayCount) },
+    };
+  }
+
+  #use(caller: Caller, account: AccountState, usage: Usage): void {
+    const { reserved } = account;
+    account.usage = usage;
+    if (isWithin(usage.minute, reserved.minute) && isWithin(usage.day, reserved.day)) return;
+    this.#store(caller.accountId, account, {
+      minute: reserve(usage.minute, reserved.minute, caller.quota.perMinute),
+      day: reserve(usage.day, reserved.day, caller.quota.perDay),
+    });
+  }
+
+  #settle(id: number, state: AccountState): void {
+    if (state.usage !== state.reserved) this.#store(id, state, state.usage);
+  }
+
+  #store(id: number, state: AccountState, { minute, day }: Usage): void {
+    const saved = this.#tried(() =>
+      this.#saveUsage.run(id, minute.openedAt, minute.count, day.openedAt, day.count),
+    );
+    if (saved) state.reserved = { minute, day };
+  }
+
+  #conduct(keyId: number): Conduct {
+    const held = this.#conducts.get(keyId);
+    if (held !== undefined) return held;
+    const row = attempt(() => this.#loadConduct.get(keyId));
+    const conduct =
+      row === null
+        ? blameless
+        : {
+            ...blameless,
+            strikes: JSON.parse(row.strikes) as number[],
+            bannedUntil: Number(row.bannedUntil),
+            banLevel: Number(row.banLevel),
+          };
+    this.#conducts.set(keyId, conduct);
+    return conduct;
+  }
+
+  /** Strikes and bans go to disk at once; episodes last seconds and stay in memory. */
+  #conductTo(keyId: number, before: Conduct, conduct: Conduct): void {
+    this.#conducts.set(keyId, conduct);
+    if (conduct.strikes === before.strikes && conduct.bannedUntil === before.bannedUntil) return;
+    const strikes = JSON.stringify(conduct.strikes);
+    this.#tried(() => this.#saveConduct.run(keyId, strikes, conduct.bannedUntil, conduct.banLevel));
+  }
+
+  /** A disk that cannot be written must not stop reads: the counts go on in memory, and operators are told. */
+  #tried(write: () => unknown): boolean {
+    try {
+      write();
+      this.trouble = undefined;
+      return true;
+    } catch (error) {
+      this.trouble = `limit state is not being saved: ${(error as Error).message}`;
+      return false;
+    }
+  }
+}
+
+function isWithin(window: Window, reserved: Window): boolean {
+  return window.openedAt === reserved.openedAt && window.count <= reserved.count;
+}
+
+/** What to reserve so that this count and the next few need no write. */
+function reserve(window: Window, reserved: Window, limit: number): Window {
+  if (isWithin(window, reserved)) return reserved;
+  const step = Math.max(1, Math.floor(limit * reservedPart));
+  return {
+    openedAt: window.openedAt,
+    count: Math.max(window.count, Math.min(window.count + step - 1, limit)),
+  };
+}

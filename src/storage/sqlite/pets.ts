@@ -1,0 +1,63 @@
+import type { Database } from 'bun:sqlite';
+import type { NewPet, Pet, PetStatus } from '../../contract/schemas.ts';
+import type { PetStore } from '../storage.ts';
+import { attempt } from './database.ts';
+import { GroupCommit } from './group-commit.ts';
+
+const columns = 'id, name, category_id AS categoryId, status';
+
+export class SqlitePets implements PetStore {
+  /** Rises with every write of this process. */
+  writes = 0;
+  readonly #insert;
+  readonly #find;
+  readonly #list;
+  readonly #listByStatus;
+  readonly #count;
+  readonly #group: GroupCommit<NewPet, Pet>;
+
+  constructor(database: Database) {
+    this.#insert = database.query<never, [string, bigint, string]>(
+      'INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)',
+    );
+    this.#find = database.query<Pet, [bigint]>(`SELECT ${columns} FROM pets WHERE id = ?`);
+    this.#list = database.query<Pet, [bigint, number]>(
+      `SELECT ${columns} FROM pets WHERE id > ? ORDER BY id LIMIT ?`,
+    );
+    this.#listByStatus = database.query<Pet, [PetStatus, bigint, number]>(
+      `SELECT ${columns} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?`,
+    );
+    this.#count = database.query<{ count: bigint }, []>('SELECT count(*) AS count FROM pets');
+    this.#group = new GroupCommit(database, (pet) => this.insert(pet));
+  }
+
+  async add(pet: NewPet): Promise<Pet> {
+    const added = await this.#group.add(pet);
+    this.writes++;
+    return added;
+  }
+
+  /** Inserts within the transaction that is open. */
+  insert(pet: NewPet): Pet {
+    const { lastInsertRowid } = this.#insert.run(pet.name, pet.categoryId, pet.status);
+    return { id: BigInt(lastInsertRowid), ...pet };
+  }
+
+  find(id: bigint): Pet | undefined {
+    return attempt(() => this.#find.get(id)) ?? undefined;
+  }
+
+  list(after: bigint, limit: number, status?: PetStatus): Pet[] {
+    return attempt(() =>
+      status === undefined ? this.#list.all(after, limit) : this.#listByStatus.all(status, after, limit),
+    );
+  }
+
+  count(): number {
+    return attempt(() => Number(this.#count.get()?.count ?? 0n));
+  }
+
+  idle(): Promise<void> {
+    return this.#group.idle();
+  }
+}

@@ -1,0 +1,84 @@
+import type { Clock } from '../../domain/clock.ts';
+import type { Admission, Caller, LimitStore, Storage, Versions } from '../storage.ts';
+import { SqliteAccounts } from './accounts.ts';
+import { ForeignChanges } from './changes.ts';
+import { openDatabase } from './database.ts';
+import { SqliteImports } from './imports.ts';
+import { SqliteKeys } from './keys.ts';
+import { type LimitRules, SqliteLimits } from './limits.ts';
+import { dataMigrations, limitMigrations } from './migrations.ts';
+import { SqlitePets } from './pets.ts';
+import { lockForServing } from './serving-lock.ts';
+
+export interface SqliteOptions {
+  readonly path: string;
+  readonly clock: Clock;
+  readonly rules: LimitRules;
+  /** Whether this process answers requests, and so counts them; only one may at a time. */
+  readonly serving: boolean;
+}
+
+/** How long a process that only manages the store waits for the lock of one that writes. */
+const managingBusyTimeoutMs = 10_000;
+
+/** The embedded store: one data file, and the limit state in a file beside it. Throws `StorageUnusable`. */
+export function openSqlite({ path, clock, rules, serving }: SqliteOptions): Storage {
+  using opened = new DisposableStack();
+  const migrations = dataMigrations;
+  const busyTimeoutMs = serving ? 0 : managingBusyTimeoutMs;
+  const data = openDatabase({ path, migrations, synchronous: 'FULL', busyTimeoutMs });
+  opened.defer(() => data.close());
+  if (serving) opened.use(lockForServing(path));
+  const limitFile = openDatabase({
+    path: `${path.replace(/\.db$/, '')}.limits.db`,
+    migrations: limitMigrations,
+    synchronous: 'NORMAL',
+    busyTimeoutMs: 50,
+  });
+  opened.defer(() => limitFile.close());
+
+  const pets = new SqlitePets(data);
+  const limits = new SqliteLimits(limitFile, clock, rules);
+  const dataChanges = new ForeignChanges(data);
+  const limitChanges = new ForeignChanges(limitFile);
+  const kept = opened.move();
+
+  return {
+    pets,
+    accounts: new SqliteAccounts(data),
+    keys: new SqliteKeys(data),
+    limits: observed(limits, limitChanges, () => versionsOf(dataChanges.count(), pets.writes)),
+    imports: new SqliteImports(data, pets),
+    health: () => (limits.trouble === undefined ? [] : [limits.trouble]),
+    [Symbol.asyncDispose]: async () => {
+      await pets.idle();
+      limits.flush();
+      kept.dispose();
+    },
+  };
+}
+
+/** The data file has one version for all; this process's own writes are animals only. */
+function versionsOf(foreign: number, ownWrites: number): Versions {
+  return { callers: foreign, pets: foreign + ownWrites };
+}
+
+/** The limits, after a look whether another process changed callers or lifted a ban. */
+function observed(limits: SqliteLimits, changes: ForeignChanges, versions: () => Versions): LimitStore {
+  let seen = changes.count();
+  return {
+    versions,
+    take(caller: Caller, callersVersion: number): Admission {
+      const now = versions();
+      if (now.callers !== callersVersion) return { verdict: undefined, versions: now };
+      if (changes.count() !== seen) limits.forgetConduct();
+      seen = changes.count();
+      return { verdict: limits.take(caller), versions: now };
+    },
+    refund: (caller, taken) => limits.refund(caller, taken),
+    fail: (address) => limits.fail(address),
+    peek: (address) => limits.peek(address),
+    bans: () => limits.bans(),
+    lift: (keyId) => limits.lift(keyId),
+  };
+}

@@ -1,0 +1,148 @@
+/** What every store offers, whatever engine is behind it. Operations see nothing else of storage. */
+import type { NewPet, Pet, PetStatus } from '../contract/schemas.ts';
+import type { Verdict, WindowState } from '../domain/limit.ts';
+import type { PlanName, Quota } from '../domain/plan.ts';
+import { Refusal } from '../domain/refusal.ts';
+
+/** Embedded stores answer at once, networked ones later. */
+export type Awaitable<T> = T | Promise<T>;
+
+/** The store cannot do this right now, and nothing was changed: disk full, server gone, lock not had in time. */
+export class StorageUnavailable extends Refusal {
+  constructor(reason: string, cause?: unknown) {
+    super('service_unavailable', { cause: new Error(reason, { cause }) });
+  }
+}
+
+/** The store cannot be opened as it is; `message` says why and what to do. */
+export class StorageUnusable extends Error {}
+
+export interface PetStore {
+  /** Resolves after the animal is durable. Rejects with `StorageUnavailable` when it is not stored. */
+  add(pet: NewPet): Promise<Pet>;
+  find(id: bigint): Awaitable<Pet | undefined>;
+  /** Up to `limit` animals with an id above `after`, by ascending id. */
+  list(after: bigint, limit: number, status?: PetStatus): Awaitable<Pet[]>;
+  count(): Awaitable<number>;
+}
+
+export interface Account {
+  readonly id: number;
+  readonly name: string;
+  readonly plan: PlanName;
+  readonly quota: Quota;
+  /** Unix ms. */
+  readonly createdAt: number;
+}
+
+export interface AccountStore {
+  create(account: Omit<Account, 'id'>): Awaitable<Account>;
+  list(): Awaitable<Account[]>;
+  find(id: number): Awaitable<Account | undefined>;
+  /** Undefined when there is no such account. */
+  setPlan(id: number, plan: PlanName, quota: Quota): Awaitable<Account | undefined>;
+}
+
+export interface Key {
+  readonly id: number;
+  readonly accountId: number;
+  readonly name: string;
+  readonly lastFour: string;
+  /** Unix ms; `null`: never. */
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+}
+
+export type NewKey = Omit<Key, 'id' | 'revokedAt'> & { readonly fingerprint: string };
+
+/** Who calls: what a valid key stands for. */
+export interface Caller {
+  readonly keyId: number;
+  readonly accountId: number;
+  readonly quota: Quota;
+  /** Unix ms, `Infinity` for never. */
+  readonly expiresAt: number;
+}
+
+export interface KeyStore {
+  create(key: NewKey): Awaitable<Key>;
+  list(): Awaitable<Key[]>;
+  find(id: number): Awaitable<Key | undefined>;
+  /** Revoked keys are not found. */
+  findCaller(fingerprint: string): Awaitable<Caller | undefined>;
+  /** Stores the successor and lets the old key end at `oldEndsAt` (Unix ms), in one step. */
+  rotate(oldId: number, oldEndsAt: number, successor: NewKey): Awaitable<Key>;
+  /** False when there is no such key. Revoking twice keeps the first instant. */
+  revoke(id: number, at: number): Awaitable<boolean>;
+}
+
+/**
+ * Rise whenever something changed, by this process or any other: what was read under an older version must be
+ * read again.
+ */
+export interface Versions {
+  /** Keys, accounts, plans. */
+  readonly callers: number;
+  readonly pets: number;
+}
+
+/** `verdict` is undefined when the caller was read under an older version: nothing was counted, read it again. */
+export interface Admission {
+  readonly verdict: Verdict | undefined;
+  readonly versions: Versions;
+}
+
+export interface FailureVerdict {
+  readonly state: WindowState;
+  readonly refused: boolean;
+}
+
+export interface Ban {
+  readonly keyId: number;
+  /** Unix seconds. */
+  readonly bannedUntil: number;
+  readonly level: number;
+}
+
+export interface LimitStore {
+  versions(): Awaitable<Versions>;
+  /** Judges and counts one request of the caller as read under `callersVersion`, in one atomic step. */
+  take(caller: Caller, callersVersion: number): Awaitable<Admission>;
+  /** Gives back what a request took that is answered for nothing (503). */
+  refund(caller: Caller, taken: Verdict): Awaitable<Verdict>;
+  /** Counts one failed authentication of an address. */
+  fail(address: string): Awaitable<FailureVerdict>;
+  /** What the address has left, without counting. */
+  peek(address: string): Awaitable<WindowState>;
+  bans(): Awaitable<Ban[]>;
+  /** Ends the ban and forgets its strikes and level; false when the key is not banned. */
+  lift(keyId: number): Awaitable<boolean>;
+}
+
+/** An import that was begun; its progress is committed together with its animals. */
+export interface ImportRun {
+  /** SHA-256 of the whole input. */
+  readonly source: string;
+  /** The last input line whose fate (in or rejected) is committed. */
+  readonly lastLine: number;
+  readonly added: number;
+  readonly rejected: number;
+  readonly finished: boolean;
+}
+
+export interface ImportStore {
+  find(source: string): Awaitable<ImportRun | undefined>;
+  /** Adds the animals and the progress in one transaction. */
+  commit(pets: readonly NewPet[], run: ImportRun): Awaitable<void>;
+}
+
+export interface Storage extends AsyncDisposable {
+  readonly pets: PetStore;
+  readonly accounts: AccountStore;
+  readonly keys: KeyStore;
+  readonly limits: LimitStore;
+  readonly imports: ImportStore;
+  /** What does not work right now, in words for operators; empty when all does. */
+  health(): Awaitable<string[]>;
+}
