@@ -26,9 +26,9 @@ export function reply(
     ...own,
   };
   if (house.corsOrigins.size > 0) Object.assign(headers, corsHeaders(request.headers, house.corsOrigins));
-  if (house.isDraining()) headers['Connection'] = 'close';
+  if (house.isDraining()) headers.Connection = 'close';
   // Bun leaves the date out where it leaves the body out.
-  if (request.method === 'HEAD') headers['Date'] = new Date().toUTCString();
+  if (request.method === 'HEAD') headers.Date = new Date().toUTCString();
   return new Response(body, { status, headers });
 }
 

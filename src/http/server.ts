@@ -37,7 +37,7 @@ export function startServer({
     return pipeline(house, {
       request,
       route,
-      petId: request.params?.['petId'],
+      petId: request.params?.petId,
       requestId: sent !== null && ownRequestId.test(sent) ? sent : house.makeRequestId(),
       network: () =>
         clientNetwork(

@@ -45,7 +45,10 @@ function migrate(database: Database, path: string, migrations: Migrations): void
         `up to ${migrations.length}). Run that version or a newer one.`,
     );
   }
-  if (version === migrations.length) return checkApplication(database, path);
+  if (version === migrations.length) {
+    checkApplication(database, path);
+    return;
+  }
   // IMMEDIATE, and the version is read again inside: processes that start at once migrate one after the other.
   const step = database.transaction(() => {
     const current = pragma(database, 'user_version');
