@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { type App, type Office, openOffice, startApp } from '../../src/app.ts';
+import { openapiText } from '../../src/cli/openapi.ts';
+import { type Config, readConfig } from '../../src/config.ts';
+import type { PlanName, Quota } from '../../src/domain/plan.ts';
+import type { Account } from '../../src/storage/storage.ts';
+import { type Answer, answerOf, type CallOptions } from './call.ts';
+import { FakeClock } from './clock.ts';
+
+/** An account with one key. */
+export interface Tenant {
+  readonly account: Account;
+  readonly key: string;
+  readonly keyId: number;
+}
+
+/** The real service on a port of its own, with a store of its own, under a clock the test moves. */
+export interface TestApp extends AsyncDisposable {
+  readonly url: string;
+  readonly clock: FakeClock;
+  readonly app: App;
+  readonly config: Config;
+  /** The store as the command line opens it, beside the service: what it changes the service has to notice. */
+  readonly operator: Office;
+  /** The key of an account no test exhausts. */
+  readonly key: string;
+  /** A new account of a plan, with a key; enterprise accounts need their quota. */
+  tenant(plan: PlanName, quota?: Quota): Promise<Tenant>;
+  /** Sends a request and checks the response against the contract. `target` is relative to /v1. */
+  call(method: string, target: string, options?: CallOptions): Promise<Answer>;
+  /** Stops the service and starts it again on the same store, as a restart does. */
+  restart(): Promise<void>;
+}
+
+const ample: Quota = { perMinute: 1_000_000, perDay: 1_000_000 };
+
+/** Starts the service under the settings given, by their names in the environment. */
+export async function startTestApp(settings: Readonly<Record<string, string>> = {}): Promise<TestApp> {
+  await using started = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'animal-store-test-'));
+  started.defer(() => rm(folder, { recursive: true }));
+  const config = readConfig({
+    PORT: '0',
+    DATABASE_URL: `sqlite:${join(folder, 'store.db')}`,
+    DRAIN_SECONDS: '0',
+    ...settings,
+  });
+  const clock = new FakeClock();
+  const surroundings = { clock, randomBytes };
+  const start = () => startApp(config, openapiText(config), pino({ level: 'silent' }), surroundings);
+
+  let app = await start();
+  started.defer(() => app[Symbol.asyncDispose]());
+  const operator = started.use(await openOffice(config, surroundings));
+
+  async function tenant(plan: PlanName, quota?: Quota): Promise<Tenant> {
+    const account = await app.office.accounts.create(plan, plan, quota);
+    const { key, id: keyId } = await app.office.keys.create(account.id, plan);
+    return { account, key, keyId };
+  }
+
+  const { key } = await tenant('enterprise', ample);
+  const kept = started.move();
+  return {
+    get url() {
+      return app.url;
+    },
+    get app() {
+      return app;
+    },
+    clock,
+    config,
+    operator,
+    key,
+    tenant,
+    call: (method, target, options = {}) => answerOf(app.url, method, target, { key, ...options }),
+    restart: async () => {
+      await app[Symbol.asyncDispose]();
+      app = await start();
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}

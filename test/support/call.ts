@@ -1,0 +1,75 @@
+import { parseJson } from '../../src/contract/json.ts';
+import { basePath } from '../../src/contract/operations.ts';
+import { checkResponse } from './contract.ts';
+
+export interface CallOptions {
+  /** The API key; null for none. */
+  readonly key?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as it is; a stream is sent in chunks, without Content-Length. */
+  readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>;
+  /** The Content-Type of a body, `application/json` unless given; null for none. */
+  readonly type?: string | null;
+}
+
+export interface ErrorAnswer {
+  readonly code: string;
+  readonly message: string;
+  readonly status: number;
+  readonly details?: readonly { readonly in: string; readonly name: string; readonly message: string }[];
+}
+
+/** A response read to its end, found in agreement with the contract. */
+export class Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+
+  constructor(status: number, headers: Headers, text: string) {
+    this.status = status;
+    this.headers = headers;
+    this.text = text;
+  }
+
+  /** The body, its integers exact, as bigint. */
+  get json(): unknown {
+    return parseJson(this.text);
+  }
+
+  get error(): ErrorAnswer {
+    return JSON.parse(this.text) as ErrorAnswer;
+  }
+
+  /** A header's value; empty when it is not there. */
+  header(name: string): string {
+    return this.headers.get(name) ?? '';
+  }
+
+  /** A header that is a whole number; NaN when it is anything else. */
+  number(name: string): number {
+    return /^\d+$/.test(this.header(name)) ? Number(this.header(name)) : Number.NaN;
+  }
+}
+
+/** Sends a request below the version and checks the response against the contract. */
+export async function answerOf(
+  url: string,
+  method: string,
+  target: string,
+  { key = null, headers = {}, body, type = 'application/json' }: CallOptions,
+): Promise<Answer> {
+  const response = await fetch(url + basePath + target, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
+      ...(body === undefined || type === null ? {} : { 'Content-Type': type }),
+      ...headers,
+    },
+    // Bytes, for fetch gives text a media type of its own.
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? new TextEncoder().encode(body) : body }),
+  });
+  const answer = new Answer(response.status, response.headers, await response.text());
+  checkResponse(method, target, answer);
+  return answer;
+}
