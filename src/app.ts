@@ -6,7 +6,7 @@ import type { Config } from './config.ts';
 import { type Clock, steadyClock } from './domain/clock.ts';
 import type { RandomBytes } from './domain/key.ts';
 import { answersOf } from './http/answers.ts';
-import { InputReader } from './http/input.ts';
+import { FinishedAnswers } from './http/finished-answers.ts';
 import { routesOf } from './http/routes.ts';
 import { startServer } from './http/server.ts';
 import { AccountOperations } from './operations/accounts.ts';
@@ -74,12 +74,12 @@ export async function startApp(
   const firstKey = await firstKeyOf(office);
 
   let draining = false;
-  const pets = new PetOperations(storage.pets, surroundings.clock, config.getPetSunset);
   const server = startServer({
     house: {
       admission: new AdmissionOperations(storage.keys, storage.limits, surroundings.clock),
-      answers: answersOf(pets, config.publicUrl),
-      inputs: new InputReader(),
+      answers: answersOf(new PetOperations(storage.pets), config.publicUrl),
+      finished: new FinishedAnswers(),
+      clock: surroundings.clock,
       corsOrigins: config.corsOrigins,
       log,
       makeRequestId: requestIds(surroundings.randomBytes),

@@ -1,14 +1,16 @@
 import type { Logger } from 'pino';
+import type { Clock } from '../domain/clock.ts';
 import type { AdmissionOperations } from '../operations/admission.ts';
 import type { Answers } from './answers.ts';
-import type { InputReader } from './input.ts';
+import type { FinishedAnswers } from './finished-answers.ts';
 import type { Route } from './routes.ts';
 
 /** What the pipeline works with. */
 export interface House {
   readonly admission: AdmissionOperations;
   readonly answers: Answers;
-  readonly inputs: InputReader;
+  readonly finished: FinishedAnswers;
+  readonly clock: Clock;
   readonly corsOrigins: ReadonlySet<string>;
   readonly log: Logger;
   readonly makeRequestId: () => string;

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { ErrorDetail } from '../contract/errors.ts';
 import type { Operation } from '../contract/operations.ts';
 import { validate } from '../contract/validation.ts';
@@ -6,49 +5,38 @@ import { Refusal } from '../domain/refusal.ts';
 import { readJsonBody } from './body.ts';
 import { queryOf, readQuery } from './query.ts';
 
-/** What an operation is called with, checked against its schemas. */
+/** What an operation is called with: query and body as its schemas made them, the path parameter as it came. */
 export interface Input {
+  readonly petId: string | undefined;
   readonly query: unknown;
   readonly body: unknown;
 }
 
-const noBody = { value: undefined };
-
-/** Reads and checks requests; remembers valid queries, for clients ask the same few again and again. */
-export class InputReader {
-  readonly #queries = new LRUCache<string, Input>({ max: 1_000 });
-
-  /** Refuses what the body refuses, and `invalid_parameter` or `invalid_body` with all mistakes at once. */
-  async read(operation: Operation, request: Request): Promise<Input> {
-    const text = queryOf(request.url);
-    if (operation.body !== undefined) return this.#readWithBody(operation, text, request);
-    const key = `${operation.operationId}?${text}`;
-    const known = this.#queries.get(key);
-    if (known !== undefined) return known;
-    const query = readQuery(operation, text);
-    if ('mistakes' in query) throw refusalFor(query.mistakes);
-    const input = { query: query.value, body: undefined };
-    if (text.length <= 256) this.#queries.set(key, input);
-    return input;
-  }
-
-  async #readWithBody(operation: Operation, text: string, request: Request): Promise<Input> {
-    const json = await readJsonBody(request);
-    const query = readQuery(operation, text);
-    const body = operation.body ? validate(operation.body, json, 'body') : noBody;
-    if ('mistakes' in query || 'mistakes' in body) {
-      const inQuery = 'mistakes' in query ? query.mistakes : [];
-      throw refusalFor([...inQuery, ...('mistakes' in body ? body.mistakes : [])]);
-    }
-    return { query: query.value, body: body.value };
-  }
+/**
+ * Reads and checks a request. Refuses what the body's reading refuses, and `invalid_parameter` or `invalid_body`
+ * with all mistakes at once.
+ */
+export async function readInput(
+  operation: Operation,
+  request: Request,
+  petId: string | undefined,
+): Promise<Input> {
+  const schema = operation.body;
+  const body = schema ? validate(schema, await readJsonBody(request), 'body') : { value: undefined };
+  const query = readQuery(operation, queryOf(request.url));
+  if ('value' in query && 'value' in body) return { petId, query: query.value, body: body.value };
+  throw refusalOf([...mistakesOf(query), ...mistakesOf(body)]);
 }
 
-function refusalFor(details: ErrorDetail[]): Refusal {
-  const code = details[0]?.in === 'query' ? 'invalid_parameter' : 'invalid_body';
-  const first = details
+function mistakesOf(checked: object): ErrorDetail[] {
+  return 'mistakes' in checked ? (checked.mistakes as ErrorDetail[]) : [];
+}
+
+function refusalOf(details: ErrorDetail[]): Refusal {
+  const inQuery = details[0]?.in === 'query';
+  const mistakes = details
     .map(({ in: place, name, message }) => `${name || `the ${place}`} ${message}`)
     .join('; ');
-  const subject = code === 'invalid_parameter' ? 'The request is invalid' : 'The request body is invalid';
-  return new Refusal(code, { details, message: `${subject}: ${first}.` });
+  const message = `The ${inQuery ? 'request' : 'request body'} is invalid: ${mistakes}.`;
+  return new Refusal(inQuery ? 'invalid_parameter' : 'invalid_body', { details, message });
 }

@@ -3,6 +3,7 @@ import type { Judged, Unknown } from '../operations/admission.ts';
 import { isPreflight } from './cors.ts';
 import { credentialOf } from './credential.ts';
 import type { House, Incoming } from './house.ts';
+import { readInput } from './input.ts';
 import { preflight, refuse, reply } from './replies.ts';
 
 /** Every request under the version goes this way, in the contract's order of judgement (section 2). */
@@ -19,10 +20,16 @@ export async function pipeline(house: House, incoming: Incoming): Promise<Respon
 
     if (route === undefined) throw new Refusal('route_not_found');
     if (method === undefined) throw new Refusal('method_not_allowed');
+    if (house.clock.now() >= method.removedAt) throw new Refusal('operation_removed');
 
-    const input = await house.inputs.read(method.operation, request);
-    const call = { ...input, petId, petsVersion: admission.versions.pets };
-    const answer = await house.answers[method.operation.operationId](call);
+    const { operation } = method;
+    const version = admission.versions.pets;
+    let answer = house.finished.get(operation, request.url, version);
+    if (answer === undefined) {
+      const input = await readInput(operation, request, petId);
+      answer = await house.answers[operation.operationId](input);
+      house.finished.keep(operation, request.url, version, answer);
+    }
     return reply(house, incoming, admission, answer);
   } catch (error) {
     return refuse(house, incoming, admission, error);

@@ -1,10 +1,12 @@
 import { basePath, type Operation, operations } from '../contract/operations.ts';
 import type { HeaderFields } from './headers.ts';
 
-/** An operation with the headers each of its responses carries. */
+/** An operation with the headers each of its responses carries, and the end of a deprecated one. */
 export interface RoutedOperation {
   readonly operation: Operation;
   readonly headers: HeaderFields;
+  /** The instant in Unix ms from which it answers 410. */
+  readonly removedAt: number;
 }
 
 /** A path under the version and what its methods do. */
@@ -22,7 +24,12 @@ export function routesOf(publicUrl: string | undefined, sunset: number): Route[]
   return [...byPath].map(([path, those]) => {
     const methods = new Map<string, RoutedOperation>();
     for (const operation of those) {
-      const routed = { operation, headers: deprecationHeaders(operation, publicUrl ?? '', sunset) };
+      const removedAt = operation.deprecation === undefined ? Number.POSITIVE_INFINITY : sunset;
+      const routed = {
+        operation,
+        headers: deprecationHeaders(operation, publicUrl ?? '', sunset),
+        removedAt,
+      };
       methods.set(operation.method, routed);
       if (operation.method === 'GET') methods.set('HEAD', routed);
     }

@@ -51,11 +51,11 @@ export class AdmissionOperations {
 
   /** Judges a request and counts it: against the caller's account, or as a failure of its address. */
   async admit(credential: Credential, address: () => string): Promise<Judged | Unknown> {
-    if (credential.kind !== 'key' || !isWellFormedKey(credential.key)) {
+    if (credential.kind !== 'key') {
       return this.#fail(credential.kind === 'none' ? 'missing_api_key' : 'invalid_api_key', address());
     }
     const print = fingerprint(credential.key);
-    let held = this.#held.get(print) ?? (await this.#read(print, await this.#limits.versions()));
+    let held = this.#held.get(print) ?? (await this.#find(credential.key, print));
     for (let reading = 0; reading < mostReadings; reading++) {
       if (held === undefined || held.caller.expiresAt <= this.#clock.now()) break;
       const { verdict, versions } = await this.#limits.take(held.caller, held.version);
@@ -73,6 +73,11 @@ export class AdmissionOperations {
   /** What an address has left of its failed authentications. */
   async peek(address: string): Promise<WindowState> {
     return this.#limits.peek(address);
+  }
+
+  /** A caller not held yet. A key whose checksum is wrong is not looked up. */
+  async #find(key: string, print: string): Promise<HeldCaller | undefined> {
+    return isWellFormedKey(key) ? this.#read(print, await this.#limits.versions()) : undefined;
   }
 
   async #read(print: string, { callers: version }: Versions): Promise<HeldCaller | undefined> {

@@ -1,5 +1,4 @@
 import type { ListPetsQuery, NewPet, Pet } from '../contract/schemas.ts';
-import type { Clock } from '../domain/clock.ts';
 import { readCursor, writeCursor } from '../domain/cursor.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { PetStore } from '../storage/storage.ts';
@@ -13,14 +12,9 @@ export interface PetPage {
 /** The catalogue's operations, by their operationId. */
 export class PetOperations {
   readonly #pets: PetStore;
-  readonly #clock: Clock;
-  readonly #getPetSunset: number;
 
-  /** `getPetSunset` is the instant, in Unix ms, from which getPet is gone. */
-  constructor(pets: PetStore, clock: Clock, getPetSunset: number) {
+  constructor(pets: PetStore) {
     this.#pets = pets;
-    this.#clock = clock;
-    this.#getPetSunset = getPetSunset;
   }
 
   /** A page by ascending id, after the cursor. Refuses `invalid_cursor`. */
@@ -40,9 +34,8 @@ export class PetOperations {
     return this.#pets.add(pet);
   }
 
-  /** Refuses `pet_not_found`, also for what is no int64 (`undefined`), and `operation_removed` after the sunset. */
+  /** Refuses `pet_not_found`, also for what is no int64 (`undefined`). */
   async getPet(id: bigint | undefined): Promise<Pet> {
-    if (this.#clock.now() >= this.#getPetSunset) throw new Refusal('operation_removed');
     const pet = id === undefined ? undefined : await this.#pets.find(id);
     if (pet === undefined) throw new Refusal('pet_not_found');
     return pet;
