@@ -41,7 +41,7 @@ export async function openOffice(
   serving = false,
 ): Promise<Office> {
   const { clock, randomBytes } = surroundings;
-  const storage = openStorage({ url: config.databaseUrl, clock, rules: config.limits, serving });
+  const storage = await openStorage({ url: config.databaseUrl, clock, rules: config.limits, serving });
   return {
     storage,
     accounts: new AccountOperations(storage.accounts, clock),

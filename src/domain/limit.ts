@@ -37,6 +37,12 @@ export interface BanRules {
   readonly forgivenAfterSeconds: number;
 }
 
+export interface LimitRules {
+  readonly ban: BanRules;
+  /** Failed authentications per address and minute. */
+  readonly failuresPerMinute: number;
+}
+
 export interface WindowState {
   readonly limit: number;
   readonly remaining: number;

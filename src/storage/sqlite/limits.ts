@@ -2,11 +2,11 @@ import type { Database } from 'bun:sqlite';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../domain/clock.ts';
 import {
-  type BanRules,
   blameless,
   type Conduct,
   judge,
   judgeFailure,
+  type LimitRules,
   peek,
   refund,
   type Usage,
@@ -23,12 +23,6 @@ const heldStates = 100_000;
 
 /** Counts are reserved on disk ahead of admission in steps of this part of the limit, at least 1. */
 const reservedPart = 0.01;
-
-export interface LimitRules {
-  readonly ban: BanRules;
-  /** Failed authentications per address and minute. */
-  readonly failuresPerMinute: number;
-}
 
 interface AccountState {
   usage: Usage;

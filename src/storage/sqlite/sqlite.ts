@@ -1,11 +1,12 @@
 import type { Clock } from '../../domain/clock.ts';
+import type { LimitRules } from '../../domain/limit.ts';
 import type { Admission, Caller, LimitStore, Storage, Versions } from '../storage.ts';
 import { SqliteAccounts } from './accounts.ts';
 import { ForeignChanges } from './changes.ts';
 import { openDatabase } from './database.ts';
 import { SqliteImports } from './imports.ts';
 import { SqliteKeys } from './keys.ts';
-import { type LimitRules, SqliteLimits } from './limits.ts';
+import { SqliteLimits } from './limits.ts';
 import { dataMigrations, limitMigrations } from './migrations.ts';
 import { SqlitePets } from './pets.ts';
 import { lockForServing } from './serving-lock.ts';
