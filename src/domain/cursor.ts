@@ -7,6 +7,9 @@ export interface Cursor {
   readonly status: PetStatus | undefined;
 }
 
+/** Ids are int64; a store cannot even be asked for more. */
+const largestId = 2n ** 63n - 1n;
+
 const form = /^([a-z]*)\.([1-9]\d{0,18})$/;
 
 /** The opaque text of a cursor (base64url of the filter and the id). */
@@ -18,6 +21,7 @@ export function writeCursor({ after, status }: Cursor): string {
 export function readCursor(text: string, status: PetStatus | undefined): bigint {
   const [, filter, after = '0'] = form.exec(Buffer.from(text, 'base64url').toString()) ?? [];
   const cursor = { after: BigInt(after), status };
-  if (filter !== (status ?? '') || writeCursor(cursor) !== text) throw new Refusal('invalid_cursor');
+  const isOurs = filter === (status ?? '') && cursor.after <= largestId && writeCursor(cursor) === text;
+  if (!isOurs) throw new Refusal('invalid_cursor');
   return cursor.after;
 }

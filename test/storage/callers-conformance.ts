@@ -1,0 +1,104 @@
+import { expect } from 'bun:test';
+import { largestQuota, plans } from '../../src/domain/plan.ts';
+import type { StoreTest } from './place.ts';
+import { enterprise, newKey } from './samples.ts';
+
+const tiny = { perMinute: 1, perDay: 2 };
+
+export function accountsConform(check: StoreTest): void {
+  check('an account comes back as it was made, in the order of making', async ({ store: { accounts } }) => {
+    const free = await accounts.create({
+      name: ' Käthe\'s "shop" ',
+      plan: 'free',
+      quota: plans.free,
+      createdAt: 1_700_000_000_123,
+    });
+    const large = await enterprise(accounts, { perMinute: largestQuota, perDay: largestQuota });
+    expect(large.id).toBeGreaterThan(free.id);
+    expect(await accounts.list()).toEqual([free, large]);
+    expect(await accounts.find(free.id)).toEqual(free);
+    expect(await accounts.find(large.id)).toEqual(large);
+    expect(await accounts.find(large.id + 1)).toBeUndefined();
+  });
+
+  check('a plan changes there and back, and only of the account named', async ({ store: { accounts } }) => {
+    const changed = await enterprise(accounts, tiny);
+    const other = await enterprise(accounts, tiny, 'other');
+    expect(await accounts.setPlan(changed.id, 'pro', plans.pro)).toEqual({
+      ...changed,
+      plan: 'pro',
+      quota: plans.pro,
+    });
+    const quota = { perMinute: 7, perDay: 70 };
+    expect(await accounts.setPlan(changed.id, 'enterprise', quota)).toEqual({ ...changed, quota });
+    expect(await accounts.find(other.id)).toEqual(other);
+    expect(await accounts.setPlan(other.id + 1, 'free', plans.free)).toBeUndefined();
+  });
+}
+
+export function keysConform(check: StoreTest): void {
+  check('a key comes back as it was made, without its fingerprint', async ({ store }) => {
+    const { id: accountId } = await enterprise(store.accounts, tiny);
+    const { fingerprint, ...shown } = newKey(accountId, 'a'.repeat(64), 1_800_000_000_000);
+    const key = await store.keys.create({ fingerprint, ...shown });
+    expect(key).toEqual({ id: key.id, ...shown, revokedAt: null });
+    const second = await store.keys.create(newKey(accountId, 'b'.repeat(64)));
+    expect(second.id).toBeGreaterThan(key.id);
+    expect(await store.keys.list()).toEqual([key, second]);
+    expect(await store.keys.find(key.id)).toEqual(key);
+    expect(await store.keys.find(second.id + 1)).toBeUndefined();
+  });
+
+  check('a fingerprint finds its caller, with the quota of the plan', async ({ store }) => {
+    const account = await enterprise(store.accounts, tiny);
+    const lasting = await store.keys.create(newKey(account.id, 'lasting'));
+    const ending = await store.keys.create(newKey(account.id, 'ending', 1_800_000_000_000));
+    const caller = { accountId: account.id, quota: tiny };
+    expect(await store.keys.findCaller('lasting')).toEqual({
+      keyId: lasting.id,
+      ...caller,
+      expiresAt: Number.POSITIVE_INFINITY,
+    });
+    expect(await store.keys.findCaller('ending')).toEqual({
+      keyId: ending.id,
+      ...caller,
+      expiresAt: 1_800_000_000_000,
+    });
+    expect(await store.keys.findCaller('LASTING')).toBeUndefined();
+    await store.accounts.setPlan(account.id, 'business', plans.business);
+    expect((await store.keys.findCaller('lasting'))?.quota).toEqual(plans.business);
+  });
+
+  check('a revoked key calls no more, and keeps its first instant', async ({ store: { accounts, keys } }) => {
+    const { id: accountId } = await enterprise(accounts, tiny);
+    const key = await keys.create(newKey(accountId, 'one'));
+    await keys.create(newKey(accountId, 'two'));
+    expect(await keys.revoke(key.id, 1_700_000_005_000)).toBe(true);
+    expect(await keys.revoke(key.id, 1_700_000_009_000)).toBe(true);
+    expect(await keys.findCaller('one')).toBeUndefined();
+    expect(await keys.findCaller('two')).toBeDefined();
+    expect(await keys.find(key.id)).toEqual({ ...key, revokedAt: 1_700_000_005_000 });
+    expect(await keys.revoke(key.id + 99, 1_700_000_005_000)).toBe(false);
+  });
+
+  check('rotation ends the old key at the instant given, never later', async ({ store }) => {
+    const { id: accountId } = await enterprise(store.accounts, tiny);
+    const { keys } = store;
+    const lasting = await keys.create(newKey(accountId, 'lasting'));
+    const ending = await keys.create(newKey(accountId, 'ending', 1_750_000_000_000));
+    const successor = await keys.rotate(lasting.id, 1_760_000_000_000, newKey(accountId, 'next'));
+    await keys.rotate(ending.id, 1_760_000_000_000, newKey(accountId, 'after'));
+    expect((await keys.findCaller('lasting'))?.expiresAt).toBe(1_760_000_000_000);
+    expect((await keys.findCaller('ending'))?.expiresAt).toBe(1_750_000_000_000);
+    expect((await keys.findCaller('next'))?.keyId).toBe(successor.id);
+    expect((await keys.findCaller('next'))?.accountId).toBe(accountId);
+  });
+
+  check('a rotation that fails leaves the old key as it was', async ({ store: { accounts, keys } }) => {
+    const { id: accountId } = await enterprise(accounts, tiny);
+    const key = await keys.create(newKey(accountId, 'one'));
+    const rotate = async () => keys.rotate(key.id, 1_760_000_000_000, newKey(accountId, 'one'));
+    expect(rotate()).rejects.toBeDefined();
+    expect(await keys.list()).toEqual([key]);
+  });
+}

@@ -1,0 +1,20 @@
+/** What every store has to do, whatever engine is behind it. `storage.test.ts` lists the stores. */
+import { describe } from 'bun:test';
+import { accountsConform, keysConform } from './callers-conformance.ts';
+import { importsConform } from './imports-conformance.ts';
+import { limitStoreConforms } from './limit-store-conformance.ts';
+import { petsConform } from './pets-conformance.ts';
+import { type MakePlace, storeTests } from './place.ts';
+import { versionsConform } from './versions-conformance.ts';
+
+export function storageConforms(name: string, makePlace: MakePlace): void {
+  const check = storeTests(makePlace);
+  describe(name, () => {
+    describe('pets', () => petsConform(check));
+    describe('accounts', () => accountsConform(check));
+    describe('keys', () => keysConform(check));
+    describe('limits', () => limitStoreConforms(check));
+    describe('imports', () => importsConform(check));
+    describe('versions', () => versionsConform(check));
+  });
+}

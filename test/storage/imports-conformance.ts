@@ -1,0 +1,40 @@
+import { expect } from 'bun:test';
+import type { PetStatus } from '../../src/contract/schemas.ts';
+import type { ImportRun } from '../../src/storage/storage.ts';
+import type { StoreTest } from './place.ts';
+import { newPet } from './samples.ts';
+
+const begun: ImportRun = { source: 'f'.repeat(64), lastLine: 3, added: 2, rejected: 1, finished: false };
+
+export function importsConform(check: StoreTest): void {
+  check('animals and progress are there together', async ({ store: { imports, pets }, beside }) => {
+    const other = await beside();
+    expect(await imports.find(begun.source)).toBeUndefined();
+    await imports.commit([newPet('one'), newPet('two', 'sold')], begun);
+    expect(await imports.find(begun.source)).toEqual(begun);
+    expect(await other.imports.find(begun.source)).toEqual(begun);
+    expect((await pets.list(0n, 10)).map(({ name, status }) => `${name} ${status}`)).toEqual([
+      'one available',
+      'two sold',
+    ]);
+  });
+
+  check('progress moves on, and each source has its own', async ({ store: { imports, pets } }) => {
+    await imports.commit([newPet('one'), newPet('two')], begun);
+    const finished = { ...begun, lastLine: 9, added: 3, rejected: 6, finished: true };
+    await imports.commit([newPet('three')], finished);
+    await imports.commit([], { ...begun, source: 'other', added: 0 });
+    expect(await imports.find(begun.source)).toEqual(finished);
+    expect((await imports.find('other'))?.added).toBe(0);
+    expect(await pets.count()).toBe(3);
+  });
+
+  check('a commit that fails leaves neither animals nor progress', async ({ store: { imports, pets } }) => {
+    await imports.commit([newPet('one')], begun);
+    const group = [newPet('two'), newPet('three', 'lost' as PetStatus)];
+    const commit = async () => imports.commit(group, { ...begun, lastLine: 9 });
+    expect(commit()).rejects.toBeDefined();
+    expect(await pets.count()).toBe(1);
+    expect(await imports.find(begun.source)).toEqual(begun);
+  });
+}

@@ -1,0 +1,116 @@
+import { expect } from 'bun:test';
+import type { Caller, LimitStore, Storage } from '../../src/storage/storage.ts';
+import { nextTurn, type StoreTest, strictRules } from './place.ts';
+import { enterprise, newKey } from './samples.ts';
+
+const quota = { perMinute: 4, perDay: 10 };
+
+async function callersOf({ accounts, keys }: Storage, count: number): Promise<Caller[]> {
+  const { id: accountId } = await enterprise(accounts, quota);
+  const callers: Caller[] = [];
+  for (let index = 0; index < count; index++) {
+    const { id: keyId } = await keys.create(newKey(accountId, `key ${index}`));
+    callers.push({ keyId, accountId, quota, expiresAt: Number.POSITIVE_INFINITY });
+  }
+  return callers;
+}
+
+async function take(limits: LimitStore, caller: Caller | undefined) {
+  if (caller === undefined) throw new Error('There is no caller to take for.');
+  const { callers } = await limits.versions();
+  const { verdict } = await limits.take(caller, callers);
+  if (verdict === undefined) throw new Error('The version just read is stale already.');
+  return verdict;
+}
+
+export function limitStoreConforms(check: StoreTest): void {
+  check(
+    'both keys of an account are counted as one, and a refusal counts nothing',
+    async ({ store, clock }) => {
+      const [one, two] = await callersOf(store, 2);
+      const remaining: number[] = [];
+      for (const caller of [one, two, one, two]) remaining.push((await take(store.limits, caller)).remaining);
+      expect(remaining).toEqual([3, 2, 1, 0]);
+      const refused = await take(store.limits, one);
+      expect(refused.refusal).toBe('rate_limit_exceeded');
+      expect(refused.day.remaining).toBe(6);
+      clock.advance(refused.retryAfterSeconds);
+      expect((await take(store.limits, two)).remaining).toBe(3);
+    },
+  );
+
+  check('requests taken at once are counted one by one', async ({ store }) => {
+    const [caller] = await callersOf(store, 1);
+    const verdicts = await Promise.all(Array.from({ length: 20 }, () => take(store.limits, caller)));
+    expect(verdicts.filter(({ refusal }) => refusal === undefined).length).toBe(quota.perMinute);
+  });
+
+  check('a refund gives back one, and never more than was taken', async ({ store }) => {
+    const [caller] = await callersOf(store, 1);
+    const taken = await take(store.limits, caller);
+    const { remaining, day } = await store.limits.refund(caller as Caller, taken);
+    expect([remaining, day.remaining]).toEqual([4, 10]);
+    expect((await store.limits.refund(caller as Caller, taken)).remaining).toBe(4);
+    expect((await take(store.limits, caller)).remaining).toBe(3);
+  });
+
+  check('a caller read under an older version is not judged and not counted', async ({ store, beside }) => {
+    const [caller] = await callersOf(store, 1);
+    const before = await store.limits.versions();
+    await (await beside()).keys.create(newKey((caller as Caller).accountId, 'another'));
+    await nextTurn();
+    for (let index = 0; index < 9; index++) {
+      const { verdict, versions } = await store.limits.take(caller as Caller, before.callers);
+      expect(verdict).toBeUndefined();
+      expect(versions.callers).toBeGreaterThan(before.callers);
+    }
+    expect((await take(store.limits, caller)).remaining).toBe(3);
+  });
+
+  check('failures are counted by address, and looking counts nothing', async ({ store: { limits } }) => {
+    for (let left = strictRules.failuresPerMinute - 1; left >= 0; left--) {
+      const { state, refused } = await limits.fail('192.0.2.1');
+      expect([state.remaining, refused]).toEqual([left, false]);
+      expect((await limits.peek('192.0.2.1')).remaining).toBe(left);
+    }
+    expect((await limits.fail('192.0.2.1')).refused).toBe(true);
+    expect((await limits.fail('192.0.2.2')).refused).toBe(false);
+  });
+
+  check('a ban strikes one key, is listed, and ends when another connection lifts it', async (bench) => {
+    const { store, clock, beside } = bench;
+    const [one, two] = await callersOf(store, 2);
+    const operator = await beside();
+    for (let index = 0; index <= quota.perMinute; index++) await take(store.limits, one);
+    clock.advance(1);
+    for (let strike = 0; strike < strictRules.ban.strikes; strike++) await take(store.limits, one);
+    expect((await take(store.limits, one)).refusal).toBe('api_key_banned');
+    expect((await take(store.limits, two)).refusal).toBe('rate_limit_exceeded');
+
+    const keyId = (one as Caller).keyId;
+    const bannedUntil = clock.seconds + strictRules.ban.firstBanSeconds;
+    expect(await operator.limits.bans()).toEqual([{ keyId, bannedUntil, level: 0 }]);
+    expect(await operator.limits.lift((two as Caller).keyId)).toBe(false);
+    expect(await operator.limits.lift(keyId)).toBe(true);
+    expect(await operator.limits.lift(keyId)).toBe(false);
+    expect(await store.limits.bans()).toEqual([]);
+    await nextTurn();
+    expect((await take(store.limits, one)).refusal).toBe('rate_limit_exceeded');
+    clock.advance(60);
+    expect((await take(store.limits, one)).refusal).toBeUndefined();
+  });
+
+  check('counts and bans are there again after a restart', async ({ store, clock, beside }) => {
+    const [caller] = await callersOf(store, 1);
+    for (let index = 0; index < 3; index++) await take(store.limits, caller);
+    clock.advance(2);
+    await store[Symbol.asyncDispose]();
+    const again = await beside();
+    const verdict = await take(again.limits, caller);
+    expect([verdict.minute.remaining, verdict.day.remaining, verdict.minute.secondsLeft]).toEqual([0, 6, 58]);
+  });
+
+  check('a store that works has no trouble to tell', async ({ store }) => {
+    expect(await store.health()).toEqual([]);
+  });
+}

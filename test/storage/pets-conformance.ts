@@ -1,0 +1,106 @@
+import { expect } from 'bun:test';
+import { int64Max, int64Min } from '../../src/contract/json.ts';
+import { petStatuses } from '../../src/contract/schemas.ts';
+import type { StoreTest } from './place.ts';
+import { newPet } from './samples.ts';
+
+/** Names that a store could be tempted to change. */
+const names = [
+  ' \t leading and trailing \u3000',
+  "Robert'); DROP TABLE pets;--",
+  '\\ \\\\ \\0 \\x00 %s %_ ? :name $1 @p {} ${}',
+  '"quoted" `ticked` [bracketed]',
+  'caf\u00e9',
+  'cafe\u0301',
+  '\ufeffmarked',
+  'line\u2028separator\u2029and\u0085next',
+  'Катя 猫 ねこ قطة חתול',
+  '\u202eturned round\u202c',
+  '\ufffe\uffff\ufffd',
+  '👩‍👩‍👧‍👦'.repeat(20),
+  '\u{10ffff}'.repeat(255),
+  'NULL',
+  '9223372036854775808',
+  '1e400',
+  '\u007e\u0080\u009f',
+];
+
+export function petsConform(check: StoreTest): void {
+  check('ids ascend from 1 in the order of adding', async ({ store: { pets } }) => {
+    for (let id = 1n; id <= 5n; id++) {
+      expect(await pets.add(newPet(`pet ${id}`))).toEqual({ id, ...newPet(`pet ${id}`) });
+    }
+  });
+
+  check('animals added at once each get an id and a row of their own', async ({ store: { pets } }) => {
+    const added = await Promise.all(Array.from({ length: 200 }, (_, index) => pets.add(newPet(`${index}`))));
+    expect(new Set(added.map(({ id }) => id)).size).toBe(200);
+    for (const pet of added) expect(await pets.find(pet.id)).toEqual(pet);
+    expect(await pets.count()).toBe(200);
+  });
+
+  check('an animal is there for other connections once it is acknowledged', async ({ store, beside }) => {
+    const other = await beside();
+    const seen = await Promise.all(
+      Array.from({ length: 50 }, async (_, index) => {
+        const { id } = await store.pets.add(newPet(`${index}`));
+        return (await other.pets.find(id))?.name;
+      }),
+    );
+    expect(seen).toEqual(Array.from({ length: 50 }, (_, index) => `${index}`));
+  });
+
+  check('every int64 comes back exactly as a category', async ({ store: { pets } }) => {
+    for (const categoryId of [int64Min, int64Max, 2n ** 53n + 1n, -(2n ** 53n) - 1n, 0n, -1n]) {
+      const added = await pets.add(newPet('Ozzy', 'available', categoryId));
+      expect(added.categoryId).toBe(categoryId);
+      expect((await pets.find(added.id))?.categoryId).toBe(categoryId);
+      expect((await pets.list(added.id - 1n, 1))[0]?.categoryId).toBe(categoryId);
+    }
+  });
+
+  check('no id of int64 finds what is not there', async ({ store: { pets } }) => {
+    await pets.add(newPet('Ozzy'));
+    for (const id of [0n, -1n, 2n, 2n ** 53n, int64Max, int64Min])
+      expect(await pets.find(id)).toBeUndefined();
+    expect(await pets.list(int64Max, 10)).toEqual([]);
+    expect((await pets.list(int64Min, 10)).length).toBe(1);
+  });
+
+  check('names come back byte for byte', async ({ store: { pets } }) => {
+    for (const name of names) {
+      const { id } = await pets.add(newPet(name));
+      expect((await pets.find(id))?.name).toBe(name);
+    }
+    expect((await pets.list(0n, 100)).map(({ name }) => name)).toEqual(names);
+  });
+
+  check('the list goes by ascending id, after an id, within a status', async ({ store: { pets } }) => {
+    for (let index = 0; index < 30; index++) await pets.add(newPet(`${index}`, petStatuses[index % 3]));
+    const ids = async (...args: Parameters<typeof pets.list>) =>
+      (await pets.list(...args)).map(({ id }) => Number(id));
+    expect(await ids(0n, 5)).toEqual([1, 2, 3, 4, 5]);
+    expect(await ids(28n, 5)).toEqual([29, 30]);
+    expect(await ids(30n, 5)).toEqual([]);
+    expect(await ids(0n, 4, 'available')).toEqual([1, 4, 7, 10]);
+    expect(await ids(10n, 4, 'available')).toEqual([13, 16, 19, 22]);
+    expect(await ids(0n, 4, 'pending')).toEqual([2, 5, 8, 11]);
+    expect(await ids(26n, 4, 'sold')).toEqual([27, 30]);
+  });
+
+  check('an empty store lists nothing and counts nothing', async ({ store: { pets } }) => {
+    expect(await pets.list(0n, 100)).toEqual([]);
+    expect(await pets.list(0n, 100, 'sold')).toEqual([]);
+    expect(await pets.count()).toBe(0);
+  });
+
+  check('walking the list while animals are added shows each once', async ({ store: { pets } }) => {
+    await Promise.all(Array.from({ length: 40 }, (_, index) => pets.add(newPet(`${index}`))));
+    const walked: bigint[] = [];
+    for (let page = await pets.list(0n, 7); page.length > 0; page = await pets.list(walked.at(-1) ?? 0n, 7)) {
+      walked.push(...page.map(({ id }) => id));
+      if (walked.length < 40) await pets.add(newPet('newcomer'));
+    }
+    expect(walked).toEqual(Array.from({ length: await pets.count() }, (_, index) => BigInt(index + 1)));
+  });
+}

@@ -1,0 +1,60 @@
+import { test } from 'bun:test';
+import { join } from 'node:path';
+import type { Clock } from '../../src/domain/clock.ts';
+import { defaultBanRules } from '../../src/domain/limit.ts';
+import { openStorage, type StorageOptions } from '../../src/storage/open.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { FakeClock } from '../support/clock.ts';
+import { temporaryFolder } from '../support/folder.ts';
+
+export type LimitRules = StorageOptions['rules'];
+
+/** Somewhere a store can be: empty at first, opened by the service and beside it by the command line. */
+export interface Place extends AsyncDisposable {
+  open(serving: boolean): Promise<Storage>;
+}
+
+export type MakePlace = (clock: Clock, rules: LimitRules) => Promise<Place>;
+
+/** Rules that a test reaches the end of. */
+export const strictRules: LimitRules = {
+  ban: { ...defaultBanRules, strikes: 3 },
+  failuresPerMinute: 5,
+};
+
+export async function sqlitePlace(clock: Clock, rules: LimitRules): Promise<Place> {
+  const folder = await temporaryFolder();
+  const url = `sqlite:${join(folder.path, 'store.db')}`;
+  return {
+    open: async (serving) => openStorage({ url, clock, rules, serving }),
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
+}
+
+/** What a conformance test works with. */
+export interface Bench {
+  /** The store as the service has it. */
+  readonly store: Storage;
+  readonly clock: FakeClock;
+  /** The store as the command line opens it, beside the service. */
+  beside(): Promise<Storage>;
+}
+
+export type StoreTest = (title: string, run: (bench: Bench) => Promise<void>) => void;
+
+/** Tests that each get an empty store of their own. */
+export function storeTests(makePlace: MakePlace): StoreTest {
+  return (title, run) =>
+    test(title, async () => {
+      const clock = new FakeClock();
+      await using opened = new AsyncDisposableStack();
+      const place = opened.use(await makePlace(clock, strictRules));
+      const store = opened.use(await place.open(true));
+      await run({ store, clock, beside: async () => opened.use(await place.open(false)) });
+    });
+}
+
+/** The next request comes in a later turn of the event loop; stores may look for changes once per turn. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
