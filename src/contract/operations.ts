@@ -26,7 +26,7 @@ export interface Operation {
   readonly summary: string;
   readonly description: string;
   readonly stability: Stability;
-  readonly query?: z.ZodType & { readonly shape: Record<string, z.ZodType> };
+  readonly query?: z.ZodObject<z.ZodRawShape, z.core.$strict>;
   readonly body?: z.ZodType;
   readonly success: { readonly status: 200 | 201; readonly schema: z.ZodType; readonly description: string };
   readonly paginated?: true;
