@@ -131,10 +131,17 @@ export interface ImportRun {
   readonly finished: boolean;
 }
 
+/** The stored progress is not the one an import goes on from: another one of the same input is at work. */
+export class ImportOvertaken extends Error {}
+
 export interface ImportStore {
   find(source: string): Awaitable<ImportRun | undefined>;
-  /** Adds the animals and the progress in one transaction. */
-  commit(pets: readonly NewPet[], run: ImportRun): Awaitable<void>;
+  /**
+   * Adds the animals and the progress in one transaction; an input that cannot be read again (a pipe) has no run.
+   * `fromLine` is the last line of the stored run it goes on from, 0 for none: two imports of the same input at
+   * once would add its animals twice. Throws `ImportOvertaken` or `StorageUnavailable`, having changed nothing.
+   */
+  commit(pets: readonly NewPet[], run?: ImportRun, fromLine?: number): Awaitable<Pet[]>;
 }
 
 export interface Storage extends AsyncDisposable {

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
-import type { NewPet } from '../../contract/schemas.ts';
-import type { ImportRun, ImportStore } from '../storage.ts';
+import type { NewPet, Pet } from '../../contract/schemas.ts';
+import { ImportOvertaken, type ImportRun, type ImportStore } from '../storage.ts';
 import { attempt } from './database.ts';
 import type { SqlitePets } from './pets.ts';
 
@@ -13,7 +13,7 @@ interface ImportRow {
 
 export class SqliteImports implements ImportStore {
   readonly #find;
-  readonly #commit: (pets: readonly NewPet[], run: ImportRun) => void;
+  readonly #commit: (pets: readonly NewPet[], run?: ImportRun, fromLine?: number) => Pet[];
 
   constructor(database: Database, pets: SqlitePets) {
     this.#find = database.query<ImportRow, [string]>(
@@ -22,9 +22,12 @@ export class SqliteImports implements ImportStore {
     const save = database.query<never, [string, number, number, number, number]>(
       'INSERT OR REPLACE INTO imports (source, last_line, added, rejected, finished) VALUES (?, ?, ?, ?, ?)',
     );
-    this.#commit = database.transaction((group: readonly NewPet[], run: ImportRun) => {
-      for (const pet of group) pets.insert(pet);
-      save.run(run.source, run.lastLine, run.added, run.rejected, run.finished ? 1 : 0);
+    this.#commit = database.transaction((group: readonly NewPet[], run?: ImportRun, fromLine?: number) => {
+      if (run !== undefined) {
+        if (fromLine !== undefined) this.#checkUnmoved(run.source, fromLine);
+        save.run(run.source, run.lastLine, run.added, run.rejected, run.finished ? 1 : 0);
+      }
+      return group.map((pet) => pets.insert(pet));
     }).immediate;
   }
 
@@ -35,7 +38,14 @@ export class SqliteImports implements ImportStore {
     return { source, lastLine, added, rejected, finished: row.finished === 1n };
   }
 
-  commit(pets: readonly NewPet[], run: ImportRun): void {
-    attempt(() => this.#commit(pets, run));
+  commit(pets: readonly NewPet[], run?: ImportRun, fromLine?: number): Pet[] {
+    return attempt(() => this.#commit(pets, run, fromLine));
+  }
+
+  #checkUnmoved(source: string, fromLine: number): void {
+    const lastLine = this.find(source)?.lastLine ?? 0;
+    if (lastLine !== fromLine) {
+      throw new ImportOvertaken(`Another import of the same input is at work; it is at line ${lastLine}.`);
+    }
   }
 }
