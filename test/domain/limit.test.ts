@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import {
+  type BanRules,
+  blameless,
+  type Conduct,
+  daySeconds,
+  defaultBanRules,
+  judge,
+  judgeFailure,
+  minuteSeconds,
+  peek,
+  refund,
+  unused,
+  type Verdict,
+} from '../../src/domain/limit.ts';
+import type { Quota } from '../../src/domain/plan.ts';
+import { always } from '../support/property.ts';
+import { LimitModel } from './limit-model.ts';
+
+const startMs = Date.parse('2027-01-15T10:00:00Z');
+
+/** The law with its state, as a store keeps it: one account, its keys. */
+class Account {
+  usage = unused;
+  readonly conducts = new Map<number, Conduct>();
+  readonly rules: BanRules;
+
+  constructor(rules: BanRules) {
+    this.rules = rules;
+  }
+
+  request(key: number, quota: Quota, nowMs: number): Verdict {
+    const conduct = this.conducts.get(key) ?? blameless;
+    const judgement = judge(this.usage, conduct, quota, this.rules, nowMs);
+    this.usage = judgement.usage;
+    this.conducts.set(key, judgement.conduct);
+    return judgement.verdict;
+  }
+}
+
+// Quotas, bans and pauses are small beside each other, so that a few hundred requests meet every rule.
+const anyQuota = fc.record({
+  perMinute: fc.integer({ min: 1, max: 6 }),
+  perDay: fc.integer({ min: 1, max: 40 }),
+});
+
+const anyRules: fc.Arbitrary<BanRules> = fc.record({
+  strikes: fc.integer({ min: 1, max: 5 }),
+  withinSeconds: fc.integer({ min: 1, max: 90 }),
+  firstBanSeconds: fc.integer({ min: 1, max: 20 }),
+  longestBanSeconds: fc.integer({ min: 1, max: 120 }),
+  forgivenAfterSeconds: fc.integer({ min: 1, max: 300 }),
+});
+
+const anyPauseMs = fc.oneof(
+  { arbitrary: fc.constantFrom(0, 1, 999, 1_000, 1_001), weight: 4 },
+  { arbitrary: fc.integer({ min: 0, max: 3_000 }), weight: 4 },
+  { arbitrary: fc.integer({ min: 0, max: 65 }).map((seconds) => seconds * 1_000), weight: 2 },
+  { arbitrary: fc.constantFrom(59_999, 60_000, 86_399_999, 86_400_000), weight: 1 },
+);
+
+const anySteps = fc.array(fc.record({ pauseMs: anyPauseMs, key: fc.nat(1) }), {
+  minLength: 60,
+  maxLength: 120,
+  size: 'max',
+});
+
+const anyCase = fc.record({ quota: anyQuota, rules: anyRules, steps: anySteps });
+
+describe('the law of limits', () => {
+  test('decides as the model that counts nothing and reads its log, twenty thousand times', () => {
+    const seen = new Map<string, number>();
+    always(
+      anyCase,
+      ({ quota, rules, steps }) => {
+        const account = new Account(rules);
+        const model = new LimitModel(rules);
+        let nowMs = startMs;
+        for (const { pauseMs, key } of steps) {
+          nowMs += pauseMs;
+          const { minute, day, ...verdict } = account.request(key, quota, nowMs);
+          expect(verdict).toEqual(model.request(key, quota, nowMs));
+          expect(minute).toMatchObject(model.window(minuteSeconds, quota.perMinute, nowMs));
+          expect(day).toMatchObject(model.window(daySeconds, quota.perDay, nowMs));
+          for (const { resetAt, secondsLeft } of [minute, day]) {
+            expect(secondsLeft).toBe(Math.ceil(resetAt - nowMs / 1_000));
+          }
+          seen.set(verdict.refusal ?? 'admitted', (seen.get(verdict.refusal ?? 'admitted') ?? 0) + 1);
+        }
+      },
+      300,
+    );
+    expect([...seen.values()].reduce((sum, count) => sum + count)).toBeGreaterThanOrEqual(20_000);
+    // Cases that never met a rule would prove nothing about it.
+    for (const outcome of ['admitted', 'rate_limit_exceeded', 'daily_quota_exceeded', 'api_key_banned']) {
+      expect(seen.get(outcome) ?? 0).toBeGreaterThan(500);
+    }
+  });
+
+  test('admits whoever waits exactly Retry-After, unless another key of the account was faster', () => {
+    always(
+      anyCase,
+      ({ quota, rules, steps }) => {
+        const account = new Account(rules);
+        let nowMs = startMs;
+        for (const { pauseMs } of steps) {
+          nowMs += pauseMs;
+          const { refusal, retryAfterSeconds } = account.request(0, quota, nowMs);
+          if (refusal === undefined) continue;
+          expect(retryAfterSeconds).toBeGreaterThanOrEqual(1);
+          nowMs += retryAfterSeconds * 1_000;
+          // A ban can end while a window is still full; the wait it announces is the ban's.
+          const next = account.request(0, quota, nowMs);
+          if (refusal !== 'api_key_banned') expect(next.refusal).toBeUndefined();
+          else expect(next.refusal).not.toBe('api_key_banned');
+        }
+      },
+      300,
+    );
+  });
+
+  test('never lets a count shrink or a Reset lie in the past when the clock steps back', () => {
+    const anyStep = fc.record({
+      pauseMs: anyPauseMs,
+      backMs: fc.constantFrom(0, 0, 0, 1, 1_000, 30_000, 90_000_000),
+    });
+    always(
+      fc.record({
+        quota: anyQuota,
+        steps: fc.array(anyStep, { minLength: 60, maxLength: 120, size: 'max' }),
+      }),
+      ({ quota, steps }) => {
+        const account = new Account(defaultBanRules);
+        let nowMs = startMs;
+        let before: Verdict | undefined;
+        for (const { pauseMs, backMs } of steps) {
+          nowMs += backMs > 0 ? -backMs : pauseMs;
+          const verdict = account.request(0, quota, nowMs);
+          for (const { resetAt } of [verdict, verdict.minute, verdict.day]) {
+            expect(resetAt * 1_000).toBeGreaterThan(nowMs);
+          }
+          if (backMs > 0 && before !== undefined) {
+            expect(verdict.minute.remaining).toBeLessThanOrEqual(before.minute.remaining);
+            expect(verdict.day.remaining).toBeLessThanOrEqual(before.day.remaining);
+          }
+          before = verdict;
+        }
+      },
+    );
+  });
+
+  test('gives a refunded request back, and never what an ended window had', () => {
+    always(
+      anyCase,
+      ({ quota, rules, steps }) => {
+        const account = new Account(rules);
+        let nowMs = startMs;
+        for (const { pauseMs } of steps) {
+          nowMs += pauseMs;
+          const before = account.usage;
+          const taken = account.request(0, quota, nowMs);
+          if (taken.refusal !== undefined) continue;
+          const now = refund(account.usage, taken, quota, nowMs);
+          expect(now.verdict.minute.remaining).toBe(taken.minute.remaining + 1);
+          expect(now.verdict.day.remaining).toBe(taken.day.remaining + 1);
+          const later = refund(account.usage, taken, quota, nowMs + daySeconds * 1_000);
+          expect(later.verdict.minute.remaining).toBe(quota.perMinute);
+          expect(before.day.count).toBeLessThanOrEqual(quota.perDay);
+        }
+      },
+      100,
+    );
+  });
+});
+
+describe('the law of failed authentications', () => {
+  test('refuses from the limit on, opens a window with the first failure, and counts no refusal', () => {
+    always(
+      fc.tuple(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 60 })),
+      ([limit, attempts]) => {
+        let window = unused.minute;
+        for (let attempt = 1; attempt <= attempts; attempt++) {
+          const judged = judgeFailure(window, limit, startMs + attempt);
+          expect(judged.refused).toBe(attempt > limit);
+          expect(judged.state).toMatchObject({
+            limit,
+            remaining: Math.max(0, limit - attempt),
+            resetAt: startMs / 1_000 + minuteSeconds,
+          });
+          window = judged.window;
+        }
+        expect(peek(window, limit, startMs + minuteSeconds * 1_000).remaining).toBe(limit);
+      },
+    );
+  });
+});
