@@ -1,0 +1,4 @@
+/** Writes the generated parts of `docs/`: the settings, and the help of every command. */
+import { generatedDocs } from './generated-docs.ts';
+
+for (const { path, text } of await generatedDocs()) await Bun.write(path, text);

@@ -1,0 +1,57 @@
+/** The README's tour, run as a reader would: each command in one shell, its output compared with what stands below it. */
+import { expect, test } from 'bun:test';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const repository = join(import.meta.dir, '../..');
+const step = /```sh\n([\s\S]*?)```\n(?:```\n([\s\S]*?)```\n)?/g;
+
+/** Text with … for what may differ. */
+function pattern(expected: string): RegExp {
+  const literal = expected.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`^\\s*${literal.replace(/…/g, '[\\s\\S]*')}\\s*$`);
+}
+
+async function startedService(folder: string) {
+  const env = { ...process.env, PORT: '0', DATABASE_URL: `sqlite:${join(folder, 'store.db')}`, DRAIN_SECONDS: '0' };
+  const service = Bun.spawn([process.execPath, 'src/main.ts', 'serve'], {
+    cwd: repository,
+    env,
+    stdout: 'pipe',
+    stderr: 'ignore',
+  });
+  let output = '';
+  for await (const chunk of service.stdout) {
+    output += new TextDecoder().decode(chunk);
+    if (output.includes('curl')) break;
+  }
+  const [, api = '', key = ''] = /(http:\S+\/v1)\n[\s\S]*(ask_\w+)/.exec(output) ?? [];
+  return { service, env, api, key };
+}
+
+test("the README's tour works as it is printed", async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tour-'));
+  const { service, env, api, key } = await startedService(folder);
+  try {
+    const readme = await Bun.file(join(repository, 'README.md')).text();
+    const tour = readme.slice(readme.indexOf('<!-- tour'), readme.indexOf('<!-- /tour'));
+    const steps = [...tour.matchAll(step)];
+    expect(steps.length).toBeGreaterThan(6);
+    for (const [, commands = '', expected] of steps.slice(1)) {
+      const script = `cd '${repository}'; export API='${api}' KEY='${key}'; ${inFolder(commands, folder)}`;
+      const shell = Bun.spawn(['sh', '-c', script], { env, stdout: 'pipe', stderr: 'pipe' });
+      const output = (await new Response(shell.stdout).text()) + (await new Response(shell.stderr).text());
+      if (expected !== undefined) expect(output.replace(/\r/g, '')).toMatch(pattern(expected));
+    }
+  } finally {
+    service.kill('SIGTERM');
+    await service.exited;
+    await rm(folder, { recursive: true });
+  }
+}, 60_000);
+
+/** A reader's file lies in the working directory; the test's in its own. */
+function inFolder(commands: string, folder: string): string {
+  return commands.replaceAll('animals.csv', join(folder, 'animals.csv'));
+}
