@@ -25,6 +25,8 @@ export function openDatabase({ path, migrations, synchronous, busyTimeoutMs }: D
     mkdirSync(dirname(path), { recursive: true });
     database = new Database(path, { create: true, readwrite: true, strict: true, safeIntegers: true });
     database.run('PRAGMA busy_timeout = 5000');
+    // Setting the journal mode already writes to the file, so its owner is checked before.
+    checkOwner(database, path);
     database.run('PRAGMA journal_mode = WAL');
     database.run(`PRAGMA synchronous = ${synchronous}`);
     migrate(database, path, migrations);
@@ -45,14 +47,10 @@ function migrate(database: Database, path: string, migrations: Migrations): void
         `up to ${migrations.length}). Run that version or a newer one.`,
     );
   }
-  if (version === migrations.length) {
-    checkApplication(database, path);
-    return;
-  }
+  if (version === migrations.length) return;
   // IMMEDIATE, and the version is read again inside: processes that start at once migrate one after the other.
   const step = database.transaction(() => {
     const current = pragma(database, 'user_version');
-    if (current === 0 && !isEmpty(database)) checkApplication(database, path);
     for (const sql of migrations.slice(current)) database.run(sql);
     database.run(`PRAGMA application_id = ${applicationId}`);
     database.run(`PRAGMA user_version = ${migrations.length}`);
@@ -60,8 +58,8 @@ function migrate(database: Database, path: string, migrations: Migrations): void
   step.immediate();
 }
 
-function checkApplication(database: Database, path: string): void {
-  if (pragma(database, 'application_id') === applicationId) return;
+function checkOwner(database: Database, path: string): void {
+  if (isEmpty(database) || pragma(database, 'application_id') === applicationId) return;
   throw new StorageUnusable(
     `The file ${path} is a database of another program. Name another file in DATABASE_URL.`,
   );
