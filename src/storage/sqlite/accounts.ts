@@ -29,6 +29,8 @@ function accountOfRow(row: AccountRow): Account {
 }
 
 export class SqliteAccounts implements AccountStore {
+  /** Rises with every write of this process. */
+  writes = 0;
   readonly #insert;
   readonly #list;
   readonly #find;
@@ -50,6 +52,7 @@ export class SqliteAccounts implements AccountStore {
     const { lastInsertRowid } = attempt(() =>
       this.#insert.run(name, plan, ...customQuota(plan, quota), createdAt),
     );
+    this.writes++;
     return { id: Number(lastInsertRowid), ...account };
   }
 
@@ -64,6 +67,7 @@ export class SqliteAccounts implements AccountStore {
 
   setPlan(id: number, plan: PlanName, quota: Quota): Account | undefined {
     attempt(() => this.#update.run(plan, ...customQuota(plan, quota), id));
+    this.writes++;
     return this.find(id);
   }
 }

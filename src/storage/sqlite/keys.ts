@@ -31,6 +31,8 @@ function keyOfRow(row: KeyRow): Key {
 }
 
 export class SqliteKeys implements KeyStore {
+  /** Rises with every write of this process. */
+  writes = 0;
   readonly #insert;
   readonly #list;
   readonly #find;
@@ -68,6 +70,7 @@ export class SqliteKeys implements KeyStore {
     const { lastInsertRowid } = attempt(() =>
       this.#insert.run(key.accountId, key.name, fingerprint, key.lastFour, key.createdAt, key.expiresAt),
     );
+    this.writes++;
     return { id: Number(lastInsertRowid), ...shown, revokedAt: null };
   }
 
@@ -92,6 +95,8 @@ export class SqliteKeys implements KeyStore {
   }
 
   revoke(id: number, at: number): boolean {
-    return attempt(() => this.#revoke.run(at, id)).changes > 0;
+    const { changes } = attempt(() => this.#revoke.run(at, id));
+    this.writes++;
+    return changes > 0;
   }
 }

@@ -134,9 +134,10 @@ export class SqliteLimits {
   }
 
   lift(keyId: number): boolean {
-    this.#conducts.delete(keyId);
     const now = Math.floor(this.#clock.now() / 1_000);
-    return attempt(() => this.#deleteConduct.run(keyId, now)).changes > 0;
+    const lifted = attempt(() => this.#deleteConduct.run(keyId, now)).changes > 0;
+    if (lifted) this.#conducts.delete(keyId);
+    return lifted;
   }
 
   /** Another process changed the file: what stands there about strikes and bans counts. */

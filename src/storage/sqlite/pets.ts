@@ -31,15 +31,14 @@ export class SqlitePets implements PetStore {
     this.#group = new GroupCommit(database, (pet) => this.insert(pet));
   }
 
-  async add(pet: NewPet): Promise<Pet> {
-    const added = await this.#group.add(pet);
-    this.writes++;
-    return added;
+  add(pet: NewPet): Promise<Pet> {
+    return this.#group.add(pet);
   }
 
   /** Inserts within the transaction that is open. */
   insert(pet: NewPet): Pet {
     const { lastInsertRowid } = this.#insert.run(pet.name, pet.categoryId, pet.status);
+    this.writes++;
     return { id: BigInt(lastInsertRowid), ...pet };
   }
 

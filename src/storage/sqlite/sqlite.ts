@@ -39,16 +39,23 @@ export function openSqlite({ path, clock, rules, serving }: SqliteOptions): Stor
   opened.defer(() => limitFile.close());
 
   const pets = new SqlitePets(data);
+  const accounts = new SqliteAccounts(data);
+  const keys = new SqliteKeys(data);
   const limits = new SqliteLimits(limitFile, clock, rules);
   const dataChanges = new ForeignChanges(data);
   const limitChanges = new ForeignChanges(limitFile);
+  // The data file has one version for all that other processes changed; this one's own writes are told apart.
+  const versions = (): Versions => {
+    const foreign = dataChanges.count();
+    return { callers: foreign + accounts.writes + keys.writes, pets: foreign + pets.writes };
+  };
   const kept = opened.move();
 
   return {
     pets,
-    accounts: new SqliteAccounts(data),
-    keys: new SqliteKeys(data),
-    limits: observed(limits, limitChanges, () => versionsOf(dataChanges.count(), pets.writes)),
+    accounts,
+    keys,
+    limits: observed(limits, limitChanges, versions),
     imports: new SqliteImports(data, pets),
     health: () => (limits.trouble === undefined ? [] : [limits.trouble]),
     [Symbol.asyncDispose]: async () => {
@@ -57,11 +64,6 @@ export function openSqlite({ path, clock, rules, serving }: SqliteOptions): Stor
       kept.dispose();
     },
   };
-}
-
-/** The data file has one version for all; this process's own writes are animals only. */
-function versionsOf(foreign: number, ownWrites: number): Versions {
-  return { callers: foreign, pets: foreign + ownWrites };
 }
 
 /** The limits, after a look whether another process changed callers or lifted a ban. */
