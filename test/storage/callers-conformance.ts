@@ -98,7 +98,7 @@ export function keysConform(check: StoreTest): void {
     const { id: accountId } = await enterprise(accounts, tiny);
     const key = await keys.create(newKey(accountId, 'one'));
     const rotate = async () => keys.rotate(key.id, 1_760_000_000_000, newKey(accountId, 'one'));
-    expect(rotate()).rejects.toBeDefined();
+    await expect(rotate()).rejects.toBeDefined();
     expect(await keys.list()).toEqual([key]);
   });
 }

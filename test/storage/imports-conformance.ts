@@ -33,7 +33,7 @@ export function importsConform(check: StoreTest): void {
     await imports.commit([newPet('one')], begun);
     const group = [newPet('two'), newPet('three', 'lost' as PetStatus)];
     const commit = async () => imports.commit(group, { ...begun, lastLine: 9 });
-    expect(commit()).rejects.toBeDefined();
+    await expect(commit()).rejects.toBeDefined();
     expect(await pets.count()).toBe(1);
     expect(await imports.find(begun.source)).toEqual(begun);
   });

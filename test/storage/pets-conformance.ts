@@ -8,7 +8,7 @@ import { newPet } from './samples.ts';
 const names = [
   ' \t leading and trailing \u3000',
   "Robert'); DROP TABLE pets;--",
-  '\\ \\\\ \\0 \\x00 %s %_ ? :name $1 @p {} ${}',
+  '\\ \\\\ \\0 \\x00 %s %_ ? :name $1 @p {}',
   '"quoted" `ticked` [bracketed]',
   'caf\u00e9',
   'cafe\u0301',

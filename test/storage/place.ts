@@ -1,13 +1,11 @@
 import { test } from 'bun:test';
 import { join } from 'node:path';
 import type { Clock } from '../../src/domain/clock.ts';
-import { defaultBanRules } from '../../src/domain/limit.ts';
-import { openStorage, type StorageOptions } from '../../src/storage/open.ts';
+import { defaultBanRules, type LimitRules } from '../../src/domain/limit.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
-
-export type LimitRules = StorageOptions['rules'];
 
 /** Somewhere a store can be: empty at first, opened by the service and beside it by the command line. */
 export interface Place extends AsyncDisposable {
@@ -38,6 +36,8 @@ export interface Bench {
   readonly clock: FakeClock;
   /** The store as the command line opens it, beside the service. */
   beside(): Promise<Storage>;
+  /** Closes the service's store and opens it again. */
+  restart(): Promise<Storage>;
 }
 
 export type StoreTest = (title: string, run: (bench: Bench) => Promise<void>) => void;
@@ -49,8 +49,14 @@ export function storeTests(makePlace: MakePlace): StoreTest {
       const clock = new FakeClock();
       await using opened = new AsyncDisposableStack();
       const place = opened.use(await makePlace(clock, strictRules));
-      const store = opened.use(await place.open(true));
-      await run({ store, clock, beside: async () => opened.use(await place.open(false)) });
+      let store = await place.open(true);
+      opened.defer(() => store[Symbol.asyncDispose]());
+      const restart = async () => {
+        await store[Symbol.asyncDispose]();
+        store = await place.open(true);
+        return store;
+      };
+      await run({ store, clock, beside: async () => opened.use(await place.open(false)), restart });
     });
 }
 

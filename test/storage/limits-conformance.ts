@@ -1,0 +1,249 @@
+/**
+ * Drives a `LimitStore` and the law itself with the same sequences of requests, refunds, failures and lifted bans
+ * under a clock that jumps, and compares every answer. Twins that could disagree are held together here.
+ */
+import fc from 'fast-check';
+import {
+  blameless,
+  type Conduct,
+  judge,
+  judgeFailure,
+  type LimitRules,
+  peek,
+  refund,
+  type Usage,
+  unused,
+  type Verdict,
+  type Window,
+} from '../../src/domain/limit.ts';
+import type { Quota } from '../../src/domain/plan.ts';
+import type { Ban, Caller, LimitStore } from '../../src/storage/storage.ts';
+import type { FakeClock } from '../support/clock.ts';
+
+type Command =
+  | { readonly kind: 'take'; readonly key: number; readonly times: number }
+  | { readonly kind: 'fail'; readonly address: number; readonly times: number }
+  | { readonly kind: 'refund' | 'lift'; readonly key: number }
+  | { readonly kind: 'peek'; readonly address: number }
+  | { readonly kind: 'bans' }
+  | { readonly kind: 'plan'; readonly account: number; readonly quota: Quota }
+  | { readonly kind: 'advance'; readonly ms: number }
+  /** Exactly as long as the last refusal said, or one millisecond less. */
+  | { readonly kind: 'wait'; readonly lessMs: number };
+
+/** The keys of a sequence, by their account: two share one. */
+const accountOfKey = [0, 0, 1] as const;
+
+const quota = fc.constantFrom<Quota>(
+  { perMinute: 3, perDay: 7 },
+  { perMinute: 5, perDay: 5 },
+  { perMinute: 60, perDay: 1_000 },
+  { perMinute: 250, perDay: 300 },
+);
+const key = fc.nat(accountOfKey.length - 1);
+const address = fc.nat(1);
+const times = fc.oneof(fc.constant(1), fc.integer({ min: 2, max: 8 }), fc.constant(70));
+const ms = fc.oneof(
+  fc.integer({ min: 1, max: 1_500 }),
+  fc.integer({ min: 1_000, max: 70_000 }),
+  fc.constantFrom(1_000, 59_999, 60_000, 600_000, 3_600_000, 86_400_000),
+  fc.integer({ min: -5_000, max: -1 }),
+);
+
+const command: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 8, arbitrary: fc.record({ kind: fc.constant('take' as const), key, times }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('advance' as const), ms }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait' as const), lessMs: fc.nat(1) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('refund' as const, 'lift' as const), key }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const), address, times: fc.nat(8) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('peek' as const), address }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('bans' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('plan' as const), account: fc.nat(1), quota }) },
+);
+
+/** The law with its state in plain maps: what every store has to answer. */
+class PlainLimits {
+  readonly #usage = new Map<number, Usage>();
+  readonly #conduct = new Map<number, Conduct>();
+  readonly #failures = new Map<string, Window>();
+  readonly #rules: LimitRules;
+  readonly #clock: FakeClock;
+
+  constructor(rules: LimitRules, clock: FakeClock) {
+    this.#rules = rules;
+    this.#clock = clock;
+  }
+
+  take({ accountId, keyId, quota }: Caller): Verdict {
+    const before = this.#usage.get(accountId) ?? unused;
+    const standing = this.#conduct.get(keyId) ?? blameless;
+    const after = judge(before, standing, quota, this.#rules.ban, this.#clock.now());
+    this.#usage.set(accountId, after.usage);
+    this.#conduct.set(keyId, after.conduct);
+    return after.verdict;
+  }
+
+  refund({ accountId, quota }: Caller, taken: Verdict): Verdict {
+    const { usage, verdict } = refund(this.#usage.get(accountId) ?? unused, taken, quota, this.#clock.now());
+    this.#usage.set(accountId, usage);
+    return verdict;
+  }
+
+  fail(from: string) {
+    const before = this.#failures.get(from) ?? unused.minute;
+    const { window, ...verdict } = judgeFailure(before, this.#rules.failuresPerMinute, this.#clock.now());
+    this.#failures.set(from, window);
+    return verdict;
+  }
+
+  peek(from: string) {
+    return peek(this.#failures.get(from) ?? unused.minute, this.#rules.failuresPerMinute, this.#clock.now());
+  }
+
+  bans(): Ban[] {
+    return [...this.#conduct]
+      .filter(([, { bannedUntil }]) => this.#clock.now() < bannedUntil * 1_000)
+      .map(([keyId, { bannedUntil, banLevel }]) => ({ keyId, bannedUntil, level: banLevel }))
+      .sort((one, other) => one.keyId - other.keyId);
+  }
+
+  lift(keyId: number): boolean {
+    const banned = this.bans().some((ban) => ban.keyId === keyId);
+    if (banned) this.#conduct.delete(keyId);
+    return banned;
+  }
+}
+
+/** The limiter of an empty store, with the clock and the rules it was opened with. */
+export interface Limiter {
+  readonly limits: LimitStore;
+  readonly clock: FakeClock;
+  readonly rules: LimitRules;
+}
+
+/** How often each kind of answer was compared, so that a test can tell whether the sequences reached it. */
+export type Tally = Record<string, number>;
+
+/** One sequence, on callers and addresses of its own. */
+class Sequence {
+  readonly #limiter: Limiter;
+  readonly #law: PlainLimits;
+  readonly #tally: Tally;
+  readonly #number: number;
+  readonly #quotas: Quota[];
+  readonly #taken = new Map<number, Verdict>();
+  #waitMs = 1_000;
+
+  constructor(limiter: Limiter, tally: Tally, number: number, quotas: readonly Quota[]) {
+    this.#limiter = limiter;
+    this.#law = new PlainLimits(limiter.rules, limiter.clock);
+    this.#tally = tally;
+    this.#number = number;
+    this.#quotas = [...quotas];
+  }
+
+  async run(command: Command): Promise<void> {
+    const { limits, clock } = this.#limiter;
+    switch (command.kind) {
+      case 'take':
+        for (let time = 0; time < command.times; time++) await this.#take(command.key);
+        return;
+      case 'refund':
+        return this.#refund(command.key);
+      case 'fail':
+        for (let time = 0; time < command.times; time++) {
+          const expected = this.#law.fail(this.#address(command.address));
+          const name = expected.refused ? 'failure refused' : 'failure';
+          this.#compare(name, await limits.fail(this.#address(command.address)), expected);
+        }
+        return;
+      case 'peek': {
+        const from = this.#address(command.address);
+        return this.#compare('peek', await limits.peek(from), this.#law.peek(from));
+      }
+      case 'bans': {
+        const keyIds = accountOfKey.map((_, index) => this.#caller(index).keyId);
+        const own = (await limits.bans()).filter(({ keyId }) => keyIds.includes(keyId));
+        return this.#compare('bans', own, this.#law.bans());
+      }
+      case 'lift': {
+        const { keyId } = this.#caller(command.key);
+        const expected = this.#law.lift(keyId);
+        return this.#compare(expected ? 'lifted' : 'not lifted', await limits.lift(keyId), expected);
+      }
+      case 'plan':
+        this.#quotas[command.account] = command.quota;
+        return;
+      case 'advance':
+        return clock.advance(command.ms / 1_000);
+      case 'wait':
+        return clock.advance((this.#waitMs - command.lessMs) / 1_000);
+    }
+  }
+
+  async #take(key: number): Promise<void> {
+    const { limits } = this.#limiter;
+    const caller = this.#caller(key);
+    const { callers } = await limits.versions();
+    const { verdict } = await limits.take(caller, callers);
+    const expected = this.#law.take(caller);
+    this.#compare(expected.refusal ?? 'admitted', verdict, expected);
+    if (expected.refusal === undefined) this.#taken.set(key, expected);
+    else this.#waitMs = expected.retryAfterSeconds * 1_000;
+  }
+
+  async #refund(key: number): Promise<void> {
+    const taken = this.#taken.get(key);
+    if (taken === undefined) return;
+    this.#taken.delete(key);
+    const caller = this.#caller(key);
+    this.#compare(
+      'refund',
+      await this.#limiter.limits.refund(caller, taken),
+      this.#law.refund(caller, taken),
+    );
+  }
+
+  #caller(key: number): Caller {
+    const account = accountOfKey[key] ?? 0;
+    const quota = this.#quotas[account] ?? { perMinute: 1, perDay: 1 };
+    const ownIds = 1 + this.#number * accountOfKey.length;
+    return { keyId: ownIds + key, accountId: ownIds + account, quota, expiresAt: Number.POSITIVE_INFINITY };
+  }
+
+  #address(address: number): string {
+    return `${this.#number}:${address}`;
+  }
+
+  #compare(name: string, answer: unknown, expected: unknown): void {
+    this.#tally[name] = (this.#tally[name] ?? 0) + 1;
+    if (Bun.deepEquals(answer, expected, true)) return;
+    const [got, wanted] = [answer, expected].map((value) => JSON.stringify(value));
+    throw new Error(`${name} at ${this.#limiter.clock.now()}: the store answers ${got}, the law ${wanted}`);
+  }
+}
+
+export interface SequenceOptions {
+  readonly sequences: number;
+  /** Commands in the longest sequence. */
+  readonly length: number;
+  readonly seed: number;
+}
+
+/** Throws at the first answer that differs, with the shortest sequence found that leads to it. */
+export async function compareWithLaw(limiter: Limiter, options: SequenceOptions): Promise<Tally> {
+  const tally: Tally = {};
+  const start = limiter.clock.now();
+  let number = 0;
+  const sequence = fc.asyncProperty(
+    fc.tuple(quota, quota),
+    fc.array(command, { maxLength: options.length, size: 'max' }),
+    async (quotas, commands) => {
+      limiter.clock.set(start);
+      const run = new Sequence(limiter, tally, number++, quotas);
+      for (const next of commands) await run.run(next);
+    },
+  );
+  await fc.assert(sequence, { numRuns: options.sequences, seed: options.seed });
+  return tally;
+}

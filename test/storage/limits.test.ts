@@ -1,0 +1,36 @@
+import { expect, test } from 'bun:test';
+import { FakeClock } from '../support/clock.ts';
+import { compareWithLaw } from './limits-conformance.ts';
+import { type MakePlace, sqlitePlace, strictRules } from './place.ts';
+
+/** Every store of limits there is. */
+const stores: Record<string, MakePlace> = { SQLite: sqlitePlace };
+
+/** Each of these has to come up, else the sequences prove too little. */
+const answers = [
+  'admitted',
+  'rate_limit_exceeded',
+  'daily_quota_exceeded',
+  'api_key_banned',
+  'failure',
+  'failure refused',
+  'refund',
+  'lifted',
+  'not lifted',
+  'bans',
+  'peek',
+];
+
+for (const [name, makePlace] of Object.entries(stores)) {
+  test(`${name} answers every request as the law does`, async () => {
+    const clock = new FakeClock();
+    await using place = await makePlace(clock, strictRules);
+    await using store = await place.open(true);
+    const seed = 20_270_115;
+    const tally = await compareWithLaw(
+      { limits: store.limits, clock, rules: strictRules },
+      { sequences: 150, length: 60, seed },
+    );
+    for (const answer of answers) expect([answer, tally[answer] ?? 0]).not.toEqual([answer, 0]);
+  }, 30_000);
+}

@@ -1,0 +1,156 @@
+import { Database } from 'bun:sqlite';
+import { describe, expect, spyOn, test } from 'bun:test';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openStorage } from '../../src/storage/open.ts';
+import { openDatabase } from '../../src/storage/sqlite/database.ts';
+import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
+import { type Storage, StorageUnusable } from '../../src/storage/storage.ts';
+import { FakeClock } from '../support/clock.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { strictRules } from './place.ts';
+import { newPet } from './samples.ts';
+import { commitsInWal, digests, rowsOf } from './sqlite-files.ts';
+
+function open(path: string, serving = true): Promise<Storage> {
+  return openStorage({ url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, serving });
+}
+
+function migrate(path: string, migrations: readonly string[]): Database {
+  return openDatabase({ path, migrations, synchronous: 'FULL', busyTimeoutMs: 0 });
+}
+
+describe('the data file', () => {
+  test('every commit is synced before it is answered: WAL with synchronous=FULL', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'store.db');
+    const runs = spyOn(Database.prototype, 'run');
+    await using store = await open(path);
+    await store.pets.add(newPet('Ozzy'));
+    const connections = runs.mock.contexts as Database[];
+    const connection = connections.find(({ filename }) => filename === path);
+    runs.mockRestore();
+    const setting = (name: string) =>
+      Number(Object.values(connection?.query(`PRAGMA ${name}`).get() ?? {})[0]);
+    expect(setting('synchronous')).toBe(2);
+    expect(connection?.query('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
+  });
+
+  test('animals added at once share commits, and none is answered before its commit', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'store.db');
+    await using store = await open(path);
+    using reader = new Database(path, { readonly: true });
+    const find = reader.query('SELECT 1 FROM pets WHERE id = ?');
+    const before = commitsInWal(path);
+    const seen = await Promise.all(
+      Array.from({ length: 64 }, async (_, index) => {
+        const { id } = await store.pets.add(newPet(`${index}`));
+        return find.all(id).length;
+      }),
+    );
+    expect(seen).toEqual(Array.from({ length: 64 }, () => 1));
+    expect(commitsInWal(path) - before).toBeLessThanOrEqual(2);
+  });
+
+  test('the write-ahead log stays bounded after 20,000 insertions', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'store.db');
+    await using store = await open(path);
+    for (let round = 0; round < 2_000; round++) {
+      await Promise.all(Array.from({ length: 10 }, () => store.pets.add(newPet('Ozzy'))));
+    }
+    expect(await store.pets.count()).toBe(20_000);
+    // SQLite's own bound is 1,000 pages of 4 KiB, looked at after each commit.
+    expect(statSync(`${path}-wal`).size).toBeLessThan(6 * 2 ** 20);
+  }, 20_000);
+
+  test('an id is never given again, not even the last one after its animal is gone', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'store.db');
+    {
+      await using store = await open(path);
+      await Promise.all([store.pets.add(newPet('one')), store.pets.add(newPet('two'))]);
+    }
+    rowsOf(path, 'DELETE FROM pets');
+    await using store = await open(path);
+    expect((await store.pets.add(newPet('three'))).id).toBe(3n);
+  });
+
+  test('a second process may manage the store but not serve it', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'store.db');
+    {
+      await using _serving = await open(path);
+      await using managing = await open(path, false);
+      expect(await managing.pets.count()).toBe(0);
+      await expect(open(path)).rejects.toThrow(/Another process is serving the store/);
+    }
+    await using again = await open(path);
+    expect(await again.pets.count()).toBe(0);
+  });
+});
+
+describe('migration', () => {
+  test('a file of a newer version is refused, in words, and left alone', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'store.db');
+    migrate(path, [...dataMigrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT']).close();
+    const before = digests(folder.path);
+    await expect(open(path)).rejects.toThrow(StorageUnusable);
+    await expect(open(path)).rejects.toThrow(/written by a newer version.*Run that version or a newer one/);
+    expect(digests(folder.path)).toEqual(before);
+  });
+
+  test.each([0, 1, dataMigrations.length, 99])(
+    "another program's database (its version: %d) is refused and left alone",
+    async (version) => {
+      await using folder = await temporaryFolder();
+      const path = join(folder.path, 'store.db');
+      {
+        using foreign = new Database(path, { create: true });
+        foreign.run('CREATE TABLE songs (title TEXT)');
+        foreign.run(`PRAGMA user_version = ${version}`);
+      }
+      const before = digests(folder.path);
+      await expect(open(path)).rejects.toThrow(/a database of another program/);
+      expect(digests(folder.path)).toEqual(before);
+    },
+  );
+
+  test('a file that is no database is refused and left alone', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'store.db');
+    writeFileSync(path, 'My shopping list: 1 hamster\n'.repeat(400));
+    const before = digests(folder.path);
+    await expect(open(path)).rejects.toThrow(StorageUnusable);
+    await expect(open(path)).rejects.toThrow(/store\.db.*file is not a database/);
+    expect(digests(folder.path)).toEqual(before);
+  });
+
+  test('a step that fails half-way leaves the file as it was', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'store.db');
+    {
+      await using store = await open(path);
+      await store.pets.add(newPet('Ozzy'));
+    }
+    const schema = () => rowsOf(path, 'SELECT type, name, sql FROM sqlite_schema ORDER BY name');
+    const before = schema();
+    const broken = 'CREATE TABLE half (id INTEGER) STRICT; DELETE FROM pets; INSERT INTO missing VALUES (1);';
+    expect(() => migrate(path, [...dataMigrations, broken])).toThrow(/no such table: missing/);
+    expect(schema()).toEqual(before);
+    expect(rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: dataMigrations.length }]);
+    await using store = await open(path);
+    expect((await store.pets.list(0n, 10)).map(({ name }) => name)).toEqual(['Ozzy']);
+  });
+
+  test('a folder that is missing is made; one that cannot be is named', async () => {
+    await using folder = await temporaryFolder();
+    const path = join(folder.path, 'deep', 'er', 'store.db');
+    await using store = await open(path);
+    expect(await store.health()).toEqual([]);
+    expect(existsSync(path)).toBe(true);
+    await expect(open(join(path, 'store.db'))).rejects.toThrow(StorageUnusable);
+  });
+});
