@@ -1,0 +1,148 @@
+/**
+ * Real database servers for tests: those of TEST_POSTGRES_URL and TEST_REDIS_URL, else private ones from the
+ * binaries on this machine. Where there are none the tests are skipped with one line, and fail with CI=true.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { RedisClient, SQL } from 'bun';
+import { asServerUser, findProgram, type OwnServer, ownServer, type ServerKind } from './server-process.ts';
+
+export type { OwnServer } from './server-process.ts';
+
+/** Where the stores of one test file live. */
+export interface TestServers extends AsyncDisposable {
+  /** A PostgreSQL address with a schema of its own, empty. */
+  makeSchema(): Promise<{ readonly url: string } & AsyncDisposable>;
+  readonly redisUrl: string;
+  /** A prefix for Redis keys that nothing else uses; what is under it is deleted in the end. */
+  makePrefix(): string;
+}
+
+/** Undefined when this machine has no servers to test with. */
+export async function testServers(): Promise<TestServers | undefined> {
+  await using made = new AsyncDisposableStack();
+  const postgresUrl = process.env.TEST_POSTGRES_URL ?? made.use(await ownPostgres())?.url;
+  const redisUrl = process.env.TEST_REDIS_URL ?? made.use(await ownRedis())?.url;
+  if (postgresUrl === undefined || redisUrl === undefined) return undefined;
+
+  const sql = new SQL(postgresUrl, { max: 1 });
+  made.defer(() => sql.close({ timeout: 1 }));
+  const prefixes: string[] = [];
+  made.defer(() => deletePrefixes(redisUrl, prefixes));
+  const kept = made.move();
+  return {
+    redisUrl,
+    async makeSchema() {
+      const schema = uniqueName();
+      await sql.unsafe(`CREATE SCHEMA ${schema}`);
+      const url = new URL(postgresUrl);
+      url.searchParams.set('search_path', schema);
+      return {
+        url: url.href,
+        [Symbol.asyncDispose]: async () => {
+          await sql.unsafe(`DROP SCHEMA ${schema} CASCADE`);
+        },
+      };
+    },
+    makePrefix() {
+      prefixes.push(`${uniqueName()}:`);
+      return prefixes.at(-1) ?? '';
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** A PostgreSQL server of the test's own; undefined when this machine has none. */
+export async function ownPostgres(): Promise<OwnServer | undefined> {
+  const initdb = findProgram('initdb');
+  const postgres = findProgram('postgres');
+  if (initdb === undefined || postgres === undefined) return missing('PostgreSQL');
+  return ownServer(postgresKind(initdb, postgres));
+}
+
+/** A Redis or Valkey server of the test's own; undefined when this machine has none. */
+export async function ownRedis(): Promise<OwnServer | undefined> {
+  const program = findProgram('redis-server') ?? findProgram('valkey-server');
+  return program === undefined ? missing('Redis or Valkey') : ownServer(redisKind(program));
+}
+
+function postgresKind(initdb: string, postgres: string): ServerKind {
+  return {
+    scheme: 'postgres://postgres@',
+    path: '/postgres',
+    async prepare(folder) {
+      const options = ['--auth=trust', '--username=postgres', '--encoding=UTF8', '--no-locale', '--no-sync'];
+      const child = Bun.spawn(asServerUser([initdb, ...options, '-D', join(folder, 'data')]), {
+        cwd: folder,
+        stdout: 'ignore',
+        stderr: 'pipe',
+      });
+      if ((await child.exited) !== 0) throw new Error(`initdb failed: ${await child.stderr.text()}`);
+    },
+    command: (folder, port) => {
+      const settings = {
+        listen_addresses: '127.0.0.1',
+        port,
+        unix_socket_directories: '',
+        max_connections: 60,
+      };
+      const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+      return [postgres, '-D', join(folder, 'data'), ...options];
+    },
+    async answers(url) {
+      await using sql = new SQL(url, { max: 1, connectionTimeout: 1 });
+      return sql`SELECT 1`.then(
+        () => true,
+        () => false,
+      );
+    },
+  };
+}
+
+function redisKind(program: string): ServerKind {
+  return {
+    scheme: 'redis://',
+    path: '',
+    prepare: async () => {},
+    command: (folder, port) => {
+      const settings = { bind: '127.0.0.1', port, dir: folder, save: '', appendonly: 'no' };
+      return [program, ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, `${value}`])];
+    },
+    async answers(url) {
+      const client = new RedisClient(url, { autoReconnect: false, connectionTimeout: 1_000 });
+      try {
+        await client.connect();
+        return (await client.ping()) === 'PONG';
+      } catch {
+        return false;
+      } finally {
+        client.close();
+      }
+    },
+  };
+}
+
+const told = new Set<string>();
+
+function missing(name: string): undefined {
+  if (process.env.CI === 'true') throw new Error(`CI has to test with ${name}, and it is not here.`);
+  const line = `SKIPPED: no ${name} on this machine; tests that need it do not run.`;
+  if (!told.has(line)) console.warn(line);
+  told.add(line);
+  return undefined;
+}
+
+function uniqueName(): string {
+  return `animal_store_test_${randomBytes(6).toString('hex')}`;
+}
+
+async function deletePrefixes(redisUrl: string, prefixes: readonly string[]): Promise<void> {
+  if (prefixes.length === 0) return;
+  const client = new RedisClient(redisUrl);
+  for (const prefix of prefixes) {
+    const keys = await client.keys(`${prefix}*`);
+    if (keys.length > 0) await client.del(...keys);
+  }
+  client.close();
+}
