@@ -1,11 +1,13 @@
 import type * as z from 'zod';
 import type { ErrorDetail } from './errors.ts';
+import { NotInt64 } from './json.ts';
 
 export type Validated<T> = { readonly value: T } | { readonly mistakes: ErrorDetail[] };
 
 /** Checks a value against a schema and words every mistake as an error detail. */
 export function validate<T>(schema: z.ZodType<T>, value: unknown, where: ErrorDetail['in']): Validated<T> {
-  const result = schema.safeParse(value);
+  // Alone, a number that is no int64 would pass for an object, which its class is.
+  const result = schema.safeParse(value instanceof NotInt64 ? Number.NaN : value);
   if (result.success) return { value: result.data };
   const mistakes = result.error.issues.flatMap((issue): ErrorDetail[] => {
     const names = issue.code === 'unrecognized_keys' ? issue.keys : [issue.path.join('.')];
