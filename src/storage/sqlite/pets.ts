@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import type { NewPet, Pet, PetStatus } from '../../contract/schemas.ts';
-import type { PetStore } from '../storage.ts';
+import { type PetStore, StorageUnavailable } from '../storage.ts';
 import { attempt } from './database.ts';
 import { GroupCommit } from './group-commit.ts';
 
@@ -9,6 +9,8 @@ const columns = 'id, name, category_id AS categoryId, status';
 export class SqlitePets implements PetStore {
   /** Rises with every write of this process. */
   writes = 0;
+  /** Why animals are not being stored, as the last attempt showed; undefined while they are. */
+  trouble: string | undefined;
   readonly #insert;
   readonly #find;
   readonly #list;
@@ -31,8 +33,17 @@ export class SqlitePets implements PetStore {
     this.#group = new GroupCommit(database, (pet) => this.insert(pet));
   }
 
-  add(pet: NewPet): Promise<Pet> {
-    return this.#group.add(pet);
+  async add(pet: NewPet): Promise<Pet> {
+    try {
+      const added = await this.#group.add(pet);
+      this.trouble = undefined;
+      return added;
+    } catch (error) {
+      if (error instanceof StorageUnavailable) {
+        this.trouble = `animals are not being stored: ${(error.cause as Error).message}`;
+      }
+      throw error;
+    }
   }
 
   /** Inserts within the transaction that is open. */

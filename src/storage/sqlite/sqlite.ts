@@ -57,7 +57,7 @@ export function openSqlite({ path, clock, rules, serving }: SqliteOptions): Stor
     keys,
     limits: observed(limits, limitChanges, versions),
     imports: new SqliteImports(data, pets),
-    health: () => (limits.trouble === undefined ? [] : [limits.trouble]),
+    health: () => [pets.trouble, limits.trouble].filter((trouble) => trouble !== undefined),
     [Symbol.asyncDispose]: async () => {
       await pets.idle();
       limits.flush();
