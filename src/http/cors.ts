@@ -2,6 +2,8 @@ import type { HeaderFields } from './headers.ts';
 
 const exposed = [
   'Link',
+  'Allow',
+  'WWW-Authenticate',
   'Retry-After',
   'X-Request-Id',
   'X-RateLimit-Limit',
