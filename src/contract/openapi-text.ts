@@ -21,15 +21,15 @@ Every error is an \`Error\` with a \`code\` from a closed list. A 400 lists all 
 
 ## Limits
 
-| Plan | Requests per minute | Requests per day |
+| Plan | Per minute | Per day |
 |---|---|---|
 | Free | 60 | 1000 |
 | Pro | 300 | 10000 |
 | Business | 1000 | 100000 |
 | Enterprise | custom | custom |
 
-Both windows are counted per account. A window opens with the first request after the previous one ended. Every
-authenticated request costs one, whatever its answer; 401, 429 and 503 cost nothing. Every response carries
+Requests are counted per account, in both windows. A window opens with the first request after the previous one ended.
+Every authenticated request costs one, whatever its answer; 401, 429 and 503 cost nothing. Every response carries
 \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` of the window with fewer requests remaining.
 
 After a 429, wait for the seconds in \`Retry-After\`, then retry with exponential backoff. A request that is refused at

@@ -86,7 +86,8 @@ export const operations: { readonly [Id in OperationId]: Operation & { readonly 
     method: 'GET',
     path: '/pets/{petId}',
     summary: 'Get an animal',
-    description: 'Deprecated: use `GET /pets` with the `status` filter. Answers 410 from its sunset on.',
+    description:
+      'Deprecated: use `GET /pets` with the `status` filter. From 5 December 2030 on it answers 410.',
     stability: 'stable',
     success: { status: 200, schema: Pet, description: 'The requested animal.' },
     deprecation: {

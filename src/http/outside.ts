@@ -1,5 +1,6 @@
 import { basePath } from '../contract/operations.ts';
 import { Refusal } from '../domain/refusal.ts';
+import { docsPage, docsScript } from './docs.ts';
 import type { HeaderFields } from './headers.ts';
 import type { House } from './house.ts';
 import { errorBody } from './replies.ts';
@@ -25,6 +26,8 @@ export function outsideRoutes(
       '/',
       () => new Response(null, { status: 302, headers: { Location: `${outside.publicUrl ?? ''}/docs` } }),
     ],
+    ['/docs', docsPage(outside.openapi)],
+    ['/docs/scalar.js', docsScript()],
     ['/openapi.json', () => json(200, outside.openapi)],
     ['/livez', () => json(200, '{"status":"ok"}')],
     ['/readyz', () => readiness(house, outside)],
@@ -61,7 +64,9 @@ function catalog(publicUrl: string): Response {
     },
   ];
   const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
-  return json(200, JSON.stringify({ linkset }), { 'Content-Type': type });
+  // RFC 9727 section 2 wants the link on HEAD, where a client asks whether there is a catalog.
+  const link = `<${publicUrl}/.well-known/api-catalog>; rel="api-catalog"`;
+  return json(200, JSON.stringify({ linkset }), { 'Content-Type': type, Link: link });
 }
 
 function refused(refusal: Refusal, status: number, headers: HeaderFields = {}): Response {

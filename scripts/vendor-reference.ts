@@ -1,0 +1,33 @@
+/**
+ * Fetches Scalar, the page that shows the OpenAPI document, into `assets/reference/`. Its package brings 200 more
+ * and 243 MB, of which one file is needed; so it is no dependency, and the file is kept here.
+ */
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { $ } from 'bun';
+
+const name = '@scalar/api-reference';
+const version = '1.72.1';
+const assets = new URL('../assets/reference/', import.meta.url);
+
+const folder = await mkdtemp(join(tmpdir(), 'vendor-reference-'));
+try {
+  await $`npm pack ${name}@${version} --silent --pack-destination ${folder}`;
+  await $`tar -xzf ${folder}/scalar-api-reference-${version}.tgz -C ${folder}`;
+
+  const { license } = await Bun.file(join(folder, 'package/package.json')).json();
+  // The package has no licence file; the text beside the script is that of its repository.
+  if (license !== 'MIT')
+    throw new Error(`${name} is under ${license} now: assets/reference/LICENSE says MIT.`);
+
+  const script = await Bun.file(join(folder, 'package/dist/browser/standalone.js')).bytes();
+  const sha256 = createHash('sha256').update(script).digest('hex');
+  const about = { name, version, license, file: 'dist/browser/standalone.js', sha256 };
+  await Bun.write(new URL('scalar.js.gz', assets), gzipSync(script, { level: 9 }));
+  await Bun.write(new URL('version.json', assets), `${JSON.stringify(about, undefined, 2)}\n`);
+} finally {
+  await rm(folder, { recursive: true });
+}

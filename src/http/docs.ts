@@ -1,0 +1,98 @@
+/** The reference page: Scalar with the service's own OpenAPI document, served whole from the package's files. */
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import scalarPath from '../../assets/reference/scalar.js.gz' with { type: 'file' };
+import scalar from '../../assets/reference/version.json' with { type: 'json' };
+
+/** Scalar's settings: what would call its makers' hosts is off, and members stand in the contract's order. */
+const configuration = {
+  proxyUrl: '',
+  withDefaultFonts: false,
+  telemetry: false,
+  persistAuth: false,
+  hideClientButton: true,
+  showDeveloperTools: 'never',
+  orderSchemaPropertiesBy: 'preserve',
+  orderRequiredPropertiesFirst: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+};
+
+// Addresses are relative to the page's, so that they hold behind a proxy that serves it below another path.
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Animal Store API</title>
+<link rel="icon" href="data:,">
+<script src="docs/scalar.js?v=${scalar.version}" defer></script>
+</head>
+<body>
+<noscript>This page needs JavaScript. The OpenAPI document is <a href="openapi.json">openapi.json</a>.</noscript>
+<div id="api-reference" data-url="openapi.json" data-configuration="${attribute(configuration)}"></div>
+</body>
+</html>
+`;
+
+function attribute(value: unknown): string {
+  return JSON.stringify(value).replaceAll('&', '&amp;').replaceAll('"', '&quot;');
+}
+
+/** The page, allowed to load nothing from elsewhere and to call only this service and the document's servers. */
+export function docsPage(openapi: string): () => Response {
+  const headers = {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': contentSecurityPolicy(openapi),
+    'Cache-Control': 'no-cache',
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+  };
+  return () => new Response(page, { headers });
+}
+
+function contentSecurityPolicy(openapi: string): string {
+  const { servers = [] } = JSON.parse(openapi) as { servers?: { url: string }[] };
+  const origins = servers.flatMap(({ url }) => URL.parse(url)?.origin ?? []);
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    // Scalar brings its style sheet in the script and sets styles on elements.
+    "style-src 'unsafe-inline'",
+    "img-src 'self' data:",
+    'font-src data:',
+    ["connect-src 'self'", ...new Set(origins)].join(' '),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+/** Scalar's script, compressed for whoever takes it so. The page's address of it changes with its version. */
+export function docsScript(): (request: Request) => Promise<Response> {
+  let plain: Promise<Uint8Array> | undefined;
+  const headers = {
+    'Content-Type': 'text/javascript; charset=utf-8',
+    'Cache-Control': 'public, max-age=31536000, immutable',
+    'X-Content-Type-Options': 'nosniff',
+    Vary: 'Accept-Encoding',
+  };
+  return async (request) => {
+    const file = Bun.file(scalarPath);
+    if (acceptsGzip(request.headers.get('accept-encoding') ?? '')) {
+      return new Response(file, { headers: { ...headers, 'Content-Encoding': 'gzip' } });
+    }
+    plain ??= file.bytes().then(promisify(gunzip));
+    return new Response(await plain, { headers });
+  };
+}
+
+/** RFC 9110 section 12.5.3. */
+function acceptsGzip(acceptEncoding: string): boolean {
+  const weights = new Map<string, number>();
+  for (const item of acceptEncoding.toLowerCase().split(',')) {
+    const [coding = '', weight = '1'] = item.trim().split(/[\t ]*;[\t ]*q=/);
+    weights.set(coding, Number(weight));
+  }
+  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0;
+}

@@ -1,0 +1,5 @@
+/** An asset imported `with { type: 'file' }`: the path of the file. */
+declare module '*.gz' {
+  const path: string;
+  export default path;
+}

@@ -1,0 +1,134 @@
+import { afterAll, expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { gunzipSync } from 'node:zlib';
+import version from '../../assets/reference/version.json' with { type: 'json' };
+import { startTestApp } from '../support/app.ts';
+
+const publicUrl = 'https://animals.example.com/store';
+const app = await startTestApp({ PUBLIC_URL: publicUrl, STAGING_URL: 'https://staging.example.com' });
+afterAll(() => app[Symbol.asyncDispose]());
+
+const bare = await startTestApp();
+afterAll(() => bare[Symbol.asyncDispose]());
+
+/** Fetches without following or decompressing, so that what the service sent is seen. */
+function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Response> {
+  return fetch(app.url + path, { method, headers, redirect: 'manual', decompress: false });
+}
+
+/** Where a browser goes for what the page names, if it has the page from `address`. */
+async function addressesFrom(address: string): Promise<string[]> {
+  const html = await (await get('/docs')).text();
+  return [...html.matchAll(/\b(?:src|href|data-url)="([^"]*)"/g)].map(
+    ([, url]) => new URL(url ?? '', address).href,
+  );
+}
+
+test('the page loads the script and the document from beside itself, also below a path of a proxy', async () => {
+  const origin = 'https://animals.example.com';
+  const all = await addressesFrom(`${publicUrl}/docs`);
+  expect(all).toContain(`${publicUrl}/docs/scalar.js?v=${version.version}`);
+  expect(all).toContain(`${publicUrl}/openapi.json`);
+  expect(all.filter((url) => !url.startsWith(`${origin}/`) && url !== 'data:,')).toEqual([]);
+  expect(await (await get('/docs')).text()).not.toMatch(/https?:\/\//);
+});
+
+test('the page may run no other script, and call only this service and the servers of the document', async () => {
+  const { headers, status } = await get('/docs');
+  expect(status).toBe(200);
+  expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+  const policy = policyOf(headers);
+  expect(policy.get('default-src')).toEqual(["'none'"]);
+  expect(policy.get('script-src')).toEqual(["'self'"]);
+  expect(policy.get('connect-src')).toEqual([
+    "'self'",
+    'https://animals.example.com',
+    'https://staging.example.com',
+  ]);
+  expect(policyOf((await fetch(`${bare.url}/docs`)).headers).get('connect-src')).toEqual(["'self'"]);
+});
+
+test('the page calls none of the hosts of its makers', async () => {
+  const html = await (await get('/docs')).text();
+  const [, text = ''] = /data-configuration="([^"]*)"/.exec(html) ?? [];
+  expect(JSON.parse(text.replaceAll('&quot;', '"'))).toMatchObject({
+    withDefaultFonts: false,
+    telemetry: false,
+    persistAuth: false,
+    proxyUrl: '',
+    agent: { disabled: true },
+    mcp: { disabled: true },
+  });
+});
+
+test('the script is the published one, compressed for those who take it so', async () => {
+  const compressed = await get('/docs/scalar.js', { 'Accept-Encoding': 'br, gzip' });
+  expect(compressed.headers.get('content-encoding')).toBe('gzip');
+  const plain = await get('/docs/scalar.js', { 'Accept-Encoding': 'gzip;q=0, *' });
+  expect(plain.headers.get('content-encoding')).toBeNull();
+  for (const { headers } of [compressed, plain]) {
+    expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    expect(headers.get('cache-control')).toContain('immutable');
+    expect(headers.get('vary')).toBe('Accept-Encoding');
+  }
+  const script = await plain.bytes();
+  expect(gunzipSync(await compressed.bytes()).equals(script)).toBe(true);
+  expect(createHash('sha256').update(script).digest('hex')).toBe(version.sha256);
+});
+
+test.each(['/docs', '/docs/scalar.js', '/openapi.json'])(
+  '%s answers HEAD as GET, without the body',
+  async (path) => {
+    const [head, whole] = [await get(path, {}, 'HEAD'), await get(path)];
+    expect(head.status).toBe(200);
+    expect(await head.text()).toBe('');
+    for (const name of ['content-type', 'content-length', 'cache-control']) {
+      expect(head.headers.get(name)).toBe(whole.headers.get(name));
+    }
+  },
+);
+
+test.each(['/docs', '/docs/scalar.js'])('%s refuses POST and says what it allows', async (path) => {
+  const response = await get(path, {}, 'POST');
+  expect(response.status).toBe(405);
+  expect(response.headers.get('allow')).toBe('GET, HEAD');
+  expect(await response.json()).toMatchObject({ code: 'method_not_allowed', status: 405 });
+});
+
+test('the root leads to the page', async () => {
+  const { status, headers } = await get('/');
+  expect(status).toBe(302);
+  expect(headers.get('location')).toBe(`${publicUrl}/docs`);
+  expect((await fetch(bare.url)).url).toBe(`${bare.url}/docs`);
+});
+
+test('the API catalog is a linkset (RFC 9727) whose links are served', async () => {
+  const response = await fetch(`${bare.url}/.well-known/api-catalog`);
+  expect(response.headers.get('content-type')).toStartWith('application/linkset+json');
+  expect(response.headers.get('link')).toBe('</.well-known/api-catalog>; rel="api-catalog"');
+  const { linkset } = (await response.json()) as { linkset: Record<string, unknown>[] };
+  expect(linkset).toHaveLength(1);
+  const { anchor, ...relations } = linkset[0] ?? {};
+  expect(anchor).toBe('/v1');
+  expect(Object.keys(relations)).toEqual(['service-desc', 'service-doc', 'status']);
+  for (const { href, type } of Object.values(relations).flat() as { href: string; type: string }[]) {
+    const target = await fetch(new URL(href, bare.url));
+    expect(target.status).toBe(200);
+    expect(target.headers.get('content-type')).toStartWith(type);
+  }
+});
+
+test('the document names the configured servers, production first', async () => {
+  const { servers } = (await (await get('/openapi.json')).json()) as { servers: unknown };
+  expect(servers).toEqual([
+    { url: `${publicUrl}/v1`, description: 'Production' },
+    { url: 'https://staging.example.com/v1', description: 'Staging' },
+  ]);
+});
+
+function policyOf(headers: Headers): Map<string, string[]> {
+  const directives = (headers.get('content-security-policy') ?? '').split('; ');
+  return new Map(
+    directives.map((directive) => directive.split(' ')).map(([name = '', ...values]) => [name, values]),
+  );
+}

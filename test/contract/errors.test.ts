@@ -1,0 +1,27 @@
+import { expect, test } from 'bun:test';
+import { type ErrorCode, errors } from '../../src/contract/errors.ts';
+import { errorExample } from '../../src/contract/openapi-examples.ts';
+
+const page = await Bun.file(new URL('../../docs/errors.md', import.meta.url)).text();
+
+/** The page's sections by their heading. */
+const sections = new Map(
+  page
+    .split(/^## /m)
+    .slice(1)
+    .map((section): [string, string] => [/^.*/.exec(section)?.[0] ?? '', section]),
+);
+
+test('the page explains every code and no other', () => {
+  expect([...sections.keys()].sort()).toEqual(Object.keys(errors).sort());
+});
+
+test.each(Object.keys(errors) as ErrorCode[])(
+  '%s stands there with its status, advice and example',
+  (code) => {
+    const section = sections.get(code) ?? '';
+    expect(/^Status: (\d{3})$/m.exec(section)?.[1]).toBe(String(errors[code].status));
+    for (const part of ['Meaning', 'Cause', 'What to do']) expect(section).toContain(`- **${part}:** `);
+    expect(JSON.parse(/```json\n([\s\S]*?)```/.exec(section)?.[1] ?? '')).toEqual(errorExample(code));
+  },
+);
