@@ -58,7 +58,8 @@ const numberForm = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 function int64FromNumber(source: string): bigint | NotInt64 {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = numberForm.exec(source) ?? [];
   const digits = (whole + fraction).replace(/^0+/, '');
-  const significant = digits.replace(/0+$/, '');
+  // The lookbehind lets each run of zeros be tried once only: 16 KiB of digits would take 0.2 s without it.
+  const significant = digits.replace(/(?<!0)0+$/, '');
   if (significant === '') return 0n;
   const zeros = digits.length - significant.length - fraction.length + Number(exponent);
   if (zeros < 0 || significant.length + zeros > 19) return new NotInt64(source);

@@ -41,6 +41,7 @@ function kindOf(input: unknown): string {
   if (input instanceof NotInt64) return input.source.length > 40 ? 'a number this large' : input.source;
   if (input === null) return 'null';
   if (Array.isArray(input)) return 'an array';
+  if (typeof input === 'bigint') return 'a number';
   return typeof input === 'object' ? 'an object' : `a ${typeof input}`;
 }
 

@@ -91,8 +91,8 @@ export function docsScript(): (request: Request) => Promise<Response> {
 function acceptsGzip(acceptEncoding: string): boolean {
   const weights = new Map<string, number>();
   for (const item of acceptEncoding.toLowerCase().split(',')) {
-    const [coding = '', weight = '1'] = item.trim().split(/[\t ]*;[\t ]*q=/);
-    weights.set(coding, Number(weight));
+    const [coding = '', weight = 'q=1'] = item.split(';').map((part) => part.trim());
+    weights.set(coding, Number(weight.slice('q='.length)));
   }
   return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0;
 }

@@ -1,0 +1,40 @@
+import { expect, test } from 'bun:test';
+import { parseJson } from '../../src/contract/json.ts';
+import { maxBodyBytes } from '../../src/contract/operations.ts';
+import { NewPet } from '../../src/contract/schemas.ts';
+import { validate } from '../../src/contract/validation.ts';
+
+function mistakesIn(body: string): string[] {
+  const result = validate(NewPet, parseJson(body), 'body');
+  return 'mistakes' in result ? result.mistakes.map(({ name, message }) => `${name}: ${message}`) : [];
+}
+
+test.each([
+  ['5', [': must be a JSON object, not a number']],
+  ['[]', [': must be a JSON object, not an array']],
+  [
+    '{"name":5,"categoryId":"1"}',
+    ['name: must be a string, not a number', 'categoryId: must be an integer, not a string'],
+  ],
+  ['{"name":"Ozzy","categoryId":null}', ['categoryId: must be an integer, not null']],
+])('%s is refused in the words of JSON', (body, mistakes) => {
+  expect(mistakesIn(body)).toEqual(mistakes);
+});
+
+test('all mistakes of an animal are named at once', () => {
+  const mistakes = mistakesIn('{"name":"","status":"lost","colour":"red"}');
+  expect(mistakes.map((mistake) => mistake.split(':')[0]).sort()).toEqual([
+    'categoryId',
+    'colour',
+    'name',
+    'status',
+  ]);
+});
+
+test('the longest number a body can carry is read without holding up the service', () => {
+  const zeros = '0'.repeat(maxBodyBytes - 20);
+  const start = performance.now();
+  expect(mistakesIn(`{"name":"Ozzy","categoryId":1${zeros}1}`)).toHaveLength(1);
+  // Linear time takes less than 1 ms; quadratic took 180.
+  expect(performance.now() - start).toBeLessThan(50);
+});
