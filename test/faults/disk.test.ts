@@ -1,0 +1,101 @@
+import { expect } from 'bun:test';
+import { statSync } from 'node:fs';
+import { clientOf } from '../support/client.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { testWith } from '../support/means.ts';
+import { dataFileIn, issueKey, serveCommand, settingsIn, start, startService } from '../support/process.ts';
+import { addAll, expectStored, expectUnavailable, fillDisk, limitFileSize, onSmallDisk } from './disk.ts';
+
+const timeoutMs = 20_000;
+
+const testLimited = testWith('prlimit (util-linux)', ['prlimit', '--version']);
+const testSmallDisk = testWith('mounts of its own (user namespaces)', onSmallDisk('/tmp', 'true', ['true']));
+
+function namesOf(round: number): string[] {
+  return Array.from({ length: 25 }, (_, index) => `${round}-${index}`);
+}
+
+testLimited(
+  'a disk that takes no writes refuses animals for nothing, answers reads, and heals by itself',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path);
+    const client = clientOf(service.url, await issueKey(folder.path, 'pro'));
+    const { stored } = await addAll(client, namesOf(0));
+    expect(stored.size).toBe(25);
+
+    const wal = `${dataFileIn(folder.path)}-wal`;
+    // From no byte at all to the middle of a frame: what is half written must never be seen.
+    for (const [round, extraBytes] of [-Infinity, 0, 1, 100, 4_200, 8_240].entries()) {
+      const before = (await client.get('/pets?limit=1')).remaining;
+      limitFileSize(service.pid, Math.max(0, statSync(wal).size + extraBytes));
+      const { refused } = await addAll(client, namesOf(round + 1));
+      expect(refused.length).toBe(25);
+      for (const reply of refused) expect(reply.status).toBe(503);
+
+      const list = await client.get('/pets?limit=100');
+      expect([list.status, JSON.parse(list.text).length]).toEqual([200, stored.size]);
+      expect(list.remaining).toBe(before - 1);
+      expectUnavailable(await client.add('refused'), before - 1);
+      expect((await client.get(`/pets/${stored.get('0-7')}`)).status).toBe(200);
+      expect((await client.get('/pets/999999')).status).toBe(404);
+      expect(await (await fetch(`${service.url}/readyz`)).json()).toMatchObject({ status: 'degraded' });
+
+      limitFileSize(service.pid, 'unlimited');
+      for (const [name, id] of (await addAll(client, [`healed ${round}`])).stored) stored.set(name, id);
+      expect(stored.has(`healed ${round}`)).toBe(true);
+      expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({ status: 'ready' });
+    }
+    expectStored(folder.path, stored);
+    service.signal('SIGKILL');
+    await service.exited;
+    await using again = await startService(folder.path);
+    expect((await fetch(`${again.url}/readyz`)).status).toBe(200);
+    expectStored(folder.path, stored);
+  },
+  timeoutMs,
+);
+
+testSmallDisk(
+  'a full disk refuses animals for nothing, answers reads, and heals by itself',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path, {}, onSmallDisk(folder.path, 'true', serveCommand));
+    const client = clientOf(service.url, service.firstKey ?? '');
+    const names = ['one', 'two', 'three'];
+    const { stored } = await addAll(client, names);
+    expect(stored.size).toBe(3);
+    for (let round = 0; round < 3; round++) {
+      const free = fillDisk(service.pid, folder.path);
+      const before = (await client.get('/pets')).remaining;
+      for (const name of ['four', 'five']) expectUnavailable(await client.add(name), before);
+      const list = await client.get('/pets');
+      expect(list.status).toBe(200);
+      expect(JSON.parse(list.text).map(({ name }: { name: string }) => name)).toEqual(names);
+      expect((await client.get('/pets/2')).status).toBe(200);
+      free();
+      names.push(`healed ${round}`);
+      expect((await client.add(`healed ${round}`)).status).toBe(201);
+    }
+    expect((await client.get('/pets')).text.match(/"id":\d+/g)).toEqual(
+      names.map((_, index) => `"id":${index + 1}`),
+    );
+  },
+  timeoutMs,
+);
+
+testSmallDisk(
+  'a disk that is read-only at the start is named, and the exit code is 1',
+  async () => {
+    await using folder = await temporaryFolder();
+    const command = onSmallDisk(folder.path, 'mount -o remount,ro "$0"', serveCommand);
+    await using service = start(command, { environment: settingsIn(folder.path) });
+    expect(await service.exited).toBe(1);
+    expect(service.stderr()).toStartWith(
+      `animal-store: Cannot open the data file ${dataFileIn(folder.path)}: `,
+    );
+    expect(service.stderr().trim().split('\n').length).toBe(1);
+    expect(service.stdout()).toBe('');
+  },
+  timeoutMs,
+);

@@ -1,0 +1,78 @@
+import { Database } from 'bun:sqlite';
+import { expect } from 'bun:test';
+import { appendFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Client, type Reply, sent } from '../support/client.ts';
+import { dataFileIn } from '../support/process.ts';
+
+/**
+ * From now on no file of the process may grow beyond this many bytes: writes there fail with EFBIG. SQLite words
+ * it as it words EROFS and EIO, for to it they are the same: a write that the system refuses.
+ */
+export function limitFileSize(pid: number, bytes: number | 'unlimited'): void {
+  // The soft limit alone, which its owner may raise again.
+  const { exitCode, stderr } = Bun.spawnSync(['prlimit', '--pid', String(pid), `--fsize=${bytes}:`]);
+  if (exitCode !== 0) throw new Error(`prlimit failed: ${stderr}`);
+}
+
+/** A command line that runs a program with a small disk of its own in place of the folder. */
+export function onSmallDisk(folder: string, mounted: string, program: readonly string[]): string[] {
+  const script = `mount -t tmpfs -o size=1m animal-store "$0" && ${mounted} && exec "$@"`;
+  return ['unshare', '--map-root-user', '--mount', 'sh', '-c', script, folder, ...program];
+}
+
+/** Leaves no byte free on the disk that the process sees in place of the folder; the return value frees them. */
+export function fillDisk(pid: number, folder: string): () => void {
+  const ballast = join(`/proc/${pid}/root`, folder, 'ballast');
+  for (const bytes of [65_536, 4_096, 1]) {
+    const chunk = Buffer.alloc(bytes);
+    try {
+      for (;;) appendFileSync(ballast, chunk);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    }
+  }
+  return () => rmSync(ballast);
+}
+
+/** Expects a refusal that says to come again, and costs nothing. */
+export function expectUnavailable(
+  { status, headers, text, remaining }: Reply,
+  remainingBefore: number,
+): void {
+  expect([status, JSON.parse(text).code]).toEqual([503, 'service_unavailable']);
+  expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  expect(remaining).toBe(remainingBefore);
+}
+
+/** Adds animals at once and returns the names by what became of them. */
+export async function addAll(
+  client: Client,
+  names: readonly string[],
+): Promise<{ stored: Map<string, number>; refused: Reply[] }> {
+  const replies = await Promise.all(names.map((name) => client.add(name)));
+  const stored = new Map<string, number>();
+  const refused: Reply[] = [];
+  for (const reply of replies) {
+    if (reply.status === 201) {
+      const { id, name } = JSON.parse(reply.text) as { id: number; name: string };
+      stored.set(name, id);
+    } else refused.push(reply);
+  }
+  return { stored, refused };
+}
+
+/** Expects the data file to be sound and to hold exactly these animals. */
+export function expectStored(folder: string, stored: ReadonlyMap<string, number>): void {
+  using database = new Database(dataFileIn(folder), { readonly: true });
+  expect(database.query('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
+  const rows = database
+    .query<{ id: number; name: string; whole: number }, [string, string]>(
+      'SELECT id, name, category_id = CAST(? AS INTEGER) AND status = ? AS whole FROM pets ORDER BY id',
+    )
+    .all(sent.categoryId, sent.status);
+  expect(rows.filter(({ whole }) => whole !== 1)).toEqual([]);
+  const names = new Map(rows.map(({ id, name }) => [name, id]));
+  expect(names.size).toBe(rows.length);
+  expect([...names].toSorted()).toEqual([...stored].toSorted());
+}

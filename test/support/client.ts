@@ -1,0 +1,43 @@
+import { basePath } from '../../src/contract/operations.ts';
+
+/** A plain caller of a running service, for load and faults; `answerOf` checks contracts. */
+export interface Client {
+  get(target: string): Promise<Reply>;
+  add(name: string): Promise<Reply>;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** X-RateLimit-Remaining. */
+  readonly remaining: number;
+  readonly tookMs: number;
+}
+
+/** What every animal of a client has besides its name: half a row would show. */
+export const sent = { categoryId: '-9223372036854775808', status: 'sold' } as const;
+
+export function clientOf(url: string, key: string): Client {
+  const call = async (target: string, request: RequestInit): Promise<Reply> => {
+    const start = performance.now();
+    const response = await fetch(url + basePath + target, {
+      ...request,
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      remaining: Number(response.headers.get('x-ratelimit-remaining')),
+      tookMs: performance.now() - start,
+    };
+  };
+  const body = (name: string) =>
+    `{"name":${JSON.stringify(name)},"categoryId":${sent.categoryId},"status":"${sent.status}"}`;
+  return {
+    get: (target) => call(target, { method: 'GET' }),
+    add: (name) => call('/pets', { method: 'POST', body: body(name) }),
+  };
+}

@@ -1,0 +1,134 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Office, openOffice } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import type { PlanName, Quota } from '../../src/domain/plan.ts';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** How long the service may take to say where it listens, on a busy machine. */
+const startTimeoutMs = 15_000;
+
+/** A program that runs, and what it has written so far. */
+export interface Running extends AsyncDisposable {
+  readonly pid: number;
+  /** The exit code; of a program that a signal ended, 128 and the signal's number. */
+  readonly exited: Promise<number>;
+  stdout(): string;
+  stderr(): string;
+  signal(name: NodeJS.Signals): void;
+  /** Resolves when the program has written this to standard output; rejects when it ends or takes too long. */
+  said(text: string | RegExp): Promise<void>;
+}
+
+export interface RunOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** Starts a program. Nothing of this process's environment reaches it but the path; disposing of it kills it. */
+export function start(
+  command: readonly string[],
+  { environment = {}, cwd = root }: RunOptions = {},
+): Running {
+  const child = Bun.spawn([...command], {
+    cwd,
+    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const stdout = collect(child.stdout);
+  const stderr = collect(child.stderr);
+  // The program may end before its last words are read.
+  const exited = child.exited.then(async (code) => {
+    await Promise.all([stdout.done, stderr.done]);
+    return code;
+  });
+  const running: Running = {
+    pid: child.pid,
+    exited,
+    stdout: stdout.text,
+    stderr: stderr.text,
+    signal: (name) => child.kill(name),
+    said: async (text) => {
+      const deadline = performance.now() + startTimeoutMs;
+      while (typeof text === 'string' ? !stdout.text().includes(text) : !text.test(stdout.text())) {
+        if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) {
+          throw new Error(`The program did not say ${text}.\n${stdout.text()}${stderr.text()}`);
+        }
+        await Bun.sleep(5);
+      }
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGKILL');
+      await child.exited;
+    },
+  };
+  return running;
+}
+
+function collect(stream: ReadableStream<Uint8Array>): { text: () => string; done: Promise<void> } {
+  const decoder = new TextDecoder();
+  let text = '';
+  const read = async () => {
+    for await (const chunk of stream) text += decoder.decode(chunk, { stream: true });
+  };
+  return { text: () => text, done: read() };
+}
+
+/** The real service in a process of its own, as `npm start` runs it, on a port of its own. */
+export interface Service extends Running {
+  /** Where it listens, without the version. */
+  readonly url: string;
+  /** The key it printed; undefined when it printed none. */
+  readonly firstKey: string | undefined;
+}
+
+/** The settings under which a test's service has its store in the folder. */
+export function settingsIn(folder: string): Record<string, string> {
+  return { PORT: '0', DATABASE_URL: `sqlite:${dataFileIn(folder)}` };
+}
+
+export function dataFileIn(folder: string): string {
+  return join(folder, 'store.db');
+}
+
+export const serveCommand = [process.execPath, 'src/main.ts', 'serve'];
+
+/** Starts the service on the store in the folder, and waits until it has said all it says at a start. */
+export async function startService(
+  folder: string,
+  environment: Readonly<Record<string, string>> = {},
+  command: readonly string[] = serveCommand,
+): Promise<Service> {
+  await using started = new AsyncDisposableStack();
+  const isNew = !existsSync(dataFileIn(folder));
+  const running = started.use(start(command, { environment: { ...settingsIn(folder), ...environment } }));
+  await running.said(isNew ? /^ *curl .*\n/m : /^Reference .*\n/m);
+  const url = /^Animal Store API +(http:\S+)\/v1$/m.exec(running.stdout())?.[1];
+  if (url === undefined) throw new Error(`There is no address in:\n${running.stdout()}`);
+  const kept = started.move();
+  return {
+    ...running,
+    url,
+    firstKey: /ask_[0-9A-Za-z]{38}/.exec(running.stdout())?.[0],
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** The store of a folder as an operator's command line opens it. */
+export function operatorOf(folder: string): Promise<Office> {
+  return openOffice(readConfig(settingsIn(folder)));
+}
+
+/** Makes an account with one key, as an operator does beside the service, and returns the key. */
+export async function issueKey(folder: string, plan: PlanName, quota?: Quota): Promise<string> {
+  await using operator = await operatorOf(folder);
+  const account = await operator.accounts.create(plan, plan, quota);
+  return (await operator.keys.create(account.id, plan)).key;
+}
+
+/** A quota no test uses up. */
+export const ample: Quota = { perMinute: 1_000_000_000, perDay: 1_000_000_000 };
