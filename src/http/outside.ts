@@ -20,7 +20,7 @@ type Page = (request: Request) => Response | Promise<Response>;
 export function outsideRoutes(
   house: House,
   outside: Outside,
-): (request: Request, path: string) => Response | Promise<Response> {
+): (request: Request, path: string) => Promise<Response> {
   const pages = new Map<string, Page>([
     [
       '/',
@@ -33,14 +33,20 @@ export function outsideRoutes(
     ['/readyz', () => readiness(house, outside)],
     ['/.well-known/api-catalog', () => catalog(outside.publicUrl ?? '')],
   ]);
-  return (request, path) => {
-    const page = pages.get(path);
-    if (page === undefined) return refused(new Refusal('route_not_found'), 404);
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      return refused(new Refusal('method_not_allowed'), 405, { Allow: 'GET, HEAD' });
-    }
-    return page(request);
+  return async (request, path) => {
+    const response = await answer(pages.get(path), request);
+    // Bun leaves the date out where it leaves the body out.
+    if (request.method === 'HEAD') response.headers.set('Date', new Date().toUTCString());
+    return response;
   };
+}
+
+function answer(page: Page | undefined, request: Request): Response | Promise<Response> {
+  if (page === undefined) return refused(new Refusal('route_not_found'), 404);
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    return refused(new Refusal('method_not_allowed'), 405, { Allow: 'GET, HEAD' });
+  }
+  return page(request);
 }
 
 async function readiness(house: House, { health }: Outside): Promise<Response> {

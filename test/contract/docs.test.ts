@@ -81,6 +81,7 @@ test.each(['/docs', '/docs/scalar.js', '/openapi.json'])(
     const [head, whole] = [await get(path, {}, 'HEAD'), await get(path)];
     expect(head.status).toBe(200);
     expect(await head.text()).toBe('');
+    expect(head.headers.get('date')).not.toBeNull();
     for (const name of ['content-type', 'content-length', 'cache-control']) {
       expect(head.headers.get(name)).toBe(whole.headers.get(name));
     }
