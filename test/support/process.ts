@@ -8,7 +8,7 @@ import type { PlanName, Quota } from '../../src/domain/plan.ts';
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** How long the service may take to say where it listens, on a busy machine. */
-const startTimeoutMs = 15_000;
+const startTimeoutMs = 10_000;
 
 /** A program that runs, and what it has written so far. */
 export interface Running extends AsyncDisposable {

@@ -1,0 +1,96 @@
+import { createConnection, type Socket } from 'node:net';
+
+export interface RawReply {
+  readonly status: number;
+  readonly head: string;
+  readonly body: string;
+  /** Whether the answer says that the connection ends with it. */
+  readonly closes: boolean;
+}
+
+/**
+ * One TCP connection that speaks HTTP/1.1 without any help: nothing is sent again, nothing is opened anew, so
+ * that a request the service drops shows as one.
+ */
+export class Connection implements Disposable {
+  readonly #socket: Socket;
+  #received = '';
+  #ended: string | undefined;
+  #wake: () => void = () => {};
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.setEncoding('utf8');
+    socket.on('data', (text: string) => {
+      this.#received += text;
+      this.#wake();
+    });
+    socket.on('error', (error) => this.#end(error.message));
+    socket.on('close', () => this.#end('the connection was closed'));
+  }
+
+  static open(url: string): Promise<Connection> {
+    const { hostname, port } = new URL(url);
+    const socket = createConnection({ host: hostname, port: Number(port) });
+    return new Promise((resolve, reject) => {
+      socket.once('connect', () => resolve(new Connection(socket)));
+      socket.once('error', reject);
+    });
+  }
+
+  /** Sends bytes of a request as they are. */
+  write(text: string): void {
+    this.#socket.write(text);
+  }
+
+  get(path: string, key: string): Promise<RawReply> {
+    this.write(`GET ${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${key}\r\n\r\n`);
+    return this.reply();
+  }
+
+  /** The next answer. Rejects when the connection ends before it is there in full. */
+  async reply(): Promise<RawReply> {
+    for (;;) {
+      const reply = this.#take();
+      if (reply !== undefined) return reply;
+      if (this.#ended !== undefined) throw new Error(`No answer: ${this.#ended}.`);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket.destroy();
+  }
+
+  #take(): RawReply | undefined {
+    const end = this.#received.indexOf('\r\n\r\n');
+    if (end === -1) return undefined;
+    const head = this.#received.slice(0, end);
+    const length = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0);
+    const body = this.#received.slice(end + 4, end + 4 + length);
+    if (body.length < length) return undefined;
+    this.#received = this.#received.slice(end + 4 + length);
+    const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]);
+    return { status, head, body, closes: /^connection: *close$/im.test(head) };
+  }
+
+  #end(reason: string): void {
+    this.#ended ??= reason;
+    this.#wake();
+  }
+}
+
+/** The head of a POST that announces a body of this length, and the beginning of the body. */
+export function beginPost(key: string, body: string, sentLength: number): string {
+  return [
+    'POST /v1/pets HTTP/1.1',
+    'Host: test',
+    `Authorization: Bearer ${key}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    '',
+    body.slice(0, sentLength),
+  ].join('\r\n');
+}

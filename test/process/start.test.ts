@@ -1,0 +1,106 @@
+import { expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { clientOf } from '../support/client.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { testWith } from '../support/means.ts';
+import { dataFileIn, serveCommand, settingsIn, start, startService } from '../support/process.ts';
+
+const timeoutMs = 15_000;
+
+testWith('curl', ['curl', '--version'])(
+  'the first start prints the address, the reference, a key and a curl line that works as it stands',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path);
+    const said = service.stdout();
+    expect(said).toMatch(/^Animal Store API +http:\/\/127\.0\.0\.1:\d+\/v1$/m);
+    expect(said).toContain(`${service.url}/docs\n`);
+    const line = /^ *(curl .*)$/m.exec(said)?.[1] ?? '';
+    await using pasted = start(['sh', '-c', line]);
+    expect(await pasted.exited).toBe(0);
+    expect(JSON.parse(pasted.stdout())).toEqual([]);
+    expect(line).toContain(service.firstKey ?? 'no key');
+  },
+  timeoutMs,
+);
+
+test(
+  'a second start prints no key, and knows the data and the key of the first',
+  async () => {
+    await using folder = await temporaryFolder();
+    let key: string;
+    {
+      await using first = await startService(folder.path, { DRAIN_SECONDS: '0' });
+      key = first.firstKey ?? '';
+      expect((await clientOf(first.url, key).add('Ozzy')).status).toBe(201);
+      first.signal('SIGTERM');
+      expect(await first.exited).toBe(0);
+    }
+    await using second = await startService(folder.path);
+    expect(second.stdout()).not.toContain('ask_');
+    const { status, text } = await clientOf(second.url, key).get('/pets/1');
+    expect([status, JSON.parse(text).name]).toEqual([200, 'Ozzy']);
+  },
+  timeoutMs,
+);
+
+test(
+  'every mistake in the configuration is named at once, with exit code 2 and no store made',
+  async () => {
+    await using folder = await temporaryFolder();
+    const wrong = {
+      PORT: '70000',
+      DRAIN_SECONDS: 'soon',
+      LOG_LEVEL: 'loud',
+      PUBLIC_URL: 'ftp://animals.example',
+      TRUSTED_PROXIES: '10.0.0.0/99',
+      CORS_ORIGINS: 'https://shop.example/path',
+      GET_PET_SUNSET: 'tomorrow',
+      BAN_STRIKES: '0',
+    };
+    await using service = start(serveCommand, { environment: { ...settingsIn(folder.path), ...wrong } });
+    expect(await service.exited).toBe(2);
+    for (const [name, value] of Object.entries(wrong)) {
+      expect(
+        service
+          .stderr()
+          .split('\n')
+          .filter((line) => line.includes(`${name} `)).length,
+      ).toBe(1);
+      expect(service.stderr()).toContain(value);
+    }
+    expect(service.stdout()).toBe('');
+    expect(existsSync(dataFileIn(folder.path))).toBe(false);
+  },
+  timeoutMs,
+);
+
+test(
+  'a port that is taken is named, with exit code 1, and the first key is not lost by it',
+  async () => {
+    await using folder = await temporaryFolder();
+    using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+    const environment = { ...settingsIn(folder.path), PORT: String(taken.port) };
+    await using service = start(serveCommand, { environment });
+    expect(await service.exited).toBe(1);
+    expect(service.stderr()).toMatch(new RegExp(`^animal-store: .*\\b${taken.port}\\b.*\n$`));
+    expect(service.stdout()).not.toContain('ask_');
+
+    await using second = start(serveCommand, { environment: settingsIn(folder.path) });
+    await second.said(/^ *curl .*ask_/m);
+  },
+  timeoutMs,
+);
+
+test(
+  'a store that is served already is not served twice, with exit code 1',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using first = await startService(folder.path);
+    await using second = start(serveCommand, { environment: settingsIn(folder.path) });
+    expect(await second.exited).toBe(1);
+    expect(second.stderr()).toMatch(/^animal-store: Another process is serving the store .*\n$/);
+    expect((await clientOf(first.url, first.firstKey ?? '').get('/pets')).status).toBe(200);
+  },
+  timeoutMs,
+);

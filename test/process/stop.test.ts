@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'bun:test';
+import { rowsOf } from '../storage/sqlite-files.ts';
+import { clientOf } from '../support/client.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { dataFileIn, issueKey, type Service, startService } from '../support/process.ts';
+import { beginPost, Connection } from './connection.ts';
+import { drainUnder } from './drain.ts';
+
+const body = '{"name":"Ozzy","categoryId":1}';
+
+async function logged(service: Service, message: string): Promise<void> {
+  const deadline = performance.now() + 5_000;
+  while (!service.stderr().includes(`"msg":"${message}"`)) {
+    if (performance.now() > deadline) throw new Error(`"${message}" was not logged:\n${service.stderr()}`);
+    await Bun.sleep(5);
+  }
+}
+
+describe('draining', () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    test(`${signal}: 32 keep-alive clients between two requests see none fail, and are told to close`, async () => {
+      const { answered, told, failures, exitCode, stoppedAfterMs } = await drainUnder({
+        clients: 32,
+        seed: 20_270_115,
+        signal,
+      });
+      expect(failures).toEqual([]);
+      expect(told).toBe(32);
+      expect(answered).toBeGreaterThanOrEqual(32);
+      expect(exitCode).toBe(0);
+      expect(stoppedAfterMs).toBeLessThan(10_000);
+    }, 20_000);
+  }
+
+  test('/readyz says 503 at once, while requests are still answered', async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path);
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    service.signal('SIGTERM');
+    await logged(service, 'stopping');
+    const ready = await fetch(`${service.url}/readyz`);
+    expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '5']);
+    expect((await fetch(`${service.url}/livez`)).status).toBe(200);
+    using connection = await Connection.open(service.url);
+    const { status, closes } = await connection.get('/v1/pets', service.firstKey ?? '');
+    expect([status, closes]).toEqual([200, true]);
+    expect(await service.exited).toBe(0);
+  }, 15_000);
+
+  test('a request whose body is still on its way when the drain ends is finished and stored', async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
+    const key = service.firstKey ?? '';
+    using connection = await Connection.open(service.url);
+    connection.write(beginPost(key, body, 10));
+    await clientOf(service.url, key).get('/pets');
+    service.signal('SIGTERM');
+    await logged(service, 'stopping');
+    await Bun.sleep(1_000);
+    connection.write(body.slice(10));
+    expect((await connection.reply()).status).toBe(201);
+    expect(await service.exited).toBe(0);
+    expect(rowsOf(dataFileIn(folder.path), 'SELECT name FROM pets')).toEqual([{ name: 'Ozzy' }]);
+  }, 15_000);
+
+  test('a client that never finishes its request cannot keep the service from stopping', async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
+    using connection = await Connection.open(service.url);
+    connection.write(beginPost(service.firstKey ?? '', body, 10));
+    await clientOf(service.url, service.firstKey ?? '').get('/pets');
+    const from = performance.now();
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe(0);
+    // With the longest drain there is, of 5 seconds, this is still within 10.
+    expect(performance.now() - from).toBeLessThan(4_900);
+  }, 15_000);
+});
+
+describe('stopping', () => {
+  test('counts are written exactly, and go on after the next start', async () => {
+    await using folder = await temporaryFolder();
+    let key: string;
+    let reset: string | null;
+    {
+      await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
+      key = await issueKey(folder.path, 'business');
+      const client = clientOf(service.url, key);
+      for (let request = 0; request < 6; request++) await client.get('/pets');
+      const last = await client.add('Ozzy');
+      expect(last.remaining).toBe(993);
+      reset = last.headers.get('x-ratelimit-reset');
+      service.signal('SIGTERM');
+      expect(await service.exited).toBe(0);
+    }
+    const limits = dataFileIn(folder.path).replace(/\.db$/, '.limits.db');
+    const sql = 'SELECT minute_count AS minute, day_count AS day FROM usage';
+    expect(rowsOf(limits, sql)).toEqual([{ minute: 7, day: 7 }]);
+
+    await using again = await startService(folder.path);
+    const { remaining, headers } = await clientOf(again.url, key).get('/pets');
+    expect([remaining, headers.get('x-ratelimit-reset')]).toEqual([992, reset]);
+  }, 15_000);
+
+  test('a second signal ends it at once', async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path, { DRAIN_SECONDS: '5' });
+    service.signal('SIGTERM');
+    await logged(service, 'stopping');
+    const from = performance.now();
+    service.signal('SIGINT');
+    expect(await service.exited).not.toBe(0);
+    expect(performance.now() - from).toBeLessThan(1_000);
+  }, 15_000);
+});
