@@ -1,37 +1,39 @@
-import { Command, CommanderError } from 'commander';
-import packageJson from '../../package.json' with { type: 'json' };
-import { ConfigError, readConfig } from '../config.ts';
-import { CommandError } from './terminal.ts';
+import { CommanderError } from 'commander';
+import { ConfigError } from '../config.ts';
+import { PlanError } from '../domain/plan.ts';
+import { Refusal } from '../domain/refusal.ts';
+import { type Environment, programOf } from './program.ts';
+import { CommandError, endQuietlyOnClosedPipe } from './terminal.ts';
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type ExitCode = 0 | 1 | 2;
 
 /** Runs a command line and returns its exit code: 0 done, 1 could not be done, 2 wrong use. */
-export async function run(argv: readonly string[], environment: Environment): Promise<0 | 1 | 2> {
-  const program = new Command('animal-store')
-    .description('The Animal Store API: a self-hosted HTTP/JSON service for the animals of a pet store.')
-    .version(packageJson.version)
-    .exitOverride();
-
-  program
-    .command('serve')
-    .description('answer requests until SIGTERM or SIGINT')
-    .action(async () => {
-      const { serve } = await import('./serve.ts');
-      await serve(readConfig(environment));
-    });
-
+export async function run(argv: readonly string[], environment: Environment): Promise<ExitCode> {
+  endQuietlyOnClosedPipe();
   try {
-    await program.parseAsync(argv, { from: 'user' });
+    await programOf(environment).parseAsync(argv, { from: 'user' });
     return 0;
   } catch (error) {
-    return report(error);
+    // Commander has said what was wrong already, and where to read on.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    process.stderr.write(`animal-store: ${messageOf(error)}\n`);
+    if (/^(debug|trace)$/.test(environment.LOG_LEVEL ?? '')) console.error(error);
+    return exitCodeOf(error);
   }
 }
 
-function report(error: unknown): 0 | 1 | 2 {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (!(error instanceof Error)) throw error;
-  process.stderr.write(`animal-store: ${error.message}\n`);
+function messageOf(error: unknown): string {
+  if (error instanceof Refusal) return refusalMessage(error);
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** A store that says "not now" is the only one to refuse the command line. */
+function refusalMessage({ code, cause }: Refusal): string {
+  const reason = cause instanceof Error ? cause.message : code;
+  return `The store cannot do this right now, and nothing was changed (${reason}).`;
+}
+
+function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommandError) return error.exitCode;
-  return error instanceof ConfigError ? 2 : 1;
+  return error instanceof ConfigError || error instanceof PlanError ? 2 : 1;
 }

@@ -1,28 +1,66 @@
 import { once } from 'node:events';
-import { startApp } from '../app.ts';
+import { type App, startApp } from '../app.ts';
 import type { Config } from '../config.ts';
 import { basePath } from '../contract/operations.ts';
 import type { IssuedKey } from '../operations/keys.ts';
 import { openLog } from './log.ts';
 import { openapiText } from './openapi.ts';
-import { say, styled } from './terminal.ts';
+import { interruption } from './signals.ts';
+import { CommandError, say, styled } from './terminal.ts';
 
-/** Serves until SIGTERM or SIGINT, then drains and stops; a second signal stops at once. */
-export async function serve(config: Config): Promise<void> {
+/** How often the parent process is looked for, when it passes no signals on. */
+const parentCheckMs = 500;
+
+/**
+ * Serves until SIGTERM or SIGINT, then drains and stops; a second signal ends the process at once. npx does not
+ * pass SIGTERM on: started by it, the service also stops when its parent is gone.
+ */
+export async function serve(config: Config, startedByNpx: boolean): Promise<void> {
+  using interrupted = interruption();
   const log = await openLog(config.logLevel);
-  const stop = new AbortController();
-  const signalled = Promise.race([once(process, 'SIGTERM', stop), once(process, 'SIGINT', stop)]);
   {
-    await using app = await startApp(config, openapiText(config), log);
+    await using app = await started(startApp(config, openapiText(config), log), config);
     say(`Animal Store API   ${styled('bold', config.publicUrl ?? app.url)}${basePath}`);
     say(`Reference          ${config.publicUrl ?? app.url}/docs`);
     if (app.firstKey !== undefined) greet(app.firstKey, app.url);
     log.info({ url: app.url, database: config.databaseUrl }, 'serving');
-    await signalled;
+    await ended(interrupted.signal, startedByNpx);
     log.info('stopping');
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1));
   }
   log.info('stopped');
+}
+
+/** Resolves on a signal or, if its end is to be noticed, when the parent is gone. */
+async function ended(signal: AbortSignal, watchesParent: boolean): Promise<void> {
+  if (signal.aborted) return;
+  const parentGone = new AbortController();
+  const parent = process.ppid;
+  const look = () => {
+    if (process.ppid !== parent) parentGone.abort();
+  };
+  const timer = watchesParent ? setInterval(look, parentCheckMs) : undefined;
+  await once(AbortSignal.any([signal, parentGone.signal]), 'abort');
+  clearInterval(timer);
+}
+
+/** Waits for the start; what the system says about the address is said in the words of the settings. */
+async function started(starting: Promise<App>, { host, port }: Config): Promise<App> {
+  try {
+    return await starting;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EADDRINUSE') {
+      const remedy = 'Stop what listens there, or set PORT to another one (0: any free one).';
+      throw new CommandError(`Port ${port} on ${host} is taken. ${remedy}`);
+    }
+    if (code === 'EACCES') {
+      throw new CommandError(`Port ${port} on ${host} may not be listened on. Set PORT to one above 1023.`);
+    }
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+      throw new CommandError(`This machine has no address ${host} to listen on. Set HOST to one it has.`);
+    }
+    throw error;
+  }
 }
 
 function greet({ key }: IssuedKey, url: string): void {

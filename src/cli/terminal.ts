@@ -15,9 +15,27 @@ export function say(line = ''): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Writes a value for machines to standard output, as one line of JSON. */
+/** Writes a value for machines to standard output, as one line of JSON; int64 digit for digit. */
 export function sayJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`);
+  say(jsonOf(value));
+}
+
+/** One line of JSON, with `bigint` digit for digit. */
+export function jsonOf(value: unknown): string {
+  return JSON.stringify(value, (_key, member: unknown) =>
+    typeof member === 'bigint' ? JSON.rawJSON(String(member)) : member,
+  );
+}
+
+/** A reader that has seen enough (`| head`) closes the pipe: that is no error, and the rest is for nobody. */
+export function endQuietlyOnClosedPipe(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (!isClosedPipe(error)) throw error;
+  });
+}
+
+export function isClosedPipe(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EPIPE';
 }
 
 type Format = Parameters<typeof styleText>[0];
@@ -25,6 +43,16 @@ type Format = Parameters<typeof styleText>[0];
 /** Colour, on a terminal that wants it (NO_COLOR, FORCE_COLOR) only. */
 export function styled(format: Format, text: string): string {
   return styleText(format, text, { stream: process.stdout, validateStream: true });
+}
+
+/** A count with its thousands set apart. */
+export function grouped(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+/** An instant (Unix ms) to the second, in UTC. */
+export function instant(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 /** Rows as columns, each as wide as its widest cell. */

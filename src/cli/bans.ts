@@ -1,0 +1,34 @@
+import { openOffice } from '../app.ts';
+import type { Config } from '../config.ts';
+import { instant, say, sayJson, table } from './terminal.ts';
+
+export async function listBans(config: Config, { json }: { json?: true }): Promise<void> {
+  await using office = await openOffice(config);
+  const accountIds = new Map((await office.keys.list()).map(({ id, accountId }) => [id, accountId]));
+  const bans = (await office.keys.bans()).map(({ keyId, bannedUntil, level }) => ({
+    keyId,
+    accountId: accountIds.get(keyId) ?? null,
+    until: instant(bannedUntil * 1_000),
+    level,
+  }));
+  if (json) return sayJson(bans);
+  if (bans.length === 0) return say('No key is banned.');
+  say(
+    table(
+      ['KEY', 'ACCOUNT', 'UNTIL', 'LEVEL'],
+      bans.map(({ keyId, accountId, until, level }) => [
+        String(keyId),
+        String(accountId ?? ''),
+        until,
+        String(level),
+      ]),
+    ),
+  );
+}
+
+export async function liftBan(config: Config, keyId: number, { json }: { json?: true }): Promise<void> {
+  await using office = await openOffice(config);
+  await office.keys.liftBan(keyId);
+  if (json) return sayJson({ keyId, lifted: true });
+  say(`The ban on key ${keyId} is lifted, and its strikes are forgotten: its next request is judged anew.`);
+}

@@ -1,0 +1,67 @@
+/** How commands of this program look: help that ends with examples, errors that name that help, common options. */
+import { styleText } from 'node:util';
+import { Command, Option } from 'commander';
+import { planNames } from '../domain/plan.ts';
+import { count } from './values.ts';
+
+const settingsHint =
+  'Settings come from the environment or a .env file: "animal-store serve --help" lists them.';
+
+export function newProgram(version: string): Command {
+  return new Command('animal-store')
+    .description('The Animal Store API: a self-hosted HTTP/JSON service for the animals of a pet store.')
+    .version(version)
+    .exitOverride()
+    .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'animal-store: ')) })
+    .showHelpAfterError('See "animal-store --help".')
+    .addHelpText('after', `\nExit codes: 0 done; 1 could not be done; 2 wrong use.\n${settingsHint}`);
+}
+
+export interface Description {
+  readonly summary: string;
+  readonly examples: readonly string[];
+  /** What else there is to know, in lines of a terminal's width. */
+  readonly notes?: readonly string[];
+}
+
+/** Adds a command under the program or one of its groups; `usage` is its name and its arguments. */
+export function addCommand(
+  parent: Command,
+  usage: string,
+  { summary, examples, notes }: Description,
+): Command {
+  const command = parent.command(usage).description(summary);
+  const sections = [
+    ...(notes === undefined ? [] : [notes.join('\n')]),
+    ['Examples:', ...examples.map((example) => `  $ ${example}`)].join('\n'),
+    settingsHint,
+  ];
+  return command
+    .showHelpAfterError(`See "${pathOf(command)} --help".`)
+    .addHelpText('after', sections.map((section) => `\n${section}`).join('\n'));
+}
+
+/** Adds a name under which commands stand together, such as `keys`. */
+export function addGroup(program: Command, name: string, summary: string): Command {
+  const group = program.command(name).description(summary);
+  return group
+    .showHelpAfterError(`See "${pathOf(group)} --help".`)
+    .addHelpText('after', `\n"${pathOf(group)} COMMAND --help" says more about a command.\n${settingsHint}`);
+}
+
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+export const planChoice = `plan: ${planNames.join(', ')}`;
+
+export const jsonOption = () => new Option('--json', 'report as one line of JSON');
+
+export const quotaOptions = () => [
+  new Option('--per-minute <requests>', 'limit per minute, for the plan enterprise only').argParser(count),
+  new Option('--per-day <requests>', 'limit per day, for the plan enterprise only').argParser(count),
+];
+
+export const formatOption = (unless: string) =>
+  new Option('--format <format>', `csv or ndjson, ${unless}`).choices(['csv', 'ndjson']);

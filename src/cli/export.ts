@@ -1,0 +1,59 @@
+import { openOffice } from '../app.ts';
+import type { Config } from '../config.ts';
+import { ExportOperations } from '../operations/exports.ts';
+import { type Format, type FormatName, formatOf } from './formats.ts';
+import { fileOutput, type Output, standardOutput } from './output.ts';
+import { Progress } from './progress.ts';
+import { interruption } from './signals.ts';
+import { CommandError, grouped, isClosedPipe, jsonOf } from './terminal.ts';
+
+export interface ExportOptions {
+  readonly format?: FormatName;
+  readonly force?: true;
+  readonly json?: true;
+}
+
+export async function exportPets(
+  config: Config,
+  file: string,
+  { format, force, json }: ExportOptions,
+): Promise<void> {
+  const chosen = formatOf(file, format);
+  using interrupted = interruption();
+  await using output = file === '-' ? standardOutput() : await fileOutput(file, force === true);
+  await using office = await openOffice(config);
+  try {
+    const exported = await write(
+      new ExportOperations(office.storage.pets),
+      chosen,
+      output,
+      interrupted.signal,
+    );
+    await output.finish();
+    const report =
+      json === true ? jsonOf({ file, exported }) : `${grouped(exported)} animals are in ${output.name}.`;
+    output.report(report);
+  } catch (error) {
+    if (!isClosedPipe(error)) throw error;
+  }
+}
+
+/** Returns how many animals were written. */
+async function write(
+  exports: ExportOperations,
+  format: Format,
+  output: Output,
+  signal: AbortSignal,
+): Promise<number> {
+  const total = await exports.count();
+  using progress = new Progress('animals', total, output.leavesTerminalFree);
+  let exported = 0;
+  await output.write(format.header);
+  for await (const page of exports.pages()) {
+    if (signal.aborted) throw new CommandError(`Interrupted. ${output.name} is not written.`);
+    await output.write(page.map(format.row).join(''));
+    exported += page.length;
+    progress.update(exported, exported);
+  }
+  return exported;
+}

@@ -1,0 +1,125 @@
+import { openOffice } from '../app.ts';
+import type { Config } from '../config.ts';
+import type { Quota } from '../domain/plan.ts';
+import type { IssuedKey, KeyOperations } from '../operations/keys.ts';
+import { CommandError, instant, say, sayJson, styled, table } from './terminal.ts';
+
+type Key = Awaited<ReturnType<KeyOperations['list']>>[number];
+
+export interface CreateKeyOptions extends Partial<Quota> {
+  readonly account?: number;
+  readonly plan?: string;
+  readonly name: string;
+  /** In ms. */
+  readonly expiresIn?: number;
+  readonly json?: true;
+}
+
+export async function createKey(
+  config: Config,
+  { account, plan, name, expiresIn, json, ...quota }: CreateKeyOptions,
+): Promise<void> {
+  checkOwner(account, plan, quota);
+  await using office = await openOffice(config);
+  const accountId = account ?? (await office.accounts.create(name, plan ?? '', quota)).id;
+  report(await office.keys.create(accountId, name, expiresIn), json);
+}
+
+/** A key is either another one of an account, or the first one of a new account. */
+function checkOwner(account: number | undefined, plan: string | undefined, quota: Partial<Quota>): void {
+  if ((account === undefined) === (plan === undefined)) {
+    throw new CommandError(
+      'Name either an account with --account ACCOUNT-ID, or with --plan PLAN the plan of a new account.',
+      2,
+    );
+  }
+  if (account !== undefined && (quota.perMinute ?? quota.perDay) !== undefined) {
+    throw new CommandError(
+      'An account has its limits already; "animal-store accounts set-plan" changes them.',
+      2,
+    );
+  }
+}
+
+function report(issued: IssuedKey, json: true | undefined, note?: string): void {
+  const { id, accountId, plan, key } = issued;
+  if (json) {
+    sayJson({ id, accountId, plan, key });
+    return;
+  }
+  say(`Key ${id} of account ${accountId} (plan ${plan}). It is shown only now:`);
+  say(`  ${styled('bold', key)}`);
+  if (note !== undefined) say(note);
+}
+
+export async function listKeys(config: Config, { json }: { json?: true }): Promise<void> {
+  await using office = await openOffice(config);
+  const keys = await office.keys.list();
+  const now = Date.now();
+  if (json) return sayJson(keys.map((key) => shownToMachines(key, now)));
+  say(
+    table(
+      ['ID', 'ACCOUNT', 'NAME', 'KEY', 'CREATED', 'EXPIRES', 'STATE'],
+      keys.map((key) => [
+        String(key.id),
+        String(key.accountId),
+        key.name,
+        `…${key.lastFour}`,
+        instant(key.createdAt),
+        key.expiresAt === null ? 'never' : instant(key.expiresAt),
+        stateOf(key, now),
+      ]),
+    ),
+  );
+}
+
+function shownToMachines(key: Key, now: number) {
+  const { id, accountId, name, lastFour, createdAt, expiresAt, revokedAt } = key;
+  return {
+    id,
+    accountId,
+    name,
+    lastFour,
+    createdAt: iso(createdAt),
+    expiresAt: iso(expiresAt),
+    revokedAt: iso(revokedAt),
+    state: stateOf(key, now),
+  };
+}
+
+function iso(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}
+
+function stateOf({ revokedAt, expiresAt }: Key, now: number): 'live' | 'expired' | 'revoked' {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'live';
+}
+
+export interface RotateKeyOptions {
+  /** How long the old key goes on, in ms. */
+  readonly grace: number;
+  readonly expiresIn?: number;
+  readonly json?: true;
+}
+
+export async function rotateKey(
+  config: Config,
+  id: number,
+  { grace, expiresIn, json }: RotateKeyOptions,
+): Promise<void> {
+  await using office = await openOffice(config);
+  const issued = await office.keys.rotate(id, grace, expiresIn);
+  const note =
+    grace === 0
+      ? `Key ${id} has ended.`
+      : `Key ${id} goes on until ${instant(Date.now() + grace)}, or its own expiry if that is earlier.`;
+  report(issued, json, note);
+}
+
+export async function revokeKey(config: Config, id: number, { json }: { json?: true }): Promise<void> {
+  await using office = await openOffice(config);
+  await office.keys.revoke(id);
+  if (json) return sayJson({ id, state: 'revoked' });
+  say(`Key ${id} is revoked: its next request is answered 401.`);
+}

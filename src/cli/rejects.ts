@@ -1,0 +1,58 @@
+import { closeSync, existsSync, openSync, statSync, writeSync } from 'node:fs';
+import type { RejectedRow } from '../operations/imports.ts';
+import type { RecordReader } from './records.ts';
+import { CommandError } from './terminal.ts';
+
+export interface RejectsOptions {
+  readonly path: string;
+  /** The file imported from; undefined for standard input. */
+  readonly inputPath: string | undefined;
+  readonly force: boolean;
+}
+
+/** Writes rejected rows to a file, as they come, in the format of the input. */
+export class RejectsFile implements Disposable {
+  readonly #options: RejectsOptions;
+  readonly #reader: RecordReader;
+  #file: number | undefined;
+
+  /** Throws `CommandError` when the file must not be written. */
+  constructor(options: RejectsOptions, reader: RecordReader) {
+    this.#options = options;
+    this.#reader = reader;
+    const { path, inputPath, force } = options;
+    if (!existsSync(path)) return;
+    if (inputPath !== undefined && isSameFile(path, inputPath)) {
+      throw new CommandError(`--rejects ${path} is the file to import. Name another one.`, 2);
+    }
+    if (!force) throw new CommandError(`${path} exists already. --force replaces it, or name another file.`);
+  }
+
+  /** Adds rows; no rows make a file that says so. */
+  write(rows: readonly RejectedRow[]): void {
+    this.#file ??= this.#open();
+    for (const { line, reason, bytes } of rows)
+      writeAll(this.#file, this.#reader.rejected(line, reason, bytes));
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+  }
+
+  /** The header of the input must be known by now. */
+  #open(): number {
+    const { path, force } = this.#options;
+    const file = openSync(path, force ? 'w' : 'wx');
+    writeAll(file, Buffer.from(this.#reader.rejectsHeader()));
+    return file;
+  }
+}
+
+function isSameFile(path: string, other: string): boolean {
+  const [one, two] = [statSync(path), statSync(other)];
+  return one.dev === two.dev && one.ino === two.ino;
+}
+
+function writeAll(file: number, bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
+}

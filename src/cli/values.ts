@@ -1,0 +1,42 @@
+/** What options and arguments may be: each reader returns the value, or says what would be right. */
+import { InvalidArgumentError } from 'commander';
+
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const longestMs = 3_650 * unitMs.d;
+/** Longest name of an account or a key, in characters. */
+const longestName = 255;
+
+/** A duration such as `30s`, `15m`, `24h` or `90d`, up to ten years, in ms. */
+export function duration(text: string): number {
+  const ms = durationOrNow(text);
+  if (ms === 0) throw new InvalidArgumentError('It must be longer than 0.');
+  return ms;
+}
+
+/** A duration that may also be `0`: at once. */
+export function durationOrNow(text: string): number {
+  if (text === '0') return 0;
+  const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  const ms = Number(count) * unitMs[unit as keyof typeof unitMs];
+  if (count === '' || ms > longestMs) {
+    throw new InvalidArgumentError('It must be a duration such as 30s, 15m, 24h or 90d, up to 3650d.');
+  }
+  return ms;
+}
+
+/** A whole number from 1. */
+export function count(text: string): number {
+  const value = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('It must be a whole number from 1.');
+  return value;
+}
+
+/** The name of an account or a key. */
+export function label(text: string): string {
+  if (text.trim() === '' || text.length > longestName || /\p{Cc}/u.test(text)) {
+    throw new InvalidArgumentError(
+      `It must have 1 to ${longestName} characters, not only white space, and no control characters.`,
+    );
+  }
+  return text;
+}

@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NewPet, Pet } from '../contract/schemas.ts';
+import type { ImportRun, ImportStore } from '../storage/storage.ts';
+
+/** How many rows are committed together. */
+const rowsPerGroup = 1_000;
+/** How long the store is left alone between groups, so that a process serving it gets its own writes in. */
+const restMs = 1;
+
+/** Where a row stands in its input: the number of its first line, from 1. */
+interface Placed {
+  readonly line: number;
+  readonly endLine: number;
+}
+
+export interface AcceptedRow extends Placed {
+  readonly pet: NewPet;
+}
+
+export interface RejectedRow extends Placed {
+  /** What is wrong with it, and what would be right. */
+  readonly reason: string;
+  /** The row as it stands in the input. */
+  readonly bytes: Uint8Array;
+}
+
+export type ImportRow = AcceptedRow | RejectedRow;
+
+/** A group of rows whose fate is committed. */
+export interface ImportGroup {
+  /** How far the import is with this group. */
+  readonly progress: ImportProgress;
+  readonly rejected: readonly RejectedRow[];
+  /** The ids of the group's first and last animal; undefined when it has none, or nothing is written. */
+  readonly firstId: bigint | undefined;
+  readonly lastId: bigint | undefined;
+}
+
+export type ImportProgress = Omit<ImportRun, 'source'>;
+
+export interface ImportTask {
+  /** SHA-256 of the whole input; undefined for one that cannot be read twice, and so cannot be resumed. */
+  readonly source: string | undefined;
+  /** What `find` said of the source. An unfinished import goes on; a finished one is done once more. */
+  readonly stored: ImportProgress | undefined;
+  /** The rows that are not committed yet, in order. Ends early, without an error, when `signal` is aborted. */
+  readonly rows: AsyncIterable<readonly ImportRow[]>;
+  readonly signal: AbortSignal;
+}
+
+const nothing: ImportProgress = { lastLine: 0, added: 0, rejected: 0, finished: false };
+
+/** Adds many animals from one input, every row exactly once, however often it is interrupted. */
+export class ImportOperations {
+  readonly #imports: ImportStore | undefined;
+
+  /** Without a store it is a rehearsal: everything is read and checked, nothing is written. */
+  constructor(imports: ImportStore | undefined) {
+    this.#imports = imports;
+  }
+
+  /** How far an input is imported; undefined when it never was begun. */
+  async find(source: string): Promise<ImportProgress | undefined> {
+    return this.#imports?.find(source);
+  }
+
+  /**
+   * Adds the rows, in groups, and yields after the commit of each. The last group says whether all is in.
+   * Throws `ImportOvertaken` when the same input is being imported by another process, and refuses
+   * `service_unavailable`; the groups yielded before are in.
+   */
+  async *add({ source, stored, rows, signal }: ImportTask): AsyncGenerator<ImportGroup> {
+    let progress = stored === undefined || stored.finished ? nothing : stored;
+    let storedLine = stored?.lastLine ?? 0;
+    const commit = async (group: readonly ImportRow[], finished: boolean): Promise<ImportGroup> => {
+      const pets = group.flatMap((row) => ('pet' in row ? [row.pet] : []));
+      progress = advanced(progress, group, pets.length, finished);
+      const added = await this.#commit(pets, source, progress, storedLine);
+      storedLine = progress.lastLine;
+      const rejected = group.filter((row) => 'reason' in row);
+      return { progress, rejected, firstId: added.at(0)?.id, lastId: added.at(-1)?.id };
+    };
+    for await (const group of groupsOf(rows)) {
+      yield await commit(group, false);
+      await sleep(restMs);
+    }
+    yield await commit([], !signal.aborted);
+  }
+
+  async #commit(
+    pets: readonly NewPet[],
+    source: string | undefined,
+    progress: ImportProgress,
+    storedLine: number,
+  ): Promise<readonly Pet[]> {
+    if (this.#imports === undefined) return [];
+    if (source !== undefined) return this.#imports.commit(pets, { source, ...progress }, storedLine);
+    return pets.length === 0 ? [] : this.#imports.commit(pets);
+  }
+}
+
+function advanced(
+  before: ImportProgress,
+  group: readonly ImportRow[],
+  added: number,
+  finished: boolean,
+): ImportProgress {
+  return {
+    lastLine: group.at(-1)?.endLine ?? before.lastLine,
+    added: before.added + added,
+    rejected: before.rejected + group.length - added,
+    finished,
+  };
+}
+
+/** Regroups batches of any size into groups of `rowsPerGroup`; only the last one may be smaller. */
+async function* groupsOf(batches: AsyncIterable<readonly ImportRow[]>): AsyncGenerator<readonly ImportRow[]> {
+  let group: ImportRow[] = [];
+  for await (const batch of batches) {
+    for (const row of batch) {
+      group.push(row);
+      if (group.length < rowsPerGroup) continue;
+      yield group;
+      group = [];
+    }
+  }
+  if (group.length > 0) yield group;
+}
