@@ -1,6 +1,8 @@
 /** Time as the limits see it, in Unix milliseconds. */
 export interface Clock {
   now(): number;
+  /** True for a test's clock: it rules also where a server's own clock otherwise would. */
+  readonly rules?: boolean;
 }
 
 /**

@@ -203,8 +203,8 @@ function statesOf(usage: Usage, quota: Quota, nowMs: number): { minute: WindowSt
   };
 }
 
-/** The binding window is the one with fewer remaining; on a tie the one that ends later. */
-function admitted(usage: Usage, quota: Quota, nowMs: number): Verdict {
+/** What an admitted request is told. The binding window is the one with fewer remaining; on a tie the one that ends later. */
+export function admitted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   const { minute, day } = statesOf(usage, quota, nowMs);
   const dayBinds =
     day.remaining < minute.remaining || (day.remaining === minute.remaining && day.resetAt >= minute.resetAt);
@@ -212,8 +212,8 @@ function admitted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   return { refusal: undefined, limit, remaining, resetAt, retryAfterSeconds: 0, minute, day };
 }
 
-/** The binding window is the exhausted one that ends last. */
-function exhausted(usage: Usage, quota: Quota, nowMs: number): Verdict {
+/** What a request over the limit is told. The binding window is the exhausted one that ends last. */
+export function exhausted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   const { minute, day } = statesOf(usage, quota, nowMs);
   const dayBinds = day.remaining === 0 && (minute.remaining > 0 || day.resetAt >= minute.resetAt);
   const { limit, remaining, resetAt, secondsLeft } = dayBinds ? day : minute;
@@ -221,7 +221,8 @@ function exhausted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   return { refusal, limit, remaining, resetAt, retryAfterSeconds: secondsLeft, minute, day };
 }
 
-function banned(usage: Usage, conduct: Conduct, quota: Quota, nowMs: number): Verdict {
+/** What a banned key is told. */
+export function banned(usage: Usage, conduct: Conduct, quota: Quota, nowMs: number): Verdict {
   const resetAt = conduct.bannedUntil;
   const retryAfterSeconds = secondsUntil(resetAt, nowMs);
   const windows = statesOf(usage, quota, nowMs);

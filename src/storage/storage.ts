@@ -9,8 +9,20 @@ export type Awaitable<T> = T | Promise<T>;
 
 /** The store cannot do this right now, and nothing was changed: disk full, server gone, lock not had in time. */
 export class StorageUnavailable extends Refusal {
+  constructor(reason: string, cause?: unknown, message?: string) {
+    const more = { cause: new Error(reason, { cause }) };
+    super('service_unavailable', message === undefined ? more : { ...more, message });
+  }
+}
+
+/** The store broke off in the middle of a write: it is done whole or not at all, and which is not known. */
+export class WriteUncertain extends StorageUnavailable {
   constructor(reason: string, cause?: unknown) {
-    super('service_unavailable', { cause: new Error(reason, { cause }) });
+    super(
+      reason,
+      cause,
+      'The service cannot tell whether this was done. Retry after the seconds in Retry-After; see first whether it was.',
+    );
   }
 }
 
@@ -37,6 +49,8 @@ export interface Account {
 
 export interface AccountStore {
   create(account: Omit<Account, 'id'>): Awaitable<Account>;
+  /** Makes the first account there ever was; undefined for all but one of the processes that try. */
+  createFirst(account: Omit<Account, 'id'>): Awaitable<Account | undefined>;
   list(): Awaitable<Account[]>;
   find(id: number): Awaitable<Account | undefined>;
   /** Undefined when there is no such account. */

@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test';
 import { FakeClock } from '../support/clock.ts';
+import { clusterPlaces } from './cluster-place.ts';
 import { compareWithLaw } from './limits-conformance.ts';
 import { type MakePlace, sqlitePlace, strictRules } from './place.ts';
 
 /** Every store of limits there is. */
-const stores: Record<string, MakePlace> = { SQLite: sqlitePlace };
+const stores: Record<string, MakePlace> = { SQLite: sqlitePlace, ...(await clusterPlaces()) };
 
 /** Each of these has to come up, else the sequences prove too little. */
 const answers = [

@@ -2,6 +2,7 @@ import type { Clock } from '../../src/domain/clock.ts';
 
 /** A clock that stands still until a test moves it. It starts on a whole second. */
 export class FakeClock implements Clock {
+  readonly rules = true;
   #nowMs: number;
 
   constructor(start = '2027-01-15T10:00:00Z') {

@@ -1,0 +1,96 @@
+import type { SQL } from 'bun';
+import { type PlanName, type Quota, quotaOf } from '../../domain/plan.ts';
+import type { Account, AccountStore } from '../storage.ts';
+import type { PostgresDatabase } from './database.ts';
+import type { Announce } from './pets.ts';
+
+export interface QuotaColumns {
+  readonly plan: PlanName;
+  readonly perMinute: bigint | null;
+  readonly perDay: bigint | null;
+}
+
+type AccountRow = QuotaColumns & { readonly id: bigint; readonly name: string; readonly createdAt: bigint };
+
+const columns = (sql: SQL) =>
+  sql`id, name, plan, per_minute AS "perMinute", per_day AS "perDay", created_at AS "createdAt"`;
+
+/** The quota a row stands for: the plan's own, or what an enterprise account brings. */
+export function quotaOfRow({ plan, perMinute, perDay }: QuotaColumns): Quota {
+  if (perMinute === null || perDay === null) return quotaOf(plan).quota;
+  return { perMinute: Number(perMinute), perDay: Number(perDay) };
+}
+
+function accountOfRow(row: AccountRow): Account {
+  const { name, plan } = row;
+  return { id: Number(row.id), name, plan, quota: quotaOfRow(row), createdAt: Number(row.createdAt) };
+}
+
+export class PostgresAccounts implements AccountStore {
+  readonly #database: PostgresDatabase;
+  readonly #announce: Announce;
+
+  constructor(database: PostgresDatabase, announce: Announce) {
+    this.#database = database;
+    this.#announce = announce;
+  }
+
+  async create(account: Omit<Account, 'id'>): Promise<Account> {
+    const [id] = await this.#insert(account, false);
+    if (id === undefined) throw new Error('The table "counters" has no row "accounts".');
+    return { id, ...account };
+  }
+
+  async createFirst(account: Omit<Account, 'id'>): Promise<Account | undefined> {
+    const [id] = await this.#insert(account, true);
+    return id === undefined ? undefined : { id, ...account };
+  }
+
+  async list(): Promise<Account[]> {
+    const rows = await this.#database.read<AccountRow[]>(
+      (sql) => sql`SELECT ${columns(sql)} FROM accounts ORDER BY id`,
+    );
+    return rows.map(accountOfRow);
+  }
+
+  async find(id: number): Promise<Account | undefined> {
+    const [row] = await this.#database.read<AccountRow[]>(
+      (sql) => sql`SELECT ${columns(sql)} FROM accounts WHERE id = ${id}`,
+    );
+    return row === undefined ? undefined : accountOfRow(row);
+  }
+
+  async setPlan(id: number, plan: PlanName, quota: Quota): Promise<Account | undefined> {
+    const [perMinute, perDay] = customQuota(plan, quota);
+    const [row] = await this.#database.write<AccountRow[]>(
+      (sql) => sql`
+        UPDATE accounts SET plan = ${plan}, per_minute = ${perMinute}, per_day = ${perDay}
+        WHERE id = ${id} RETURNING ${columns(sql)}`,
+    );
+    await this.#announce();
+    return row === undefined ? undefined : accountOfRow(row);
+  }
+
+  /** The counter's row is locked until the commit: of those that want to be first, one finds it at 0. */
+  async #insert(
+    { name, plan, quota, createdAt }: Omit<Account, 'id'>,
+    onlyFirst: boolean,
+  ): Promise<number[]> {
+    const [perMinute, perDay] = customQuota(plan, quota);
+    const rows = await this.#database.write<{ id: bigint }[]>(
+      (sql) => sql`
+        WITH taken AS (
+          UPDATE counters SET last = last + 1
+          WHERE name = 'accounts' AND (last = 0 OR NOT ${onlyFirst}::boolean) RETURNING last
+        )
+        INSERT INTO accounts (id, name, plan, per_minute, per_day, created_at)
+        SELECT last, ${name}, ${plan}, ${perMinute}::bigint, ${perDay}::bigint, ${createdAt}::bigint FROM taken
+        RETURNING id`,
+    );
+    return rows.map(({ id }) => Number(id));
+  }
+}
+
+function customQuota(plan: PlanName, quota: Quota): [number | null, number | null] {
+  return plan === 'enterprise' ? [quota.perMinute, quota.perDay] : [null, null];
+}

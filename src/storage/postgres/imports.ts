@@ -1,0 +1,64 @@
+import type { SQL } from 'bun';
+import type { NewPet, Pet } from '../../contract/schemas.ts';
+import { ImportOvertaken, type ImportRun, type ImportStore } from '../storage.ts';
+import type { PostgresDatabase } from './database.ts';
+import { type Announce, addedPets, adding } from './pets.ts';
+
+interface ImportRow {
+  readonly lastLine: bigint;
+  readonly added: bigint;
+  readonly rejected: bigint;
+  readonly finished: boolean;
+}
+
+export class PostgresImports implements ImportStore {
+  readonly #database: PostgresDatabase;
+  readonly #announce: Announce;
+
+  constructor(database: PostgresDatabase, announce: Announce) {
+    this.#database = database;
+    this.#announce = announce;
+  }
+
+  async find(source: string): Promise<ImportRun | undefined> {
+    const [row] = await this.#database.read<ImportRow[]>(
+      (sql) => sql`
+        SELECT last_line AS "lastLine", added, rejected, finished FROM imports WHERE source = ${source}`,
+    );
+    if (row === undefined) return undefined;
+    const [lastLine, added, rejected] = [Number(row.lastLine), Number(row.added), Number(row.rejected)];
+    return { source, lastLine, added, rejected, finished: row.finished };
+  }
+
+  /** One statement, so that a connection that breaks off leaves animals and progress together or neither. */
+  async commit(pets: readonly NewPet[], run?: ImportRun, fromLine?: number): Promise<Pet[]> {
+    const [row] = await this.#database.write<{ last: bigint }[]>((sql) =>
+      run === undefined
+        ? sql`WITH ${adding(sql, pets)} SELECT last FROM taken`
+        : sql`WITH ${moving(sql, run, fromLine)}, ${adding(sql, pets, sql`EXISTS (SELECT 1 FROM moved)`)}
+              SELECT last FROM taken`,
+    );
+    if (row === undefined) {
+      throw new ImportOvertaken('Another import of the same input is at work.');
+    }
+    await this.#announce();
+    return addedPets(pets, row.last);
+  }
+}
+
+/** Saves the progress, in `moved`; not if it has moved from the line it was read at. */
+function moving(sql: SQL, run: ImportRun, fromLine: number | undefined) {
+  const from = fromLine ?? null;
+  return sql`
+    moved AS (
+      INSERT INTO imports (source, last_line, added, rejected, finished)
+      SELECT ${run.source}, ${run.lastLine}::bigint, ${run.added}::bigint, ${run.rejected}::bigint,
+             ${run.finished}::boolean
+      WHERE coalesce(${from}::bigint, 0) = 0 OR EXISTS (SELECT 1 FROM imports WHERE source = ${run.source})
+      ON CONFLICT (source) DO UPDATE SET
+        last_line = excluded.last_line, added = excluded.added,
+        rejected = excluded.rejected, finished = excluded.finished
+      WHERE imports.last_line = coalesce(${from}::bigint, imports.last_line)
+      RETURNING source
+    )`;
+}

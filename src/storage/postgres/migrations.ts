@@ -1,0 +1,112 @@
+import type { SQL } from 'bun';
+import { StorageUnusable } from '../storage.ts';
+
+/**
+ * Ids come from rows of `counters`, taken in the statement that inserts: a sequence would hand out a small id to a
+ * transaction that commits late, and a reader that paged past it already would never see its animal.
+ */
+const steps: readonly string[] = [
+  `
+  CREATE TABLE counters (
+    name text   PRIMARY KEY,
+    last bigint NOT NULL
+  );
+  INSERT INTO counters (name, last) VALUES ('pets', 0), ('accounts', 0), ('keys', 0);
+
+  CREATE TABLE pets (
+    id          bigint PRIMARY KEY,
+    name        text   NOT NULL,
+    category_id bigint NOT NULL,
+    status      text   NOT NULL CHECK (status IN ('available', 'pending', 'sold'))
+  );
+  CREATE INDEX pets_by_status ON pets (status, id);
+
+  CREATE TABLE accounts (
+    id         bigint PRIMARY KEY,
+    name       text   NOT NULL,
+    plan       text   NOT NULL CHECK (plan IN ('free', 'pro', 'business', 'enterprise')),
+    per_minute bigint CHECK ((per_minute IS NOT NULL) = (plan = 'enterprise')),
+    per_day    bigint CHECK ((per_day IS NOT NULL) = (plan = 'enterprise')),
+    created_at bigint NOT NULL
+  );
+
+  CREATE TABLE keys (
+    id          bigint PRIMARY KEY,
+    account_id  bigint NOT NULL REFERENCES accounts (id),
+    name        text   NOT NULL,
+    fingerprint text   NOT NULL UNIQUE,
+    last_four   text   NOT NULL,
+    created_at  bigint NOT NULL,
+    expires_at  bigint,
+    revoked_at  bigint
+  );
+
+  CREATE TABLE imports (
+    source    text    PRIMARY KEY,
+    last_line bigint  NOT NULL,
+    added     bigint  NOT NULL,
+    rejected  bigint  NOT NULL,
+    finished  boolean NOT NULL
+  );
+
+  -- What Redis is given back after it lost its memory.
+  CREATE TABLE usage_snapshots (
+    account_id    bigint PRIMARY KEY,
+    minute_opened bigint NOT NULL,
+    minute_count  bigint NOT NULL,
+    day_opened    bigint NOT NULL,
+    day_count     bigint NOT NULL
+  );
+  CREATE TABLE ban_snapshots (
+    key_id       bigint PRIMARY KEY,
+    account_id   bigint NOT NULL,
+    banned_until bigint NOT NULL,
+    ban_level    bigint NOT NULL
+  );
+  CREATE INDEX ban_snapshots_by_account ON ban_snapshots (account_id);
+  `,
+];
+
+/** Which of two processes that start at once goes first is decided by this lock; the number is the service's own. */
+const lockId = 0x416e5374;
+
+/** Brings the database up to date. Throws `StorageUnusable`. */
+export async function migrate(sql: SQL): Promise<void> {
+  if ((await versionOf(sql)) === steps.length) return;
+  await sql.begin(async (transaction) => {
+    await transaction`SELECT pg_advisory_xact_lock(${lockId})`;
+    const version = await versionOf(transaction);
+    if (version > steps.length) {
+      throw new StorageUnusable(
+        `The database was written by a newer version of the service (format ${version}, this one knows up to ` +
+          `${steps.length}). Run that version or a newer one.`,
+      );
+    }
+    if (version === 0) await begin(transaction);
+    for (const step of steps.slice(version)) await transaction.unsafe(step);
+    await transaction`UPDATE animal_store_format SET version = ${steps.length}`;
+  });
+}
+
+async function begin(sql: SQL): Promise<void> {
+  const [{ others }] = await sql`
+    SELECT count(*) AS others FROM information_schema.tables WHERE table_schema = current_schema()`;
+  if (others > 0n) {
+    throw new StorageUnusable(
+      'The database holds tables of another program. Name another database, or a schema of its own ' +
+        '(?search_path=NAME), in DATABASE_URL.',
+    );
+  }
+  await sql.unsafe('CREATE TABLE animal_store_format (version integer NOT NULL)');
+  await sql`INSERT INTO animal_store_format (version) VALUES (0)`;
+}
+
+/** 0 for a database that was never migrated. */
+async function versionOf(sql: SQL): Promise<number> {
+  const [{ there }] = await sql`
+    SELECT count(*) AS there FROM information_schema.tables
+    WHERE table_schema = current_schema() AND table_name = 'animal_store_format'`;
+  if (there === 0n) return 0;
+  const [{ version }] = await sql`SELECT version FROM animal_store_format`;
+  return Number(version);
+}

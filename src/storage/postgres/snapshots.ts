@@ -1,0 +1,104 @@
+import type { Usage } from '../../domain/limit.ts';
+import type { Ban } from '../storage.ts';
+import type { PostgresDatabase } from './database.ts';
+
+/** What an account had used at some instant. */
+export interface UsageSnapshot {
+  readonly accountId: number;
+  readonly usage: Usage;
+}
+
+export interface BanSnapshot extends Ban {
+  readonly accountId: number;
+}
+
+interface UsageRow {
+  readonly minuteOpened: bigint;
+  readonly minuteCount: bigint;
+  readonly dayOpened: bigint;
+  readonly dayCount: bigint;
+}
+
+interface BanRow {
+  readonly keyId: bigint;
+  readonly bannedUntil: bigint;
+  readonly level: bigint;
+}
+
+/**
+ * What Redis is given back after it lost its memory: what accounts had used a few seconds before, and the bans.
+ * Strikes are not kept; they count for minutes only.
+ */
+export class PostgresSnapshots {
+  readonly #database: PostgresDatabase;
+
+  constructor(database: PostgresDatabase) {
+    this.#database = database;
+  }
+
+  /** Several instances save the same account: within a window the higher count stays, else the later window. */
+  async saveUsage(snapshots: readonly UsageSnapshot[]): Promise<void> {
+    // In the order of ids, so that instances that save at once wait for each other, never in a circle.
+    const sorted = snapshots.toSorted((one, other) => one.accountId - other.accountId);
+    const rows = sorted.map(({ accountId, usage: { minute, day } }) => {
+      return [accountId, minute.openedAt, minute.count, day.openedAt, day.count];
+    });
+    await this.#database.write(
+      (sql) => sql`
+        INSERT INTO usage_snapshots AS old (account_id, minute_opened, minute_count, day_opened, day_count)
+        SELECT (value->>0)::bigint, (value->>1)::bigint, (value->>2)::bigint, (value->>3)::bigint,
+               (value->>4)::bigint
+        FROM json_array_elements(${JSON.stringify(rows)}::text::json) AS snapshot (value)
+        ON CONFLICT (account_id) DO UPDATE SET
+          minute_opened = greatest(old.minute_opened, excluded.minute_opened),
+          minute_count = CASE
+            WHEN old.minute_opened = excluded.minute_opened THEN greatest(old.minute_count, excluded.minute_count)
+            WHEN old.minute_opened > excluded.minute_opened THEN old.minute_count
+            ELSE excluded.minute_count END,
+          day_opened = greatest(old.day_opened, excluded.day_opened),
+          day_count = CASE
+            WHEN old.day_opened = excluded.day_opened THEN greatest(old.day_count, excluded.day_count)
+            WHEN old.day_opened > excluded.day_opened THEN old.day_count
+            ELSE excluded.day_count END`,
+    );
+  }
+
+  async findUsage(accountId: number): Promise<Usage | undefined> {
+    const [row] = await this.#database.read<UsageRow[]>(
+      (sql) => sql`
+        SELECT minute_opened AS "minuteOpened", minute_count AS "minuteCount", day_opened AS "dayOpened",
+               day_count AS "dayCount"
+        FROM usage_snapshots WHERE account_id = ${accountId}`,
+    );
+    if (row === undefined) return undefined;
+    return {
+      minute: { openedAt: Number(row.minuteOpened), count: Number(row.minuteCount) },
+      day: { openedAt: Number(row.dayOpened), count: Number(row.dayCount) },
+    };
+  }
+
+  async saveBan({ keyId, accountId, bannedUntil, level }: BanSnapshot): Promise<void> {
+    await this.#database.write(
+      (sql) => sql`
+        INSERT INTO ban_snapshots (key_id, account_id, banned_until, ban_level)
+        VALUES (${keyId}, ${accountId}, ${bannedUntil}, ${level})
+        ON CONFLICT (key_id) DO UPDATE SET
+          banned_until = excluded.banned_until, ban_level = excluded.ban_level`,
+    );
+  }
+
+  async findBans(accountId: number): Promise<Ban[]> {
+    const rows = await this.#database.read<BanRow[]>(
+      (sql) => sql`
+        SELECT key_id AS "keyId", banned_until AS "bannedUntil", ban_level AS level
+        FROM ban_snapshots WHERE account_id = ${accountId}`,
+    );
+    return rows.map(({ keyId, bannedUntil, level }) => {
+      return { keyId: Number(keyId), bannedUntil: Number(bannedUntil), level: Number(level) };
+    });
+  }
+
+  async deleteBan(keyId: number): Promise<void> {
+    await this.#database.write((sql) => sql`DELETE FROM ban_snapshots WHERE key_id = ${keyId}`);
+  }
+}

@@ -1,0 +1,32 @@
+/** The names of the keys in Redis. Those of one account share a hash tag. */
+export class RedisKeys {
+  readonly prefix: string;
+  readonly callers: string;
+  readonly pets: string;
+  readonly bans: string;
+
+  constructor(prefix: string) {
+    this.prefix = prefix;
+    this.callers = `${prefix}callers`;
+    this.pets = `${prefix}pets`;
+    this.bans = `${prefix}bans`;
+  }
+
+  usage(accountId: number): string {
+    return `${this.prefix}{${accountId}}:usage`;
+  }
+
+  conduct(accountId: number, keyId: number): string {
+    return `${this.prefix}{${accountId}}:key:${keyId}`;
+  }
+
+  failures(address: string): string {
+    return `${this.prefix}failures:${address}`;
+  }
+
+  /** The keys the script `take` works on, in its order. */
+  ofTake(accountId: number, keyId: number): string[] {
+    const conduct = this.conduct(accountId, keyId);
+    return [this.callers, this.pets, this.usage(accountId), conduct, `${conduct}:strikes`, this.bans];
+  }
+}

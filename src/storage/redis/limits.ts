@@ -1,0 +1,275 @@
+import type { Clock } from '../../domain/clock.ts';
+import {
+  admitted,
+  banned,
+  daySeconds,
+  exhausted,
+  type LimitRules,
+  minuteSeconds,
+  peek,
+  type Usage,
+  unused,
+  type Verdict,
+  type Window,
+  type WindowState,
+} from '../../domain/limit.ts';
+import type { Notice } from '../breaker.ts';
+import {
+  type Admission,
+  type Ban,
+  type Caller,
+  type FailureVerdict,
+  type LimitStore,
+  StorageUnavailable,
+  type Versions,
+} from '../storage.ts';
+import { AloneVersions } from './alone.ts';
+import { Introductions, type Memory } from './introductions.ts';
+import { RedisKeys } from './keys.ts';
+import { RedisLink } from './link.ts';
+import { Mirror } from './mirror.ts';
+import { kinds, scriptTexts } from './scripts.ts';
+
+export interface RedisLimitsOptions {
+  readonly url: string;
+  /** Begins every key in Redis. */
+  readonly prefix: string;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly rules: LimitRules;
+  readonly memory: Memory;
+  readonly notice: Notice;
+}
+
+/**
+ * Limits shared by all instances: Redis decides by its own clock, in one round trip that also brings the versions.
+ * When it does not answer, this instance decides alone, by the same law, from what it last knew.
+ */
+export class RedisLimits implements LimitStore, AsyncDisposable {
+  readonly #clock: Clock;
+  readonly #rules: LimitRules;
+  readonly #keys: RedisKeys;
+  readonly #link: RedisLink;
+  readonly #mirror: Mirror;
+  readonly #introductions: Introductions;
+  readonly #alone = new AloneVersions();
+  /** How far Redis' clock is ahead of this machine's. */
+  #aheadMs = 0;
+  #seenCallers = 0;
+
+  constructor({ url, prefix, timeoutMs, clock, rules, memory, notice }: RedisLimitsOptions) {
+    this.#clock = clock;
+    this.#rules = rules;
+    this.#keys = new RedisKeys(prefix);
+    this.#mirror = new Mirror(rules);
+    this.#link = new RedisLink({
+      url,
+      timeoutMs,
+      scripts: scriptTexts(rules.ban),
+      notice: (text) => {
+        notice(text);
+        if (this.#link.trouble === undefined) void this.#introductions.tellAll();
+      },
+      // Whatever was written while Redis could not be told counts as changed from here on.
+      onConnect: (run) => run('announce', [this.#keys.callers, this.#keys.pets], []),
+    });
+    this.#introductions = new Introductions({
+      run: (...command) => this.#link.run(...command),
+      keys: this.#keys,
+      mirror: this.#mirror,
+      memory,
+      timeoutMs,
+      now: () => this.#givenNow(),
+    });
+  }
+
+  /** Connects; a Redis that is not there does not keep the service from starting. */
+  async open(): Promise<void> {
+    await this.#link.open();
+    this.#introductions.start();
+  }
+
+  /** Why Redis does not work; undefined while it does. */
+  get trouble(): string | undefined {
+    return this.#link.trouble;
+  }
+
+  /** Tells every instance that something changed. When Redis cannot be told, resolves once none relies on it. */
+  async announce(what: keyof Versions): Promise<void> {
+    try {
+      await this.#link.run('announce', [this.#keys[what]], []);
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error;
+      if (what === 'callers') await this.#alone.callersReadBefore();
+    }
+  }
+
+  async versions(): Promise<Versions> {
+    return this.#shared(
+      async () => {
+        const answer = await this.#link.run('versions', [this.#keys.callers, this.#keys.pets], []);
+        const [callers = 0, pets = 0] = answer as number[];
+        return { callers, pets };
+      },
+      async () => this.#alone.next(),
+    );
+  }
+
+  take(caller: Caller, callersVersion: number): Promise<Admission> {
+    return this.#shared(
+      () => this.#takeShared(caller, callersVersion),
+      () => this.#takeAlone(caller, callersVersion),
+    );
+  }
+
+  refund(caller: Caller, taken: Verdict): Promise<Verdict> {
+    return this.#shared(
+      async () => {
+        const opened = [taken.minute.resetAt - minuteSeconds, taken.day.resetAt - daySeconds];
+        const args = [...opened, ...this.#givenNow()];
+        const answer = await this.#link.run('refund', [this.#keys.usage(caller.accountId)], args);
+        const [nowMs = 0, ...windows] = answer as number[];
+        const usage = usageOf(windows);
+        this.#mirror.learnUsage(caller.accountId, withoutUnopened(usage));
+        return admitted(usage, caller.quota, nowMs);
+      },
+      async () => this.#mirror.refund(caller, taken, this.#now()),
+    );
+  }
+
+  fail(address: string): Promise<FailureVerdict> {
+    return this.#shared(
+      async () => {
+        const { nowMs, window, refused } = await this.#failures(address, 1);
+        return { state: peek(window, this.#rules.failuresPerMinute, nowMs), refused };
+      },
+      async () => this.#mirror.fail(address, this.#now()),
+    );
+  }
+
+  peek(address: string): Promise<WindowState> {
+    return this.#shared(
+      async () => {
+        const { nowMs, window } = await this.#failures(address, 0);
+        return peek(window, this.#rules.failuresPerMinute, nowMs);
+      },
+      async () => this.#mirror.peek(address, this.#now()),
+    );
+  }
+
+  async bans(): Promise<Ban[]> {
+    const answer = (await this.#link.run('bans', [this.#keys.bans], this.#givenNow())) as string[];
+    const bans: Ban[] = [];
+    for (let index = 0; index < answer.length; index += 2) {
+      const [keyId, , level] = String(answer[index]).split(':').map(Number);
+      bans.push({ keyId: keyId ?? 0, bannedUntil: Number(answer[index + 1]), level: level ?? 0 });
+    }
+    return bans.sort((one, other) => one.keyId - other.keyId);
+  }
+
+  async lift(keyId: number): Promise<boolean> {
+    const { bans, callers, prefix } = this.#keys;
+    const lifted = await this.#link.run('lift', [bans, callers], [keyId, prefix, ...this.#givenNow()]);
+    await this.#introductions.forgetBan(keyId);
+    return lifted === 1;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#introductions[Symbol.asyncDispose]();
+    this.#link[Symbol.dispose]();
+  }
+
+  /** What Redis says; what this instance says alone, when Redis does not. */
+  async #shared<T>(together: () => Promise<T>, alone: () => Promise<T>): Promise<T> {
+    if (this.#link.trouble !== undefined) return alone();
+    try {
+      return await together();
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error;
+      return alone();
+    }
+  }
+
+  async #takeShared(caller: Caller, callersVersion: number): Promise<Admission> {
+    const { accountId, keyId, quota } = caller;
+    const keys = this.#keys.ofTake(accountId, keyId);
+    const args = [
+      callersVersion,
+      quota.perMinute,
+      quota.perDay,
+      `${keyId}:${accountId}`,
+      ...this.#givenNow(),
+    ];
+    // Commands of one connection are done in order: what Redis is told here it knows when it judges.
+    if (this.#mirror.isUntold(accountId)) void this.#introductions.tell(accountId);
+    let answer = (await this.#link.run('take', keys, args)) as number[];
+    if (answer[0] === kinds.unknown) {
+      await this.#introductions.introduce(accountId, keyId);
+      answer = (await this.#link.run('take', keys, args)) as number[];
+    }
+    return this.#read(caller, answer);
+  }
+
+  #read(caller: Caller, answer: readonly number[]): Admission {
+    const [kind, callers = 0, pets = 0, nowMs = 0] = answer;
+    const versions = { callers, pets };
+    if (callers !== this.#seenCallers) this.#mirror.forgetConducts();
+    this.#seenCallers = callers;
+    if (kind === kinds.unknown) throw new StorageUnavailable('Redis forgets accounts at once');
+    if (kind === kinds.stale) return { verdict: undefined, versions };
+
+    this.#aheadMs = nowMs - this.#clock.now();
+    const usage = usageOf(answer.slice(4, 8));
+    const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0] = answer.slice(8);
+    const conduct = { episodeFrom, episodeUntil, strikes: [], bannedUntil, banLevel };
+    this.#mirror.learnUsage(caller.accountId, withoutUnopened(usage));
+    this.#mirror.learnConduct(caller.keyId, conduct);
+    if (kind === kinds.newly_banned) this.#introductions.saveBan(caller, conduct);
+    if (kind === kinds.admitted) return { verdict: admitted(usage, caller.quota, nowMs), versions };
+    if (kind === kinds.exhausted) return { verdict: exhausted(usage, caller.quota, nowMs), versions };
+    return { verdict: banned(usage, conduct, caller.quota, nowMs), versions };
+  }
+
+  async #takeAlone(caller: Caller, callersVersion: number): Promise<Admission> {
+    const versions = this.#alone.next();
+    if (!this.#alone.isFresh(callersVersion)) return { verdict: undefined, versions };
+    if (!this.#mirror.knows(caller.accountId))
+      await this.#introductions.recall(caller.accountId, caller.keyId);
+    const { verdict, newBan } = this.#mirror.take(caller, this.#now());
+    if (newBan !== undefined) this.#introductions.saveBan(caller, newBan);
+    return { verdict, versions };
+  }
+
+  async #failures(address: string, count: 0 | 1) {
+    const args = [this.#rules.failuresPerMinute, count, ...this.#givenNow()];
+    const answer = (await this.#link.run('fail', [this.#keys.failures(address)], args)) as number[];
+    const [nowMs = 0, openedAt = 0, counted = 0, refused = 0] = answer;
+    const window = { openedAt, count: counted };
+    this.#mirror.learnAddress(address, window);
+    return { nowMs, window, refused: refused === 1 };
+  }
+
+  /** Redis' time as far as it is known here. */
+  #now(): number {
+    return this.#clock.now() + this.#aheadMs;
+  }
+
+  /** The time scripts are given: none, so that Redis' own clock rules, unless a test's does. */
+  #givenNow(): number[] {
+    return this.#clock.rules === true ? [this.#clock.now()] : [];
+  }
+}
+
+function usageOf(windows: readonly number[]): Usage {
+  const [minuteOpened = 0, minuteCount = 0, dayOpened = 0, dayCount = 0] = windows;
+  return {
+    minute: { openedAt: minuteOpened, count: minuteCount },
+    day: { openedAt: dayOpened, count: dayCount },
+  };
+}
+
+/** Only counted requests open windows. */
+function withoutUnopened({ minute, day }: Usage): Usage {
+  const opened = (window: Window) => (window.count > 0 ? window : unused.minute);
+  return { minute: opened(minute), day: opened(day) };
+}

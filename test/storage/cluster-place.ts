@@ -1,0 +1,29 @@
+import { afterAll } from 'bun:test';
+import type { ClusterSettings } from '../../src/storage/cluster.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import { testServers } from '../support/servers.ts';
+import type { MakePlace } from './place.ts';
+
+/** How tests wait for servers: longer than a service does, for machines that run many tests at once stall. */
+export const patient: Omit<ClusterSettings, 'redisUrl' | 'redisPrefix'> = {
+  redisTimeoutMs: 5_000,
+  poolSize: 4,
+  statementTimeoutMs: 10_000,
+};
+
+/** The stores on PostgreSQL and Redis, by their name; none when this machine has no servers. */
+export async function clusterPlaces(): Promise<Record<string, MakePlace>> {
+  const servers = await testServers();
+  if (servers === undefined) return {};
+  afterAll(() => servers[Symbol.asyncDispose]());
+  return {
+    'PostgreSQL and Redis': async (clock, rules) => {
+      const schema = await servers.makeSchema();
+      const cluster = { ...patient, redisUrl: servers.redisUrl, redisPrefix: servers.makePrefix() };
+      return {
+        open: (serving) => openStorage({ url: schema.url, clock, rules, serving, cluster }),
+        [Symbol.asyncDispose]: () => schema[Symbol.asyncDispose](),
+      };
+    },
+  };
+}
