@@ -38,10 +38,12 @@ export interface Office extends AsyncDisposable {
 export async function openOffice(
   config: Config,
   surroundings = systemSurroundings(),
-  serving = false,
+  serving?: { readonly notice: (text: string) => void },
 ): Promise<Office> {
   const { clock, randomBytes } = surroundings;
-  const storage = await openStorage({ url: config.databaseUrl, clock, rules: config.limits, serving });
+  const { databaseUrl: url, cluster, limits: rules } = config;
+  const how = { serving: serving !== undefined, ...serving };
+  const storage = await openStorage({ url, cluster, clock, rules, ...how });
   return {
     storage,
     accounts: new AccountOperations(storage.accounts, clock),
@@ -69,7 +71,7 @@ export async function startApp(
   surroundings = systemSurroundings(),
 ): Promise<App> {
   await using started = new AsyncDisposableStack();
-  const office = started.use(await openOffice(config, surroundings, true));
+  const office = started.use(await openOffice(config, surroundings, { notice: (text) => log.warn(text) }));
   const { storage } = office;
 
   let draining = false;
@@ -106,11 +108,10 @@ export async function startApp(
   return { url, firstKey, office, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** An empty store gets an account to begin with. */
+/** An empty store gets an account to begin with, from one of the instances that find it empty. */
 async function firstKeyOf({ accounts, keys }: Office): Promise<IssuedKey | undefined> {
-  if ((await accounts.list()).length > 0) return undefined;
-  const account = await accounts.create('default', 'free');
-  return keys.create(account.id, 'first');
+  const account = await accounts.createFirst('default', 'free');
+  return account && keys.create(account.id, 'first');
 }
 
 /** Request ids: a random part for the process and a count within it. */

@@ -30,8 +30,21 @@ function text(value: string): string {
 }
 
 function databaseUrl(value: string): string {
-  if (!/^sqlite:(?!\/?\/?$)./.test(value))
-    throw new Error('must be sqlite:PATH, such as sqlite:./data/animal-store.db');
+  const isPostgres = /^postgres(?:ql)?:\/\/./.test(value) && URL.canParse(value);
+  if (!isPostgres && !/^sqlite:(?!\/?\/?$)./.test(value)) {
+    throw new Error(
+      'must be sqlite:PATH, such as sqlite:./data/animal-store.db, or postgres://USER:PASSWORD@HOST/DATABASE',
+    );
+  }
+  return value;
+}
+
+/** Undefined when there is no Redis. */
+function redisUrl(value: string): string | undefined {
+  if (value === '') return undefined;
+  if (!/^rediss?:\/\/./.test(value) || !URL.canParse(value)) {
+    throw new Error('must be an address such as redis://127.0.0.1:6379 or rediss://:PASSWORD@HOST:6379');
+  }
   return value;
 }
 
@@ -110,8 +123,29 @@ export const settings = {
   PORT: setting('3000', 'Port to listen on; 0 for any free one.', integer(0, 65_535)),
   DATABASE_URL: setting(
     'sqlite:./data/animal-store.db',
-    'The store: sqlite:PATH. The file and its folder are made when missing.',
+    'The store: sqlite:PATH (the file and its folder are made when missing), or postgres://… for several instances.',
     databaseUrl,
+  ),
+  REDIS_URL: setting(
+    '',
+    'Redis 7 or Valkey for limits and changes: redis://… or rediss://…; PostgreSQL needs it.',
+    redisUrl,
+  ),
+  REDIS_PREFIX: setting('as:', 'Begins every key in Redis, to share it with other programs.', text),
+  REDIS_TIMEOUT_MS: setting(
+    '50',
+    'Milliseconds Redis has to answer a request; after them the instance decides alone.',
+    integer(5, 60_000),
+  ),
+  POSTGRES_POOL_SIZE: setting(
+    '10',
+    'Connections each instance opens to PostgreSQL, at most.',
+    integer(1, 1_000),
+  ),
+  POSTGRES_TIMEOUT_MS: setting(
+    '2000',
+    'Milliseconds a statement may take in PostgreSQL; a server silent for half as long again gets 503.',
+    integer(100, 600_000),
   ),
   PUBLIC_URL: setting(
     '',
@@ -180,6 +214,11 @@ export class ConfigError extends Error {
   }
 }
 
+/** An address as it may be shown and logged. */
+export function withoutPassword(url: string): string {
+  return url.replace(/^(\w+:\/\/[^:@/]*):[^/]*@/, '$1:***@');
+}
+
 /** Reads and checks every setting. Throws `ConfigError` with all mistakes at once. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const mistakes: string[] = [];
@@ -188,11 +227,31 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     try {
       values[name] = parse(environment[name]?.trim() || defaultText);
     } catch (error) {
-      mistakes.push(`${name} ${(error as Error).message} (it is "${environment[name]}").`);
+      mistakes.push(
+        `${name} ${(error as Error).message} (it is "${withoutPassword(environment[name] ?? '')}").`,
+      );
     }
+  }
+  if (String(values.DATABASE_URL).startsWith('postgres') && !environment.REDIS_URL?.trim()) {
+    mistakes.push(
+      'REDIS_URL must be set when DATABASE_URL is PostgreSQL: the instances count requests there, and learn there ' +
+        'that something changed.',
+    );
   }
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return configOf(values as Values);
+}
+
+/** The servers that several instances share; undefined without Redis. */
+function clusterOf(values: Values) {
+  if (values.REDIS_URL === undefined) return undefined;
+  return Object.freeze({
+    redisUrl: values.REDIS_URL,
+    redisPrefix: values.REDIS_PREFIX,
+    redisTimeoutMs: values.REDIS_TIMEOUT_MS,
+    poolSize: values.POSTGRES_POOL_SIZE,
+    statementTimeoutMs: values.POSTGRES_TIMEOUT_MS,
+  });
 }
 
 function configOf(values: Values) {
@@ -200,6 +259,7 @@ function configOf(values: Values) {
     host: values.HOST,
     port: values.PORT,
     databaseUrl: values.DATABASE_URL,
+    cluster: clusterOf(values),
     publicUrl: values.PUBLIC_URL,
     stagingUrl: values.STAGING_URL,
     trustedProxies: values.TRUSTED_PROXIES,

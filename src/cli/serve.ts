@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type App, startApp } from '../app.ts';
-import type { Config } from '../config.ts';
+import { type Config, withoutPassword } from '../config.ts';
 import { basePath } from '../contract/operations.ts';
 import type { IssuedKey } from '../operations/keys.ts';
 import { openLog } from './log.ts';
@@ -23,7 +23,7 @@ export async function serve(config: Config, startedByNpx: boolean): Promise<void
     say(`Animal Store API   ${styled('bold', config.publicUrl ?? app.url)}${basePath}`);
     say(`Reference          ${config.publicUrl ?? app.url}/docs`);
     if (app.firstKey !== undefined) greet(app.firstKey, app.url);
-    log.info({ url: app.url, database: config.databaseUrl }, 'serving');
+    log.info({ url: app.url, database: withoutPassword(config.databaseUrl) }, 'serving');
     await ended(interrupted.signal, startedByNpx);
     log.info('stopping');
   }
@@ -56,7 +56,7 @@ async function started(starting: Promise<App>, { host, port }: Config): Promise<
     if (code === 'EACCES') {
       throw new CommandError(`Port ${port} on ${host} may not be listened on. Set PORT to one above 1023.`);
     }
-    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+    if (code === 'EADDRNOTAVAIL' || code === 'EINVAL') {
       throw new CommandError(`This machine has no address ${host} to listen on. Set HOST to one it has.`);
     }
     throw error;

@@ -49,7 +49,10 @@ export class AdmissionOperations {
     this.#clock = clock;
   }
 
-  /** Judges a request and counts it: against the caller's account, or as a failure of its address. */
+  /**
+   * Judges a request and counts it: against the caller's account, or as a failure of its address. Refuses
+   * `service_unavailable` while callers keep changing.
+   */
   async admit(credential: Credential, address: () => string): Promise<Judged | Unknown> {
     if (credential.kind !== 'key') {
       return this.#fail(credential.kind === 'none' ? 'missing_api_key' : 'invalid_api_key', address());
@@ -57,12 +60,15 @@ export class AdmissionOperations {
     const print = fingerprint(credential.key);
     let held = this.#held.get(print) ?? (await this.#find(credential.key, print));
     for (let reading = 0; reading < mostReadings; reading++) {
-      if (held === undefined || held.caller.expiresAt <= this.#clock.now()) break;
+      if (held === undefined || held.caller.expiresAt <= this.#clock.now()) {
+        return this.#fail('invalid_api_key', address());
+      }
       const { verdict, versions } = await this.#limits.take(held.caller, held.version);
       if (verdict !== undefined) return { caller: held.caller, verdict, versions };
       held = await this.#read(print, versions);
     }
-    return this.#fail('invalid_api_key', address());
+    // Callers change faster than they can be read: that is no reason to call the key invalid.
+    throw new Refusal('service_unavailable');
   }
 
   /** Takes back the count of a request that is answered for nothing. */
