@@ -1,0 +1,55 @@
+import { connect } from 'node:net';
+
+/** A response as it came over the wire. */
+export interface RawResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+/** How long a connection may stay silent before what has come is all there is; requests that end in `close` never wait. */
+const quietMs = 500;
+
+/**
+ * Writes bytes to a connection of their own, one piece after the other, and returns every response that came
+ * until the service closed it or fell silent.
+ */
+export async function exchange(url: string, ...pieces: (string | Uint8Array)[]): Promise<RawResponse[]> {
+  const { hostname, port } = new URL(url);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const chunks: Buffer[] = [];
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+  socket.setTimeout(quietMs, resolve);
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  // A refused request may find its connection reset while it is still being written.
+  socket.on('error', () => resolve());
+  socket.on('close', () => resolve());
+  for (const piece of pieces) socket.write(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece);
+  await promise;
+  socket.destroy();
+  return responsesOf(Buffer.concat(chunks).toString('latin1'));
+}
+
+/**
+ * Cuts a stream into responses, strictly: what is left over is an error. A request id that begins with `head` is
+ * that of a HEAD request, whose response states a length and has no body.
+ */
+export function responsesOf(stream: string): RawResponse[] {
+  const responses: RawResponse[] = [];
+  for (let rest = stream; rest !== ''; ) {
+    const [head = '', status] = /^HTTP\/1\.1 (\d{3}) [^\r\n]*\r\n(?:[^\r\n]+\r\n)*\r\n/.exec(rest) ?? [];
+    if (head === '') throw new Error(`This is no response: ${JSON.stringify(rest.slice(0, 200))}`);
+    const lines = head.split('\r\n').slice(1, -2);
+    const headers = new Map(lines.map((line) => [nameOf(line), line.slice(line.indexOf(':') + 1).trim()]));
+    const isHead = headers.get('x-request-id')?.startsWith('head') ?? false;
+    const length = isHead ? 0 : Number(headers.get('content-length') ?? 0);
+    responses.push({ status: Number(status), headers, body: rest.slice(head.length, head.length + length) });
+    rest = rest.slice(head.length + length);
+  }
+  return responses;
+}
+
+function nameOf(line: string): string {
+  return line.slice(0, line.indexOf(':')).toLowerCase();
+}
