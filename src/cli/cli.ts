@@ -1,9 +1,8 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { PlanError } from '../domain/plan.ts';
-import { Refusal } from '../domain/refusal.ts';
 import { type Environment, programOf } from './program.ts';
-import { CommandError, endQuietlyOnClosedPipe } from './terminal.ts';
+import { CommandError, endQuietlyOnClosedPipe, messageOf } from './terminal.ts';
 
 export type ExitCode = 0 | 1 | 2;
 
@@ -20,17 +19,6 @@ export async function run(argv: readonly string[], environment: Environment): Pr
     if (/^(debug|trace)$/.test(environment.LOG_LEVEL ?? '')) console.error(error);
     return exitCodeOf(error);
   }
-}
-
-function messageOf(error: unknown): string {
-  if (error instanceof Refusal) return refusalMessage(error);
-  return error instanceof Error ? error.message : String(error);
-}
-
-/** A store that says "not now" is the only one to refuse the command line. */
-function refusalMessage({ code, cause }: Refusal): string {
-  const reason = cause instanceof Error ? cause.message : code;
-  return `The store cannot do this right now, and nothing was changed (${reason}).`;
 }
 
 function exitCodeOf(error: unknown): ExitCode {

@@ -5,7 +5,7 @@ import { type Format, type FormatName, formatOf } from './formats.ts';
 import { fileOutput, type Output, standardOutput } from './output.ts';
 import { Progress } from './progress.ts';
 import { interruption } from './signals.ts';
-import { CommandError, grouped, isClosedPipe, jsonOf } from './terminal.ts';
+import { CommandError, grouped, isClosedPipe } from './terminal.ts';
 
 export interface ExportOptions {
   readonly format?: FormatName;
@@ -31,7 +31,9 @@ export async function exportPets(
     );
     await output.finish();
     const report =
-      json === true ? jsonOf({ file, exported }) : `${grouped(exported)} animals are in ${output.name}.`;
+      json === true
+        ? JSON.stringify({ file, exported })
+        : `${grouped(exported)} animals written to ${output.name}.`;
     output.report(report);
   } catch (error) {
     if (!isClosedPipe(error)) throw error;

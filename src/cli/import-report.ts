@@ -22,7 +22,7 @@ export class ImportReport {
   readonly #options: ImportReportOptions;
   readonly #startedAt = performance.now();
   /** What earlier runs of the same import did. */
-  readonly #before: ImportProgress | undefined;
+  #before: ImportProgress | undefined;
   readonly #shown: RejectedRow[] = [];
   #total: ImportProgress | undefined;
   #firstId: bigint | undefined;
@@ -58,24 +58,17 @@ export class ImportReport {
     this.#shown.push(...rejected.slice(0, rejectsShown - this.#shown.length));
   }
 
-  complete(): void {
-    this.#print('complete');
-  }
-
-  /** Ended before its time; what is in stays in. */
-  broken(status: 'interrupted' | 'failed'): void {
-    this.#print(status);
-    if (this.#options.dryRun === true) return;
-    const { file, firstLine, rejects } = this.#options;
-    const next = Math.max(firstLine, (this.#total?.lastLine ?? 0) + 1);
-    const advice =
-      file === '-'
-        ? `To go on, give the same input again with --from-line ${next}.`
-        : `To go on behind that, run the same command again${rejects === undefined ? '' : ', with --force'}.`;
-    process.stderr.write(`${advice}\n`);
+  /** How to go on with an import that ended before its time. */
+  get advice(): string {
+    const { file, firstLine, rejects, dryRun } = this.#options;
+    if (dryRun === true) return 'Nothing was written to the store.';
+    const nextLine = Math.max(firstLine, (this.#total?.lastLine ?? 0) + 1);
+    if (file === '-') return `To go on, give the same input again with --from-line ${nextLine}.`;
+    return `To go on, run the same command again${rejects === undefined ? '' : ' with --force'}.`;
   }
 
   allIn(stored: ImportProgress): void {
+    this.#before = stored;
     this.#total = stored;
     const { file, json } = this.#options;
     if (json === true) {
@@ -87,7 +80,7 @@ export class ImportReport {
     say('--again adds it once more; --dry-run shows what it holds.');
   }
 
-  #print(status: Status): void {
+  print(status: Exclude<Status, 'already-complete'>): void {
     this.#listRejected();
     if (this.#options.json === true) this.#printJson(status);
     else for (const line of this.#lines()) say(line);
@@ -105,9 +98,12 @@ export class ImportReport {
     }
     if (this.rows === 0)
       return [...lines, `${name}: no row ${lines.length > 0 ? 'was left' : 'is dealt with'}.`];
-    const verb = dryRun === true ? 'are sound or rejected; nothing is written' : 'are dealt with';
+    const place = `${name}: lines ${firstLine} to ${lastLine}`;
+    const counts = outcome(this.#added, this.#rejected);
     lines.push(
-      `${name}: lines ${firstLine} to ${lastLine} ${verb}: ${outcome(this.#added, this.#rejected)}.`,
+      dryRun === true
+        ? `Dry run, nothing is written to the store. ${place} would be dealt with so: ${counts}.`
+        : `${place} are dealt with: ${counts}.`,
     );
     if (this.#firstId !== undefined)
       lines.push(`The animals have ids from ${this.#firstId} to ${this.#lastId}.`);
@@ -117,20 +113,19 @@ export class ImportReport {
   }
 
   #printJson(status: Status): void {
-    const isOver = status === 'already-complete';
     const { file, firstLine, dryRun, rejects } = this.#options;
     sayJson({
       file,
       status,
       dryRun: dryRun === true,
-      added: isOver ? 0 : this.#added,
-      rejected: isOver ? 0 : this.#rejected,
+      added: this.#added,
+      rejected: this.#rejected,
       firstLine,
       lastLine: this.#total?.lastLine ?? 0,
-      firstId: this.#firstId ?? null,
-      lastId: this.#lastId ?? null,
+      firstId: idOf(this.#firstId),
+      lastId: idOf(this.#lastId),
       total: { added: this.#total?.added ?? 0, rejected: this.#total?.rejected ?? 0 },
-      rejects: isOver ? null : (rejects ?? null),
+      rejects: rejects ?? null,
     });
   }
 
@@ -144,4 +139,9 @@ export class ImportReport {
 
 function outcome(added: number, rejected: number): string {
   return `${grouped(added)} in, ${grouped(rejected)} rejected`;
+}
+
+/** Ids ascend from 1, so they are exact as JSON numbers long after any disk is full. */
+function idOf(id: bigint | undefined): number | null {
+  return id === undefined ? null : Number(id);
 }

@@ -9,7 +9,7 @@ import type { RecordReader } from './records.ts';
 import { RejectsFile } from './rejects.ts';
 import { Rows } from './rows.ts';
 import { interruption } from './signals.ts';
-import { CommandError } from './terminal.ts';
+import { CommandError, messageOf } from './terminal.ts';
 
 export interface ImportOptions {
   readonly format?: FormatName;
@@ -48,14 +48,12 @@ export async function importPets(config: Config, file: string, options: ImportOp
       signal: interrupted.signal,
     });
   } catch (error) {
-    if (!(error instanceof CommandError)) report.broken('failed');
-    throw error;
+    if (error instanceof CommandError) throw error;
+    report.print('failed');
+    throw new CommandError(`${messageOf(error)} ${report.advice}`);
   }
-  if (interrupted.signal.aborted && !report.isComplete) {
-    report.broken('interrupted');
-    throw new CommandError('Interrupted.');
-  }
-  report.complete();
+  report.print(report.isComplete ? 'complete' : 'interrupted');
+  if (!report.isComplete) throw new CommandError(`Interrupted. ${report.advice}`);
 }
 
 interface Work {

@@ -17,7 +17,7 @@ export interface Line {
 /** Cuts a stream of bytes into lines. It holds no more than one line, however long the lines are. */
 export class LineSplitter {
   #number = 0;
-  #rest = none;
+  #rest: Buffer = none;
 
   push(chunk: Buffer): Line[] {
     const lines: Line[] = [];

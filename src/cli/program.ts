@@ -73,11 +73,12 @@ function addAccounts(program: Command, config: ReadConfig): void {
     .action(async (options) => (await import('./accounts.ts')).listAccounts(config(), options));
 
   const setPlan = addCommand(accounts, 'set-plan', {
-    summary: `Give an account another plan. ${atOnce}`,
+    summary: 'Give an account another plan.',
     examples: [
       'animal-store accounts set-plan 2 business',
       'animal-store accounts set-plan 2 enterprise --per-minute 5000 --per-day 1000000',
     ],
+    notes: [atOnce],
   })
     .argument('<account-id>', 'id of the account', count)
     .argument('<plan>', planChoice)
@@ -102,9 +103,12 @@ function addKeys(program: Command, config: ReadConfig): void {
     .action(async (options) => (await import('./keys.ts')).listKeys(config(), options));
 
   addCommand(keys, 'rotate', {
-    summary: `Make a new key in place of an old one, which goes on for a while. ${atOnce}`,
+    summary: 'Make a new key in place of an old one, which goes on for a while.',
     examples: ['animal-store keys rotate 3', 'animal-store keys rotate 3 --grace 0'],
-    notes: ['The new key is shown only once. It is of the same account, so its limits stay what they are.'],
+    notes: [
+      'The new key is shown only once. It is of the same account, so its limits stay what they are.',
+      atOnce,
+    ],
   })
     .argument('<key-id>', 'id of the old key', count)
     .option(
@@ -118,8 +122,9 @@ function addKeys(program: Command, config: ReadConfig): void {
     .action(async (id, options) => (await import('./keys.ts')).rotateKey(config(), id, options));
 
   addCommand(keys, 'revoke', {
-    summary: `End a key now and for ever. ${atOnce}`,
+    summary: 'End a key now and for ever.',
     examples: ['animal-store keys revoke 3'],
+    notes: [atOnce],
   })
     .argument('<key-id>', 'id of the key', count)
     .addOption(jsonOption())
@@ -158,8 +163,9 @@ function addBans(program: Command, config: ReadConfig): void {
     .action(async (options) => (await import('./bans.ts')).listBans(config(), options));
 
   addCommand(bans, 'lift', {
-    summary: `End a ban, and forget the key's strikes and level. ${atOnce}`,
+    summary: "End a ban, and forget the key's strikes and level.",
     examples: ['animal-store bans lift 3'],
+    notes: [atOnce],
   })
     .argument('<key-id>', 'id of the key', count)
     .addOption(jsonOption())

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { Refusal } from '../domain/refusal.ts';
 
 /** What a command did not do, said to the operator; ends the process with the exit code. */
 export class CommandError extends Error {
@@ -10,21 +11,22 @@ export class CommandError extends Error {
   }
 }
 
+/** What went wrong, in a sentence for the operator. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Refusal)) return error instanceof Error ? error.message : String(error);
+  // Only a store that says "not now" refuses the command line.
+  const reason = error.cause instanceof Error ? error.cause.message : error.code;
+  return `The store cannot do this right now (${reason}).`;
+}
+
 /** Writes a line for people to standard output. */
 export function say(line = ''): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Writes a value for machines to standard output, as one line of JSON; int64 digit for digit. */
+/** Writes a value for machines to standard output, as one line of JSON. */
 export function sayJson(value: unknown): void {
-  say(jsonOf(value));
-}
-
-/** One line of JSON, with `bigint` digit for digit. */
-export function jsonOf(value: unknown): string {
-  return JSON.stringify(value, (_key, member: unknown) =>
-    typeof member === 'bigint' ? JSON.rawJSON(String(member)) : member,
-  );
+  say(JSON.stringify(value));
 }
 
 /** A reader that has seen enough (`| head`) closes the pipe: that is no error, and the rest is for nobody. */

@@ -2,7 +2,7 @@ import type { Clock } from '../domain/clock.ts';
 import { fingerprint, lastFour, makeKey, type RandomBytes } from '../domain/key.ts';
 import type { PlanName } from '../domain/plan.ts';
 import type { Account, AccountStore, Ban, Key, KeyStore, LimitStore, NewKey } from '../storage/storage.ts';
-import { NotFound } from './not-found.ts';
+import { KeyRevoked, NotFound } from './not-found.ts';
 
 /** A key just made: the only time its text is known. */
 export interface IssuedKey {
@@ -46,10 +46,11 @@ export class KeyOperations {
     return this.#keys.list();
   }
 
-  /** Makes a new key of the same account; the old one ends after `graceMs`, or when it would have. Throws `NotFound`. */
+  /** Makes a new key of the same account; the old one ends after `graceMs`, or when it would have. Throws `NotFound` and `KeyRevoked`. */
   async rotate(id: number, graceMs: number, lifetimeMs?: number): Promise<IssuedKey> {
     const old = await this.#keys.find(id);
-    if (old === undefined || old.revokedAt !== null) throw new NotFound('key', id, 'keys list');
+    if (old === undefined) throw new NotFound('key', id, 'keys list');
+    if (old.revokedAt !== null) throw new KeyRevoked(id, old.accountId);
     const account = await this.#account(old.accountId);
     const { key, stored } = this.#make(old.accountId, old.name, lifetimeMs);
     const successor = await this.#keys.rotate(id, this.#clock.now() + graceMs, stored);
