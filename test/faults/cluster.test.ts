@@ -1,0 +1,76 @@
+/** Several instances as plain processes: what one acknowledged, any other honours. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { type Client, clientOf } from '../support/client.ts';
+import { startCluster } from '../support/cluster.ts';
+import { countedWindow } from '../support/windows.ts';
+
+const cluster = await startCluster({ instances: 3, environment: { BAN_STRIKES: '3' } });
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+describe.skipIf(cluster === undefined)('three instances', () => {
+  // Skipped without one.
+  const { instances, operator, issueKey } = cluster ?? ({} as NonNullable<typeof cluster>);
+  const clientsOf = (key: string): Client[] => instances.map(({ url }) => clientOf(url, key));
+  const statuses = (clients: Client[]) =>
+    Promise.all(clients.map(async (client) => (await client.get('/pets')).status));
+
+  test('that start at once on an empty store make one first account, with one key', async () => {
+    await Bun.sleep(50);
+    expect(instances.filter(({ firstKey }) => firstKey !== undefined).length).toBe(1);
+    expect((await operator.accounts.list()).map(({ name }) => name)).toEqual(['default']);
+    expect((await operator.keys.list()).length).toBe(1);
+  });
+
+  test('admit exactly the limit of an account, and show each value of Remaining once', async () => {
+    for (let window = 0; window < 10; window++) {
+      const limit = 100 + window;
+      const { key } = await issueKey({ perMinute: limit, perDay: 1_000_000 });
+      const remaining = await countedWindow(clientsOf(key), limit);
+      expect(remaining).toEqual(Array.from({ length: limit }, (_, value) => value));
+    }
+  }, 20_000);
+
+  test('show an animal as soon as one of them acknowledged it', async () => {
+    const clients = clientsOf((await issueKey()).key);
+    for (let round = 0; round < 30; round++) {
+      const pages = await Promise.all(clients.map((client) => client.get('/pets?limit=100')));
+      const writer = clients[round % clients.length] as Client;
+      const { text } = await writer.add(`round ${round}`);
+      for (const [index, client] of clients.entries()) {
+        const page = (await client.get('/pets?limit=100')).text;
+        expect(page).toContain(text);
+        expect(pages[index]?.text).not.toContain(text);
+      }
+    }
+  });
+
+  test('obey an operator on the very next request: revocation, plan, lifted ban', async () => {
+    const revoked = await issueKey();
+    expect(await statuses(clientsOf(revoked.key))).toEqual([200, 200, 200]);
+    await operator.keys.revoke(revoked.keyId);
+    expect(await statuses(clientsOf(revoked.key))).toEqual([401, 401, 401]);
+
+    const changed = await issueKey({ perMinute: 3, perDay: 1_000 });
+    expect(await statuses(clientsOf(changed.key))).toEqual([200, 200, 200]);
+    expect(await statuses(clientsOf(changed.key))).toEqual([429, 429, 429]);
+    await operator.accounts.setPlan(changed.accountId, 'pro');
+    expect(await statuses(clientsOf(changed.key))).toEqual([200, 200, 200]);
+
+    const banned = await issueKey({ perMinute: 1, perDay: 2 });
+    expect((await statuses(clientsOf(banned.key))).sort()).toEqual([200, 429, 429]);
+    // Strikes count from a second after the first refusal.
+    await Bun.sleep(1_050);
+    expect(await statuses(clientsOf(banned.key))).toEqual([429, 429, 429]);
+    const [reply] = await Promise.all(clientsOf(banned.key).map((client) => client.get('/pets')));
+    expect(reply?.text).toContain('api_key_banned');
+    await operator.keys.liftBan(banned.keyId);
+    for (const client of clientsOf(banned.key)) {
+      expect((await client.get('/pets')).text).toContain('rate_limit_exceeded');
+    }
+  });
+
+  test('say that they are ready', async () => {
+    for (const { url } of instances)
+      expect(await (await fetch(`${url}/readyz`)).json()).toEqual({ status: 'ready' });
+  });
+});

@@ -1,0 +1,74 @@
+import { type Office, openOffice } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import type { Quota } from '../../src/domain/plan.ts';
+import { ample, type Service, serveCommand, start } from './process.ts';
+import { type OwnServer, ownPostgres, ownRedis } from './servers.ts';
+
+/** Several instances of the real service on servers that a test may mistreat. */
+export interface Cluster extends AsyncDisposable {
+  readonly postgres: OwnServer;
+  readonly redis: OwnServer;
+  readonly instances: readonly Service[];
+  readonly operator: Office;
+  /** Starts one more instance. */
+  startInstance(): Promise<Service>;
+  /** A key of an account of its own. */
+  issueKey(quota?: Quota): Promise<{ key: string; keyId: number; accountId: number }>;
+}
+
+export interface ClusterOptions {
+  readonly instances: number;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** Undefined when this machine has no servers to test with. */
+export async function startCluster({
+  instances,
+  environment = {},
+}: ClusterOptions): Promise<Cluster | undefined> {
+  await using started = new AsyncDisposableStack();
+  const postgres = started.use(await ownPostgres());
+  const redis = started.use(await ownRedis());
+  if (!postgres || !redis) return undefined;
+  const settings = {
+    PORT: '0',
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+    DRAIN_SECONDS: '0',
+    ...environment,
+  };
+  const startInstance = async () => started.use(await startService(settings));
+  const running = await Promise.all(Array.from({ length: instances }, startInstance));
+  const operator = started.use(await openOffice(readConfig(settings)));
+  const kept = started.move();
+  return {
+    postgres,
+    redis,
+    instances: running,
+    operator,
+    startInstance: async () => kept.use(await startService(settings)),
+    async issueKey(quota = ample) {
+      const account = await operator.accounts.create('shop', 'enterprise', quota);
+      const { key, id } = await operator.keys.create(account.id, 'till');
+      return { key, keyId: id, accountId: account.id };
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+async function startService(environment: Readonly<Record<string, string>>): Promise<Service> {
+  await using started = new AsyncDisposableStack();
+  const running = started.use(start(serveCommand, { environment }));
+  await running.said(/^Reference .*\n/m);
+  const url = /^Animal Store API +(http:\S+)\/v1$/m.exec(running.stdout())?.[1];
+  if (url === undefined) throw new Error(`There is no address in:\n${running.stdout()}`);
+  const kept = started.move();
+  return {
+    ...running,
+    url,
+    get firstKey() {
+      return /ask_[0-9A-Za-z]{38}/.exec(running.stdout())?.[0];
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
