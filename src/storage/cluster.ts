@@ -53,7 +53,7 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
     limits,
     imports: new PostgresImports(database, announcePets),
     health: async () => {
-      const troubles = [await database.trouble(), limits.trouble];
+      const troubles = await Promise.all([database.trouble(), limits.trouble()]);
       return troubles.filter((trouble) => trouble !== undefined);
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),

@@ -4,7 +4,10 @@ import { type Client, clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { countedWindow } from '../support/windows.ts';
 
-const cluster = await startCluster({ instances: 3, environment: { BAN_STRIKES: '3' } });
+const cluster = await startCluster({
+  instances: 3,
+  environment: { BAN_STRIKES: '3', REDIS_TIMEOUT_MS: '5000' },
+});
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 describe.skipIf(cluster === undefined)('three instances', () => {

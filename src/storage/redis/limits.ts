@@ -89,8 +89,9 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     this.#introductions.start();
   }
 
-  /** Why Redis does not work; undefined while it does. */
-  get trouble(): string | undefined {
+  /** Why Redis does not work; undefined when it does. Asks it. */
+  async trouble(): Promise<string | undefined> {
+    await this.versions();
     return this.#link.trouble;
   }
 

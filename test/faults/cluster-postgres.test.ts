@@ -1,0 +1,75 @@
+/** PostgreSQL stops, is killed, freezes: what needs it is told to come again, and nothing acknowledged is lost. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { type Client, clientOf, sent } from '../support/client.ts';
+import { startCluster } from '../support/cluster.ts';
+import { allNames, load, readiness, until } from '../support/load.ts';
+
+const statementTimeoutMs = 500;
+/** A silent server is given up after half as long again; the rest is for a busy machine. */
+const answerMs = statementTimeoutMs * 1.5 + 1_250;
+const recoveryMs = 5_000;
+
+const cluster = await startCluster({
+  instances: 2,
+  environment: { POSTGRES_TIMEOUT_MS: String(statementTimeoutMs) },
+});
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+describe.skipIf(cluster === undefined)('PostgreSQL', () => {
+  // Skipped without one.
+  const { instances, issueKey, postgres } = cluster ?? ({} as NonNullable<typeof cluster>);
+  const ready = () =>
+    until(async () => {
+      const said = await Promise.all(instances.map(({ url }) => readiness(url)));
+      return said.every(({ status }) => status === 'ready');
+    }, recoveryMs);
+
+  const away: Record<string, { begin: () => Promise<void>; end: () => Promise<void> }> = {
+    frozen: { begin: () => postgres.freeze(), end: () => postgres.thaw() },
+    'killed (-9)': { begin: () => postgres.stop('SIGKILL'), end: () => postgres.start() },
+    stopped: { begin: () => postgres.stop('SIGTERM'), end: () => postgres.start() },
+  };
+
+  for (const [name, { begin, end }] of Object.entries(away)) {
+    test(`${name}: 503 in time for what needs it, cached pages go on, nothing acknowledged is lost`, async () => {
+      const { key } = await issueKey();
+      const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
+      const adding = load(16, (number) => (clients[number % 2] as Client).add(`${name} ${number}`));
+      await Bun.sleep(500);
+      await begin();
+      await Bun.sleep(2_000);
+      expect((await readiness(instances[0]?.url ?? '')).trouble?.join()).toContain('PostgreSQL');
+      await end();
+      await ready();
+      await Bun.sleep(300);
+      const replies = await adding.stop();
+
+      const refused = replies.filter(({ status }) => status === 503);
+      expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([201, 503]));
+      expect(refused.every(({ headers }) => Number(headers.get('retry-after')) >= 1)).toBe(true);
+      expect(Math.max(...replies.map(({ tookMs }) => tookMs))).toBeLessThan(answerMs);
+      const acknowledged = replies
+        .filter(({ status }) => status === 201)
+        .map(({ text }) => (JSON.parse(text) as { name: string }).name);
+      const names = await allNames(clients[0]);
+      expect(new Set(names).size).toBe(names.length);
+      expect(acknowledged.filter((one) => !names.includes(one))).toEqual([]);
+      expect((await clients[1].get('/pets?limit=1')).text).toContain(`"categoryId":${sent.categoryId}`);
+    }, 30_000);
+  }
+
+  test('frozen: a page that is cached is still served, also to an account counted before', async () => {
+    const { key } = await issueKey();
+    const [client] = instances.map(({ url }) => clientOf(url, key)) as [Client];
+    const before = await client.get('/pets?limit=5');
+    await postgres.freeze();
+    const during = await client.get('/pets?limit=5');
+    const other = await client.get('/pets?limit=6');
+    await postgres.thaw();
+    expect([during.status, during.text]).toEqual([200, before.text]);
+    expect(other.status).toBe(503);
+    // A 503 costs nothing.
+    expect(other.remaining).toBe(during.remaining);
+    await ready();
+  }, 20_000);
+});

@@ -1,0 +1,118 @@
+/** Redis stops, freezes, is emptied: requests are answered all the same, and limits hold. */
+
+import { afterAll, describe, expect, test } from 'bun:test';
+import { RedisClient } from 'bun';
+import { type Client, clientOf } from '../support/client.ts';
+import { startCluster } from '../support/cluster.ts';
+import { load, readiness, until } from '../support/load.ts';
+
+const cluster = await startCluster({ instances: 2 });
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+/** The promise: back, unattended, this soon. */
+const recoveryMs = 5_000;
+/** Redis gets 50 ms for a decision; the rest is for what a busy machine adds to a request. */
+const decisionMs = 50 + 950;
+
+describe.skipIf(cluster === undefined)('Redis', () => {
+  // Skipped without one.
+  const { instances, operator, issueKey, redis } = cluster ?? ({} as NonNullable<typeof cluster>);
+  const clientsOf = (key: string): Client[] => instances.map(({ url }) => clientOf(url, key));
+  const areAll = async (status: string) => {
+    const said = await Promise.all(instances.map(({ url }) => readiness(url)));
+    return said.every((answer) => answer.status === status);
+  };
+  const degraded = () => until(() => areAll('degraded'), 2_000);
+  const ready = () => until(() => areAll('ready'), recoveryMs);
+
+  const away: Record<string, { begin: () => Promise<void>; end: () => Promise<void> }> = {
+    stopped: { begin: () => redis.stop('SIGTERM'), end: () => redis.start() },
+    'killed (-9)': { begin: () => redis.stop('SIGKILL'), end: () => redis.start() },
+    frozen: { begin: () => redis.freeze(), end: () => redis.thaw() },
+  };
+
+  for (const [name, { begin, end }] of Object.entries(away)) {
+    test(`${name}: every request is answered in time, none with 5xx, and it recovers`, async () => {
+      const clients = clientsOf((await issueKey()).key);
+      const reading = load(8, (number) => (clients[number % 2] as Client).get('/pets'));
+      const writing = load(2, (number) => (clients[number % 2] as Client).add(`${name} ${number}`));
+      await Bun.sleep(200);
+      await begin();
+      await degraded();
+      expect((await readiness(instances[0]?.url ?? '')).trouble?.join()).toContain('degraded: Redis');
+      await Bun.sleep(300);
+      await end();
+      await ready();
+      await Bun.sleep(200);
+      const replies = [...(await reading.stop()), ...(await writing.stop())];
+      expect(replies.length).toBeGreaterThan(100);
+      expect(replies.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);
+      expect(Math.max(...replies.map(({ tookMs }) => tookMs))).toBeLessThan(decisionMs);
+    }, 20_000);
+
+    test(`${name}: each instance goes on counting from what it last knew, and tells Redis afterwards`, async () => {
+      const limit = 40;
+      const clients = clientsOf((await issueKey({ perMinute: limit, perDay: 1_000 })).key);
+      const take = async (client: Client, times: number) => {
+        const replies = await Promise.all(Array.from({ length: times }, () => client.get('/pets')));
+        return replies.filter(({ status }) => status === 200).length;
+      };
+      for (const client of clients) expect(await take(client, 10)).toBe(10);
+      await begin();
+      await degraded();
+      // Twenty are used: the first instance last knew of ten, the second of twenty.
+      const alone = [await take(clients[0] as Client, 50), await take(clients[1] as Client, 50)];
+      expect(alone).toEqual([limit - 10, limit - 20]);
+      await end();
+      await ready();
+      const reply = await (clients[0] as Client).get('/pets');
+      expect(reply.status).toBe(429);
+    }, 20_000);
+  }
+
+  test('away: what one instance acknowledged, all honour at once', async () => {
+    const { key, keyId } = await issueKey();
+    const [one, other] = clientsOf(key) as [Client, Client];
+    await other.get('/pets?limit=100&status=sold');
+    await redis.freeze();
+    await degraded();
+    for (let round = 0; round < 5; round++) {
+      const { text, status } = await one.add(`away ${round}`);
+      expect(status).toBe(201);
+      const { id } = JSON.parse(text) as { id: number };
+      expect((await other.get(`/pets/${id}`)).text).toBe(text);
+    }
+    await operator.keys.revoke(keyId);
+    expect((await one.get('/pets')).status).toBe(401);
+    expect((await other.get('/pets')).status).toBe(401);
+    await redis.thaw();
+    await ready();
+    expect((await other.get('/pets')).status).toBe(401);
+  }, 20_000);
+
+  test('emptied: counts and bans come back, and caches are not believed', async () => {
+    const clients = clientsOf((await issueKey({ perMinute: 50, perDay: 60 })).key);
+    for (const client of clients) for (let index = 0; index < 10; index++) await client.get('/pets');
+    const admin = new RedisClient(redis.url);
+    await admin.send('FLUSHALL', []);
+    admin.close();
+    const { text } = await (clients[0] as Client).add('after it was emptied');
+    const { id } = JSON.parse(text) as { id: number };
+    const reply = await (clients[1] as Client).get(`/pets/${id}`);
+    expect(reply.text).toBe(text);
+    // Between the answers the first instance had, and those the second one had.
+    expect(reply.remaining).toBeLessThanOrEqual(50 - 10 - 2);
+  });
+
+  test('emptied after a snapshot: the day of an account no running instance knows comes back', async () => {
+    const { key } = await issueKey({ perMinute: 50, perDay: 60 });
+    const third = await (cluster as NonNullable<typeof cluster>).startInstance();
+    for (let index = 0; index < 25; index++) await clientOf(third.url, key).get('/pets');
+    third.signal('SIGTERM');
+    expect(await third.exited).toBe(0);
+    const admin = new RedisClient(redis.url);
+    await admin.send('FLUSHALL', []);
+    admin.close();
+    expect((await (clientsOf(key)[0] as Client).get('/pets')).remaining).toBe(24);
+  });
+});
