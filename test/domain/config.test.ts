@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { type Config, ConfigError, readConfig, settings } from '../../src/config.ts';
+import { always } from '../support/property.ts';
+
+/** Values no setting of that name may have. Settings that take any text have none. */
+const wrong: Readonly<Record<string, readonly string[]>> = {
+  PORT: ['-1', '65536', '3000.0', '0x50', 'http', '1e3', '99999999999999999999'],
+  DATABASE_URL: ['./data/store.db', 'sqlite:', 'sqlite://', 'mysql://localhost/pets', 'postgres:'],
+  REDIS_URL: ['localhost:6379', 'http://127.0.0.1', 'redis:'],
+  PUBLIC_URL: [
+    'animals.example.com',
+    'ftp://animals.example.com',
+    'https://a.example/v1',
+    'https://a.example/?x=1',
+  ],
+  STAGING_URL: ['staging', 'https://a.example/#x', 'https://user:word@a.example'],
+  TRUSTED_PROXIES: ['localhost', '10.0.0.0/33', '::1/129', '10.0.0.0/8/8', '10.0.0.1, proxy', '10.0.0.0/'],
+  CORS_ORIGINS: ['*', 'shop.example.com', 'https://shop.example.com/', 'https://a.example, null'],
+  GET_PET_SUNSET: ['soon', '2030', '2030-13-01', '05.12.2030', '2030-12-05T00:00:00', '1922659200'],
+  AUTH_FAILURES_PER_MINUTE: ['0', '-5', '1.5', 'many', 'Infinity'],
+  BAN_STRIKES: ['0', 'x'],
+  BAN_WITHIN_SECONDS: ['0', '10m'],
+  BAN_FIRST_SECONDS: ['0', '99999999999'],
+  BAN_LONGEST_SECONDS: ['0', '-'],
+  BAN_FORGIVEN_AFTER_SECONDS: ['0', ' 1 2 '],
+  DRAIN_SECONDS: ['-1', '6', '0.5'],
+  LOG_LEVEL: ['INFO', 'verbose', 'off'],
+};
+
+function mistakesOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readConfig(environment);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    for (const mistake of error.mistakes) expect(error.message).toContain(mistake);
+    return error.mistakes;
+  }
+}
+
+describe('the configuration', () => {
+  test('needs no setting at all', () => {
+    expect(mistakesOf({})).toEqual([]);
+    expect(readConfig({})).toMatchObject({
+      host: '127.0.0.1',
+      port: 3_000,
+      publicUrl: undefined,
+      logLevel: 'info',
+    });
+  });
+
+  test('takes an empty setting for none, and white space around a value', () => {
+    const empty = Object.fromEntries(Object.keys(settings).map((name) => [name, ' ']));
+    expect(readConfig(empty)).toEqual(readConfig({}));
+    expect(readConfig({ PORT: ' 8080 ' }).port).toBe(8_080);
+  });
+
+  test.each(Object.entries(wrong).flatMap(([name, values]) => values.map((value) => [name, value] as const)))(
+    'refuses %s=%s, with the name and the value in the message',
+    (name, value) => {
+      const [mistake, ...more] = mistakesOf({ [name]: value });
+      expect(mistake).toStartWith(`${name} must `);
+      expect(more).toEqual([]);
+    },
+  );
+
+  test('lists every mistake at once, and only mistakes', () => {
+    const anyWrong = fc.record(
+      Object.fromEntries(Object.entries(wrong).map(([name, values]) => [name, fc.constantFrom(...values)])),
+      { requiredKeys: [] },
+    );
+    always(anyWrong, (environment) => {
+      const named = mistakesOf(environment as Record<string, string>).map((mistake) => mistake.split(' ')[0]);
+      expect(named.sort()).toEqual(Object.keys(environment).sort());
+    });
+  });
+
+  test.each([
+    ['PORT', '0', 'port', 0],
+    ['PORT', '65535', 'port', 65_535],
+    ['DRAIN_SECONDS', '5', 'drainSeconds', 5],
+    ['PUBLIC_URL', 'https://animals.example.com/', 'publicUrl', 'https://animals.example.com'],
+    ['PUBLIC_URL', 'http://localhost:3000/store//', 'publicUrl', 'http://localhost:3000/store'],
+    ['GET_PET_SUNSET', '2030-12-05T01:00:00+01:00', 'getPetSunset', Date.parse('2030-12-05T00:00:00Z')],
+    ['GET_PET_SUNSET', '2030-12-05', 'getPetSunset', Date.parse('2030-12-05T00:00:00Z')],
+    [
+      'CORS_ORIGINS',
+      'https://a.example,http://b.example:81',
+      'corsOrigins',
+      new Set(['https://a.example', 'http://b.example:81']),
+    ],
+  ])('reads %s=%s', (name, value, key, expected) => {
+    expect(readConfig({ [name]: value })[key as keyof Config]).toEqual(expected as never);
+  });
+
+  test('knows nothing of variables that are none of its settings', () => {
+    expect(mistakesOf({ PATH: '/bin', port: 'x', PORTS: 'x' })).toEqual([]);
+  });
+
+  test('cannot be changed once it is read', () => {
+    const config = readConfig({});
+    expect(Object.isFrozen(config)).toBe(true);
+    expect(Object.isFrozen(config.limits)).toBe(true);
+    expect(Object.isFrozen(config.limits.ban)).toBe(true);
+  });
+});
