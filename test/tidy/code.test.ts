@@ -1,0 +1,130 @@
+/** What tools do not check and eyes overlook. */
+import { describe, expect, test } from 'bun:test';
+import { bare, codeIn, linesMatching, projectFiles, refuse, type Source } from './sources.ts';
+
+const files = projectFiles();
+const code = codeIn(files, 'src', 'test', 'scripts', 'bench');
+
+const longestFile = 300;
+const longestFunction = 60;
+
+const holdsTest = (line: string) => /^\s*(?:test|describe|check)(?:\.\w+)*\(/.test(line);
+
+/**
+ * The functions of a file with their lengths. Biome has formatted the code, so a function ends with the first line
+ * that is indented like its head and closes a brace. In the tests, what contains tests is a chapter, not a function.
+ */
+function functionsIn({ path, text }: Source): { readonly place: string; readonly lines: number }[] {
+  const lines = bare(text).split('\n');
+  return lines.flatMap((line, start) => {
+    if (
+      !/(?:=>|\)|\)\s*:.*) \{$/.test(line) ||
+      /^\s*(?:\}\s*)?(?:if|for|while|switch|else|catch)\b/.test(line)
+    )
+      return [];
+    const indent = /^ */.exec(line)?.[0] ?? '';
+    const length = lines.slice(start).findIndex((next, at) => at > 0 && next.startsWith(`${indent}}`));
+    if (length === -1 || (path.startsWith('test/') && lines.slice(start + 1, start + length).some(holdsTest)))
+      return [];
+    return [{ place: `${path}:${start + 1}`, lines: length + 1 }];
+  });
+}
+
+describe('size', () => {
+  test(`no file of code is longer than ${longestFile} lines`, () => {
+    const long = code
+      .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
+      .filter(({ lines }) => lines > longestFile)
+      .map(({ path, lines }) => `${path} has ${lines}`);
+    refuse('Split it by subject, and name the new file after the subject it takes:', long);
+  });
+
+  test(`no function is longer than ${longestFunction} lines`, () => {
+    const long = code
+      .flatMap(functionsIn)
+      .filter(({ lines }) => lines > longestFunction)
+      .map(({ place, lines }) => `${place} has ${lines}`);
+    refuse('Take a step out of it and give the step a name:', long);
+  });
+
+  test('is measured at all', () => {
+    const measured = code.flatMap(functionsIn);
+    expect(measured.length).toBeGreaterThan(code.length);
+    const sample = [
+      'function a(): void {',
+      '  if (b) {',
+      '    c();',
+      '  }',
+      '}',
+      'const d = () => {',
+      '};',
+      '',
+    ];
+    expect(functionsIn({ path: 'src/x.ts', text: sample.join('\n') }).map(({ lines }) => lines)).toEqual([
+      5, 2,
+    ]);
+  });
+});
+
+describe('left-overs', () => {
+  test('there are no marks of unfinished work', () => {
+    const marks = new RegExp(
+      `\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'X'.repeat(3), 'HA' + 'CK'].join('|')})\\b`,
+    );
+    const found = files
+      .filter(({ path }) => path !== 'package-lock.json')
+      .flatMap(({ path, text }) => linesMatching(path, text, marks));
+    refuse('Do it now, or open an issue and leave the code without the mark:', found);
+  });
+
+  test('there is no debugging output and no debugger', () => {
+    const found = codeIn(files, 'src').flatMap(({ path, text }) =>
+      linesMatching(path, bare(text), /\bconsole\.(?:log|debug|dir|trace|table)\b|\bdebugger\b/),
+    );
+    refuse('Use the logger, or say() of src/cli/terminal.ts for people:', found);
+  });
+});
+
+describe('types', () => {
+  test('nothing is any, and no error is silenced', () => {
+    const found = code.flatMap(({ path, text }) => [
+      ...linesMatching(path, bare(text), /(?<!\.)\bany\b/),
+      ...linesMatching(path, text, /@ts-(?:ignore|expect-error|nocheck)\b(?!.*\|)/),
+    ]);
+    refuse('Say what it is; for what comes from outside, `unknown` and a check:', found);
+  });
+});
+
+describe('tests', () => {
+  test('none is skipped, singled out or left for later', () => {
+    const found = codeIn(files, 'test').flatMap(({ path, text }) =>
+      linesMatching(
+        path,
+        bare(text),
+        /\b(?:test|it|describe)(?:\.\w+)*\.(?:skip|only|todo|failing)(?:\.each)?\(|\bx(?:it|describe|test)\(/,
+      ),
+    );
+    refuse('Make it pass or delete it; a test that does not run guards nothing:', found);
+  });
+
+  test('none waits for a clock', () => {
+    const found = codeIn(files, 'test/api', 'test/domain').flatMap(({ path, text }) =>
+      linesMatching(path, bare(text), /\bsleep\(|\bsetTimeout\(/),
+    );
+    refuse('Move the FakeClock of test/support/clock.ts instead:', found);
+  });
+});
+
+describe('addresses and paths', () => {
+  test('no package registry is named', () => {
+    const pattern = /\bhttps?:\/\/[\w.-]*(?:registry|npmjs|jsr)\b[\w.-]*\.\w+|"resolved"\s*:/;
+    const found = files.flatMap(({ path, text }) => linesMatching(path, text, pattern));
+    refuse('Leave it out: which registry packages come from is a matter of each machine, see .npmrc:', found);
+  });
+
+  test('no path of one machine is named', () => {
+    const pattern = /(?:^|[\s"'`(=:])\/(?:home|Users|root|work|tmp|private|mnt)\/\w/;
+    const found = files.flatMap(({ path, text }) => linesMatching(path, text, pattern));
+    refuse('Use a path relative to the project, or os.tmpdir():', found);
+  });
+});

@@ -1,0 +1,148 @@
+/** The house's floor plan (ARCHITECTURE.md): who may know whom. */
+import { describe, expect, test } from 'bun:test';
+import { bare, codeIn, importsOf, linesMatching, projectFiles, refuse } from './sources.ts';
+
+const sources = codeIn(projectFiles(), 'src');
+
+/** The parts of the house, and what each may import besides itself, from src or the root; `type:` for types only. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  main: ['cli'],
+  cli: ['app', 'operations', 'domain', 'contract', 'config', 'package.json'],
+  app: ['config', 'storage', 'operations', 'http', 'domain', 'contract'],
+  http: ['operations', 'domain', 'contract', 'assets'],
+  operations: ['domain', 'type:storage/storage', 'type:contract'],
+  storage: ['domain', 'type:contract'],
+  domain: ['type:contract'],
+  config: ['domain', 'contract'],
+  contract: [],
+};
+
+/** The part a file belongs to: a folder of src, or a file of its own. */
+function partOf(path: string): string {
+  return /^src\/(\w+)/.exec(path)?.[1] ?? path;
+}
+
+function mayImport(path: string, { target, isType }: { target: string; isType: boolean }): boolean {
+  const part = partOf(path);
+  if (partOf(target) === part) return true;
+  return (allowed[part] ?? []).some((rule) => {
+    const [, typesOnly, name = ''] = /^(type:)?(.*)$/.exec(rule) ?? [];
+    if (typesOnly !== undefined && !isType) return false;
+    return target
+      .replace(/^src\//, '')
+      .replace(/\.ts$/, '')
+      .concat('/')
+      .startsWith(`${name}/`);
+  });
+}
+
+const isLocal = (target: string) => /^(?:src\/|assets\/|contract\/|[\w-]+\.json$)/.test(target);
+
+describe('imports', () => {
+  test('run one way: main → cli → app → http → operations → domain → contract, storage beside', () => {
+    const wrong = sources.flatMap((source) =>
+      importsOf(source)
+        .filter(({ target }) => isLocal(target))
+        .filter((imported) => !mayImport(source.path, imported))
+        .map(({ target }) => `${source.path} imports ${target}`),
+    );
+    refuse(
+      'Move what is needed into the layer below, or hand it in as an argument from app.ts, the only place that ' +
+        'knows all parts. What a layer may import is written in ARCHITECTURE.md and in this test:',
+      wrong,
+    );
+  });
+
+  test('are all seen: every part imports something or is imported', () => {
+    const seen = new Set(sources.flatMap((source) => importsOf(source).map(({ target }) => partOf(target))));
+    for (const part of ['app', 'cli', 'http', 'operations', 'storage', 'domain', 'contract', 'config']) {
+      expect(seen).toContain(part);
+    }
+  });
+
+  test('of one store never reach into another', () => {
+    const store = (path: string) => /^src\/storage\/(\w+)\//.exec(path)?.[1];
+    const wrong = sources.flatMap((source) =>
+      importsOf(source)
+        .filter(({ target }) => store(source.path) !== undefined && store(target) !== undefined)
+        .filter(({ target }) => store(target) !== store(source.path))
+        .map(({ target }) => `${source.path} imports ${target}`),
+    );
+    refuse('Put what two stores share beside them in src/storage/:', wrong);
+  });
+
+  test('have no circles', () => {
+    const graph = new Map(
+      sources.map((source) => [
+        source.path,
+        importsOf(source)
+          .filter(({ isType }) => !isType)
+          .map(({ target }) => target),
+      ]),
+    );
+    const done = new Set<string>();
+    const circles: string[] = [];
+    const visit = (path: string, way: readonly string[]): void => {
+      if (way.includes(path)) circles.push([...way.slice(way.indexOf(path)), path].join(' → '));
+      if (done.has(path) || way.includes(path)) return;
+      for (const target of graph.get(path) ?? []) visit(target, [...way, path]);
+      done.add(path);
+    };
+    for (const path of graph.keys()) visit(path, []);
+    refuse('Move what both files need into a third one that imports neither:', circles);
+  });
+});
+
+describe('what belongs in one place', () => {
+  /** The lines of the code outside a place that match. */
+  function elsewhere(place: RegExp, pattern: RegExp): string[] {
+    return sources
+      .filter(({ path }) => !place.test(path))
+      .flatMap(({ path, text }) => linesMatching(path, bare(text), pattern));
+  }
+
+  test('database drivers are in src/storage', () => {
+    const drivers = /^(?:bun:sqlite|node:sqlite|pg|postgres|redis|ioredis|better-sqlite3)$/;
+    const wrong = sources
+      .filter(({ path }) => !path.startsWith('src/storage/'))
+      .filter((source) => importsOf(source).some(({ target }) => drivers.test(target)))
+      .map(({ path }) => path);
+    refuse('Ask the Storage interface instead; only src/storage/ talks to databases:', [
+      ...wrong,
+      ...elsewhere(/^src\/storage\//, /\bBun\.(?:sql|SQL|redis|RedisClient)\b|\b(?:SQL|RedisClient)\b/),
+    ]);
+  });
+
+  test('the HTTP server is in src/http', () => {
+    refuse(
+      'Only src/http/server.ts listens:',
+      elsewhere(/^src\/http\//, /\bBun\.(?:serve|listen)\b|\bcreateServer\b/),
+    );
+  });
+
+  test('the environment is read in src/config.ts, and handed over by src/main.ts', () => {
+    const wrong = elsewhere(/^src\/(?:config|main)\.ts$/, /\b(?:process|Bun|import\.meta)\.env\b/);
+    refuse('Add a setting to the table in src/config.ts and take it from the Config:', wrong);
+  });
+
+  test('the process is ended by src/main.ts and src/cli only', () => {
+    refuse(
+      'Throw, and let the command line decide:',
+      elsewhere(/^src\/(?:main\.ts|cli\/)/, /\bprocess\.exit/),
+    );
+  });
+
+  test('the clock and randomness come into src/app.ts and go down as arguments', () => {
+    const pattern = /\bDate\.now\b|\bMath\.random\b|\bcrypto\.|\bgetRandomValues\b|\brandomUUID\b/;
+    const wrong = elsewhere(/^src\/(?:app|domain\/clock|cli\/\w+)(?:\.ts)/, pattern);
+    const importers = sources
+      .filter(({ path }) => !/^src\/(?:app\.ts|cli\/)/.test(path))
+      .flatMap(({ path, text }) =>
+        linesMatching(path, text, /\{[^}]*\brandom\w+[^}]*\} from '(?:node:)?crypto'/),
+      );
+    refuse('Take a Clock or RandomBytes as an argument, so that tests need not wait or guess:', [
+      ...wrong,
+      ...importers,
+    ]);
+  });
+});

@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+
+const root = resolve(import.meta.dir, '../..');
+
+/** Folders that are no part of the project's text: tools' and what .gitignore names. */
+const foreign = new Set(['node_modules', '.git', 'data', 'coverage']);
+const textFile =
+  /(?:\.(?:ts|tsx|js|mjs|json|md|sql|lua|toml|ya?ml|sh|html|css|txt|csv|env|example|service)|\/(?:run|Dockerfile|LICENSE|\.\w+))$/;
+
+/** A file of the project. */
+export interface Source {
+  /** From the root, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Every text file of the project. */
+export function projectFiles(): Source[] {
+  return readdirSync(root, { recursive: true, withFileTypes: true, encoding: 'utf8' })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'))
+    .filter((path) => !path.split('/').some((folder) => foreign.has(folder)) && textFile.test(`/${path}`))
+    .sort()
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+}
+
+/** The program's own code: TypeScript under the folders given. */
+export function codeIn(files: readonly Source[], ...folders: string[]): Source[] {
+  return files.filter(
+    ({ path }) => path.endsWith('.ts') && folders.some((folder) => path.startsWith(`${folder}/`)),
+  );
+}
+
+/**
+ * Code with the insides of comments, strings and regular expressions blanked out, line by line the same. Biome has
+ * formatted it, so a slash that begins a regular expression follows an operator, a bracket or a keyword.
+ */
+export function bare(text: string): string {
+  const parts =
+    /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|\$\{(?:[^{}]|\{[^{}]*\})*\}|[^`\\])*`|(?<=(?:[(,=:[!&|?{};+]|\breturn|=>)\s*)\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/g;
+  return text.replace(parts, (part) => part.replace(/[^\n]/g, ' '));
+}
+
+export interface Import {
+  /** A package's name, or a path from the root. */
+  readonly target: string;
+  /** Nothing of it is left when the program runs. */
+  readonly isType: boolean;
+}
+
+/** What a file imports, statically or not. */
+export function importsOf({ path, text }: Source): Import[] {
+  const statements = text.matchAll(
+    /^(?:import|export)\s([^;'"]*?)from\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|^import\s+'([^']+)'/gm,
+  );
+  return [...statements].map(([, clause = '', from, dynamic, bareImport]) => {
+    const target = from ?? dynamic ?? bareImport ?? '';
+    const isLocal = target.startsWith('.');
+    return {
+      target: isLocal
+        ? relative(root, resolve(root, dirname(path), target))
+            .split(sep)
+            .join('/')
+        : target,
+      isType: from !== undefined && isTypeClause(clause),
+    };
+  });
+}
+
+function isTypeClause(clause: string): boolean {
+  if (clause.startsWith('type ')) return true;
+  const names = /^\{([\s\S]*)\}\s*$/.exec(clause.trim())?.[1]?.split(',') ?? [];
+  return names.length > 0 && names.every((name) => name.trim() === '' || name.trim().startsWith('type '));
+}
+
+/** Fails with what to do instead, and every place where it has to be done. */
+export function refuse(advice: string, places: readonly string[]): void {
+  if (places.length > 0) throw new Error(`${advice}\n  ${places.join('\n  ')}`);
+}
+
+/** The places, as `file:line`, of the lines that match. */
+export function linesMatching(path: string, text: string, pattern: RegExp): string[] {
+  return text
+    .split('\n')
+    .flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : []));
+}
