@@ -1,0 +1,18 @@
+/** `npm run bench`: how fast the service is, against limits and peers, for anyone to repeat. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { compare } from './compare.ts';
+import { measureGrowth } from './growth.ts';
+import { readOptions } from './options.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'animal-store-bench-'));
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options !== undefined) await (options.growth ? measureGrowth : compare)(options, folder);
+} catch (error) {
+  process.stderr.write(`bench: ${(error as Error).message}\n`);
+  process.exitCode = 1;
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

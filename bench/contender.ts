@@ -1,0 +1,49 @@
+/** What is measured: the service, the limits it is compared with, and its peers. */
+import type { PlannedRequest } from './load.ts';
+import type { ServerProcess } from './server-process.ts';
+
+export interface Target {
+  readonly target: string;
+  readonly key: string;
+}
+
+/** How a contender is asked for the same things. What it cannot do is undefined. */
+export interface Addressing {
+  /** The first 20 available animals. */
+  readonly list: Target;
+  pet(id: number): Target;
+  readonly create: Target;
+  /** Refused with 429 after its first request in a minute. A limit may have one that never ran before each time. */
+  readonly refused?: () => Target;
+  /** Refused with 429 because its key is banned, once it was hammered. */
+  readonly banned?: Target;
+}
+
+export type Role = 'service' | 'limit' | 'peer';
+
+export interface Running {
+  readonly contender: Contender;
+  readonly server: ServerProcess;
+  readonly addressing: Addressing;
+}
+
+export interface Contender {
+  readonly name: string;
+  /** With its version. */
+  readonly title: string;
+  readonly role: Role;
+  readonly runtime: 'bun' | 'node' | 'native';
+  /** Whether a POST is on disk (WAL, synchronous=FULL) before it is answered. */
+  readonly durable: boolean;
+  /** What it does not do that the service does. */
+  readonly lacks: string;
+  start(): Promise<{ server: ServerProcess; addressing: Addressing }>;
+}
+
+export function get({ target, key }: Target): PlannedRequest {
+  return { method: 'GET', target, key };
+}
+
+export function post({ target, key }: Target, body: string): PlannedRequest {
+  return { method: 'POST', target, key, body };
+}

@@ -1,0 +1,129 @@
+/** The limits the service is compared with: servers that do nothing but send the very same bytes. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Addressing, Contender, Running, Target } from './contender.ts';
+import { versionOf } from './machine.ts';
+import { freePort, startServer } from './server-process.ts';
+
+export interface RecordedAnswer {
+  /** The path under which the limit gives this answer. */
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+const paths = { list: '/list', pet: '/pet', create: '/create', refused: '/refused' } as const;
+
+const addressing: Addressing = {
+  list: { target: paths.list, key: 'any' },
+  pet: (id) => ({ target: `${paths.pet}/${id}`, key: 'any' }),
+  create: { target: paths.create, key: 'any' },
+  refused: () => ({ target: paths.refused, key: 'any' }),
+};
+
+/** What the service answers to one request of each kind. */
+export async function recordAnswers({ server, addressing }: Running): Promise<RecordedAnswer[]> {
+  const ask = async (path: string, { target, key }: Target, body?: string): Promise<RecordedAnswer> => {
+    const response = await fetch(server.url + target, {
+      headers: {
+        Authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { method: 'POST', body }),
+    });
+    // Every server sets these itself.
+    const own = new Set(['connection', 'content-length', 'date', 'keep-alive']);
+    const headers = Object.fromEntries([...response.headers].filter(([name]) => !own.has(name)));
+    return { path, status: response.status, headers, body: await response.text() };
+  };
+  const refused = addressing.refused?.() ?? addressing.list;
+  await ask(paths.refused, refused);
+  return [
+    await ask(paths.list, addressing.list),
+    await ask(paths.pet, addressing.pet(50_000)),
+    await ask(paths.create, addressing.create, '{"name":"Ozzy","categoryId":1}'),
+    await ask(paths.refused, refused),
+  ];
+}
+
+/** nginx, where it is installed. */
+export function nginxContender(folder: string, answers: readonly RecordedAnswer[]): Contender {
+  return {
+    name: 'nginx',
+    title: `nginx ${versionOf(['nginx', '-v'])} (the same bytes, constant)`,
+    role: 'limit',
+    runtime: 'native',
+    durable: false,
+    lacks: 'everything: it sends the recorded bytes of one answer of each kind',
+    async start() {
+      const port = await freePort();
+      const home = join(folder, 'nginx');
+      mkdirSync(home);
+      await Bun.write(join(home, 'nginx.conf'), nginxConfiguration(port, home, answers));
+      const server = await startServer('nginx', port, {
+        command: ['nginx', '-p', home, '-c', join(home, 'nginx.conf'), '-e', join(home, 'error.log')],
+        probe: addressing.list,
+      });
+      return { server, addressing };
+    },
+  };
+}
+
+function nginxConfiguration(port: number, home: string, answers: readonly RecordedAnswer[]): string {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  return `
+daemon off;
+master_process off;
+pid ${home}/nginx.pid;
+events { worker_connections 1024; }
+http {
+  access_log off;
+  server_tokens off;
+  keepalive_requests 1000000000;
+  ${temporary.map((kind) => `${kind}_temp_path ${home}/${kind};`).join('\n  ')}
+  server {
+    listen 127.0.0.1:${port};
+${answers.map(nginxLocation).join('\n')}
+  }
+}
+`;
+}
+
+function nginxLocation({ path, status, headers, body }: RecordedAnswer): string {
+  const { 'content-type': type = 'application/json', ...others } = headers;
+  const lines = Object.entries(others).map(([name, value]) => `add_header ${name} ${quoted(value)} always;`);
+  return `    location ${path} {
+      default_type ${type};
+      ${lines.join('\n      ')}
+      return ${status} ${quoted(body)};
+    }`;
+}
+
+/** nginx has no escape for a dollar sign; the animals of the benchmark have none. */
+function quoted(text: string): string {
+  return `'${text.replace(/[\\']/g, '\\$&')}'`;
+}
+
+const constantServer = fileURLToPath(new URL('constant-server.ts', import.meta.url));
+
+/** Bun itself: what the runtime leaves to be reached. */
+export function bunContender(folder: string, answers: readonly RecordedAnswer[]): Contender {
+  return {
+    name: 'bun-constant',
+    title: `Bun ${Bun.version} (the same bytes, constant)`,
+    role: 'limit',
+    runtime: 'bun',
+    durable: false,
+    lacks: 'everything: it sends the recorded bytes of one answer of each kind',
+    async start() {
+      const port = await freePort();
+      const recorded = join(folder, 'answers.json');
+      await Bun.write(recorded, JSON.stringify(answers));
+      const command = [process.execPath, constantServer, String(port), recorded];
+      const server = await startServer('bun-constant', port, { command, probe: addressing.list });
+      return { server, addressing };
+    },
+  };
+}

@@ -1,0 +1,27 @@
+-- Sends the requests of a file, one after the other and from the start again, and prints what came of them as JSON.
+-- Each line: method, target, API key and, for a body, its JSON; separated by tabs.
+local prepared = {}
+local next_index = 0
+
+function init(args)
+  for line in io.lines(args[1]) do
+    local method, target, key, body = line:match('^(%S+)\t(%S+)\t(%S+)\t(.*)$')
+    local headers = { ['Authorization'] = 'Bearer ' .. key }
+    if body ~= '' then headers['Content-Type'] = 'application/json' end
+    prepared[#prepared + 1] = wrk.format(method, target, headers, body ~= '' and body or nil)
+  end
+end
+
+function request()
+  next_index = next_index % #prepared + 1
+  return prepared[next_index]
+end
+
+function done(summary, latency)
+  local errors = summary.errors
+  io.write(string.format(
+    '{"requests":%d,"seconds":%.6f,"refused":%d,"broken":%d,"p50Ms":%.4f,"p99Ms":%.4f}\n',
+    summary.requests, summary.duration / 1e6, errors.status,
+    errors.connect + errors.read + errors.write + errors.timeout,
+    latency:percentile(50) / 1e3, latency:percentile(99) / 1e3))
+end

@@ -1,0 +1,58 @@
+/** One run of the load generator against one server. */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { pinned } from './machine.ts';
+
+/** Connections the load generator keeps open. */
+export const connections = 64;
+
+const script = fileURLToPath(new URL('load.lua', import.meta.url));
+const fallback = fileURLToPath(new URL('peers/load.js', import.meta.url));
+
+export interface PlannedRequest {
+  readonly method: 'GET' | 'POST';
+  readonly target: string;
+  readonly key: string;
+  /** JSON. */
+  readonly body?: string;
+}
+
+export interface LoadResult {
+  readonly requests: number;
+  readonly seconds: number;
+  /** Answered 4xx or 5xx. */
+  readonly refused: number;
+  /** Not answered: connections refused, reset or timed out. */
+  readonly broken: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** What the load generator itself needed. */
+  readonly loadCpuSeconds: number;
+}
+
+/** Writes the requests a run goes through in turn, from the start again at the end. */
+export async function writePlan(path: string, requests: readonly PlannedRequest[]): Promise<void> {
+  const lines = requests.map(({ method, target, key, body }) => [method, target, key, body ?? ''].join('\t'));
+  await Bun.write(path, `${lines.join('\n')}\n`);
+}
+
+/** Sends the plan for so long. Throws what the load generator said when it could not. */
+export async function applyLoad(url: string, plan: string, seconds: number): Promise<LoadResult> {
+  const command =
+    Bun.which('wrk') === null
+      ? ['node', fallback, url, String(connections), String(seconds), plan]
+      : ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', script, url, '--', plan];
+  const child = Bun.spawn(pinned('load', command), { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  const summary = output.trim().split('\n').at(-1) ?? '';
+  if ((await child.exited) !== 0 || !summary.startsWith('{')) {
+    throw new Error(`The load generator failed: ${errors}${output}`);
+  }
+  const loadCpuSeconds = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1_000_000;
+  return { ...(JSON.parse(summary) as Omit<LoadResult, 'loadCpuSeconds'>), loadCpuSeconds };
+}
+
+/** Where a plan of this name is written. */
+export function planPath(folder: string, name: string): string {
+  return join(folder, `${name}.plan`);
+}

@@ -1,0 +1,87 @@
+/** The machine the figures are from, and how processes are pinned to its cores. */
+import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { availableParallelism, cpus, release, totalmem } from 'node:os';
+import { join } from 'node:path';
+
+export interface Machine {
+  readonly processor: string;
+  readonly cores: number;
+  readonly memoryGb: number;
+  readonly system: string;
+  readonly bun: string;
+  readonly node: string;
+  readonly loadGenerator: 'wrk' | 'autocannon';
+  readonly pinned: boolean;
+  /** What one durable write of 4 KiB costs on the disk the stores are on. */
+  readonly syncMicroseconds: number;
+}
+
+/** The server has one core for itself, the load generator another. */
+const coreOf = { server: 0, load: 1 } as const;
+
+/** The cores whose time counts; none where nothing can be pinned to them. */
+export const measuredCores: readonly number[] = canPin() ? [coreOf.server, coreOf.load] : [];
+
+function canPin(): boolean {
+  return Bun.which('taskset') !== null && availableParallelism() > 1;
+}
+
+/** The command that runs another one on its core, where the machine can do that. */
+export function pinned(role: keyof typeof coreOf, command: readonly string[]): string[] {
+  return canPin() ? ['taskset', '-c', String(coreOf[role]), ...command] : [...command];
+}
+
+export function describeMachine(folder: string): Machine {
+  return {
+    processor: cpus()[0]?.model ?? 'unknown',
+    cores: availableParallelism(),
+    memoryGb: Math.round(totalmem() / 2 ** 30),
+    system: `${process.platform} ${release()}`,
+    bun: Bun.version,
+    node: versionOf(['node', '--version']),
+    loadGenerator: Bun.which('wrk') === null ? 'autocannon' : 'wrk',
+    pinned: canPin(),
+    syncMicroseconds: Math.round(syncMicroseconds(join(folder, 'sync'))),
+  };
+}
+
+/** What a program says about its version, without the words around it. */
+export function versionOf(command: string[]): string {
+  const { stdout, stderr } = Bun.spawnSync(command);
+  return /\d+(?:\.\d+)+/.exec(`${stdout}${stderr}`)?.[0] ?? 'unknown';
+}
+
+/** The median of a hundred durable writes. */
+function syncMicroseconds(path: string): number {
+  const file = openSync(path, 'w');
+  const page = Buffer.alloc(4_096);
+  const times: number[] = [];
+  for (let write = 0; write < 100; write++) {
+    const start = performance.now();
+    writeSync(file, page);
+    fdatasyncSync(file);
+    times.push((performance.now() - start) * 1_000);
+  }
+  closeSync(file);
+  return times.sort((a, b) => a - b)[50] ?? 0;
+}
+
+export interface Usage {
+  readonly cpuSeconds: number;
+  readonly peakMemoryMb: number;
+}
+
+const ticksPerSecond = 100;
+
+/** What a process has used since its start (proc(5): utime and stime of `stat`, VmHWM of `status`). */
+export function usageOf(pid: number): Usage {
+  // The name in parentheses may hold spaces; the fields behind it start at the third.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  const peakKb = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return {
+    cpuSeconds: (Number(fields[11]) + Number(fields[12])) / ticksPerSecond,
+    peakMemoryMb: Number(peakKb) / 1_024,
+  };
+}

@@ -1,0 +1,102 @@
+/** The rounds: every contender under every load, one after the other, again and again. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Running } from './contender.ts';
+import { applyLoad, type LoadResult, type PlannedRequest, planPath, writePlan } from './load.ts';
+import { mostForeign, quiet, watchOthers } from './quiet.ts';
+import type { Scenario } from './scenarios.ts';
+
+export interface Sample extends LoadResult {
+  readonly scenario: string;
+  readonly contender: string;
+  readonly round: number;
+  readonly requestsPerSecond: number;
+  readonly cpuMicrosecondsPerRequest: number;
+  /** Part of its core the server used; well under 1 means the load generator was the limit, or the disk. */
+  readonly busy: number;
+  /** Answers with another status than the scenario expects, and requests without an answer. */
+  readonly wrong: number;
+  /** Part of the busier core that other programs took. */
+  readonly foreign: number;
+}
+
+export interface Run {
+  readonly scenario: Scenario;
+  readonly running: Running;
+  readonly round: number;
+  readonly seconds: number;
+  readonly animals: number;
+  readonly folder: string;
+}
+
+/** How long a server may go on with what the load generator left behind. */
+const settleTimeoutMs = 20_000;
+const settleStepMs = 50;
+
+/** How often a run is repeated that others disturbed, and how long it may wait for rest. */
+const mostTries = 3;
+const restTimeoutMs = 5_000;
+
+/** The least disturbed of a few samples, usually the first; undefined where the contender cannot do this. */
+export async function leastDisturbed(run: Run): Promise<Sample | undefined> {
+  let best: Sample | undefined;
+  for (let tries = 0; tries < mostTries; tries++) {
+    await quiet(restTimeoutMs);
+    const sample = await runOnce(run);
+    if (sample === undefined || sample.foreign <= mostForeign) return sample;
+    if (best === undefined || sample.foreign < best.foreign) best = sample;
+  }
+  return best;
+}
+
+/** One sample; undefined where the contender cannot do this. */
+export async function runOnce({
+  scenario,
+  running,
+  round,
+  seconds,
+  animals,
+  folder,
+}: Run): Promise<Sample | undefined> {
+  const plan = scenario.plan(running.addressing, animals);
+  const first = plan?.[0];
+  if (plan === undefined || first === undefined) return undefined;
+  if (scenario.status === 429) await send(running.server.url, first);
+  const path = planPath(folder, scenario.name);
+  await writePlan(path, plan);
+
+  const others = watchOthers();
+  const before = running.server.usage().cpuSeconds;
+  const load = await applyLoad(running.server.url, path, Math.min(seconds, scenario.seconds ?? seconds));
+  const cpuSeconds = running.server.usage().cpuSeconds - before;
+  const foreign = others([cpuSeconds, load.loadCpuSeconds]);
+  await settled(running);
+
+  const expected = scenario.status === 429 ? load.refused : load.requests - load.refused;
+  return {
+    scenario: scenario.name,
+    contender: running.contender.name,
+    round,
+    ...load,
+    requestsPerSecond: load.requests / load.seconds,
+    cpuMicrosecondsPerRequest: (cpuSeconds * 1_000_000) / load.requests,
+    busy: cpuSeconds / load.seconds,
+    wrong: load.requests - expected + load.broken,
+    foreign,
+  };
+}
+
+async function send(url: string, { method, target, key }: PlannedRequest): Promise<void> {
+  await (await fetch(url + target, { method, headers: { Authorization: `Bearer ${key}` } })).bytes();
+}
+
+/** Waits until a server has nothing left to do, so that it does not disturb the next one's run. */
+async function settled({ server }: Running): Promise<void> {
+  const deadline = performance.now() + settleTimeoutMs;
+  let last = Number.NaN;
+  while (performance.now() < deadline) {
+    const { cpuSeconds } = server.usage();
+    if (cpuSeconds === last) return;
+    last = cpuSeconds;
+    await sleep(settleStepMs);
+  }
+}

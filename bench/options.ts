@@ -1,0 +1,79 @@
+import { parseArgs } from 'node:util';
+import { peerNames } from './peers.ts';
+
+/** Animals in every store, unless the growth of the cost is measured. */
+export const animalCount = 100_000;
+
+export const contenderNames: readonly string[] = ['animal-store', 'nginx', 'bun-constant', ...peerNames];
+
+export interface Options {
+  readonly growth: boolean;
+  readonly rounds: number;
+  /** Length of one run. */
+  readonly seconds: number;
+  /** Whether servers are warmed up, and runs wait for rest and are repeated when others disturbed them. */
+  readonly careful: boolean;
+  /** The contenders measured; the service always is. */
+  readonly only: readonly string[];
+  /** Whether the results are written into the project. */
+  readonly publish: boolean;
+}
+
+const help = `npm run bench -- [options]
+
+Measures the service against nginx answering the same bytes, Bun answering a constant, and its peers, with
+${animalCount.toLocaleString('en')} animals, in interleaved rounds, the server on one core and the load generator on another.
+Writes bench/results/ and the figures in docs/performance.md.
+
+  --growth        measures instead how cost grows with animals and accounts, and the time to the first answer
+  --quick         one round of one second each, without care, written nowhere: a smoke check
+  --rounds N      rounds (default 5)
+  --seconds S     length of each run in whole seconds (default 2)
+  --only A,B,…    only these besides the service: ${contenderNames.slice(1).join(', ')};
+                  written nowhere
+  --help          this text
+`;
+
+/** Undefined when help was asked for and given. Throws an `Error` that says what is wrong. */
+export function readOptions(argv: string[]): Options | undefined {
+  const { values } = parseArgs({
+    args: argv,
+    options: {
+      growth: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      only: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(help);
+    return undefined;
+  }
+  return {
+    growth: values.growth,
+    rounds: positive('--rounds', values.rounds ?? (values.quick ? '1' : '5')),
+    seconds: positive('--seconds', values.seconds ?? (values.quick ? '1' : '2')),
+    careful: !values.quick,
+    only: known(values.only),
+    publish: !values.quick && values.only === undefined,
+  };
+}
+
+function positive(name: string, text: string): number {
+  const value = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isNaN(value)) throw new Error(`${name} must be a whole number from 1 to 9999, not "${text}".`);
+  return value;
+}
+
+function known(text: string | undefined): readonly string[] {
+  if (text === undefined) return contenderNames;
+  const names = text.split(',').filter((name) => name !== '');
+  for (const name of names) {
+    if (!contenderNames.includes(name)) {
+      throw new Error(`--only knows ${contenderNames.join(', ')}, not "${name}".`);
+    }
+  }
+  return names;
+}

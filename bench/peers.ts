@@ -1,0 +1,169 @@
+/** The peers: which there are, how they start, and what each leaves out. */
+import { copyFileSync, existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Addressing, Contender } from './contender.ts';
+import type { PeerData } from './peer-data.ts';
+import { freePort, startServer } from './server-process.ts';
+import { listTarget } from './service.ts';
+
+const peersFolder = fileURLToPath(new URL('peers', import.meta.url));
+const contract = fileURLToPath(new URL('../contract/openapi.json', import.meta.url));
+
+interface Peer {
+  readonly name: string;
+  readonly title: string;
+  /** The package whose version is shown. */
+  readonly package: string;
+  readonly runtime: 'bun' | 'node';
+  readonly durable: boolean;
+  readonly lacks: string;
+  command(port: number, data: PeerData): string[] | Promise<string[]>;
+  readonly address: (data: PeerData) => Addressing;
+}
+
+const commonLacks =
+  'int64 beyond 2^53, duplicate JSON members, cursors and Link headers, day windows, bans, counts that survive a ' +
+  'restart, hashed keys, request ids, getPet’s deprecation headers';
+
+function sameAddresses({ keys }: PeerData): Addressing {
+  return {
+    list: { target: listTarget, key: keys.unlimited },
+    pet: (id) => ({ target: `/v1/pets/${id}`, key: keys.unlimited }),
+    create: { target: '/v1/pets', key: keys.unlimited },
+    refused: () => ({ target: listTarget, key: keys.exhausted }),
+  };
+}
+
+/** A server on SQLite, in one file of the peers' folder. */
+function onSqlite(name: string, title: string, runtime: 'bun' | 'node', lacks: string): Peer {
+  return {
+    name,
+    title,
+    package: name,
+    runtime,
+    durable: true,
+    lacks: `${lacks}; ${commonLacks}`,
+    address: sameAddresses,
+    command: (port, { folder, database }) => {
+      const own = join(folder, `${name}.db`);
+      copyFileSync(database, own);
+      return [runtime === 'node' ? 'node' : process.execPath, `${name}.js`, String(port), own];
+    },
+  };
+}
+
+const peers: readonly Peer[] = [
+  onSqlite('fastify', 'Fastify', 'node', 'one of the two rate-limit header dialects (X-RateLimit only)'),
+  onSqlite('express', 'Express', 'node', 'all mistakes as a list'),
+  {
+    ...onSqlite('nest', 'NestJS', 'node', 'one of the two rate-limit header dialects (X-RateLimit only)'),
+    package: '@nestjs/core',
+    command: async (port, { folder, database }) => {
+      const own = join(folder, 'nest.db');
+      copyFileSync(database, own);
+      return ['node', await builtNest(), String(port), own];
+    },
+  },
+  onSqlite('hono', 'Hono', 'bun', 'one of the two rate-limit header dialects (RateLimit only)'),
+  onSqlite('elysia', 'Elysia', 'bun', 'one of the two rate-limit header dialects (RateLimit only)'),
+  {
+    name: 'json-server',
+    title: 'json-server',
+    package: 'json-server',
+    runtime: 'node',
+    durable: false,
+    lacks: `durability (the whole file is rewritten, without sync, on each POST), validation of queries; ${commonLacks}`,
+    command: (port, { database, json, callers }) => [
+      'node',
+      'json-server.js',
+      String(port),
+      copied(json, database.replace('peers.db', 'db.json')),
+      callers,
+    ],
+    address: (data) => {
+      const list = { target: '/v1/pets?_limit=20&status=available', key: data.keys.unlimited };
+      return { ...sameAddresses(data), list, refused: () => ({ ...list, key: data.keys.exhausted }) };
+    },
+  },
+  {
+    name: 'prism',
+    title: 'Prism mock',
+    package: '@stoplight/prism-cli',
+    runtime: 'node',
+    durable: false,
+    lacks:
+      'a store (it answers the examples of the OpenAPI document), key look-up (any bearer token is taken), ' +
+      'rate limits, durability, int64 beyond 2^53, duplicate JSON members, deprecation headers',
+    command: (port) => [
+      'node',
+      join('node_modules', '@stoplight', 'prism-cli', 'dist', 'index.js'),
+      ...['mock', '--host', '127.0.0.1', '--port', String(port), '--multiprocess', 'false'],
+      ...['--verboseLevel', 'silent', contract],
+    ],
+    // It serves the paths as the document has them, without the version its server addresses add.
+    address: ({ keys: { unlimited: key } }) => ({
+      list: { target: '/pets?limit=20&status=available', key },
+      pet: (id) => ({ target: `/pets/${id}`, key }),
+      create: { target: '/pets', key },
+    }),
+  },
+];
+
+export const peerNames: readonly string[] = peers.map(({ name }) => name);
+
+/** Installs the peers, unless what the lock file names is installed already. */
+export function installPeers(): void {
+  const [lock, installed] = ['package-lock.json', 'node_modules/.package-lock.json'].map((name) =>
+    join(peersFolder, name),
+  ) as [string, string];
+  if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs) return;
+  const { exitCode } = Bun.spawnSync(['npm', 'ci'], {
+    cwd: peersFolder,
+    stdout: 'inherit',
+    stderr: 'inherit',
+  });
+  if (exitCode !== 0) throw new Error('The peers could not be installed: npm ci in bench/peers failed.');
+}
+
+export function peerContender(name: string, data: PeerData): Contender {
+  const peer = peers.find((known) => known.name === name);
+  if (peer === undefined) throw new Error(`There is no peer "${name}".`);
+  const { title, runtime, durable, lacks } = peer;
+  return {
+    name,
+    title: `${title} ${versionOfPackage(peer.package)}`,
+    role: 'peer',
+    runtime,
+    durable,
+    lacks,
+    async start() {
+      const port = await freePort();
+      const addressing = peer.address(data);
+      const command = await peer.command(port, data);
+      const server = await startServer(name, port, { command, folder: peersFolder, probe: addressing.list });
+      return { server, addressing };
+    },
+  };
+}
+
+function versionOfPackage(name: string): string {
+  const path = join(peersFolder, 'node_modules', name, 'package.json');
+  return (require(path) as { version: string }).version;
+}
+
+function copied(from: string, to: string): string {
+  copyFileSync(from, to);
+  return to;
+}
+
+/** NestJS is written in TypeScript with decorators, which Node cannot run as it is. */
+async function builtNest(): Promise<string> {
+  const { outputs } = await Bun.build({
+    entrypoints: [join(peersFolder, 'nest.ts')],
+    outdir: join(peersFolder, 'node_modules', '.cache'),
+    target: 'node',
+    packages: 'external',
+  });
+  return outputs[0]?.path ?? '';
+}

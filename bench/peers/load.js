@@ -1,0 +1,40 @@
+/** The load generator where wrk is missing: autocannon over the same file of requests, with the same answer. */
+import { readFileSync } from 'node:fs';
+import autocannon from 'autocannon';
+
+const [url, connections, seconds, path] = process.argv.slice(2);
+const requests = readFileSync(path, 'utf8')
+  .trimEnd()
+  .split('\n')
+  .map((line) => {
+    const [method, target, key, body] = line.split('\t');
+    const headers = {
+      authorization: `Bearer ${key}`,
+      ...(body ? { 'content-type': 'application/json' } : {}),
+    };
+    return { method, path: target, headers, ...(body ? { body } : {}) };
+  });
+const {
+  requests: done,
+  duration,
+  errors,
+  timeouts,
+  latency,
+  ...statuses
+} = await autocannon({
+  url,
+  connections: Number(connections),
+  duration: Number(seconds),
+  requests,
+});
+const refused = (statuses['4xx'] ?? 0) + (statuses['5xx'] ?? 0);
+process.stdout.write(
+  `${JSON.stringify({
+    requests: done.total,
+    seconds: duration,
+    refused,
+    broken: errors + timeouts,
+    p50Ms: latency.p50,
+    p99Ms: latency.p99,
+  })}\n`,
+);

@@ -1,0 +1,55 @@
+/**
+ * Other programs on the machine spoil figures. Runs begin when the two cores are at rest, and each says how much
+ * of them others took meanwhile.
+ */
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { measuredCores } from './machine.ts';
+
+interface CoreTimes {
+  readonly busySeconds: number;
+  readonly allSeconds: number;
+}
+
+/** More of a core than this taken by others, and the run is repeated. */
+export const mostForeign = 0.1;
+
+const restStepMs = 200;
+
+/** What the cores did since the system's start (proc(5), `stat`); time stolen by the hypervisor counts as busy. */
+function coreTimes(): CoreTimes[] {
+  const lines = readFileSync('/proc/stat', 'utf8').split('\n');
+  return measuredCores.map((core) => {
+    const line = lines.find((line) => line.startsWith(`cpu${core} `)) ?? '';
+    // user, nice, system, idle, iowait, irq, softirq, steal
+    const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = line
+      .split(/\s+/)
+      .slice(1)
+      .map((ticks) => Number(ticks) / 100);
+    const busySeconds = user + nice + system + irq + softirq + steal;
+    return { busySeconds, allSeconds: busySeconds + idle + iowait };
+  });
+}
+
+/** Returns a function that says which part of the busier core others took since, besides our own seconds on each. */
+export function watchOthers(): (ownSeconds: readonly number[]) => number {
+  const before = coreTimes();
+  return (ownSeconds) => {
+    const parts = coreTimes().map(({ busySeconds, allSeconds }, index) => {
+      const { busySeconds: busyBefore, allSeconds: allBefore } = before[index] as CoreTimes;
+      const foreign = busySeconds - busyBefore - (ownSeconds[index] ?? 0);
+      return foreign / Math.max(allSeconds - allBefore, 0.01);
+    });
+    return Math.max(0, ...parts);
+  };
+}
+
+/** Waits until both cores are at rest, but no longer than this. */
+export async function quiet(timeoutMs: number): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  while (performance.now() < deadline) {
+    const others = watchOthers();
+    await sleep(restStepMs);
+    if (others([]) <= mostForeign) return;
+  }
+}

@@ -1,0 +1,91 @@
+/** Starts a server on its core, waits for its first answer, and ends it. */
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pinned, type Usage, usageOf } from './machine.ts';
+
+const startTimeoutMs = 60_000;
+const stopTimeoutMs = 10_000;
+
+export interface Launch {
+  readonly command: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly folder?: string;
+  /** A request it answers with 200 as soon as it can answer anything. */
+  readonly probe: { readonly target: string; readonly key: string };
+}
+
+export interface ServerProcess extends AsyncDisposable {
+  readonly url: string;
+  /** From the start of the process to its first 200. */
+  readonly firstAnswerMs: number;
+  usage(): Usage;
+}
+
+/** Throws with what the server said when it does not answer in time. */
+export async function startServer(name: string, port: number, launch: Launch): Promise<ServerProcess> {
+  const url = `http://127.0.0.1:${port}`;
+  const started = performance.now();
+  const child = Bun.spawn(pinned('server', launch.command), {
+    ...(launch.folder === undefined ? {} : { cwd: launch.folder }),
+    env: { ...process.env, NODE_ENV: 'production', ...launch.environment },
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'pipe',
+  });
+  const said = saidBy(child.stderr);
+  try {
+    await firstAnswer(`${url}${launch.probe.target}`, launch.probe.key, () => child.exitCode !== null);
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw new Error(`${name} did not start: ${(error as Error).message}\n${said()}`);
+  }
+  const firstAnswerMs = performance.now() - started;
+  return {
+    url,
+    firstAnswerMs,
+    usage: () => usageOf(child.pid),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      await Promise.race([child.exited, sleep(stopTimeoutMs, undefined, { ref: false })]);
+      child.kill('SIGKILL');
+      await child.exited;
+    },
+  };
+}
+
+/** Asks until there is a 200, without a pause worth measuring. */
+async function firstAnswer(url: string, key: string, hasEnded: () => boolean): Promise<void> {
+  const deadline = performance.now() + startTimeoutMs;
+  let last = 'no answer';
+  while (performance.now() < deadline && !hasEnded()) {
+    try {
+      const response = await fetch(url, { headers: { Authorization: `Bearer ${key}`, Connection: 'close' } });
+      last = `${response.status} ${await response.text()}`;
+      if (response.status === 200) return;
+    } catch {
+      last = 'no connection';
+    }
+    await sleep(1);
+  }
+  throw new Error(hasEnded() ? 'it ended' : last);
+}
+
+/** Reads a stream to its end, so that its writer is never held up, and keeps the last of it. */
+function saidBy(stream: ReadableStream<Uint8Array>): () => string {
+  let text = '';
+  void (async () => {
+    for await (const chunk of stream) text = (text + Buffer.from(chunk).toString()).slice(-2_000);
+  })();
+  return () => text;
+}
+
+/** A port nothing listens on. */
+export async function freePort(): Promise<number> {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const server = createServer().listen(0, '127.0.0.1', () => {
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    server.close(() => resolve(port));
+  });
+  return promise;
+}

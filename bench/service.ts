@@ -1,0 +1,84 @@
+/** The service itself: its store filled through its own operations, started as `npm start` starts it. */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import packageJson from '../package.json' with { type: 'json' };
+import { type Office, openOffice } from '../src/app.ts';
+import { readConfig } from '../src/config.ts';
+import { animals } from './animals.ts';
+import type { Contender } from './contender.ts';
+import { freePort, type ServerProcess, startServer } from './server-process.ts';
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+/** Never reached. */
+const unlimited = { perMinute: 1_000_000_000, perDay: 1_000_000_000_000 };
+/** One request a minute, then 429. */
+const exhausted = { perMinute: 1, perDay: 1_000_000 };
+
+export const listTarget = '/v1/pets?limit=20&status=available';
+
+/** Where the store is, as the service's settings say it; several machines share one by its URLs. */
+export type StoreSettings = Readonly<Record<string, string>> & { readonly DATABASE_URL: string };
+
+export function embeddedStore(folder: string, name: string): StoreSettings {
+  return { DATABASE_URL: `sqlite:${join(folder, `${name}.db`)}` };
+}
+
+/** Fills an empty store with animals. */
+export async function fill(store: StoreSettings, count: number): Promise<void> {
+  await using office = await openOffice(readConfig(store));
+  for (const group of animals(count)) await office.storage.imports.commit(group);
+}
+
+/** Makes accounts with a key each, and returns the keys. */
+export async function issueKeys(store: StoreSettings, count: number, quota = unlimited): Promise<string[]> {
+  await using office = await openOffice(readConfig(store));
+  const keys: string[] = [];
+  for (let made = 0; made < count; made++) keys.push(await issueKey(office, `bench ${made + 1}`, quota));
+  return keys;
+}
+
+async function issueKey({ accounts, keys }: Office, name: string, quota: typeof unlimited): Promise<string> {
+  const account = await accounts.create(name, 'enterprise', quota);
+  return (await keys.create(account.id, name)).key;
+}
+
+/** Starts one instance of the service on a store, with the settings it has by default. */
+export async function startService(store: StoreSettings, key: string): Promise<ServerProcess> {
+  const port = await freePort();
+  return startServer('animal-store', port, {
+    command: [process.execPath, main, 'serve'],
+    environment: { ...store, HOST: '127.0.0.1', PORT: String(port), DRAIN_SECONDS: '0', LOG_LEVEL: 'warn' },
+    probe: { target: listTarget, key },
+  });
+}
+
+/** The service with so many animals. Every `refused()` names an account that has not been hammered yet. */
+export function serviceContender(folder: string, animalCount: number, refusals: number): Contender {
+  return {
+    name: 'animal-store',
+    title: `Animal Store ${packageJson.version} (Bun ${Bun.version})`,
+    role: 'service',
+    runtime: 'bun',
+    durable: true,
+    lacks: '',
+    async start() {
+      const store = embeddedStore(folder, 'animal-store');
+      await fill(store, animalCount);
+      const [key = '', bannedKey = ''] = [
+        ...(await issueKeys(store, 1)),
+        ...(await issueKeys(store, 1, exhausted)),
+      ];
+      const refusedKeys = await issueKeys(store, refusals, exhausted);
+      const server = await startService(store, key);
+      const addressing = {
+        list: { target: listTarget, key },
+        pet: (id: number) => ({ target: `/v1/pets/${id}`, key }),
+        create: { target: '/v1/pets', key },
+        refused: () => ({ target: listTarget, key: refusedKeys.pop() ?? bannedKey }),
+        banned: { target: listTarget, key: bannedKey },
+      };
+      return { server, addressing };
+    },
+  };
+}
