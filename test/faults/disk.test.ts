@@ -1,15 +1,27 @@
 import { expect } from 'bun:test';
 import { statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testWith } from '../support/means.ts';
 import { dataFileIn, issueKey, serveCommand, settingsIn, start, startService } from '../support/process.ts';
-import { addAll, expectStored, expectUnavailable, fillDisk, limitFileSize, onSmallDisk } from './disk.ts';
+import {
+  addAll,
+  expectStored,
+  expectUnavailable,
+  fileSizeLimits,
+  fillDisk,
+  limitFileSize,
+  onSmallDisk,
+} from './disk.ts';
 
 const timeoutMs = 20_000;
 
-const testLimited = testWith('prlimit (util-linux)', ['prlimit', '--version']);
-const testSmallDisk = testWith('mounts of its own (user namespaces)', onSmallDisk('/tmp', 'true', ['true']));
+const testLimited = testWith(...fileSizeLimits);
+const testSmallDisk = testWith(
+  'mounts of their own (user namespaces)',
+  onSmallDisk(tmpdir(), 'rw', ['true']),
+);
 
 function namesOf(round: number): string[] {
   return Array.from({ length: 25 }, (_, index) => `${round}-${index}`);
@@ -60,7 +72,7 @@ testSmallDisk(
   'a full disk refuses animals for nothing, answers reads, and heals by itself',
   async () => {
     await using folder = await temporaryFolder();
-    await using service = await startService(folder.path, {}, onSmallDisk(folder.path, 'true', serveCommand));
+    await using service = await startService(folder.path, {}, onSmallDisk(folder.path, 'rw', serveCommand));
     const client = clientOf(service.url, service.firstKey ?? '');
     const names = ['one', 'two', 'three'];
     const { stored } = await addAll(client, names);
@@ -87,7 +99,7 @@ testSmallDisk(
   'a disk that is read-only at the start is named, and the exit code is 1',
   async () => {
     await using folder = await temporaryFolder();
-    const command = onSmallDisk(folder.path, 'mount -o remount,ro "$0"', serveCommand);
+    const command = onSmallDisk(folder.path, 'ro', serveCommand);
     await using service = start(command, { environment: settingsIn(folder.path) });
     expect(await service.exited).toBe(1);
     expect(service.stderr()).toStartWith(

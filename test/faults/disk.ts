@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { type Client, type Reply, sent } from '../support/client.ts';
 import { dataFileIn } from '../support/process.ts';
 
+/** What `limitFileSize` needs of the machine. */
+export const fileSizeLimits = ['prlimit (util-linux)', ['prlimit', '--version']] as const;
+
 /**
  * From now on no file of the process may grow beyond this many bytes: writes there fail with EFBIG. SQLite words
  * it as it words EROFS and EIO, for to it they are the same: a write that the system refuses.
@@ -16,8 +19,8 @@ export function limitFileSize(pid: number, bytes: number | 'unlimited'): void {
 }
 
 /** A command line that runs a program with a small disk of its own in place of the folder. */
-export function onSmallDisk(folder: string, mounted: string, program: readonly string[]): string[] {
-  const script = `mount -t tmpfs -o size=1m animal-store "$0" && ${mounted} && exec "$@"`;
+export function onSmallDisk(folder: string, access: 'rw' | 'ro', program: readonly string[]): string[] {
+  const script = `mount -t tmpfs -o size=1m,${access} animal-store "$0" && exec "$@"`;
   return ['unshare', '--map-root-user', '--mount', 'sh', '-c', script, folder, ...program];
 }
 

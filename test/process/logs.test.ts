@@ -1,10 +1,11 @@
-import { expect, test } from 'bun:test';
+import { expect } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeKey } from '../../src/domain/key.ts';
-import { limitFileSize } from '../faults/disk.ts';
+import { fileSizeLimits, limitFileSize } from '../faults/disk.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { testWith } from '../support/means.ts';
 import { ample, issueKey, operatorOf, type Service, startService } from '../support/process.ts';
 
 /** Calls in every way a key may arrive, right and wrong; most of these are refused. */
@@ -39,47 +40,53 @@ async function keysOfEveryKind(folder: string, service: Service): Promise<string
   const successor = await operator.keys.rotate(rotated.id, 0);
   const expired = await operator.keys.create(id, 'c', -1);
   const unknown = makeKey((count) => crypto.getRandomValues(new Uint8Array(count)));
-  const ample_ = await issueKey(folder, 'enterprise', ample);
+  const unlimited = await issueKey(folder, 'enterprise', ample);
   const issued = [revoked, rotated, successor, expired].map(({ key }) => key);
-  return [service.firstKey ?? '', ...issued, unknown, `${unknown.slice(0, -1)}_`, ample_];
+  return [service.firstKey ?? '', ...issued, unknown, `${unknown.slice(0, -1)}_`, unlimited];
 }
 
-test('no key is ever in a log line, in an answer to others or in a file of the store', async () => {
-  await using folder = await temporaryFolder();
-  await using service = await startService(folder.path, { LOG_LEVEL: 'trace', DRAIN_SECONDS: '0' });
-  const keys = await keysOfEveryKind(folder.path, service);
-  for (const key of keys) await callEverywhere(service.url, key);
-  limitFileSize(service.pid, 0);
-  for (const key of keys) await callEverywhere(service.url, key);
-  limitFileSize(service.pid, 'unlimited');
-  for (const key of keys) await clientOf(service.url, key).add('Ozzy');
+testWith(...fileSizeLimits)(
+  'no key is ever in a log line, in an answer to others or in a file of the store',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path, { LOG_LEVEL: 'trace', DRAIN_SECONDS: '0' });
+    const keys = await keysOfEveryKind(folder.path, service);
+    for (const key of keys) await callEverywhere(service.url, key);
+    limitFileSize(service.pid, 0);
+    for (const key of keys) await callEverywhere(service.url, key);
+    limitFileSize(service.pid, 'unlimited');
+    for (const key of keys) await clientOf(service.url, key).add('Ozzy');
 
-  const filesNow = () =>
-    readdirSync(folder.path).map((name) => [name, readFileSync(join(folder.path, name), 'latin1')] as const);
-  const whileServing = filesNow();
-  service.signal('SIGTERM');
-  expect(await service.exited).toBe(0);
+    const filesNow = () =>
+      readdirSync(folder.path).map(
+        (name) => [name, readFileSync(join(folder.path, name), 'latin1')] as const,
+      );
+    const whileServing = filesNow();
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe(0);
 
-  const greeting = service.stdout().replaceAll(service.firstKey ?? '', '');
-  const places = [
-    ['standard output', greeting],
-    ['standard error', service.stderr()],
-    ...whileServing,
-    ...filesNow(),
-  ];
-  for (const key of keys) {
-    const secret = key.slice('ask_'.length, -6);
-    expect(secret.length).toBe(32);
-    expect(places.filter(([, text]) => text?.includes(secret)).map(([name]) => name)).toEqual([]);
-  }
-  expect(service.stderr()).toContain('request failed');
-  for (const line of service.stderr().trimEnd().split('\n')) {
-    expect(JSON.parse(line)).toEqual(
-      expect.objectContaining({
-        level: expect.any(Number),
-        time: expect.any(String),
-        msg: expect.any(String),
-      }),
-    );
-  }
-}, 30_000);
+    const greeting = service.stdout().replaceAll(service.firstKey ?? '', '');
+    const places = [
+      ['standard output', greeting],
+      ['standard error', service.stderr()],
+      ...whileServing,
+      ...filesNow(),
+    ];
+    for (const key of keys) {
+      const secret = key.slice('ask_'.length, -6);
+      expect(secret.length).toBe(32);
+      expect(places.filter(([, text]) => text?.includes(secret)).map(([name]) => name)).toEqual([]);
+    }
+    expect(service.stderr()).toContain('request failed');
+    for (const line of service.stderr().trimEnd().split('\n')) {
+      expect(JSON.parse(line)).toEqual(
+        expect.objectContaining({
+          level: expect.any(Number),
+          time: expect.any(String),
+          msg: expect.any(String),
+        }),
+      );
+    }
+  },
+  30_000,
+);
