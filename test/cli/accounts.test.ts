@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { newWorkplace, type Workplace } from '../support/cli.ts';
+
+let place: Workplace;
+beforeAll(async () => {
+  place = await newWorkplace();
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+interface Account {
+  readonly id: number;
+  readonly name: string;
+  readonly plan: string;
+  readonly perMinute: number;
+  readonly perDay: number;
+  readonly createdAt: string;
+}
+
+test('accounts create --json reports the account with its id, quota and instant', async () => {
+  const before = Date.now();
+  const account = await place.json<Account>('accounts', 'create', '--name', 'Søren & Co', '--plan', 'pro');
+  expect(Object.keys(account)).toEqual(['id', 'name', 'plan', 'perMinute', 'perDay', 'createdAt']);
+  expect(account).toMatchObject({ name: 'Søren & Co', plan: 'pro', perMinute: 300, perDay: 10_000 });
+  expect(account.createdAt).toBe(new Date(account.createdAt).toISOString());
+  expect(Date.parse(account.createdAt)).toBeGreaterThanOrEqual(before - 1_000);
+});
+
+test('an enterprise account brings its own limits, and set-plan changes them', async () => {
+  const quota = ['--per-minute', '5000', '--per-day', '1000000'];
+  const made = await place.json<Account>(
+    'accounts',
+    'create',
+    '--name',
+    'E',
+    '--plan',
+    'enterprise',
+    ...quota,
+  );
+  expect(made).toMatchObject({ plan: 'enterprise', perMinute: 5_000, perDay: 1_000_000 });
+  const changed = await place.json<Account>('accounts', 'set-plan', String(made.id), 'business');
+  expect(changed).toEqual({ ...made, plan: 'business', perMinute: 1_000, perDay: 100_000 });
+  const back = await place.json<Account>('accounts', 'set-plan', String(made.id), 'enterprise', ...quota);
+  expect(back).toEqual(made);
+});
+
+test('accounts list shows all accounts, to people and to machines', async () => {
+  const made = await place.json<Account>('accounts', 'create', '--name', 'Listed', '--plan', 'free');
+  const accounts = await place.json<Account[]>('accounts', 'list');
+  expect(accounts).toContainEqual(made);
+  const { stdout, exitCode } = await place.run(['accounts', 'list']);
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^ID +NAME +PLAN +PER MINUTE +PER DAY +CREATED\n/);
+  expect(stdout).toMatch(new RegExp(`^${made.id} +Listed +free +60 +1,000 +\\d{4}-.*Z$`, 'm'));
+  expect(stdout).not.toContain('\x1b');
+});
+
+test('people are told what an account may', async () => {
+  const { stdout } = await place.run(['accounts', 'create', '--name', 'Told', '--plan', 'free']);
+  expect(stdout).toMatch(
+    /^Account \d+ \(Told\) has the plan free: 60 requests per minute, 1,000 per day\.\n$/,
+  );
+});
+
+test('an account that is not there cannot be changed', async () => {
+  const { exitCode, stderr } = await place.run(['accounts', 'set-plan', '99', 'pro']);
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 1,
+    stderr: 'animal-store: There is no account 99. "animal-store accounts list" shows what there is.\n',
+  });
+});
+
+const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
+  ['no name', ['accounts', 'create', '--plan', 'pro'], /required option '--name <name>' not specified/],
+  ['no plan', ['accounts', 'create', '--name', 'N'], /required option '--plan <plan>' not specified/],
+  ['a blank name', ['accounts', 'create', '--name', ' ', '--plan', 'pro'], /1 to 255 characters/],
+  ['a name of control characters', ['accounts', 'create', '--name', 'a\x1b[1m', '--plan', 'pro'], /control/],
+  [
+    'an unknown plan',
+    ['accounts', 'create', '--name', 'N', '--plan', 'gold'],
+    /free, pro, business, enterprise/,
+  ],
+  [
+    'enterprise without limits',
+    ['accounts', 'create', '--name', 'N', '--plan', 'enterprise'],
+    /both its limits/,
+  ],
+  ['limits on pro', ['accounts', 'create', '--name', 'N', '--plan', 'pro', '--per-day', '5'], /fixed limits/],
+  ['a limit of 0', ['accounts', 'set-plan', '1', 'enterprise', '--per-day', '0'], /whole number from 1/],
+  ['an id that is none', ['accounts', 'set-plan', 'one', 'pro'], /whole number from 1/],
+  ['an argument too few', ['accounts', 'set-plan', '1'], /missing required argument 'plan'/],
+  ['an argument too many', ['accounts', 'list', 'all'], /too many arguments/],
+];
+test.each(wrongUses)('%s is wrong use, and the message names it', async (_mistake, args, message) => {
+  const { exitCode, stdout, stderr } = await place.run(args);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toMatch(/^animal-store: /);
+  expect(stderr).toMatch(message);
+});

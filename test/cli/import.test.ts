@@ -1,0 +1,323 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { readFile } from 'node:fs/promises';
+import { newWorkplace, type ImportReport as Report, type Workplace } from '../support/cli.ts';
+
+let place: Workplace;
+beforeAll(async () => {
+  place = await newWorkplace();
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+async function file(name: string, content: string | Uint8Array): Promise<string> {
+  await Bun.write(place.path(name), content);
+  return name;
+}
+
+/** The last animals of the store, as `export` writes them. */
+async function lastRows(count: number): Promise<string[]> {
+  const { stdout } = await place.run(['export', '-', '--format', 'ndjson']);
+  return stdout.trimEnd().split('\n').slice(-count);
+}
+
+describe('CSV', () => {
+  test('adds the sound rows in order and reports the others with line and reason', async () => {
+    const name = await file(
+      'mixed.csv',
+      'status,name,categoryId\nsold,Ólafur,1\n,"Georgia ""George""",2\n,,3\nlost,\\,4\npending,Rex,x\n,Rex\n,  Rex ,-5\n',
+    );
+    const { exitCode, stdout, stderr } = await place.run(['import', name]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(
+      /^mixed\.csv: lines 2 to 8 are dealt with: 3 in, 4 rejected\.\nThe animals have ids from \d+ to \d+\.\n[\d.]+ s, [\d,]+ rows a second\.\n$/,
+    );
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      'line 4: name must not be empty',
+      'line 5: status must be one of "available", "pending", "sold"',
+      'line 6: categoryId must be an integer from -9223372036854775808 to 9223372036854775807, not x',
+      'line 7: has 2 fields, the header has 3',
+    ]);
+    expect(await lastRows(3)).toEqual([
+      '{"name":"Ólafur","categoryId":1,"status":"sold"}',
+      '{"name":"Georgia \\"George\\"","categoryId":2,"status":"available"}',
+      '{"name":"  Rex ","categoryId":-5,"status":"available"}',
+    ]);
+  });
+
+  test('--json is one line with the ids, the lines and the counts', async () => {
+    const name = await file('shape.csv', 'name,categoryId\nA,1\n,1\nB,1\n');
+    const report = await place.json<Report>('import', name);
+    expect(report).toEqual({
+      file: name,
+      status: 'complete',
+      dryRun: false,
+      added: 2,
+      rejected: 1,
+      firstLine: 2,
+      lastLine: 4,
+      firstId: expect.any(Number),
+      lastId: (report.firstId ?? 0) + 1,
+      total: { added: 2, rejected: 1 },
+      rejects: null,
+    });
+  });
+
+  test('a row that is not valid UTF-8 is rejected; nothing in it is replaced', async () => {
+    const latin1 = Buffer.from('name,categoryId,status\nBj\xf6rn,1,\nBjörn,1,\n', 'latin1');
+    const { stdout, stderr } = await place.run(['import', await file('latin1.csv', latin1)]);
+    expect(stderr).toBe('line 2: is not valid UTF-8\nline 3: is not valid UTF-8\n');
+    expect(stdout).toContain('0 in, 2 rejected');
+  });
+
+  test('a byte order mark, CRLF, blank lines and a missing last line feed are no mistakes', async () => {
+    const name = await file(
+      'windows.csv',
+      '\ufeffname,categoryId,status\r\nA,1,sold\r\n\r\nB,2,\r\n\n"C",3,sold',
+    );
+    expect(await place.json<Report>('import', name)).toMatchObject({ added: 3, rejected: 0, lastLine: 6 });
+    expect(await lastRows(3)).toEqual([
+      '{"name":"A","categoryId":1,"status":"sold"}',
+      '{"name":"B","categoryId":2,"status":"available"}',
+      '{"name":"C","categoryId":3,"status":"sold"}',
+    ]);
+  });
+
+  test('one stray quote costs one row, and the lines after it keep their numbers', async () => {
+    const name = await file(
+      'stray.csv',
+      'name,categoryId\nA,1\n"Rex,1\nB,1\nBu"ons,1\n"two\nlines",1\n"x"y,1\nC,1\n"end,1\nD,1\n',
+    );
+    const { stdout, stderr } = await place.run(['import', name]);
+    const quotes = 'has a quote out of place: quotes surround a whole field, and are doubled within it';
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      `line 3: ${quotes}`,
+      `line 5: ${quotes}`,
+      'line 6: name must not contain control characters (U+0000 to U+001F, U+007F)',
+      `line 8: ${quotes}`,
+      `line 10: ${quotes}`,
+    ]);
+    expect(stdout).toContain('lines 2 to 11 are dealt with: 4 in, 5 rejected');
+  });
+
+  test('what a row says cannot reach the terminal as control characters', async () => {
+    const { stderr } = await place.run([
+      'import',
+      await file('escape.csv', 'name,categoryId\nA,\x1b[31m1\n'),
+    ]);
+    expect(stderr).not.toContain('\x1b');
+    expect(stderr).toContain('not \\u001b[31m1');
+  });
+
+  test('integers are int64 in plain digits, exactly', async () => {
+    const rows = [
+      '9223372036854775807',
+      '-9223372036854775808',
+      '9223372036854775808',
+      '1.0',
+      '007',
+      '+1',
+      ' 1',
+    ];
+    const name = await file('int64.csv', `name,categoryId\n${rows.map((row) => `A,${row}\n`).join('')}`);
+    expect(await place.json<Report>('import', name)).toMatchObject({ added: 2, rejected: 5 });
+    expect(await lastRows(2)).toEqual([
+      '{"name":"A","categoryId":9223372036854775807,"status":"available"}',
+      '{"name":"A","categoryId":-9223372036854775808,"status":"available"}',
+    ]);
+  });
+
+  test.each([
+    ['an unknown and a missing column', 'name,category\nA,1\n', ['"categoryId" is missing', '"category"']],
+    ['a column twice', 'name,name,categoryId\nA,B,1\n', ['"name" stands twice']],
+    ['no header at all', 'Ozzy,1,available\n', ['"name", "categoryId" are missing', '"Ozzy"']],
+    ['nothing at all', '', ['is empty', 'name,categoryId,status']],
+  ])('a header row with %s is named, and nothing is added', async (what, content, messages) => {
+    const { exitCode, stdout, stderr } = await place.run(['import', await file(`${what}.csv`, content)]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    for (const message of messages) expect(stderr).toContain(message);
+  });
+
+  test('only the first 20 rejected rows are shown, and how many more there are', async () => {
+    const name = await file('many.csv', `name,categoryId\n${',1\n'.repeat(1_500)}`);
+    const { stderr, stdout } = await place.run(['import', name]);
+    expect(stderr.trimEnd().split('\n')).toHaveLength(21);
+    expect(stderr).toEndWith('… and 1,480 more; --rejects FILE writes all of them.\n');
+    expect(stdout).toContain('lines 2 to 1501 are dealt with: 0 in, 1,500 rejected');
+  });
+});
+
+describe('NDJSON', () => {
+  test('reads JSON as the API does, int64 exact, and rejects what the API rejects', async () => {
+    const name = await file(
+      'pets.ndjson',
+      [
+        '{"categoryId":9223372036854775807,"name":"Ólafur"}',
+        '{"name":"A","categoryId":1e2,"status":"sold"}',
+        '',
+        '{"name":"A","categoryId":9223372036854775808}',
+        '{"name":"A","categoryId":"1"}',
+        '{"name":"A","categoryId":1,"status":null}',
+        '{"name":"A","categoryId":1,"id":7}',
+        '{"name":"A","name":"B","categoryId":1}',
+        '{"categoryId":1}',
+        '[1]',
+        'no json',
+      ].join('\n'),
+    );
+    const { stdout, stderr } = await place.run(['import', name]);
+    expect(stdout).toContain('lines 1 to 11 are dealt with: 2 in, 8 rejected');
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      'line 4: categoryId must be an integer from -9223372036854775808 to 9223372036854775807, not 9223372036854775808',
+      'line 5: categoryId must be an integer, not a string',
+      'line 6: status must be one of "available", "pending", "sold"',
+      'line 7: id is not a member of a new animal',
+      'line 8: name is given more than once',
+      'line 9: name is required',
+      'line 10: must be a JSON object, not an array',
+      expect.stringMatching(/^line 11: is not valid JSON: /),
+    ]);
+    expect(await lastRows(2)).toEqual([
+      '{"name":"Ólafur","categoryId":9223372036854775807,"status":"available"}',
+      '{"name":"A","categoryId":100,"status":"sold"}',
+    ]);
+  });
+
+  test('a row longer than a request body may be is rejected, and costs no memory', async () => {
+    const long = `{"name":"${'x'.repeat(3_000_000)}","categoryId":1}`;
+    const name = await file('long.ndjson', `${long}\n{"name":"A","categoryId":1}\n`);
+    const { stdout, stderr } = await place.run(['import', name]);
+    expect(stderr).toBe('line 1: is longer than 16384 bytes\n');
+    expect(stdout).toContain('1 in, 1 rejected');
+  });
+
+  test('an empty file has no rows, and that is no error', async () => {
+    const { exitCode, stdout } = await place.run(['import', await file('empty.ndjson', '')]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'empty.ndjson: no row is dealt with.\n' });
+  });
+});
+
+describe('--rejects', () => {
+  test('CSV: the rejected rows are there as they were, and are imported once they are repaired', async () => {
+    const name = await file('first.csv', 'categoryId,name\n1,A\nx,Bo\n1,"C\n1,"D ""d""",\n');
+    const report = await place.json<Report>('import', name, '--rejects', 'rejects.csv');
+    expect(report).toMatchObject({ added: 1, rejected: 3, rejects: 'rejects.csv' });
+    const rejects = await readFile(place.path('rejects.csv'), 'utf8');
+    const quotes = '"has a quote out of place: quotes surround a whole field, and are doubled within it"';
+    expect(rejects).toBe(
+      'line,reason,categoryId,name\n' +
+        '3,"categoryId must be an integer from -9223372036854775808 to 9223372036854775807, not x",x,Bo\n' +
+        `4,${quotes},1,"C\n` +
+        '5,"has 3 fields, the header has 2",1,"D ""d""",\n',
+    );
+    const repaired = rejects.replace(',x,Bo', ',7,Bo').replace('1,"C', '1,C').replace('""",', '"""');
+    const again = await place.json<Report>('import', await file('rejects.csv', repaired));
+    expect(again).toMatchObject({ added: 3, rejected: 0, firstLine: 2, lastLine: 4 });
+    expect(await lastRows(3)).toEqual([
+      '{"name":"Bo","categoryId":7,"status":"available"}',
+      '{"name":"C","categoryId":1,"status":"available"}',
+      '{"name":"D \\"d\\"","categoryId":1,"status":"available"}',
+    ]);
+  });
+
+  test('NDJSON likewise; rows rejected twice have one line and one reason', async () => {
+    const name = await file('first.ndjson', '{"name":"","categoryId":1}\n{}\nno json\n');
+    await place.json<Report>('import', name, '--rejects', 'rejects.ndjson');
+    const rejects = await readFile(place.path('rejects.ndjson'), 'utf8');
+    expect(rejects.split('\n')).toEqual([
+      '{"line":1,"reason":"name must not be empty","name":"","categoryId":1}',
+      '{"line":2,"reason":"name is required; categoryId is required"}',
+      expect.stringMatching(/^\{"line":3,"reason":"is not valid JSON: .*",no json$/),
+      '',
+    ]);
+    const repaired = rejects.replace('"name":""', '"name":"Al"');
+    const again = await place.json<Report>(
+      'import',
+      await file('second.ndjson', repaired),
+      '--rejects',
+      'third.ndjson',
+    );
+    expect(again).toMatchObject({ added: 1, rejected: 2 });
+    expect(await lastRows(1)).toEqual(['{"name":"Al","categoryId":1,"status":"available"}']);
+    const third = await readFile(place.path('third.ndjson'), 'utf8');
+    expect(third.split('\n')[0]).toBe('{"line":2,"reason":"name is required; categoryId is required"}');
+  });
+
+  test('a file that is there is not written over, and never the file to import', async () => {
+    const name = await file('mine.csv', 'name,categoryId\n,1\n');
+    const refused = await place.run(['import', name, '--rejects', await file('other.csv', 'precious')]);
+    expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(refused.stderr).toBe(
+      'animal-store: other.csv exists already. --force replaces it, or name another file.\n',
+    );
+    const itself = await place.run(['import', name, '--rejects', './mine.csv', '--force']);
+    expect(itself).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(itself.stderr).toContain('is the file to import');
+    expect(await readFile(place.path('other.csv'), 'utf8')).toBe('precious');
+    expect((await place.run(['import', name, '--rejects', 'other.csv', '--force'])).exitCode).toBe(0);
+    expect(await readFile(place.path('other.csv'), 'utf8')).toBe(
+      'line,reason,name,categoryId\n2,name must not be empty,,1\n',
+    );
+  });
+});
+
+describe('once and again', () => {
+  test('a file that is all in adds nothing, under any name, until --again is given', async () => {
+    const content = 'name,categoryId\nOnce,1\n,1\n';
+    await place.json('import', await file('once.csv', content));
+    const second = await place.json<Report>('import', await file('renamed.csv', content));
+    expect(second).toMatchObject({ status: 'already-complete', added: 0, rejected: 0, firstId: null });
+    expect(second.total).toEqual({ added: 1, rejected: 1 });
+    const told = await place.run(['import', 'once.csv']);
+    expect(told).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(told.stdout).toStartWith(
+      'once.csv is all in already, up to line 3: 1 in, 1 rejected. Nothing was added.',
+    );
+    const again = await place.json<Report>('import', 'once.csv', '--again');
+    expect(again).toMatchObject({ status: 'complete', added: 1, rejected: 1 });
+    expect((await place.json<Report>('import', 'once.csv')).status).toBe('already-complete');
+  });
+
+  test('--dry-run reports and writes rejected rows, and leaves the store alone', async () => {
+    await using other = await newWorkplace();
+    await Bun.write(other.path('dry.csv'), 'name,categoryId\nA,1\n,1\n');
+    const { exitCode, stdout } = await other.run(['import', 'dry.csv', '--dry-run', '--rejects', 'r.csv']);
+    expect(exitCode).toBe(0);
+    expect(stdout).toStartWith('Dry run, nothing is written to the store. dry.csv: lines 2 to 3 would be');
+    expect(stdout).toContain('1 in, 1 rejected');
+    expect((await other.files()).sort()).toEqual(['dry.csv', 'r.csv']);
+    expect(await other.json<Report>('import', 'dry.csv')).toMatchObject({ added: 1, dryRun: false });
+  });
+
+  test('--from-line passes over the lines before it, but reads the header', async () => {
+    const name = await file('from.csv', 'categoryId,name\n1,A\n1,B\n1,C\n');
+    expect(await place.json<Report>('import', name, '--from-line', '3')).toMatchObject({
+      added: 2,
+      firstLine: 3,
+      lastLine: 4,
+    });
+  });
+});
+
+test('standard input is imported as it comes, in the format that is named', async () => {
+  const run = await place.run(['import', '-', '--format', 'ndjson', '--json'], {
+    stdin: '{"name":"Piped","categoryId":1}\n{"name":"Piped","categoryId":1}\n',
+  });
+  expect(JSON.parse(run.stdout)).toMatchObject({ file: '-', added: 2, lastLine: 2 });
+  const again = await place.run(['import', '-', '--format', 'csv'], { stdin: 'name,categoryId\nPiped,1\n' });
+  expect(again.stdout).toStartWith('standard input: lines 2 to 2 are dealt with: 1 in, 0 rejected.\n');
+});
+
+const mistakes: [mistake: string, args: string[], exitCode: 1 | 2, message: RegExp][] = [
+  ['no file named', ['import'], 2, /missing required argument 'file'/],
+  ['standard input without a format', ['import', '-'], 2, /--format csv or --format ndjson/],
+  ['a name without a format', ['import', 'pets.txt'], 2, /neither \.csv nor \.ndjson.*--format/],
+  ['another format', ['import', 'pets.csv', '--format', 'xml'], 2, /Allowed choices are csv, ndjson/],
+  ['an unknown option', ['import', 'pets.csv', '--dryrun'], 2, /--dryrun.*\n\(Did you mean --dry-run\?\)/],
+  ['a line that is none', ['import', 'pets.csv', '--from-line', '0'], 2, /whole number from 1/],
+  ['a file that is not there', ['import', 'nowhere.csv'], 1, /There is no file nowhere\.csv/],
+  ['a folder', ['import', '.', '--format', 'csv'], 1, /is no regular file/],
+];
+test.each(mistakes)('%s is named, with what to do', async (_mistake, args, exitCode, message) => {
+  const run = await place.run(args);
+  expect(run).toMatchObject({ exitCode, stdout: '' });
+  expect(run.stderr).toMatch(message);
+});

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { isWellFormedKey } from '../../src/domain/key.ts';
+import { newWorkplace, type Workplace } from '../support/cli.ts';
+
+let place: Workplace;
+beforeAll(async () => {
+  place = await newWorkplace();
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+interface Issued {
+  readonly id: number;
+  readonly accountId: number;
+  readonly plan: string;
+  readonly key: string;
+}
+
+interface Listed {
+  readonly id: number;
+  readonly accountId: number;
+  readonly name: string;
+  readonly lastFour: string;
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+  readonly state: string;
+}
+
+const listed = async (id: number) =>
+  (await place.json<Listed[]>('keys', 'list')).find((key) => key.id === id);
+
+test('keys create --plan makes an account for the key, and --account uses one that is there', async () => {
+  const first = await place.json<Issued>('keys', 'create', '--plan', 'pro', '--name', 'website');
+  expect(Object.keys(first)).toEqual(['id', 'accountId', 'plan', 'key']);
+  expect(first.plan).toBe('pro');
+  expect(isWellFormedKey(first.key)).toBe(true);
+  const second = await place.json<Issued>('keys', 'create', '--account', String(first.accountId));
+  expect(second).toMatchObject({ accountId: first.accountId, plan: 'pro' });
+  expect(second.key).not.toBe(first.key);
+  expect(await listed(first.id)).toMatchObject({ name: 'website', state: 'live', expiresAt: null });
+});
+
+test('keys create --plan enterprise takes the limits of the new account', async () => {
+  const quota = ['--per-minute', '7', '--per-day', '70'];
+  const { accountId } = await place.json<Issued>('keys', 'create', '--plan', 'enterprise', ...quota);
+  const accounts = await place.json<{ id: number }[]>('accounts', 'list');
+  expect(accounts.find(({ id }) => id === accountId)).toMatchObject({ perMinute: 7, perDay: 70 });
+});
+
+test('people see the key once, with a word about it; the list shows its last four characters only', async () => {
+  const { stdout, exitCode } = await place.run(['keys', 'create', '--plan', 'free', '--name', 'seen once']);
+  expect(exitCode).toBe(0);
+  const [, id = '', key = ''] =
+    /^Key (\d+) of account \d+ \(plan free\)\. It is shown only now:\n {2}(ask_\w+)\n$/.exec(stdout) ?? [];
+  expect(isWellFormedKey(key)).toBe(true);
+  const list = await place.run(['keys', 'list']);
+  expect(list.stdout).toMatch(/^ID +ACCOUNT +NAME +KEY +CREATED +EXPIRES +STATE\n/);
+  expect(list.stdout).toMatch(new RegExp(`^${id} .* seen once +…${key.slice(-4)} .* never +live$`, 'm'));
+  expect(list.stdout).not.toContain(key);
+  expect((await place.run(['keys', 'list', '--json'])).stdout).not.toContain(key);
+});
+
+test.each([
+  ['30s', 30],
+  ['15m', 900],
+  ['24h', 86_400],
+  ['90d', 7_776_000],
+])('--expires-in %s ends the key after %d s', async (duration, seconds) => {
+  const { id } = await place.json<Issued>('keys', 'create', '--plan', 'free', '--expires-in', duration);
+  const key = await listed(id);
+  expect(Date.parse(key?.expiresAt ?? '') - Date.parse(key?.createdAt ?? '')).toBe(seconds * 1_000);
+});
+
+test('a key past its expiry is listed as expired', async () => {
+  const { id } = await place.json<Issued>('keys', 'create', '--plan', 'free', '--expires-in', '1s');
+  await Bun.sleep(1_000);
+  expect((await listed(id))?.state).toBe('expired');
+});
+
+test('keys rotate prints the new key as create does; the old one goes on for the grace period', async () => {
+  const old = await place.json<Issued>('keys', 'create', '--plan', 'pro', '--name', 'rotated');
+  const successor = await place.json<Issued>('keys', 'rotate', String(old.id), '--grace', '15m');
+  expect(Object.keys(successor)).toEqual(['id', 'accountId', 'plan', 'key']);
+  expect(successor).toMatchObject({ accountId: old.accountId, plan: 'pro' });
+  expect(successor.key).not.toBe(old.key);
+  const left = Date.parse((await listed(old.id))?.expiresAt ?? '') - Date.now();
+  expect(left).toBeGreaterThan(14 * 60_000);
+  expect(left).toBeLessThanOrEqual(15 * 60_000);
+  expect(await listed(successor.id)).toMatchObject({ name: 'rotated', state: 'live', expiresAt: null });
+});
+
+test.each(['0', '0s'])('keys rotate --grace %s ends the old key now', async (grace) => {
+  const old = await place.json<Issued>('keys', 'create', '--plan', 'free');
+  const { stdout } = await place.run(['keys', 'rotate', String(old.id), '--grace', grace]);
+  expect(stdout).toMatch(/It is shown only now:\n {2}ask_\w{38}\nKey \d+ has ended\.\n$/);
+  expect((await listed(old.id))?.state).toBe('expired');
+});
+
+test('without --grace the old key has 24 hours', async () => {
+  const old = await place.json<Issued>('keys', 'create', '--plan', 'free');
+  await place.json('keys', 'rotate', String(old.id), '--expires-in', '90d');
+  const hours = (Date.parse((await listed(old.id))?.expiresAt ?? '') - Date.now()) / 3_600_000;
+  expect(hours).toBeGreaterThan(23.9);
+  expect(hours).toBeLessThanOrEqual(24);
+});
+
+test('a revoked key is listed as such, cannot be rotated, and revoking it again changes nothing', async () => {
+  const { id, accountId } = await place.json<Issued>('keys', 'create', '--plan', 'free');
+  expect(await place.json<object>('keys', 'revoke', String(id))).toEqual({ id, state: 'revoked' });
+  const first = await listed(id);
+  expect(first?.state).toBe('revoked');
+  expect((await place.run(['keys', 'revoke', String(id)])).exitCode).toBe(0);
+  expect(await listed(id)).toEqual(first as Listed);
+  const { exitCode, stderr } = await place.run(['keys', 'rotate', String(id)]);
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain(`Key ${id} is revoked, so it cannot be rotated.`);
+  expect(stderr).toContain(`"animal-store keys create --account ${accountId}"`);
+});
+
+const impossible: [what: string, args: string[]][] = [
+  ['revoking an unknown key', ['keys', 'revoke', '999']],
+  ['rotating an unknown key', ['keys', 'rotate', '999']],
+  ['a key of an unknown account', ['keys', 'create', '--account', '999']],
+  ['lifting a ban there is not', ['bans', 'lift', '999']],
+];
+test.each(impossible)('%s cannot be done, without a stack', async (_what, args) => {
+  const { exitCode, stdout, stderr } = await place.run(args);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+  expect(stderr).toMatch(
+    /^animal-store: There is no (account|key|ban on key) 999\. .* shows what there is\.\n$/,
+  );
+});
+
+test('only LOG_LEVEL=debug shows where an error came from', async () => {
+  const { stderr } = await place.run(['keys', 'revoke', '999'], { environment: { LOG_LEVEL: 'debug' } });
+  expect(stderr).toContain('operations/keys.ts');
+});
+
+const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
+  ['neither account nor plan', ['keys', 'create'], /--account ACCOUNT-ID, or with --plan PLAN/],
+  [
+    'both account and plan',
+    ['keys', 'create', '--account', '1', '--plan', 'pro'],
+    /--account .*, or with --plan/,
+  ],
+  ['limits of an account', ['keys', 'create', '--account', '1', '--per-day', '9'], /accounts set-plan/],
+  [
+    'a duration without unit',
+    ['keys', 'create', '--plan', 'free', '--expires-in', '90'],
+    /30s, 15m, 24h or 90d/,
+  ],
+  [
+    'a duration of another unit',
+    ['keys', 'create', '--plan', 'free', '--expires-in', '1y'],
+    /30s, 15m, 24h or 90d/,
+  ],
+  ['no time at all', ['keys', 'create', '--plan', 'free', '--expires-in', '0s'], /longer than 0/],
+  ['more than ten years', ['keys', 'rotate', '1', '--grace', '3651d'], /up to 3650d/],
+  ['a negative grace', ['keys', 'rotate', '1', '--grace=-1s'], /30s, 15m, 24h or 90d/],
+];
+test.each(wrongUses)(
+  '%s is wrong use, and the message says what would be right',
+  async (_mistake, args, message) => {
+    const { exitCode, stdout, stderr } = await place.run(args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+  },
+);

@@ -1,0 +1,99 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { temporaryFolder } from './folder.ts';
+import { root, type Service, settingsIn, startService } from './process.ts';
+
+/** A command that has ended. */
+export interface Ended {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export type Child = Bun.Subprocess<'pipe', 'pipe', 'pipe'>;
+
+type Environment = Readonly<Record<string, string>>;
+
+export interface RunOptions {
+  readonly stdin?: string | Uint8Array<ArrayBuffer>;
+  readonly environment?: Environment;
+}
+
+/** A folder with a store of its own, in which the real command line is run. */
+export interface Workplace extends AsyncDisposable {
+  readonly folder: string;
+  path(name: string): string;
+  files(): Promise<string[]>;
+  run(args: readonly string[], options?: RunOptions): Promise<Ended>;
+  /** Runs a command that has to succeed and to report one line of JSON. */
+  json<T>(...args: string[]): Promise<T>;
+  /** Starts a command and leaves it running. */
+  start(args: readonly string[], environment?: Environment): Child;
+  /** Serves the store. */
+  serve(environment?: Environment): Promise<Service>;
+}
+
+/** What `import --json` reports. */
+export interface ImportReport {
+  readonly file: string;
+  readonly status: string;
+  readonly dryRun: boolean;
+  readonly added: number;
+  readonly rejected: number;
+  readonly firstLine: number;
+  readonly lastLine: number;
+  readonly firstId: number | null;
+  readonly lastId: number | null;
+  readonly total: { readonly added: number; readonly rejected: number };
+  readonly rejects: string | null;
+}
+
+/** The command line, wherever it is run. */
+export const commandLine = [process.execPath, join(root, 'src/main.ts')] as const;
+
+export async function newWorkplace(): Promise<Workplace> {
+  const folder = await temporaryFolder();
+  const inFolder = settingsIn(folder.path);
+
+  const start = (args: readonly string[], environment: Environment = {}): Child =>
+    Bun.spawn([...commandLine, ...args], {
+      cwd: folder.path,
+      // Nothing of the environment of the tests, which has npm's own variables among others.
+      env: { PATH: process.env.PATH ?? '', ...inFolder, ...environment },
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+
+  async function run(args: readonly string[], { stdin, environment }: RunOptions = {}): Promise<Ended> {
+    const child = start(args, environment);
+    if (stdin !== undefined) child.stdin.write(stdin);
+    await child.stdin.end();
+    return ended(child);
+  }
+
+  return {
+    folder: folder.path,
+    path: (name) => join(folder.path, name),
+    files: () => readdir(folder.path),
+    run,
+    async json<T>(...args: string[]): Promise<T> {
+      const { exitCode, stdout, stderr } = await run([...args, '--json']);
+      if (exitCode === 0 && /^[^\n]+\n$/.test(stdout)) return JSON.parse(stdout) as T;
+      throw new Error(`${args.join(' ')} ended with ${exitCode}:\n${stdout}${stderr}`);
+    },
+    start,
+    serve: (environment) => startService(folder.path, { DRAIN_SECONDS: '0', ...environment }),
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
+}
+
+/** Everything a command wrote, and its exit code; of one that a signal ended, 128 and the signal's number. */
+export async function ended(child: Child): Promise<Ended> {
+  const [stdout, stderr, exitCode] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { exitCode, stdout, stderr };
+}
