@@ -19,7 +19,10 @@ const steps: readonly Step[] = [
   { command: ['biome', 'ci'], count: oneCheck },
   { command: ['tsc', '--noEmit'], count: oneCheck },
   // test/prove takes minutes (load, long faults); it has scripts of its own.
-  { command: ['bun', 'test', '--parallel', '--path-ignore-patterns=test/prove/**'], count: testsRun },
+  {
+    command: ['bun', 'test', '--parallel', '--only-failures', '--path-ignore-patterns=test/prove/**'],
+    count: testsRun,
+  },
 ];
 
 /** A step that hangs is ended, and so fails. */
