@@ -1,3 +1,6 @@
+import { stripVTControlCharacters } from 'node:util';
+import type { Command } from 'commander';
+import { programOf } from '../src/cli/program.ts';
 import { settings } from '../src/config.ts';
 
 export interface GeneratedDoc {
@@ -7,16 +10,40 @@ export interface GeneratedDoc {
 
 /** The documents that follow from the code, as they should read now. */
 export async function generatedDocs(): Promise<GeneratedDoc[]> {
-  return [await withSettings('docs/operating.md')];
+  return [await withSettings('docs/operating.md'), { path: 'docs/commands.md', text: commandsText() }];
 }
 
 /** The file with its settings table as the configuration has it. */
 async function withSettings(path: string): Promise<GeneratedDoc> {
   const rows = Object.entries(settings).map(
-    ([name, { default: value, about }]) => `| \`${name}\` | ${value === '' ? '' : `\`${value}\``} | ${about} |`,
+    ([name, { default: value, about }]) =>
+      `| \`${name}\` | ${value === '' ? '' : `\`${value}\``} | ${about} |`,
   );
   const table = ['| Setting | Default | Meaning |', '|---|---|---|', ...rows].join('\n');
   const text = await Bun.file(path).text();
   const between = /(<!-- settings:.*-->\n)[\s\S]*(<!-- \/settings -->)/;
   return { path, text: text.replace(between, (_, start, end) => `${start}${table}\n${end}`) };
+}
+
+/** The help of every command that does something. */
+function commandsText(): string {
+  const sections = leavesOf(programOf({})).map(
+    ({ path, command }) => `## animal-store ${path}\n\n\`\`\`\n${helpOf(command)}\n\`\`\`\n`,
+  );
+  const head = "# Commands\n\nWritten by `npm run docs` from the commands' own `--help`.\n";
+  return [head, ...sections].join('\n');
+}
+
+function leavesOf(command: Command, path: string[] = []): { path: string; command: Command }[] {
+  if (command.commands.length === 0) return [{ path: path.join(' '), command }];
+  return command.commands.flatMap((child) => leavesOf(child, [...path, child.name()]));
+}
+
+function helpOf(command: Command): string {
+  let text = '';
+  const write = (part: string) => {
+    text += part;
+  };
+  command.configureOutput({ writeOut: write, getOutHelpWidth: () => 100 }).outputHelp();
+  return stripVTControlCharacters(text).trimEnd();
 }
