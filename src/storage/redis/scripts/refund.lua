@@ -3,9 +3,11 @@
 -- ARGV: when the minute and the day it was counted in opened[, now]
 local value = redis.call('GET', KEYS[1])
 local now = now_ms(ARGV[3])
-local minute, day = usage_of(value or '0 0 0 0')
-if minute.at == tonumber(ARGV[1]) then minute.count = math.max(0, minute.count - 1) end
-if day.at == tonumber(ARGV[2]) then day.count = math.max(0, day.count - 1) end
-if value then save_usage(KEYS[1], minute, day, now) end
-minute, day = rolled(minute, minute_seconds, now), rolled(day, day_seconds, now)
-return { now, minute.at, minute.count, day.at, day.count }
+local second = math.floor(now / 1000)
+local minute_at, minute_count, day_at, day_count = usage_of(value)
+if minute_at == tonumber(ARGV[1]) then minute_count = math.max(0, minute_count - 1) end
+if day_at == tonumber(ARGV[2]) then day_count = math.max(0, day_count - 1) end
+if value then save_usage(KEYS[1], minute_at, minute_count, day_at, day_count, now) end
+minute_at, minute_count = rolled(minute_at, minute_count, minute_seconds, second)
+day_at, day_count = rolled(day_at, day_count, day_seconds, second)
+return { now, minute_at, minute_count, day_at, day_count }

@@ -1,23 +1,19 @@
 -- Adds what an instance knows of an account: a snapshot, or what it counted alone while Redis was away.
 -- KEYS: usage of the account
 -- ARGV: for the minute and for the day: when it opened, its count, and how much of that Redis was never told[, now]
-local value = redis.call('GET', KEYS[1])
 local now = now_ms(ARGV[7])
-local minute, day = usage_of(value or '0 0 0 0')
+local minute_at, minute_count, day_at, day_count = usage_of(redis.call('GET', KEYS[1]))
 
-local function restored(window, length, at, count, untold)
-  if window.at + length <= at then return { at = at, count = count } end
-  if window.at >= at + length then return window end
+local function restored(old_at, old_count, length, first)
+  local at, count, untold = tonumber(ARGV[first]), tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
+  if old_at + length <= at then return at, count end
+  if old_at >= at + length then return old_at, old_count end
   -- Of windows that overlap the one in Redis stays, for clients were told when it ends.
-  local known = window.at == at and math.max(window.count, count - untold) or window.count
-  return { at = window.at, count = known + untold }
+  local known = old_at == at and math.max(old_count, count - untold) or old_count
+  return old_at, known + untold
 end
 
-local function number(index)
-  return tonumber(ARGV[index])
-end
-
-minute = restored(minute, minute_seconds, number(1), number(2), number(3))
-day = restored(day, day_seconds, number(4), number(5), number(6))
-save_usage(KEYS[1], minute, day, now)
+minute_at, minute_count = restored(minute_at, minute_count, minute_seconds, 1)
+day_at, day_count = restored(day_at, day_count, day_seconds, 4)
+save_usage(KEYS[1], minute_at, minute_count, day_at, day_count, now)
 return 1
