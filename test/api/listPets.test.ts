@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { petStatuses } from '../../src/contract/schemas.ts';
 import { writeCursor } from '../../src/domain/cursor.ts';
@@ -105,6 +106,25 @@ describe('200: pages', () => {
       const wanted = before.filter(({ status }) => filter === '' || status === 'sold');
       expect(ids).toEqual(expect.arrayContaining(idsOf(wanted)));
     }
+  });
+
+  test('walked while animals are removed show every animal that stays exactly once', async () => {
+    await using fresh = await startTestApp();
+    const before = await addPets(fresh, 40);
+    using database = new Database(fresh.config.databaseUrl.replace('sqlite:', ''));
+    // Two removed after every page: the page's last, where the cursor stands, and one that is still to come.
+    const removed = new Set<bigint>();
+    const seen = await walk(fresh, '/pets?limit=3', async (page) => {
+      for (const id of [page.at(-1)?.id ?? 0n, (page.at(-1)?.id ?? 0n) + 2n]) {
+        database.run('DELETE FROM pets WHERE id = ?', [id]);
+        removed.add(id);
+      }
+    });
+    const ids = idsOf(seen);
+    expect(new Set(ids).size).toBe(ids.length);
+    const stayed = before.filter(({ id }) => !removed.has(id));
+    expect(stayed.length).toBeGreaterThan(10);
+    expect(ids).toEqual(expect.arrayContaining(idsOf(stayed)));
   });
 
   test('go on from the same animal when the limit changes', async () => {
