@@ -1,0 +1,36 @@
+import { randomFrom } from '../../support/random.ts';
+
+/** Choices that are the same for the same seed and case, so that one case can be repeated alone. */
+export class Chance {
+  readonly #random: () => number;
+
+  constructor(seed: number, index: number) {
+    // Two multiplications keep neighbouring cases and neighbouring seeds apart.
+    this.#random = randomFrom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b));
+  }
+
+  /** A whole number from `min` to `max`, both included. */
+  int(min: number, max: number): number {
+    return min + Math.floor(this.#random() * (max - min + 1));
+  }
+
+  /** True that often, from 0 to 1. */
+  often(part: number): boolean {
+    return this.#random() < part;
+  }
+
+  pick<T>(values: readonly T[]): T {
+    return values[this.int(0, values.length - 1)] as T;
+  }
+
+  shuffled<T>(values: readonly T[]): T[] {
+    const left = [...values];
+    return values.map(() => left.splice(this.int(0, left.length - 1), 1)[0] as T);
+  }
+
+  /** 64 random bits, as int64 counts them. */
+  bits64(): bigint {
+    const half = () => BigInt(this.int(0, 0xffff_ffff));
+    return BigInt.asIntN(64, (half() << 32n) | half());
+  }
+}
