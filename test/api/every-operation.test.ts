@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { errors } from '../../src/contract/errors.ts';
@@ -94,9 +95,17 @@ for (const sample of samples) {
       }
     });
 
+    test('500 internal_error also when callers cannot be looked up, with what their address has left', async () => {
+      await using broken = await startTestApp();
+      await breakStore(broken, 'keys');
+      const answer = await send(broken, sample);
+      expect(answer.error).toMatchObject({ status: 500, code: 'internal_error' });
+      expect(answer.number('X-RateLimit-Limit')).toBe(600);
+    });
+
     test('500 internal_error says nothing of the inside, and costs a request', async () => {
       await using broken = await startTestApp();
-      await breakStore(broken);
+      await breakStore(broken, 'pets');
       const answer = await send(broken, sample);
       expect(answer.text).toBe(
         JSON.stringify({ code: 'internal_error', message: errors.internal_error.message, status: 500 }),
@@ -107,12 +116,10 @@ for (const sample of samples) {
   });
 }
 
-/** Takes the animals' table away under the running service. */
-async function breakStore(of: TestApp): Promise<void> {
-  const { Database } = await import('bun:sqlite');
-  const database = new Database(of.config.databaseUrl.replace('sqlite:', ''));
-  database.run('DROP TABLE pets');
-  database.close();
+/** Takes a table away under the running service. */
+async function breakStore(of: TestApp, table: 'pets' | 'keys'): Promise<void> {
+  using database = new Database(of.config.databaseUrl.replace('sqlite:', ''));
+  database.run(`DROP TABLE ${table}`);
 }
 
 for (const sample of samples.filter(({ method }) => method === 'GET')) {
