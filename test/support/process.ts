@@ -9,6 +9,7 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** How long the service may take to say where it listens, on a busy machine. */
 const startTimeoutMs = 10_000;
+const lastWordsMs = 2_000;
 
 /** A program that runs, and what it has written so far. */
 export interface Running extends AsyncDisposable {
@@ -41,9 +42,9 @@ export function start(
   });
   const stdout = collect(child.stdout);
   const stderr = collect(child.stderr);
-  // The program may end before its last words are read.
+  // The program may end before its last words are read; a child it left behind may hold the pipes for ever.
   const exited = child.exited.then(async (code) => {
-    await Promise.all([stdout.done, stderr.done]);
+    await Promise.race([Promise.all([stdout.done, stderr.done]), Bun.sleep(lastWordsMs)]);
     return code;
   });
   const running: Running = {
