@@ -1,5 +1,176 @@
-import type { Options } from './options.ts';
+/** How cost grows: with animals, with the depth of the page, with accounts; and the time to the first answer. */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeCursor } from '../src/domain/cursor.ts';
+import { animal } from './animals.ts';
+import { get } from './contender.ts';
+import { growthMarkdown } from './growth-report.ts';
+import { connections, type PlannedRequest } from './load.ts';
+import { describeMachine, type Machine } from './machine.ts';
+import type { Measurable, Sample } from './measure.ts';
+import { animalCount, type Options } from './options.ts';
+import { publish } from './publish.ts';
+import { quiet } from './quiet.ts';
+import { type Case, runRounds } from './rounds.ts';
+import type { Scenario } from './scenarios.ts';
+import type { ServerProcess } from './server-process.ts';
+import { embeddedStore, fill, issueKeys, listTarget, type StoreSettings, startService } from './service.ts';
+import { median } from './statistics.ts';
+import { progress } from './terminal.ts';
 
-export async function measureGrowth(_options: Options, _folder: string): Promise<void> {
-  throw new Error('not measured yet');
+/** One size of the store, and what it took. */
+export interface Size {
+  readonly name: string;
+  readonly animals: number;
+  readonly accounts: number;
+  readonly fileMb: number;
+  /** From the start of the process to its first 200, the median of several starts. */
+  readonly firstAnswerMs: number;
+  readonly startedMemoryMb: number;
+  readonly peakMemoryMb: number;
+}
+
+export interface GrowthResults {
+  readonly measuredAt: string;
+  readonly machine: Machine;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly connections: number;
+  readonly sizes: readonly Size[];
+  readonly samples: readonly Sample[];
+}
+
+const starts = 7;
+const restTimeoutMs = 5_000;
+
+const accountCounts = [10, 1_000, 100_000];
+
+export async function measureGrowth(options: Options, folder: string): Promise<void> {
+  const animalCounts = options.careful ? [1_000, 100_000, 10_000_000] : [1_000, 10_000, 100_000];
+  await using servers = new AsyncDisposableStack();
+  const prepared: Prepared[] = [];
+  for (const animals of animalCounts) {
+    prepared.push(await prepare(folder, `${animals.toLocaleString('en')} animals`, animals, 1, servers));
+  }
+  for (const accounts of accountCounts) {
+    const name = `${accounts.toLocaleString('en')} accounts`;
+    prepared.push(await prepare(folder, name, animalCount, accounts, servers));
+  }
+  const samples = await runRounds(options, folder, animalCount, prepared.flatMap(casesOf));
+  const results: GrowthResults = {
+    measuredAt: new Date().toISOString(),
+    machine: describeMachine(folder),
+    rounds: options.rounds,
+    seconds: options.seconds,
+    connections,
+    sizes: prepared.map(({ server, size }) => ({ ...size, peakMemoryMb: server.usage().peakMemoryMb })),
+    samples,
+  };
+  const markdown = growthMarkdown(results);
+  process.stdout.write(`\n${markdown}\n`);
+  if (options.publish) await publish('growth', results, markdown);
+}
+
+interface Prepared {
+  readonly size: Size;
+  readonly server: ServerProcess;
+  readonly keys: readonly string[];
+}
+
+async function prepare(
+  folder: string,
+  name: string,
+  animals: number,
+  accounts: number,
+  servers: AsyncDisposableStack,
+): Promise<Prepared> {
+  progress(`preparing ${name}`);
+  const fileName = name.replaceAll(/\W/g, '-');
+  const store = embeddedStore(folder, fileName);
+  await fill(store, animals);
+  const keys = await issueKeys(store, accounts);
+  const firstAnswerMs = await timeStarts(store, keys[0] ?? '');
+  const server = servers.use(await startService(store, keys[0] ?? ''));
+  const startedMemoryMb = server.usage().peakMemoryMb;
+  const fileMb = statSync(join(folder, `${fileName}.db`)).size / 2 ** 20;
+  const size = {
+    name,
+    animals,
+    accounts,
+    fileMb,
+    firstAnswerMs,
+    startedMemoryMb,
+    peakMemoryMb: startedMemoryMb,
+  };
+  return { size, server, keys };
+}
+
+async function timeStarts(store: StoreSettings, key: string): Promise<number> {
+  const times: number[] = [];
+  for (let start = 0; start < starts; start++) {
+    await quiet(restTimeoutMs);
+    await using server = await startService(store, key);
+    times.push(server.firstAnswerMs);
+  }
+  return median(times);
+}
+
+const cached: Scenario = {
+  name: 'cached',
+  title: 'from the cache',
+  status: 200,
+  plan: ({ list }) => [get(list)],
+};
+
+const uncached: Scenario = {
+  name: 'uncached',
+  title: 'not from the cache',
+  status: 200,
+  plan: ({ list }) => spellings.map((spelling) => get({ ...list, target: spelled(list.target, spelling) })),
+};
+
+/** More than the cache of finished answers holds, so that going through them in turn never meets one again. */
+const spellings = Array.from({ length: 20_000 }, (_, spelling) => spelling);
+
+/** The same query with other letters percent-encoded for each number. */
+function spelled(target: string, spelling: number): string {
+  return target.replace(/limit|status=available/g, (words, offset: number) => {
+    const bits = offset === target.indexOf('limit') ? spelling & 31 : spelling >> 5;
+    return words.replace(/[a-z]/g, (letter, place: number) =>
+      (bits >> place) & 1 ? `%${letter.charCodeAt(0).toString(16)}` : letter,
+    );
+  });
+}
+
+function casesOf({ size, server, keys }: Prepared): Case[] {
+  const [key = ''] = keys;
+  const asked = (name: string, target: string): Measurable => ({
+    contender: { name },
+    server,
+    addressing: { list: { target, key }, pet: () => ({ target, key }), create: { target, key } },
+  });
+  if (size.accounts > 1) return [{ scenario: everyKey(keys), running: asked(size.name, listTarget) }];
+  const pages = [
+    asked(`${size.name}, first`, listTarget),
+    asked(`${size.name}, last`, deepestTarget(size.animals)),
+  ];
+  return pages.flatMap((running) => [
+    { scenario: uncached, running },
+    { scenario: cached, running },
+  ]);
+}
+
+/** Each request with the next account's key. */
+function everyKey(keys: readonly string[]): Scenario {
+  const requests = keys.map((key): PlannedRequest => get({ target: listTarget, key }));
+  return { name: 'accounts', title: 'one account after the other', status: 200, plan: () => requests };
+}
+
+/** The page of the last 20 available animals. */
+function deepestTarget(count: number): string {
+  let available = 0;
+  let id = count;
+  // The page starts after the 21st from the end.
+  for (; id > 0; id--) if (animal(id - 1).status === 'available' && ++available > 20) break;
+  return `${listTarget}&cursor=${writeCursor({ after: BigInt(id), status: 'available' })}`;
 }

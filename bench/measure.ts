@@ -1,6 +1,6 @@
-/** The rounds: every contender under every load, one after the other, again and again. */
+/** One run: one server under one load, and what it cost. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Running } from './contender.ts';
+import type { Contender, Running } from './contender.ts';
 import { applyLoad, type LoadResult, type PlannedRequest, planPath, writePlan } from './load.ts';
 import { mostForeign, quiet, watchOthers } from './quiet.ts';
 import type { Scenario } from './scenarios.ts';
@@ -19,9 +19,12 @@ export interface Sample extends LoadResult {
   readonly foreign: number;
 }
 
+/** A server under measurement; the name tells its samples apart. */
+export type Measurable = Omit<Running, 'contender'> & { readonly contender: Pick<Contender, 'name'> };
+
 export interface Run {
   readonly scenario: Scenario;
-  readonly running: Running;
+  readonly running: Measurable;
   readonly round: number;
   readonly seconds: number;
   readonly animals: number;
@@ -90,7 +93,7 @@ async function send(url: string, { method, target, key }: PlannedRequest): Promi
 }
 
 /** Waits until a server has nothing left to do, so that it does not disturb the next one's run. */
-async function settled({ server }: Running): Promise<void> {
+async function settled({ server }: Measurable): Promise<void> {
   const deadline = performance.now() + settleTimeoutMs;
   let last = Number.NaN;
   while (performance.now() < deadline) {

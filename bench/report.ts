@@ -1,4 +1,5 @@
 /** The comparison in Markdown. */
+import { mostForeign } from './quiet.ts';
 import { scenarios } from './scenarios.ts';
 import {
   type Figure,
@@ -11,9 +12,11 @@ import {
   service,
 } from './summary.ts';
 
+type Conditions = Omit<Results, 'animals' | 'entrants'>;
+
 export function comparisonMarkdown(results: Results): string {
   return [
-    conditions(results),
+    `${conditions(results)} Every store holds ${results.animals.toLocaleString('en')} animals.`,
     goalsTable(goalsOf(results)),
     ...scenarios.flatMap(({ name, title }) => {
       const figures = figuresOf(results, name);
@@ -24,14 +27,17 @@ export function comparisonMarkdown(results: Results): string {
   ].join('\n\n');
 }
 
-function conditions({ machine, ...results }: Results): string {
-  const { rounds, seconds, connections, animals } = results;
+/** Under which conditions figures were taken. */
+export function conditions(results: Conditions): string {
+  const { measuredAt, machine, rounds, seconds, connections, samples } = results;
+  const disturbed = samples.filter(({ foreign }) => foreign > mostForeign).length;
   return (
-    `Measured ${results.measuredAt.slice(0, 10)}: ${animals.toLocaleString('en')} animals, ${connections} connections, ` +
-    `${rounds} interleaved rounds of ${seconds} s, medians. ${machine.processor}, ${machine.cores} cores, ` +
-    `${machine.memoryGb} GB, ${machine.system}; Bun ${machine.bun}, Node ${machine.node}; load by ${machine.loadGenerator}` +
+    `Measured ${measuredAt.slice(0, 10)}: ${connections} connections, ${rounds} interleaved rounds of ${seconds} s, ` +
+    `medians. ${machine.processor}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.system}; ` +
+    `Bun ${machine.bun}, Node ${machine.node}; load by ${machine.loadGenerator}` +
     `${machine.pinned ? ', server and load generator on a core each' : ', nothing pinned'}; ` +
-    `a durable write of 4 KiB takes ${machine.syncMicroseconds} µs on this disk.`
+    `a durable write of 4 KiB takes ${machine.syncMicroseconds} µs on this disk. ` +
+    `In ${disturbed} of ${samples.length} runs other programs took more than ${mostForeign * 100} % of a core.`
   );
 }
 

@@ -1,0 +1,108 @@
+/** The growth of cost in Markdown. */
+import type { GrowthResults, Size } from './growth.ts';
+import type { Sample } from './measure.ts';
+import { conditions, goalsTable, table } from './report.ts';
+import { median } from './statistics.ts';
+import type { Goal } from './summary.ts';
+
+/** The deepest page of the largest store may cost this much more than the first of the smallest. */
+const mostGrowth = 1.1;
+const latestFirstAnswerMs = 150;
+
+export function growthMarkdown(results: GrowthResults): string {
+  const { sizes, samples } = results;
+  const byAnimals = sizes.filter(({ accounts }) => accounts === 1);
+  const byAccounts = sizes.filter(({ accounts }) => accounts > 1);
+  return [
+    `${conditions(results)}`,
+    goalsTable(goalsOf(results)),
+    '### With animals and depth (20 of the available ones per page)',
+    costTable(
+      samples,
+      byAnimals.flatMap(({ name }) => [`${name}, first`, `${name}, last`]),
+      ['uncached', 'cached'],
+    ),
+    '### With accounts (a list page from the cache, every request another account’s)',
+    costTable(
+      samples,
+      byAccounts.map(({ name }) => name),
+      ['accounts'],
+    ),
+    '### Size',
+    sizeTable(sizes),
+  ].join('\n\n');
+}
+
+function goalsOf({ sizes, samples }: GrowthResults): Goal[] {
+  const byAnimals = sizes.filter(({ accounts }) => accounts === 1);
+  const [smallest, largest] = [byAnimals[0], byAnimals.at(-1)];
+  const cost = (name: string) => costOf(samples, name, 'uncached');
+  const growth = cost(`${largest?.name}, last`) / cost(`${smallest?.name}, first`);
+  const start = sizes.find(({ animals }) => animals === 100_000)?.firstAnswerMs ?? Number.NaN;
+  return [
+    {
+      text: `CPU of the last page of ${largest?.name} against the first of ${smallest?.name}, neither cached`,
+      wanted: `≤ ${mostGrowth.toFixed(2)} ×`,
+      measured: `${growth.toFixed(2)} ×`,
+      met: growth <= mostGrowth,
+    },
+    {
+      text: 'First answer after the start of the process, with 100,000 animals',
+      wanted: `≤ ${latestFirstAnswerMs} ms`,
+      measured: `${start.toFixed(0)} ms`,
+      met: start <= latestFirstAnswerMs,
+    },
+  ];
+}
+
+function costOf(samples: readonly Sample[], contender: string, scenario: string): number {
+  return median(of(samples, contender, scenario).map((sample) => sample.cpuMicrosecondsPerRequest));
+}
+
+function of(samples: readonly Sample[], contender: string, scenario: string): Sample[] {
+  return samples.filter((sample) => sample.contender === contender && sample.scenario === scenario);
+}
+
+function costTable(
+  samples: readonly Sample[],
+  names: readonly string[],
+  scenarios: readonly string[],
+): string {
+  const heading = (scenario: string) => (scenarios.length > 1 ? `, ${scenario}` : '');
+  return table(
+    [
+      '',
+      ...scenarios.flatMap((scenario) => [
+        `requests/s${heading(scenario)}`,
+        `p99 ms${heading(scenario)}`,
+        `CPU µs/request${heading(scenario)}`,
+      ]),
+    ],
+    names.map((name) => [
+      name,
+      ...scenarios.flatMap((scenario) => {
+        const own = of(samples, name, scenario);
+        return [
+          Math.round(median(own.map((sample) => sample.requestsPerSecond))).toLocaleString('en'),
+          median(own.map((sample) => sample.p99Ms)).toFixed(2),
+          costOf(samples, name, scenario).toFixed(1),
+        ];
+      }),
+    ]),
+  );
+}
+
+function sizeTable(sizes: readonly Size[]): string {
+  return table(
+    ['', 'animals', 'accounts', 'file MB', 'first answer ms', 'memory after start MB', 'peak memory MB'],
+    sizes.map(({ name, animals, accounts, ...size }) => [
+      name,
+      animals.toLocaleString('en'),
+      accounts.toLocaleString('en'),
+      size.fileMb.toFixed(0),
+      size.firstAnswerMs.toFixed(0),
+      size.startedMemoryMb.toFixed(0),
+      size.peakMemoryMb.toFixed(0),
+    ]),
+  );
+}
