@@ -11,9 +11,10 @@ import { routesOf } from './http/routes.ts';
 import { startServer } from './http/server.ts';
 import { AccountOperations } from './operations/accounts.ts';
 import { AdmissionOperations } from './operations/admission.ts';
+import { CopyOperations } from './operations/copies.ts';
 import { type IssuedKey, KeyOperations } from './operations/keys.ts';
 import { PetOperations } from './operations/pets.ts';
-import { openStorage } from './storage/open.ts';
+import { openArchive, openStorage } from './storage/open.ts';
 import type { Storage } from './storage/storage.ts';
 
 /** What comes from outside the program, so that tests can bring their own. */
@@ -50,6 +51,17 @@ export async function openOffice(
     keys: new KeyOperations(storage.keys, storage.accounts, storage.limits, clock, randomBytes),
     [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),
   };
+}
+
+/** Opens two stores to copy one to the other. Throws `StorageUnusable`. */
+export async function openCopy(fromUrl: string, toUrl: string): Promise<CopyOperations & AsyncDisposable> {
+  await using opened = new AsyncDisposableStack();
+  const from = opened.use(await openArchive(fromUrl, true));
+  const to = opened.use(await openArchive(toUrl, false));
+  const kept = opened.move();
+  return Object.assign(new CopyOperations(from, to), {
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  });
 }
 
 export interface App extends AsyncDisposable {

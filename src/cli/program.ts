@@ -11,7 +11,7 @@ import {
   planChoice,
   quotaOptions,
 } from './command.ts';
-import { count, duration, durationOrNow, label } from './values.ts';
+import { count, duration, durationOrNow, label, storeUrl } from './values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -27,6 +27,7 @@ export function programOf(environment: Environment): Command {
   addBans(program, config);
   addImport(program, config);
   addExport(program, config);
+  addCopy(program);
   addOpenapi(program, config);
   return program;
 }
@@ -223,6 +224,26 @@ function addExport(program: Command, config: ReadConfig): void {
     .option('--force', 'replace the file if there is one')
     .addOption(jsonOption())
     .action(async (file, options) => (await import('./export.ts')).exportPets(config(), file, options));
+}
+
+function addCopy(program: Command): void {
+  addCommand(program, 'copy', {
+    summary: 'Copy a store to another engine: accounts, keys, imports and animals, with all their ids.',
+    examples: [
+      'animal-store copy --from sqlite:./data/animal-store.db --to postgres://store@db.example.com/animals',
+      'animal-store copy --from postgres://store@db.example.com/animals --to sqlite:./data/back.db',
+    ],
+    notes: [
+      'Stop the service first: a SQLite store that is served is refused, and what is written to PostgreSQL while',
+      'it is copied may be missing. In the end both sides are read whole and compared, by count and SHA-256.',
+      'The target has to be empty, or hold what a copy of the same source left when it was broken off: the same',
+      'command goes on from there. API keys go on working. Counts of requests and bans begin anew.',
+    ],
+  })
+    .requiredOption('--from <url>', 'the store to copy: sqlite:PATH or postgres://…', storeUrl)
+    .requiredOption('--to <url>', 'where to: sqlite:PATH or postgres://…', storeUrl)
+    .addOption(jsonOption())
+    .action(async (options) => (await import('./copy.ts')).copyStore(options));
 }
 
 function addOpenapi(program: Command, config: ReadConfig): void {

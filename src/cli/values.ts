@@ -1,5 +1,6 @@
 /** What options and arguments may be: each reader returns the value, or says what would be right. */
 import { InvalidArgumentError } from 'commander';
+import { settings } from '../config.ts';
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const longestMs = 3_650 * unitMs.d;
@@ -39,4 +40,13 @@ export function label(text: string): string {
     );
   }
   return text;
+}
+
+/** The address of a store, as DATABASE_URL takes it. */
+export function storeUrl(text: string): string {
+  try {
+    return settings.DATABASE_URL.parse(text);
+  } catch (error) {
+    throw new InvalidArgumentError(`It ${(error as Error).message}.`);
+  }
 }

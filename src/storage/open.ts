@@ -2,8 +2,10 @@ import type { Clock } from '../domain/clock.ts';
 import type { LimitRules } from '../domain/limit.ts';
 import type { Notice } from './breaker.ts';
 import { type ClusterSettings, openCluster } from './cluster.ts';
+import { openPostgresArchive } from './postgres/archive.ts';
+import { openSqliteArchive } from './sqlite/archive.ts';
 import { openSqlite } from './sqlite/sqlite.ts';
-import { type Storage, StorageUnusable } from './storage.ts';
+import { type Archive, type Storage, StorageUnusable } from './storage.ts';
 
 export interface StorageOptions {
   readonly url: string;
@@ -19,9 +21,33 @@ export interface StorageOptions {
 /** Opens the store a URL names. Throws `StorageUnusable` with what to do about it. */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { url, clock, rules, serving, cluster, notice = () => {} } = options;
-  const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
+  const path = sqlitePath(url);
   if (path !== undefined) return openSqlite({ path, clock, rules, serving });
-  if (!/^postgres(?:ql)?:/.test(url)) throw new StorageUnusable(`There is no store for the URL "${url}".`);
+  if (!isPostgres(url)) throw new StorageUnusable(`There is no store for the URL "${url}".`);
   if (cluster === undefined) throw new StorageUnusable('PostgreSQL needs Redis beside it: set REDIS_URL.');
   return openCluster({ url, clock, rules, notice, ...cluster });
+}
+
+/** How long a statement of a copy may take: it deals with many rows. */
+const archiveTimeoutMs = 60_000;
+
+/** Opens the store a URL names as rows. Throws `StorageUnusable`, also when it is being served (SQLite). */
+export async function openArchive(url: string, mustExist: boolean): Promise<Archive> {
+  const path = sqlitePath(url);
+  if (path !== undefined) return openSqliteArchive(path, mustExist);
+  if (!isPostgres(url)) throw new StorageUnusable(`There is no store for the URL "${url}".`);
+  return openPostgresArchive({
+    url,
+    poolSize: 1,
+    statementTimeoutMs: archiveTimeoutMs,
+    notice: () => {},
+  });
+}
+
+function sqlitePath(url: string): string | undefined {
+  return /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
+}
+
+function isPostgres(url: string): boolean {
+  return /^postgres(?:ql)?:/.test(url);
 }

@@ -3,6 +3,7 @@ import type { NewPet, Pet, PetStatus } from '../contract/schemas.ts';
 import type { Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
+import type { ArchiveTable } from './archive-tables.ts';
 
 /** Embedded stores answer at once, networked ones later. */
 export type Awaitable<T> = T | Promise<T>;
@@ -166,4 +167,20 @@ export interface Storage extends AsyncDisposable {
   readonly imports: ImportStore;
   /** What does not work right now, in words for operators; empty when all does. */
   health(): Awaitable<string[]>;
+}
+
+export type ArchiveValue = string | bigint | null;
+
+/** A row as the engines have it in common, its key first. */
+export type ArchiveRow = readonly ArchiveValue[];
+
+/** A store as plain rows, to move it from one engine to another. */
+export interface Archive extends AsyncDisposable {
+  /** In an order in which no table refers to a later one. */
+  readonly tables: readonly ArchiveTable[];
+  count(table: ArchiveTable): Promise<number>;
+  /** Up to `limit` rows behind the one with this key, by ascending key. */
+  rows(table: ArchiveTable, after: ArchiveValue | undefined, limit: number): Promise<ArchiveRow[]>;
+  /** Adds all of the rows or none. Ids given out later are above theirs. */
+  add(table: ArchiveTable, rows: readonly ArchiveRow[]): Promise<void>;
 }

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import type { Archive, ArchiveRow } from '../storage/storage.ts';
+
+type Table = Archive['tables'][number];
+
+/** Rows read and written at a time. */
+const batchLength = 1_000;
+
+/** The copy cannot go on; `message` says why and what to do. */
+export class CopyError extends Error {}
+
+/** What a table holds: SHA-256 over its rows by ascending key. */
+export interface Checksum {
+  readonly count: number;
+  readonly sha256: string;
+}
+
+/**
+ * Moves a store to another engine, row for row, with all ids. Rows go by ascending key, so a copy that was broken
+ * off is a beginning of the whole: it is known by that, and gone on with.
+ */
+export class CopyOperations {
+  readonly #from: Archive;
+  readonly #to: Archive;
+
+  constructor(from: Archive, to: Archive) {
+    this.#from = from;
+    this.#to = to;
+  }
+
+  /** How many rows there are to copy. */
+  async count(): Promise<number> {
+    const counts = await Promise.all(this.#from.tables.map((table) => this.#from.count(table)));
+    return counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Copies what is not there yet; yields how many rows are there so far. Throws `CopyError`. */
+  async *copy(): AsyncGenerator<number> {
+    // First all that is there, so that nothing is added to a store that holds something else.
+    const there = new Map<Table, ArchiveRow | undefined>();
+    let done = 0;
+    for (const table of this.#from.tables) {
+      const { last, count } = await this.#beginning(table);
+      there.set(table, last);
+      done += count;
+      yield done;
+    }
+    for (const table of this.#from.tables) {
+      for await (const rows of batches(this.#from, table, there.get(table))) {
+        await this.#to.add(table, rows);
+        done += rows.length;
+        yield done;
+      }
+    }
+  }
+
+  /** Reads both sides whole and compares them; yields how many rows are compared so far. Throws `CopyError`. */
+  async *verify(): AsyncGenerator<number, Record<string, Checksum>> {
+    const checksums: Record<string, Checksum> = {};
+    let done = 0;
+    for (const table of this.#from.tables) {
+      const sums = await Promise.all([checksumOf(this.#from, table), checksumOf(this.#to, table)]);
+      const [source, copy] = sums;
+      if (source.count !== copy.count || source.sha256 !== copy.sha256) {
+        throw new CopyError(
+          `The table "${table}" differs: ${source.count} rows there, ${copy.count} in the copy. The source was ` +
+            'written meanwhile; stop what writes to it and copy again.',
+        );
+      }
+      checksums[table] = source;
+      done += source.count;
+      yield done;
+    }
+    return checksums;
+  }
+
+  /** What of a table is there already; it has to be the beginning of the source's. */
+  async #beginning(table: Table): Promise<{ last: ArchiveRow | undefined; count: number }> {
+    let last: ArchiveRow | undefined;
+    let count = 0;
+    for await (const rows of batches(this.#to, table)) {
+      const same = await this.#from.rows(table, last?.[0], rows.length);
+      if (lineOf(rows) !== lineOf(same)) {
+        throw new CopyError(
+          `The target holds something else already: its table "${table}" is no beginning of the source's. ` +
+            'Name an empty database, or one that a copy of this very source was broken off in.',
+        );
+      }
+      last = rows.at(-1);
+      count += rows.length;
+    }
+    return { last, count };
+  }
+}
+
+async function* batches(archive: Archive, table: Table, behind?: ArchiveRow): AsyncGenerator<ArchiveRow[]> {
+  let last = behind;
+  for (;;) {
+    const rows = await archive.rows(table, last?.[0], batchLength);
+    if (rows.length === 0) return;
+    yield rows;
+    last = rows.at(-1);
+  }
+}
+
+async function checksumOf(archive: Archive, table: Table): Promise<Checksum> {
+  const hash = createHash('sha256');
+  let count = 0;
+  for await (const rows of batches(archive, table)) {
+    hash.update(lineOf(rows));
+    count += rows.length;
+  }
+  return { count, sha256: hash.digest('hex') };
+}
+
+/** Rows as text, a line each, alike for every engine. */
+function lineOf(rows: readonly ArchiveRow[]): string {
+  const plain = (_key: string, value: unknown) => (typeof value === 'bigint' ? `${value}` : value);
+  return rows.map((row) => `${JSON.stringify(row, plain)}\n`).join('');
+}

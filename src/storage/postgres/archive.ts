@@ -1,0 +1,67 @@
+import { type ArchiveTable, archiveTables, columnsOf } from '../archive-tables.ts';
+import type { Archive, ArchiveRow, ArchiveValue } from '../storage.ts';
+import { PostgresDatabase, type PostgresOptions } from './database.ts';
+
+/** Opens the database as rows. Throws `StorageUnusable`. */
+export async function openPostgresArchive(options: PostgresOptions): Promise<Archive> {
+  await using opened = new AsyncDisposableStack();
+  const database = opened.use(new PostgresDatabase(options));
+  await database.migrate();
+  const kept = opened.move();
+  return {
+    tables: archiveTables,
+    async count(table) {
+      const [row] = await database.read<{ count: bigint }[]>((sql) =>
+        sql.unsafe(`SELECT count(*) AS count FROM ${table}`),
+      );
+      return Number(row?.count ?? 0n);
+    },
+    async rows(table, after, limit) {
+      const where = after === undefined ? '' : `WHERE ${keyOf(table)} > $2`;
+      const text = `SELECT ${selected(table)} FROM ${table} ${where} ORDER BY ${keyOf(table)} LIMIT $1`;
+      const values = after === undefined ? [limit] : [limit, after];
+      const rows = await database.read<ArchiveRow[]>((sql) => sql.unsafe(text, values).values());
+      return [...rows];
+    },
+    async add(table, rows) {
+      const text = insertText(table);
+      await database.write((sql) => sql.unsafe(text, [JSON.stringify(rows.map(textual))]));
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** The table's key, ordered byte by byte as SQLite orders it. */
+function keyOf(table: ArchiveTable): string {
+  const [key] = columnsOf(table);
+  return key?.isText ? `${key.name} COLLATE "C"` : (key?.name ?? '');
+}
+
+function selected(table: ArchiveTable): string {
+  return columnsOf(table)
+    .map(({ name }) => (name === 'finished' ? 'finished::integer::bigint AS finished' : name))
+    .join(', ');
+}
+
+/** Adds rows given as one JSON text, and raises the counter of ids beyond them, in one statement. */
+function insertText(table: ArchiveTable): string {
+  const columns = columnsOf(table);
+  const names = columns.map(({ name }) => name).join(', ');
+  const values = columns.map(({ name, isText }, index) => {
+    if (name === 'finished') return `(value->>${index})::integer::boolean`;
+    return isText ? `value->>${index}` : `(value->>${index})::bigint`;
+  });
+  const insert = `
+    INSERT INTO ${table} (${names})
+    SELECT ${values.join(', ')} FROM json_array_elements($1::text::json) AS archived (value)`;
+  // Keys that are text count nothing.
+  if (columns[0]?.isText) return insert;
+  return `
+    WITH added AS (${insert} RETURNING id)
+    UPDATE counters SET last = greatest(last, (SELECT max(id) FROM added)) WHERE name = '${table}'`;
+}
+
+/** Integers as text, for JSON of JavaScript would round them. */
+function textual(row: ArchiveRow): (string | null)[] {
+  return row.map((value: ArchiveValue) => (value === null ? null : String(value)));
+}

@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs';
+import { type ArchiveTable, archiveTables, columnsOf } from '../archive-tables.ts';
+import { type Archive, type ArchiveRow, type ArchiveValue, StorageUnusable } from '../storage.ts';
+import { attempt, openDatabase } from './database.ts';
+import { dataMigrations as migrations } from './migrations.ts';
+import { lockForServing } from './serving-lock.ts';
+
+const busyTimeoutMs = 10_000;
+
+/** Opens the data file as rows; no process may serve it meanwhile. Throws `StorageUnusable`. */
+export function openSqliteArchive(path: string, mustExist: boolean): Archive {
+  if (mustExist && !existsSync(path)) throw new StorageUnusable(`There is no data file ${path}.`);
+  using opened = new DisposableStack();
+  const database = openDatabase({ path, migrations, synchronous: 'FULL', busyTimeoutMs });
+  opened.defer(() => database.close());
+  opened.use(lockForServing(path));
+  const kept = opened.move();
+
+  const add = database.transaction((table: ArchiveTable, rows: readonly ArchiveRow[]) => {
+    const columns = columnsOf(table);
+    const names = columns.map(({ name }) => name).join(', ');
+    const places = columns.map(() => '?').join(', ');
+    const insert = database.query<never, ArchiveValue[]>(
+      `INSERT INTO ${table} (${names}) VALUES (${places})`,
+    );
+    for (const row of rows) insert.run(...row);
+  });
+  return {
+    tables: archiveTables,
+    async count(table) {
+      const [row] = database.query<{ count: bigint }, []>(`SELECT count(*) AS count FROM ${table}`).all();
+      return Number(row?.count ?? 0n);
+    },
+    async rows(table, after, limit) {
+      const [key, ...rest] = columnsOf(table).map(({ name }) => name);
+      const where = after === undefined ? '' : `WHERE ${key} > ?`;
+      const select = database.query<never, ArchiveValue[]>(
+        `SELECT ${[key, ...rest].join(', ')} FROM ${table} ${where} ORDER BY ${key} LIMIT ?`,
+      );
+      const values = [...(after === undefined ? [] : [after]), BigInt(limit)];
+      return attempt(() => select.values(...values)) as ArchiveRow[];
+    },
+    async add(table, rows) {
+      attempt(() => add.immediate(table, rows));
+    },
+    [Symbol.asyncDispose]: async () => kept.dispose(),
+  };
+}

@@ -1,0 +1,110 @@
+/** `animal-store copy`: a store moves to another engine and back, and nothing is lost on the way. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { openCopy } from '../../src/app.ts';
+import { int64Max, int64Min } from '../../src/contract/json.ts';
+import { defaultBanRules } from '../../src/domain/limit.ts';
+import { type Checksum, CopyError } from '../../src/operations/copies.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import { type Storage, StorageUnusable } from '../../src/storage/storage.ts';
+import { FakeClock } from '../support/clock.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { testServers } from '../support/servers.ts';
+import { patient } from './cluster-place.ts';
+import { enterprise, newKey, newPet } from './samples.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+const rules = { ban: defaultBanRules, failuresPerMinute: 600 };
+const animals = 2_500;
+
+describe.skipIf(servers === undefined)('copy', () => {
+  // Skipped without them.
+  const { makeSchema, makePrefix, redisUrl } = servers ?? ({} as NonNullable<typeof servers>);
+
+  function open(url: string, serving = false): Promise<Storage> {
+    const cluster = { ...patient, redisUrl, redisPrefix: makePrefix() };
+    return openStorage({ url, clock: new FakeClock(), rules, serving, cluster });
+  }
+
+  async function fill({ accounts, keys, imports }: Storage): Promise<void> {
+    const { id } = await enterprise(accounts, { perMinute: 7, perDay: 1_000_000_000_000 });
+    const key = await keys.create(newKey(id, 'a'.repeat(64), 1_800_000_000_000));
+    await keys.rotate(key.id, 1_790_000_000_000, newKey(id, 'b'.repeat(64)));
+    await keys.revoke(key.id, 1_780_000_000_000);
+    const names = [' "quoted", \\ and \t', '👩‍👩‍👧‍👦', 'NULL', '\u2028'];
+    const group = Array.from({ length: animals - 2 }, (_, index) => newPet(`${names[index % 4]} ${index}`));
+    const run = { source: 'f'.repeat(64), lastLine: 9, added: 3, rejected: 6, finished: true };
+    await imports.commit(
+      [...group, newPet('min', 'sold', int64Min), newPet('max', 'pending', int64Max)],
+      run,
+    );
+  }
+
+  async function copy(from: string, to: string): Promise<Record<string, Checksum>> {
+    await using copying = await openCopy(from, to);
+    for await (const _ of copying.copy());
+    const verifying = copying.verify();
+    for (;;) {
+      const { done, value } = await verifying.next();
+      if (done === true) return value;
+    }
+  }
+
+  test('there and back: every row arrives, keys go on working, ids go on above', async () => {
+    await using folder = await temporaryFolder();
+    await using schema = await makeSchema();
+    const there = `sqlite:${join(folder.path, 'there.db')}`;
+    const back = `sqlite:${join(folder.path, 'back.db')}`;
+    {
+      await using store = await open(there);
+      await fill(store);
+    }
+    const first = await copy(there, schema.url);
+    expect(first.pets?.count).toBe(animals);
+    expect(await copy(schema.url, back)).toEqual(first);
+    for (const url of [schema.url, back]) {
+      await using store = await open(url);
+      expect((await store.keys.findCaller('b'.repeat(64)))?.quota.perDay).toBe(1_000_000_000_000);
+      expect(await store.keys.findCaller('a'.repeat(64))).toBeUndefined();
+      expect((await store.pets.add(newPet('next'))).id).toBe(BigInt(animals + 1));
+      expect((await enterprise(store.accounts, { perMinute: 1, perDay: 1 })).id).toBe(2);
+      expect((await store.keys.create(newKey(1, 'c'))).id).toBe(3);
+      expect(await store.imports.find('f'.repeat(64))).toMatchObject({ added: 3, finished: true });
+    }
+  }, 20_000);
+
+  test('broken off, it goes on where it stopped; done, it only compares', async () => {
+    await using folder = await temporaryFolder();
+    await using schema = await makeSchema();
+    const from = `sqlite:${join(folder.path, 'store.db')}`;
+    {
+      await using store = await open(from);
+      await fill(store);
+    }
+    {
+      await using broken = await openCopy(from, schema.url);
+      for await (const done of broken.copy()) if (done > 1_000) break;
+    }
+    const whole = await copy(from, schema.url);
+    expect(whole.pets?.count).toBe(animals);
+    expect(await copy(from, schema.url)).toEqual(whole);
+  }, 20_000);
+
+  test('a target that holds something else is left alone, and a store that is served is not copied', async () => {
+    await using folder = await temporaryFolder();
+    await using schema = await makeSchema();
+    const from = `sqlite:${join(folder.path, 'store.db')}`;
+    await using served = await open(from, true);
+    await fill(served);
+    await expect(copy(from, schema.url)).rejects.toThrow(StorageUnusable);
+    await served[Symbol.asyncDispose]();
+    await using target = await open(schema.url);
+    await target.pets.add(newPet('somebody else'));
+    await expect(copy(from, schema.url)).rejects.toThrow(CopyError);
+    expect(await target.pets.count()).toBe(1);
+    expect(await target.accounts.list()).toEqual([]);
+    await expect(copy(`${from}.missing`, schema.url)).rejects.toThrow(StorageUnusable);
+  }, 20_000);
+});
