@@ -76,9 +76,6 @@ function errorHeaders(code: ErrorCode, admission: Judged | Unknown, allow: strin
       };
     case 405:
       return { Allow: allow ?? '' };
-    case 413:
-      // What is left of the body is not read, so the connection cannot be used again (RFC 9112 section 9.6).
-      return { Connection: 'close' };
     case 429:
       return { 'Retry-After': String(retryAfterSeconds(admission)) };
     case 503:

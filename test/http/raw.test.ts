@@ -183,13 +183,14 @@ describe('a body nobody read', () => {
     expect(idsOf(responses)).toEqual(['refused', 'last']);
   });
 
+  // Closing at once would reset connections while clients still write, and many would never see the answer.
   test.each([
     ['by its declared length', `Content-Length: 20000\r\n`, hidden.padEnd(20_000)],
     ['in chunks', 'Transfer-Encoding: chunked\r\n', `5000\r\n${hidden.padEnd(0x5000)}\r\n0\r\n\r\n`],
-  ])('that is too large ends the connection: %s', async (_, headers, body) => {
+  ])('that is too large is left behind, and the connection goes on: %s', async (_, headers, body) => {
     const responses = await attack(request('POST /v1/pets', 'refused', json + headers, body));
-    expect(statusesOf(responses)).toEqual([413]);
-    expect(responses[0]?.headers.get('connection')).toBe('close');
+    expect(statusesOf(responses)).toEqual([413, 404]);
+    expect(idsOf(responses)).toEqual(['refused', 'last']);
   });
 
   test('that arrives in pieces after the answer is left behind too', async () => {
