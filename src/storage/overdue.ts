@@ -29,7 +29,7 @@ export class Overdue {
     return new Promise((resolve, reject) => {
       const pending = { dueAt: performance.now() + this.#timeoutMs * (1 - lookPart), reject };
       this.#pending.add(pending);
-      this.#timer ??= setInterval(() => this.#look(), this.#timeoutMs * lookPart);
+      this.#timer ??= setInterval(() => this.#look(), this.#timeoutMs * lookPart).unref();
       const settle = <V>(settled: (value: V) => void) => {
         return (value: V) => {
           this.#pending.delete(pending);

@@ -59,7 +59,10 @@ export class PostgresDatabase implements AsyncDisposable {
     } catch (error) {
       if (error instanceof StorageUnusable) throw error;
       const reason = (error as Error).message;
-      throw new StorageUnusable(`Cannot open the database of DATABASE_URL: ${reason}.`, { cause: error });
+      const { host, pathname } = new URL(this.#options.url);
+      throw new StorageUnusable(`Cannot open the PostgreSQL database ${host}${pathname}: ${reason}.`, {
+        cause: error,
+      });
     }
   }
 
