@@ -51,7 +51,7 @@ async function startAll(
     return { contender, ...started };
   };
   // One refusal is recorded, and each try of a round asks for one more.
-  const service = await begin(serviceContender(folder, animalCount, 3 * rounds + 1));
+  const service = await begin(serviceContender(folder, animalCount, 2 * rounds + 1));
   const answers = await recordAnswers(service);
   const running = [service];
   if (only.includes('nginx') && Bun.which('nginx') !== null)

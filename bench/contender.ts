@@ -1,4 +1,5 @@
 /** What is measured: the service, the limits it is compared with, and its peers. */
+import type { Feature } from './features.ts';
 import type { PlannedRequest } from './load.ts';
 import type { ServerProcess } from './server-process.ts';
 
@@ -33,10 +34,7 @@ export interface Contender {
   readonly title: string;
   readonly role: Role;
   readonly runtime: 'bun' | 'node' | 'native';
-  /** Whether a POST is on disk (WAL, synchronous=FULL) before it is answered. */
-  readonly durable: boolean;
-  /** What it does not do that the service does. */
-  readonly lacks: string;
+  readonly does: readonly Feature[];
   start(): Promise<{ server: ServerProcess; addressing: Addressing }>;
 }
 

@@ -55,8 +55,7 @@ export function nginxContender(folder: string, answers: readonly RecordedAnswer[
     title: `nginx ${versionOf(['nginx', '-v'])} (the same bytes, constant)`,
     role: 'limit',
     runtime: 'native',
-    durable: false,
-    lacks: 'everything: it sends the recorded bytes of one answer of each kind',
+    does: [],
     async start() {
       const port = await freePort();
       const home = join(folder, 'nginx');
@@ -115,8 +114,7 @@ export function bunContender(folder: string, answers: readonly RecordedAnswer[])
     title: `Bun ${Bun.version} (the same bytes, constant)`,
     role: 'limit',
     runtime: 'bun',
-    durable: false,
-    lacks: 'everything: it sends the recorded bytes of one answer of each kind',
+    does: [],
     async start() {
       const port = await freePort();
       const recorded = join(folder, 'answers.json');

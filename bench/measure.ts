@@ -36,8 +36,8 @@ const settleTimeoutMs = 20_000;
 const settleStepMs = 50;
 
 /** How often a run is repeated that others disturbed, and how long it may wait for rest. */
-const mostTries = 3;
-const restTimeoutMs = 5_000;
+const mostTries = 2;
+const restTimeoutMs = 2_000;
 
 /** The least disturbed of a few samples, usually the first; undefined where the contender cannot do this. */
 export async function leastDisturbed(run: Run): Promise<Sample | undefined> {

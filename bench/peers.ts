@@ -1,8 +1,9 @@
-/** The peers: which there are, how they start, and what each leaves out. */
+/** The peers: which there are, how they start, and what each does. */
 import { copyFileSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Addressing, Contender } from './contender.ts';
+import type { Feature } from './features.ts';
 import type { PeerData } from './peer-data.ts';
 import { freePort, startServer } from './server-process.ts';
 import { listTarget } from './service.ts';
@@ -16,15 +17,18 @@ interface Peer {
   /** The package whose version is shown. */
   readonly package: string;
   readonly runtime: 'bun' | 'node';
-  readonly durable: boolean;
-  readonly lacks: string;
+  readonly does: readonly Feature[];
   command(port: number, data: PeerData): string[] | Promise<string[]>;
   readonly address: (data: PeerData) => Addressing;
 }
 
-const commonLacks =
-  'int64 beyond 2^53, duplicate JSON members, cursors and Link headers, day windows, bans, counts that survive a ' +
-  'restart, hashed keys, request ids, getPet’s deprecation headers';
+const usual: readonly Feature[] = [
+  'key look-up',
+  'limit per minute',
+  'body validation',
+  'query validation',
+  'durable POST',
+];
 
 function sameAddresses({ keys }: PeerData): Addressing {
   return {
@@ -36,14 +40,13 @@ function sameAddresses({ keys }: PeerData): Addressing {
 }
 
 /** A server on SQLite, in one file of the peers' folder. */
-function onSqlite(name: string, title: string, runtime: 'bun' | 'node', lacks: string): Peer {
+function onSqlite(name: string, title: string, runtime: 'bun' | 'node'): Peer {
   return {
     name,
     title,
     package: name,
     runtime,
-    durable: true,
-    lacks: `${lacks}; ${commonLacks}`,
+    does: usual,
     address: sameAddresses,
     command: (port, { folder, database }) => {
       const own = join(folder, `${name}.db`);
@@ -54,10 +57,10 @@ function onSqlite(name: string, title: string, runtime: 'bun' | 'node', lacks: s
 }
 
 const peers: readonly Peer[] = [
-  onSqlite('fastify', 'Fastify', 'node', 'one of the two rate-limit header dialects (X-RateLimit only)'),
-  onSqlite('express', 'Express', 'node', 'all mistakes as a list'),
+  onSqlite('fastify', 'Fastify', 'node'),
+  { ...onSqlite('express', 'Express', 'node'), does: [...usual, 'X-RateLimit and RateLimit headers'] },
   {
-    ...onSqlite('nest', 'NestJS', 'node', 'one of the two rate-limit header dialects (X-RateLimit only)'),
+    ...onSqlite('nest', 'NestJS', 'node'),
     package: '@nestjs/core',
     command: async (port, { folder, database }) => {
       const own = join(folder, 'nest.db');
@@ -65,15 +68,15 @@ const peers: readonly Peer[] = [
       return ['node', await builtNest(), String(port), own];
     },
   },
-  onSqlite('hono', 'Hono', 'bun', 'one of the two rate-limit header dialects (RateLimit only)'),
-  onSqlite('elysia', 'Elysia', 'bun', 'one of the two rate-limit header dialects (RateLimit only)'),
+  onSqlite('hono', 'Hono', 'bun'),
+  onSqlite('elysia', 'Elysia', 'bun'),
   {
     name: 'json-server',
     title: 'json-server',
     package: 'json-server',
     runtime: 'node',
-    durable: false,
-    lacks: `durability (the whole file is rewritten, without sync, on each POST), validation of queries; ${commonLacks}`,
+    // The whole file is rewritten, without sync, on each POST.
+    does: ['key look-up', 'limit per minute', 'X-RateLimit and RateLimit headers', 'body validation'],
     command: (port, { database, json, callers }) => [
       'node',
       'json-server.js',
@@ -91,10 +94,8 @@ const peers: readonly Peer[] = [
     title: 'Prism mock',
     package: '@stoplight/prism-cli',
     runtime: 'node',
-    durable: false,
-    lacks:
-      'a store (it answers the examples of the OpenAPI document), key look-up (any bearer token is taken), ' +
-      'rate limits, durability, int64 beyond 2^53, duplicate JSON members, deprecation headers',
+    // It has no store: it answers the examples of the OpenAPI document, to any bearer token.
+    does: ['body validation', 'query validation'],
     command: (port) => [
       'node',
       join('node_modules', '@stoplight', 'prism-cli', 'dist', 'index.js'),
@@ -129,14 +130,13 @@ export function installPeers(): void {
 export function peerContender(name: string, data: PeerData): Contender {
   const peer = peers.find((known) => known.name === name);
   if (peer === undefined) throw new Error(`There is no peer "${name}".`);
-  const { title, runtime, durable, lacks } = peer;
+  const { title, runtime, does } = peer;
   return {
     name,
     title: `${title} ${versionOfPackage(peer.package)}`,
     role: 'peer',
     runtime,
-    durable,
-    lacks,
+    does,
     async start() {
       const port = await freePort();
       const addressing = peer.address(data);

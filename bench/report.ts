@@ -1,4 +1,6 @@
 /** The comparison in Markdown. */
+import { features } from './features.ts';
+import type { Sample } from './measure.ts';
 import { mostForeign } from './quiet.ts';
 import { scenarios } from './scenarios.ts';
 import {
@@ -8,6 +10,7 @@ import {
   goalsOf,
   limitOf,
   type Results,
+  rates,
   ratio,
   service,
 } from './summary.ts';
@@ -22,8 +25,10 @@ export function comparisonMarkdown(results: Results): string {
       const figures = figuresOf(results, name);
       return figures.length === 0 ? [] : [`### ${title}`, scenarioTable(results, name, figures)];
     }),
-    '### Memory, first answer, and what each leaves out',
+    '### Memory and first answer',
     entrantsTable(results),
+    '### What each does, and leaves out',
+    featuresTable(results),
   ].join('\n\n');
 }
 
@@ -43,25 +48,31 @@ export function conditions(results: Conditions): string {
 
 export function goalsTable(goals: readonly Goal[]): string {
   return table(
-    ['To reach', 'wanted', 'measured', ''],
-    goals.map(({ text, wanted, measured, met }) => [text, wanted, measured, met ? 'met' : '**missed**']),
+    ['To reach', 'wanted', 'measured', 'by CPU time', ''],
+    goals.map(({ text, wanted, measured, perCpu = '', met }) => [
+      text,
+      wanted,
+      measured,
+      perCpu,
+      met ? 'met' : '**missed**',
+    ]),
   );
 }
 
-function scenarioTable(results: Results, scenario: string, figures: readonly Figure[]): string {
-  const limit = limitOf(results);
-  const times = (value: number) => (Number.isNaN(value) ? '–' : `${value.toFixed(2)} ×`);
+function scenarioTable(
+  { samples, ...results }: Results,
+  scenario: string,
+  figures: readonly Figure[],
+): string {
+  const limit = limitOf(results) ?? 'the limit';
+  const times = (rate: (sample: Sample) => number, one: string, other: string) => {
+    const value = ratio(samples, rate, { scenario, contender: one }, { scenario, contender: other });
+    return Number.isNaN(value) ? '–' : `${value.toFixed(2)} ×`;
+  };
   return table(
     [
-      '',
-      'requests/s',
-      'p50 ms',
-      'p99 ms',
-      'CPU µs/request',
-      `of ${limit ?? 'the limit'}`,
-      'service is',
-      'core busy',
-      'wrong',
+      ...['', 'requests/s', 'p50 ms', 'p99 ms', 'CPU µs/request', 'core busy'],
+      ...[`of ${limit}`, 'by CPU time', 'service is', 'by CPU time', 'wrong'],
     ],
     figures.map((figure) => [
       nameOf(figure),
@@ -69,9 +80,11 @@ function scenarioTable(results: Results, scenario: string, figures: readonly Fig
       figure.p50Ms.toFixed(2),
       figure.p99Ms.toFixed(2),
       figure.cpuMicroseconds.toFixed(1),
-      limit === undefined ? '–' : times(ratio(results, scenario, figure.entrant.name, limit)),
-      figure.entrant.name === service ? '' : times(ratio(results, scenario, service, figure.entrant.name)),
       `${Math.round(figure.busy * 100)} %`,
+      times(rates.throughput, figure.entrant.name, limit),
+      times(rates.perCpu, figure.entrant.name, limit),
+      times(rates.throughput, service, figure.entrant.name),
+      times(rates.perCpu, service, figure.entrant.name),
       String(figure.wrong),
     ]),
   );
@@ -83,13 +96,20 @@ function nameOf({ entrant: { name, role } }: Figure): string {
 
 function entrantsTable({ entrants }: Results): string {
   return table(
-    ['', 'peak memory MB', 'first answer ms', 'what it leaves out'],
-    entrants.map(({ title, peakMemoryMb, firstAnswerMs, lacks }) => [
+    ['', 'peak memory MB', 'first answer ms'],
+    entrants.map(({ title, peakMemoryMb, firstAnswerMs }) => [
       title,
       peakMemoryMb.toFixed(0),
       firstAnswerMs.toFixed(0),
-      lacks,
     ]),
+  );
+}
+
+function featuresTable({ entrants }: Results): string {
+  const those = entrants.filter(({ role }) => role !== 'limit');
+  return table(
+    ['', ...those.map(({ name }) => name)],
+    features.map((feature) => [feature, ...those.map(({ does }) => (does.includes(feature) ? 'yes' : '–'))]),
   );
 }
 

@@ -6,6 +6,7 @@ import { type Office, openOffice } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { animals } from './animals.ts';
 import type { Contender } from './contender.ts';
+import { features } from './features.ts';
 import { freePort, type ServerProcess, startServer } from './server-process.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -60,8 +61,7 @@ export function serviceContender(folder: string, animalCount: number, refusals: 
     title: `Animal Store ${packageJson.version} (Bun ${Bun.version})`,
     role: 'service',
     runtime: 'bun',
-    durable: true,
-    lacks: '',
+    does: features,
     async start() {
       const store = embeddedStore(folder, 'animal-store');
       await fill(store, animalCount);
