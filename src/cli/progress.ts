@@ -4,12 +4,19 @@ const barWidth = 24;
 const redrawMs = 100;
 const eraseLine = '\r\x1b[2K';
 
+interface Moment {
+  readonly at: number;
+  readonly done: number;
+  readonly count: number;
+}
+
 /** How far a long command is, on a terminal only; it leaves no trace when it ends. */
 export class Progress implements Disposable {
   readonly #noun: string;
   readonly #total: number | undefined;
   readonly #visible: boolean;
-  readonly #startedAt = performance.now();
+  /** Rates are taken from here, so that what was done before this run does not count. */
+  #first: Moment | undefined;
   #drawnAt = 0;
 
   /** `total` is in the unit of `update`'s `done`; undefined when nobody knows it. */
@@ -21,26 +28,38 @@ export class Progress implements Disposable {
 
   /** `done` of the total is done, by the time `count` things have been dealt with. */
   update(done: number, count: number): void {
-    const now = performance.now();
-    if (!this.#visible || now - this.#drawnAt < redrawMs) return;
-    this.#drawnAt = now;
-    const seconds = (now - this.#startedAt) / 1_000;
-    const rate = `${grouped(count)} ${this.#noun}, ${grouped(Math.round(count / seconds))} a second`;
-    process.stderr.write(`${eraseLine}${this.#bar(done, seconds)}${rate}`);
+    const now = { at: performance.now(), done, count };
+    this.#first ??= now;
+    if (!this.#visible || now.at - this.#drawnAt < redrawMs) return;
+    this.#drawnAt = now.at;
+    const parts = [
+      this.#bar(done),
+      `${grouped(count)} ${this.#noun}`,
+      ...rates(this.#first, now, this.#total),
+    ];
+    process.stderr.write(eraseLine + parts.filter((part) => part !== '').join('  '));
   }
 
   [Symbol.dispose](): void {
     if (this.#drawnAt > 0) process.stderr.write(eraseLine);
   }
 
-  #bar(done: number, seconds: number): string {
+  #bar(done: number): string {
     if (this.#total === undefined || this.#total === 0) return '';
     const part = Math.min(1, done / this.#total);
     const full = Math.round(part * barWidth);
-    const bar = '█'.repeat(full) + '░'.repeat(barWidth - full);
-    const left = part === 0 ? '' : `, ${remaining((seconds / part) * (1 - part))} left`;
-    return `${bar} ${String(Math.floor(part * 100)).padStart(3)} %${left}   `;
+    return `${'█'.repeat(full)}${'░'.repeat(barWidth - full)} ${Math.floor(part * 100)} %`;
   }
+}
+
+/** How many things a second, and how long the rest takes at this rate. */
+function rates(first: Moment, now: Moment, total: number | undefined): string[] {
+  const seconds = (now.at - first.at) / 1_000;
+  if (seconds === 0 || now.done === first.done) return [];
+  const rate = `${grouped(Math.round((now.count - first.count) / seconds))} a second`;
+  if (total === undefined) return [rate];
+  const left = ((total - now.done) / (now.done - first.done)) * seconds;
+  return [rate, `${remaining(Math.max(0, left))} left`];
 }
 
 function remaining(seconds: number): string {

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { type App, startApp } from '../app.ts';
 import { type Config, withoutPassword } from '../config.ts';
 import { basePath } from '../contract/operations.ts';
@@ -32,14 +31,14 @@ export async function serve(config: Config, startedByNpx: boolean): Promise<void
 
 /** Resolves on a signal or, if its end is to be noticed, when the parent is gone. */
 async function ended(signal: AbortSignal, watchesParent: boolean): Promise<void> {
-  if (signal.aborted) return;
-  const parentGone = new AbortController();
   const parent = process.ppid;
+  const { promise, resolve } = Promise.withResolvers<void>();
   const look = () => {
-    if (process.ppid !== parent) parentGone.abort();
+    if (process.ppid !== parent) resolve();
   };
   const timer = watchesParent ? setInterval(look, parentCheckMs) : undefined;
-  await once(AbortSignal.any([signal, parentGone.signal]), 'abort');
+  signal.addEventListener('abort', () => resolve());
+  if (!signal.aborted) await promise;
   clearInterval(timer);
 }
 

@@ -1,5 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
+
+// Processes start slowly on a busy machine.
+setDefaultTimeout(20_000);
 
 let place: Workplace;
 beforeAll(async () => {

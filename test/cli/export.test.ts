@@ -1,7 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFile, symlink } from 'node:fs/promises';
 import { commandLine, type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';
 import { settingsIn } from '../support/process.ts';
+
+// Processes start slowly on a busy machine.
+setDefaultTimeout(20_000);
 
 let place: Workplace;
 beforeAll(async () => {

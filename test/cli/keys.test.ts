@@ -1,6 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { isWellFormedKey } from '../../src/domain/key.ts';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
+
+// Processes start slowly on a busy machine.
+setDefaultTimeout(20_000);
 
 let place: Workplace;
 beforeAll(async () => {
@@ -60,15 +63,17 @@ test('people see the key once, with a word about it; the list shows its last fou
   expect((await place.run(['keys', 'list', '--json'])).stdout).not.toContain(key);
 });
 
-test.each([
-  ['30s', 30],
-  ['15m', 900],
-  ['24h', 86_400],
-  ['90d', 7_776_000],
-])('--expires-in %s ends the key after %d s', async (duration, seconds) => {
-  const { id } = await place.json<Issued>('keys', 'create', '--plan', 'free', '--expires-in', duration);
-  const key = await listed(id);
-  expect(Date.parse(key?.expiresAt ?? '') - Date.parse(key?.createdAt ?? '')).toBe(seconds * 1_000);
+test('--expires-in takes seconds, minutes, hours and days', async () => {
+  const durations = { '30s': 30, '15m': 900, '24h': 86_400, '90d': 7_776_000 };
+  const ids: number[] = [];
+  for (const duration of Object.keys(durations)) {
+    ids.push((await place.json<Issued>('keys', 'create', '--plan', 'free', '--expires-in', duration)).id);
+  }
+  const keys = (await place.json<Listed[]>('keys', 'list')).filter(({ id }) => ids.includes(id));
+  const lifetimes = keys.map(
+    ({ createdAt, expiresAt }) => Date.parse(expiresAt ?? '') - Date.parse(createdAt),
+  );
+  expect(lifetimes).toEqual(Object.values(durations).map((seconds) => seconds * 1_000));
 });
 
 test('a key past its expiry is listed as expired', async () => {

@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'bun:test';
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { CsvReader, csvHeader, csvRow } from '../../src/cli/csv.ts';
+import { LineSplitter } from '../../src/cli/lines.ts';
+import { NdjsonReader } from '../../src/cli/ndjson.ts';
+import type { InputRecord, RecordReader } from '../../src/cli/records.ts';
+import { NewPet, petStatuses } from '../../src/contract/schemas.ts';
+import { always, anyInt64 } from '../support/property.ts';
+
+/** Records and what they turned out to be, read in chunks of any size. */
+function read(reader: RecordReader, bytes: Buffer, chunkBytes: number) {
+  const splitter = new LineSplitter();
+  const records: InputRecord[] = [];
+  for (let at = 0; at < bytes.length; at += chunkBytes) {
+    const lines = splitter.push(bytes.subarray(at, at + chunkBytes));
+    records.push(...lines.flatMap((line) => reader.take(line)));
+  }
+  records.push(...splitter.end().flatMap((line) => reader.take(line)), ...reader.end());
+  return records.map((record) => ({ ...record, checked: reader.check(record) }));
+}
+
+const anyPet = fc
+  .record({
+    name: fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 }),
+    categoryId: anyInt64,
+    status: fc.constantFrom(...petStatuses),
+  })
+  .filter((pet) => NewPet.safeParse(pet).success);
+const anyPets = fc.array(anyPet, { maxLength: 20 });
+const anyChunk = fc.integer({ min: 1, max: 64 });
+
+describe('what export writes', () => {
+  test('import reads back, however it is cut into chunks', () => {
+    always(fc.tuple(anyPets, anyChunk), ([pets, chunkBytes]) => {
+      const text = csvHeader + pets.map((pet) => csvRow({ id: 1n, ...pet })).join('');
+      const records = read(new CsvReader(), Buffer.from(text), chunkBytes);
+      expect(records.map(({ checked }) => checked)).toEqual(pets.map((pet) => ({ pet })));
+      expect(records.map(({ line }) => line)).toEqual(pets.map((_, row) => row + 2));
+    });
+  });
+
+  test('another reader of CSV reads the same', () => {
+    always(anyPets, (pets) => {
+      const text = csvHeader + pets.map((pet) => csvRow({ id: 1n, ...pet })).join('');
+      const expected = pets.map(({ name, categoryId, status }) => ({
+        name,
+        categoryId: `${categoryId}`,
+        status,
+      }));
+      expect(parse(text, { columns: true }) as unknown).toEqual(expected);
+    });
+  });
+});
+
+const anyField = fc.string({
+  unit: fc.constantFrom('a', ' ', ',', '"', '\n', '\r', 'é', '1'),
+  maxLength: 8,
+});
+
+test('CSV quoted in any valid way is read as another reader of CSV reads it', () => {
+  const quoted = fc.tuple(anyField, fc.boolean()).map(([text, isQuoted]) => ({
+    text,
+    csv: isQuoted || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text,
+  }));
+  always(
+    fc.tuple(fc.array(fc.tuple(quoted, quoted), { minLength: 1, maxLength: 8 }), anyChunk),
+    ([rows, chunk]) => {
+      const text = `name,categoryId\n${rows.map(([name, id]) => `${name.csv},${id.csv}\n`).join('')}`;
+      const records = read(new CsvReader(), Buffer.from(text), chunk);
+      const expected = parse(text, {
+        from_line: 2,
+        relax_column_count: true,
+        record_delimiter: '\n',
+      }) as string[][];
+      // What a row says shows in the reasons and animals; that every row is one record, in its lines, shows here.
+      expect(records.map(({ bytes }) => bytes.toString())).toEqual(
+        rows.map(([name, id]) => `${name.csv},${id.csv}`),
+      );
+      expect(expected).toEqual(rows.map(([name, id]) => [name.text, id.text]));
+      for (const [index, { checked }] of records.entries()) {
+        if ('pet' in checked) expect(checked.pet.name).toBe(expected[index]?.[0] as string);
+      }
+    },
+  );
+});
+
+describe('whatever the bytes', () => {
+  const anyBytes = fc
+    .array(
+      fc.oneof(
+        fc.constantFrom('"', ',', '\n', '\r\n', 'A,1', '"x",1', '{', '}').map((text) => Buffer.from(text)),
+        fc.uint8Array({ maxLength: 3 }).map((bytes) => Buffer.from(bytes)),
+      ),
+      { maxLength: 60 },
+    )
+    .map((parts) => Buffer.concat(parts));
+
+  for (const [name, head, newReader] of [
+    ['CSV', 'name,categoryId\n', () => new CsvReader()],
+    ['NDJSON', '', () => new NdjsonReader()],
+  ] as const) {
+    test(`${name}: every line that is not blank belongs to exactly one row, which is an animal or has a reason`, () => {
+      always(fc.tuple(anyBytes, anyChunk), ([bytes, chunk]) => {
+        const content = Buffer.concat([Buffer.from(head), bytes]);
+        const records = read(newReader(), content, chunk);
+        const lines = content.toString('latin1').split('\n');
+        const covered = records.flatMap(({ line, endLine }) =>
+          Array.from({ length: endLine - line + 1 }, (_, row) => line + row),
+        );
+        expect(covered).toEqual([...new Set(covered)].sort((a, b) => a - b));
+        for (const [index, text] of lines.entries()) {
+          const isRow = index + 1 > (head === '' ? 0 : 1) && !/^\r?$/.test(text);
+          if (isRow) expect(covered).toContain(index + 1);
+        }
+        for (const { checked } of records) {
+          if ('pet' in checked) expect(NewPet.safeParse(checked.pet).success).toBe(true);
+          else expect(checked.reason).not.toBe('');
+        }
+        expect(read(newReader(), content, content.length + 1)).toEqual(records);
+      });
+    });
+  }
+});

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Command } from 'commander';
+import document from '../../contract/openapi.json' with { type: 'json' };
+import { programOf } from '../../src/cli/program.ts';
+import { newWorkplace, type Workplace } from '../support/cli.ts';
+
+// Processes start slowly on a busy machine.
+setDefaultTimeout(20_000);
+
+let place: Workplace;
+beforeAll(async () => {
+  place = await newWorkplace();
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+/** Every command there is, with the words that call it. */
+function commandsOf(
+  command: Command,
+  words: readonly string[] = [],
+): { command: Command; words: readonly string[] }[] {
+  return command.commands.flatMap((child) => {
+    const path = [...words, child.name()];
+    return [{ command: child, words: path }, ...commandsOf(child, path)];
+  });
+}
+
+const commands = commandsOf(programOf({}));
+const leaves = commands.filter(({ command }) => command.commands.length === 0);
+
+test('the promised commands are there', () => {
+  expect(leaves.map(({ words }) => words.join(' '))).toEqual(
+    expect.arrayContaining([
+      'serve',
+      'accounts create',
+      'accounts list',
+      'accounts set-plan',
+      'keys create',
+      'keys list',
+      'keys rotate',
+      'keys revoke',
+      'bans list',
+      'bans lift',
+      'import',
+      'export',
+      'openapi',
+    ]),
+  );
+});
+
+describe.each(leaves.map((leaf) => [leaf.words.join(' '), leaf] as const))(
+  '%s --help',
+  (name, { command, words }) => {
+    test('says what it does, every option, examples that parse, and where the settings are', async () => {
+      const { exitCode, stdout, stderr } = await place.run([...words, '--help']);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+      expect(stdout).toStartWith(`Usage: animal-store ${name}`);
+      for (const option of command.options) {
+        expect(stdout).toContain(option.flags);
+        expect(option.description).not.toBe('');
+      }
+      expect(stdout).toContain('Settings come from the environment');
+      const examples = [...stdout.matchAll(/^ {2}\$ (.*)$/gm)].map(([, example = '']) => example);
+      expect(examples.length).toBeGreaterThan(0);
+      for (const example of examples) expect(example).toContain(`animal-store ${name}`);
+      expect(stdout).not.toContain('\x1b');
+      for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(120);
+    });
+  },
+);
+
+test.each(
+  commands.filter(({ command }) => command.commands.length > 0).map(({ words }) => [words.join(' '), words]),
+)('%s alone shows its help and is wrong use', async (_name, words) => {
+  const { exitCode, stdout, stderr } = await place.run(words as string[]);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toContain('Commands:');
+});
+
+test('--help and --version succeed; no command, or an unknown one, is wrong use', async () => {
+  const help = await place.run(['--help']);
+  expect(help).toMatchObject({ exitCode: 0, stderr: '' });
+  for (const { words } of commands.filter(({ words: path }) => path.length === 1)) {
+    expect(help.stdout).toMatch(new RegExp(`^ {2}${words[0]}\\b`, 'm'));
+  }
+  expect(await place.run(['--version'])).toMatchObject({ exitCode: 0, stdout: '1.0.0\n' });
+  expect(await place.run([])).toMatchObject({ exitCode: 2, stdout: '' });
+  const unknown = await place.run(['sevre']);
+  expect(unknown).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(unknown.stderr).toBe(
+    'animal-store: unknown command \'sevre\'\n(Did you mean serve?)\nSee "animal-store --help".\n',
+  );
+});
+
+test('wrong settings are all named, by any command that needs them, with exit code 2 and no store made', async () => {
+  const environment = { PORT: 'many', DATABASE_URL: 'mysql://x' };
+  for (const args of [['serve'], ['keys', 'list'], ['openapi']]) {
+    const { exitCode, stdout, stderr } = await place.run(args, { environment });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(/PORT .*\n.*DATABASE_URL /);
+  }
+  expect(await place.files()).toEqual([]);
+});
+
+test('openapi prints the promised document, with the configured servers', async () => {
+  const environment = { PUBLIC_URL: 'https://animals.example.com' };
+  const { exitCode, stdout, stderr } = await place.run(['openapi'], { environment });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  const { servers, ...printed } = JSON.parse(stdout) as typeof document & { servers: { url: string }[] };
+  const { servers: _promised, ...promised } = document as typeof printed & { servers: unknown };
+  expect(printed).toEqual(promised as typeof printed);
+  expect(servers[0]?.url).toBe('https://animals.example.com/v1');
+});

@@ -1,0 +1,90 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { settings } from '../../src/config.ts';
+import { commandLine, newWorkplace, type Workplace } from '../support/cli.ts';
+import { type Running, settingsIn, start } from '../support/process.ts';
+
+// Processes start slowly on a busy machine.
+setDefaultTimeout(20_000);
+
+/** The service, started by a shell that is not the one to be told to stop, as npx runs it. */
+async function startedByShell(
+  place: Workplace,
+  npmCommand: string,
+): Promise<{ shell: Running; url: string; pid: number }> {
+  const [bun, main] = commandLine;
+  const shell = start(['sh', '-c', '"$0" "$1" serve & echo "pid $!"; wait', bun, main], {
+    environment: { ...settingsIn(place.folder), npm_command: npmCommand, DRAIN_SECONDS: '0' },
+    cwd: place.folder,
+  });
+  await shell.said(/^ *curl .*\n/m);
+  return {
+    shell,
+    url: /(http:\S+)\/docs\n/.exec(shell.stdout())?.[1] ?? '',
+    pid: Number(/^pid (\d+)$/m.exec(shell.stdout())?.[1]),
+  };
+}
+
+describe('when the process that started it is gone', () => {
+  test('a service of npx stops in good order, for npx does not pass signals on', async () => {
+    await using place = await newWorkplace();
+    const { shell, url } = await startedByShell(place, 'exec');
+    shell.signal('SIGTERM');
+    // Its output ends with the last process that holds it.
+    await shell.exited;
+    expect(shell.stderr()).toMatch(/"msg":"stopping"[\s\S]*"msg":"stopped"/);
+    expect(fetch(`${url}/livez`)).rejects.toThrow();
+  });
+
+  test('any other service goes on', async () => {
+    await using place = await newWorkplace();
+    const { shell, url, pid } = await startedByShell(place, 'start');
+    shell.signal('SIGTERM');
+    await Bun.sleep(1_100);
+    expect((await fetch(`${url}/livez`)).status).toBe(200);
+    process.kill(pid, 'SIGTERM');
+    await shell.exited;
+    expect(shell.stderr()).toContain('"msg":"stopped"');
+  });
+});
+
+test('a second signal ends it at once', async () => {
+  await using place = await newWorkplace();
+  await using service = await place.serve({ DRAIN_SECONDS: '5' });
+  service.signal('SIGTERM');
+  await Bun.sleep(200);
+  const from = performance.now();
+  service.signal('SIGINT');
+  expect(await service.exited).toBe(130);
+  expect(performance.now() - from).toBeLessThan(1_000);
+});
+
+test('an address this machine does not have is told by the name of the setting', async () => {
+  await using place = await newWorkplace();
+  for (const HOST of ['192.0.2.1', 'nowhere.invalid']) {
+    const { exitCode, stdout, stderr } = await place.run(['serve'], { environment: { HOST } });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toBe(
+      `animal-store: This machine has no address ${HOST} to listen on. Set HOST to one it has.\n`,
+    );
+  }
+});
+
+test('a store that cannot be opened is told, with exit code 1', async () => {
+  await using place = await newWorkplace();
+  await Bun.write(place.path('folder/is-a-file'), 'no database');
+  for (const args of [['serve'], ['keys', 'list'], ['export', '-', '--format', 'csv']]) {
+    const environment = { DATABASE_URL: `sqlite:${place.path('folder/is-a-file')}` };
+    const { exitCode, stdout, stderr } = await place.run(args, { environment });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toMatch(/^animal-store: .*is-a-file.*\n$/);
+  }
+});
+
+test('its help lists every setting with default and meaning', async () => {
+  await using place = await newWorkplace();
+  const { stdout, exitCode } = await place.run(['serve', '--help']);
+  expect(exitCode).toBe(0);
+  for (const [name, { default: value, about }] of Object.entries(settings)) {
+    expect(stdout).toContain(`  ${name}=${value}\n      ${about}\n`);
+  }
+});

@@ -1,0 +1,53 @@
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { commandLine, newWorkplace, type Workplace } from '../support/cli.ts';
+import { settingsIn } from '../support/process.ts';
+
+// Processes start slowly on a busy machine.
+setDefaultTimeout(20_000);
+
+/** What a command writes to a terminal. */
+async function onTerminal(place: Workplace, args: readonly string[]): Promise<string> {
+  let shown = '';
+  const decoder = new TextDecoder();
+  const child = Bun.spawn([...commandLine, ...args], {
+    cwd: place.folder,
+    env: { PATH: process.env.PATH ?? '', TERM: 'xterm-256color', ...settingsIn(place.folder) },
+    terminal: {
+      data: (_terminal, data) => {
+        shown += decoder.decode(data, { stream: true });
+      },
+    },
+  });
+  await child.exited;
+  return shown;
+}
+
+const eraseLine = '\x1b[2K';
+
+const rows = Array.from({ length: 60_000 }, (_, row) => `n${row},1,sold\n`);
+
+test('a terminal sees progress with rate and time left, and nothing of it when the command has ended', async () => {
+  await using place = await newWorkplace();
+  await Bun.write(place.path('pets.csv'), `name,categoryId,status\n${rows.join('')}`);
+  for (const [noun, args] of [
+    ['rows', ['import', 'pets.csv']],
+    ['animals', ['export', 'out.csv']],
+  ] as const) {
+    const shown = await onTerminal(place, args);
+    expect(shown).toMatch(new RegExp(`[█░]{24} \\d+ %  [\\d,]+ ${noun}`));
+    const last = shown.slice(shown.lastIndexOf(eraseLine) + eraseLine.length);
+    expect(last).not.toContain('█');
+    expect(last).toContain(
+      args[0] === 'import' ? 'lines 2 to 60001 are dealt with' : '60,000 animals written',
+    );
+    if (noun === 'rows') expect(shown).toMatch(/ {2}[\d,]+ a second {2}\d+ s left/);
+  }
+});
+
+test('colours are for terminals', async () => {
+  await using place = await newWorkplace();
+  expect(await onTerminal(place, ['keys', 'create', '--plan', 'free'])).toContain('\x1b[1mask_');
+  expect(await onTerminal(place, ['keys', '--help'])).toContain('\x1b[1mUsage:\x1b[22m');
+  const { stdout } = await place.run(['keys', 'create', '--plan', 'free']);
+  expect(stdout).not.toContain('\x1b');
+});
