@@ -5,9 +5,6 @@ import { temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, issueKey, startService } from '../support/process.ts';
 import { expectStored, expectUnavailable } from './disk.ts';
 
-/** Well above a read's own time on a busy machine, and well below any wait for the lock. */
-const promptMs = 400;
-
 /** Takes the lock that writers need, as another process would. */
 function lock(path: string): { release: () => void } & Disposable {
   const database = new Database(path);
@@ -22,21 +19,25 @@ test("another process's lock delays creations while it is held, and no read", as
   await client.get('/pets');
 
   using held = lock(dataFileIn(folder.path));
-  const creations = Promise.all(['one', 'two', 'three'].map((name) => client.add(name)));
-  const slowest = { readMs: 0 };
-  for (const end = performance.now() + 2_000; performance.now() < end; await Bun.sleep(100)) {
-    const { status, tookMs } = await client.get('/pets');
-    expect(status).toBe(200);
-    slowest.readMs = Math.max(slowest.readMs, tookMs);
+  const answered: string[] = [];
+  const creations = ['one', 'two', 'three'].map(async (name) => {
+    const reply = await client.add(name);
+    answered.push(name);
+    return { name, ...reply };
+  });
+  // Reads that waited for the lock would not come back before it is let go.
+  for (let read = 0; read < 20; read++) {
+    expect((await client.get('/pets')).status).toBe(200);
+    await Bun.sleep(50);
   }
-  expect(slowest.readMs).toBeLessThan(promptMs);
+  expect(answered).toEqual([]);
   held.release();
-  for (const { status, tookMs } of await creations) {
+  const stored = new Map<string, number>();
+  for (const { name, status, text } of await Promise.all(creations)) {
     expect(status).toBe(201);
-    expect(tookMs).toBeGreaterThan(1_900);
-    expect(tookMs).toBeLessThan(2_000 + promptMs);
+    stored.set(name, (JSON.parse(text) as { id: number }).id);
   }
-  expectStored(folder.path, new Map(['one', 'two', 'three'].map((name, index) => [name, index + 1])));
+  expectStored(folder.path, stored);
 }, 15_000);
 
 test('a lock held for more than 5 seconds refuses creations for nothing, until it is let go', async () => {
@@ -48,8 +49,6 @@ test('a lock held for more than 5 seconds refuses creations for nothing, until i
   using held = lock(dataFileIn(folder.path));
   const refused = await client.add('refused');
   expectUnavailable(refused, remaining);
-  expect(refused.tookMs).toBeGreaterThan(4_900);
-  expect(refused.tookMs).toBeLessThan(5_000 + 2 * promptMs);
   expect((await client.get('/pets')).remaining).toBe(remaining - 1);
   held.release();
   expect((await client.add('stored')).status).toBe(201);
@@ -66,7 +65,6 @@ test('a lock on the limit state refuses nobody, and counting goes on', async () 
   for (let request = 1; request <= 5; request++) {
     const reply = await client.get('/pets');
     expect([reply.status, reply.remaining]).toEqual([200, remaining - request]);
-    expect(reply.tookMs).toBeLessThan(promptMs);
   }
   expect(await (await fetch(`${service.url}/readyz`)).json()).toMatchObject({ status: 'degraded' });
   held.release();
