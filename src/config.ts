@@ -30,6 +30,11 @@ function text(value: string): string {
 }
 
 function databaseUrl(value: string): string {
+  if (/^sqlite:(?:\/\/)?\s*:memory:$/.test(value)) {
+    throw new Error(
+      'must name a file, such as sqlite:./data/animal-store.db: a store in memory would be lost',
+    );
+  }
   const isPostgres = /^postgres(?:ql)?:\/\/./.test(value) && URL.canParse(value);
   if (!isPostgres && !/^sqlite:(?!\/?\/?$)./.test(value)) {
     throw new Error(

@@ -107,10 +107,10 @@ async function unjudged(house: House, { network }: Incoming, refusal: ErrorCode)
   return { caller: undefined, refusal, state: await house.admission.peek(network()) };
 }
 
-function logFailure(house: House, { request, requestId }: Incoming, { code, cause }: Refusal): void {
+/** The route, not the address: a client may have put its key into the path or the query, where none belongs. */
+function logFailure(house: House, { request, requestId, route }: Incoming, refusal: Refusal): void {
+  const { code, cause } = refusal;
   const level = code === 'internal_error' ? 'error' : 'warn';
-  house.log[level](
-    { requestId, method: request.method, url: request.url, code, err: cause },
-    'request failed',
-  );
+  const { method } = request;
+  house.log[level]({ requestId, method, route: route?.path, code, err: cause }, 'request failed');
 }

@@ -102,9 +102,3 @@ export class AdmissionOperations {
     return { caller: undefined, refusal: refused ? 'too_many_failed_authentications' : code, state };
   }
 }
-
-/** The refusal of a request whose verdict says no; undefined when it is admitted. */
-export function refusalOf(admission: Judged | Unknown): Refusal | undefined {
-  const code = admission.caller === undefined ? admission.refusal : admission.verdict.refusal;
-  return code === undefined ? undefined : new Refusal(code);
-}

@@ -44,8 +44,10 @@ export async function openArchive(url: string, mustExist: boolean): Promise<Arch
   });
 }
 
+/** Undefined also for SQLite's store in memory: nothing would be left of what is copied there. */
 function sqlitePath(url: string): string | undefined {
-  return /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
+  const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
+  return path?.trim() === ':memory:' ? undefined : path;
 }
 
 function isPostgres(url: string): boolean {

@@ -6,7 +6,15 @@ import { always } from '../support/property.ts';
 /** Values no setting of that name may have. Settings that take any text have none. */
 const wrong: Readonly<Record<string, readonly string[]>> = {
   PORT: ['-1', '65536', '3000.0', '0x50', 'http', '1e3', '99999999999999999999'],
-  DATABASE_URL: ['./data/store.db', 'sqlite:', 'sqlite://', 'mysql://localhost/pets', 'postgres:'],
+  DATABASE_URL: [
+    './data/store.db',
+    'sqlite:',
+    'sqlite://',
+    'sqlite::memory:',
+    'sqlite://:memory:',
+    'mysql://localhost/pets',
+    'postgres:',
+  ],
   REDIS_URL: ['localhost:6379', 'http://127.0.0.1', 'redis:'],
   PUBLIC_URL: [
     'animals.example.com',

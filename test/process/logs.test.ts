@@ -1,4 +1,5 @@
-import { expect } from 'bun:test';
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeKey } from '../../src/domain/key.ts';
@@ -6,7 +7,7 @@ import { fileSizeLimits, limitFileSize } from '../faults/disk.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testWith } from '../support/means.ts';
-import { ample, issueKey, operatorOf, type Service, startService } from '../support/process.ts';
+import { ample, dataFileIn, issueKey, operatorOf, type Service, startService } from '../support/process.ts';
 
 /** Calls in every way a key may arrive, right and wrong; most of these are refused. */
 async function callEverywhere(url: string, key: string): Promise<void> {
@@ -90,3 +91,23 @@ testWith(...fileSizeLimits)(
   },
   30_000,
 );
+
+test('a failure is logged with its route, and not with the address, where a key may stand', async () => {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
+  {
+    using database = new Database(dataFileIn(folder.path));
+    database.run('DROP TABLE keys');
+  }
+  const client = clientOf(service.url, service.firstKey ?? '');
+  const secret = service.firstKey?.slice('ask_'.length, -6) ?? '';
+  for (const target of [`/pets?api_key=${secret}`, `/pets/${secret}`, `/${secret}`]) {
+    expect((await client.get(target)).status).toBe(500);
+  }
+  service.signal('SIGTERM');
+  await service.exited;
+  const lines = service.stderr().trim().split('\n');
+  const failures = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request failed');
+  expect(failures.map(({ route }) => route)).toEqual(['/v1/pets', '/v1/pets/:petId', undefined]);
+  expect(service.stderr()).not.toContain(secret);
+});
