@@ -1,0 +1,16 @@
+import { afterAll, expect, test } from 'bun:test';
+import { testServers } from '../support/servers.ts';
+import { compareAnswers } from './same-answers.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+test.skipIf(servers === undefined)(
+  'the service answers alike on both stores: status, headers and body',
+  async () => {
+    // Skipped without them.
+    const compared = await compareAnswers(servers as NonNullable<typeof servers>, 60, 20_301_205);
+    expect(compared).toBeGreaterThan(500);
+  },
+  60_000,
+);
