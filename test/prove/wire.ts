@@ -96,6 +96,28 @@ export class Wire implements Disposable {
   }
 }
 
+/** Several connections that share the cases there are. */
+export class Wires implements Disposable {
+  readonly #wires: readonly Wire[];
+
+  constructor(url: string, connections: number) {
+    this.#wires = Array.from({ length: connections }, () => new Wire(url));
+  }
+
+  /** Performs that many cases, one at a time on each connection. */
+  async each(cases: number, perform: (wire: Wire, index: number) => Promise<void>): Promise<void> {
+    let next = 0;
+    const work = async (wire: Wire) => {
+      while (next < cases) await perform(wire, next++);
+    };
+    await Promise.all(this.#wires.slice(0, cases).map(work));
+  }
+
+  [Symbol.dispose](): void {
+    for (const wire of this.#wires) wire[Symbol.dispose]();
+  }
+}
+
 /** Performs that many cases over that many connections at once. */
 export async function overWires(
   url: string,
@@ -103,10 +125,6 @@ export async function overWires(
   cases: number,
   perform: (wire: Wire, index: number) => Promise<void>,
 ): Promise<void> {
-  let next = 0;
-  const work = async () => {
-    using wire = new Wire(url);
-    while (next < cases) await perform(wire, next++);
-  };
-  await Promise.all(Array.from({ length: Math.min(connections, cases) }, work));
+  using wires = new Wires(url, connections);
+  await wires.each(cases, perform);
 }
