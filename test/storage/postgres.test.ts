@@ -1,0 +1,84 @@
+/** What PostgreSQL does besides what every store does. */
+
+import { afterAll, describe, expect, test } from 'bun:test';
+import { SQL } from 'bun';
+import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
+import { PostgresPets } from '../../src/storage/postgres/pets.ts';
+import { StorageUnavailable, StorageUnusable } from '../../src/storage/storage.ts';
+import { testServers } from '../support/servers.ts';
+import { newPet } from './samples.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+describe.skipIf(servers === undefined)('PostgreSQL', () => {
+  // Skipped without it.
+  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
+  const open = (url: string, statementTimeoutMs = 10_000) =>
+    new PostgresDatabase({ url, poolSize: 4, statementTimeoutMs, notice: () => {} });
+  const messageOf = (done: Promise<unknown>) =>
+    done.then(
+      () => 'done',
+      (error: Error) => error.message,
+    );
+
+  test('processes that start at once migrate an empty database once', async () => {
+    await using schema = await makeSchema();
+    await using all = new AsyncDisposableStack();
+    const databases = Array.from({ length: 8 }, () => all.use(open(schema.url)));
+    await Promise.all(databases.map((database) => database.migrate()));
+    const [first] = databases;
+    const rows = await first?.read((sql) => sql`SELECT name, last FROM counters ORDER BY name`);
+    expect([...(rows as unknown[])]).toEqual([
+      { name: 'accounts', last: 0n },
+      { name: 'keys', last: 0n },
+      { name: 'pets', last: 0n },
+    ]);
+  });
+
+  test('a database of a newer version, or of another program, is refused and left alone', async () => {
+    await using schema = await makeSchema();
+    await using sql = new SQL(schema.url, { max: 1 });
+    await sql`CREATE TABLE pets (whose text)`;
+    await using database = open(schema.url);
+    const refused = database.migrate();
+    await expect(refused).rejects.toBeInstanceOf(StorageUnusable);
+    expect(await messageOf(refused)).toContain('tables of another program');
+
+    await sql`DROP TABLE pets`;
+    await database.migrate();
+    await sql`UPDATE animal_store_format SET version = 99`;
+    expect(await messageOf(database.migrate())).toContain('newer version of the service (format 99');
+  });
+
+  test('a server that is not there is named, without the password', async () => {
+    await using database = open('postgres://store:secret@127.0.0.1:1/animals');
+    const message = await messageOf(database.migrate());
+    expect(message).toContain('127.0.0.1:1/animals');
+    expect(message).not.toContain('secret');
+  });
+
+  test('instances that add at once give out every id once, without gaps', async () => {
+    await using schema = await makeSchema();
+    await using all = new AsyncDisposableStack();
+    const databases = Array.from({ length: 3 }, () => all.use(open(schema.url)));
+    await databases[0]?.migrate();
+    let announced = 0;
+    const stores = databases.map((database) => new PostgresPets(database, async () => void announced++));
+    const added = await Promise.all(
+      Array.from({ length: 900 }, (_, index) => stores[index % 3]?.add(newPet(`${index}`))),
+    );
+    const ids = added.map((pet) => Number(pet?.id)).sort((one, other) => one - other);
+    expect(ids).toEqual(Array.from({ length: 900 }, (_, index) => index + 1));
+    // Animals that arrive together go in one statement.
+    expect(announced).toBeLessThan(100);
+  });
+
+  test('a statement that takes too long is cancelled by the server, and the connection goes on', async () => {
+    await using schema = await makeSchema();
+    await using database = open(schema.url, 200);
+    const slow = database.write((sql) => sql`SELECT pg_sleep(5)`);
+    await expect(slow).rejects.toBeInstanceOf(StorageUnavailable);
+    expect(await database.trouble()).toBeUndefined();
+  });
+});

@@ -1,0 +1,102 @@
+/** What Redis does besides what every store of limits does. */
+
+import { afterAll, describe, expect, test } from 'bun:test';
+import { RedisClient } from 'bun';
+import { plans } from '../../src/domain/plan.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import { FakeClock } from '../support/clock.ts';
+import { testServers } from '../support/servers.ts';
+import { clusterPlaceOn, patient } from './cluster-place.ts';
+import { strictRules } from './place.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+const caller = { keyId: 1, accountId: 1, quota: plans.free, expiresAt: Number.POSITIVE_INFINITY };
+
+describe.skipIf(servers === undefined)('Redis', () => {
+  // Skipped without it.
+  const there = servers ?? ({} as NonNullable<typeof servers>);
+
+  async function command(...words: [string, ...string[]]): Promise<unknown> {
+    const client = new RedisClient(there.redisUrl);
+    const [name, ...args] = words;
+    const answer = await client.send(name, args);
+    client.close();
+    return answer;
+  }
+
+  test('a script cache that somebody emptied costs nothing but time', async () => {
+    await using place = await clusterPlaceOn(there)(new FakeClock(), strictRules);
+    await using store = await place.open(true);
+    const { callers } = await store.limits.versions();
+    expect((await store.limits.take(caller, callers)).verdict?.remaining).toBe(59);
+    await command('SCRIPT', 'FLUSH');
+    expect((await store.limits.take(caller, callers)).verdict?.remaining).toBe(58);
+    expect(await store.health()).toEqual([]);
+  });
+
+  test('its own clock rules where no test brings one', async () => {
+    await using schema = await there.makeSchema();
+    const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: there.makePrefix() };
+    // A machine whose clock is years off.
+    const clock = { now: () => Date.parse('2040-01-01T00:00:00Z') };
+    await using store = await openStorage({
+      url: schema.url,
+      clock,
+      rules: strictRules,
+      serving: true,
+      cluster,
+    });
+    const { callers } = await store.limits.versions();
+    const resetAt = (await store.limits.take(caller, callers)).verdict?.minute.resetAt ?? 0;
+    const [seconds] = (await command('TIME')) as [string];
+    expect(Math.abs(resetAt - 60 - Number(seconds))).toBeLessThanOrEqual(2);
+  });
+
+  test('a version never comes again, not even after everything is deleted', async () => {
+    const prefix = there.makePrefix();
+    await using schema = await there.makeSchema();
+    const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: prefix };
+    await using store = await openStorage({
+      url: schema.url,
+      clock: new FakeClock(),
+      rules: strictRules,
+      serving: true,
+      cluster,
+    });
+    const before = await store.limits.versions();
+    await command('DEL', `${prefix}callers`, `${prefix}pets`);
+    const after = await store.limits.versions();
+    expect(after.callers).toBeGreaterThan(before.callers);
+    expect(after.pets).toBeGreaterThan(before.pets);
+  });
+
+  test('what is kept of an account ends by itself, within two days', async () => {
+    const prefix = there.makePrefix();
+    await using schema = await there.makeSchema();
+    const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: prefix };
+    const clock = new FakeClock();
+    await using store = await openStorage({
+      url: schema.url,
+      clock,
+      rules: strictRules,
+      serving: true,
+      cluster,
+    });
+    const { callers } = await store.limits.versions();
+    for (let index = 0; index < 62; index++) await store.limits.take(caller, callers);
+    clock.advance(1);
+    await store.limits.take(caller, callers);
+    await store.limits.fail('192.0.2.1');
+    const keys = (await command('KEYS', `${prefix}*`)) as string[];
+    const lasting = [`${prefix}callers`, `${prefix}pets`, `${prefix}bans`];
+    const passing = keys.filter((key) => !lasting.includes(key));
+    expect(passing.length).toBe(4);
+    for (const key of passing) {
+      const seconds = Number(await command('TTL', key));
+      expect(seconds).toBeGreaterThan(0);
+      expect(seconds).toBeLessThan(2 * 86_400);
+    }
+  });
+});
