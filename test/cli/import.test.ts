@@ -1,8 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { readFile } from 'node:fs/promises';
-import { petJson } from '../../src/contract/schemas.ts';
 import { newWorkplace, type ImportReport as Report, type Workplace } from '../support/cli.ts';
-import { operatorOf } from '../support/process.ts';
 
 // Processes start slowly on a busy machine.
 setDefaultTimeout(20_000);
@@ -13,22 +10,9 @@ beforeAll(async () => {
 });
 afterAll(() => place[Symbol.asyncDispose]());
 
-async function file(name: string, content: string | Uint8Array): Promise<string> {
-  await Bun.write(place.path(name), content);
-  return name;
-}
-
-/** The last animals of the store, as JSON without their ids. */
-async function lastRows(count: number): Promise<string[]> {
-  await using office = await operatorOf(place.folder);
-  const before = BigInt((await office.storage.pets.count()) - count);
-  const pets = await office.storage.pets.list(before, count);
-  return pets.map((pet) => petJson(pet).replace(/"id":\d+,/, ''));
-}
-
 describe('CSV', () => {
   test('adds the sound rows in order and reports the others with line and reason', async () => {
-    const name = await file(
+    const name = await place.write(
       'mixed.csv',
       'status,name,categoryId\nsold,Ólafur,1\n,"Georgia ""George""",2\n,,3\nlost,\\,4\npending,Rex,x\n,Rex\n,  Rex ,-5\n',
     );
@@ -43,7 +27,7 @@ describe('CSV', () => {
       'line 6: categoryId must be an integer from -9223372036854775808 to 9223372036854775807, not x',
       'line 7: has 2 fields, the header has 3',
     ]);
-    expect(await lastRows(3)).toEqual([
+    expect(await place.lastRows(3)).toEqual([
       '{"name":"Ólafur","categoryId":1,"status":"sold"}',
       '{"name":"Georgia \\"George\\"","categoryId":2,"status":"available"}',
       '{"name":"  Rex ","categoryId":-5,"status":"available"}',
@@ -51,7 +35,7 @@ describe('CSV', () => {
   });
 
   test('--json is one line with the ids, the lines and the counts', async () => {
-    const name = await file('shape.csv', 'name,categoryId\nA,1\n,1\nB,1\n');
+    const name = await place.write('shape.csv', 'name,categoryId\nA,1\n,1\nB,1\n');
     const report = await place.json<Report>('import', name);
     expect(report).toEqual({
       file: name,
@@ -70,18 +54,18 @@ describe('CSV', () => {
 
   test('a row that is not valid UTF-8 is rejected; nothing in it is replaced', async () => {
     const latin1 = Buffer.from('name,categoryId,status\nBj\xf6rn,1,\nBjörn,1,\n', 'latin1');
-    const { stdout, stderr } = await place.run(['import', await file('latin1.csv', latin1)]);
+    const { stdout, stderr } = await place.run(['import', await place.write('latin1.csv', latin1)]);
     expect(stderr).toBe('line 2: is not valid UTF-8\nline 3: is not valid UTF-8\n');
     expect(stdout).toContain('0 in, 2 rejected');
   });
 
   test('a byte order mark, CRLF, blank lines and a missing last line feed are no mistakes', async () => {
-    const name = await file(
+    const name = await place.write(
       'windows.csv',
       '\ufeffname,categoryId,status\r\nA,1,sold\r\n\r\nB,2,\r\n\n"C",3,sold',
     );
     expect(await place.json<Report>('import', name)).toMatchObject({ added: 3, rejected: 0, lastLine: 6 });
-    expect(await lastRows(3)).toEqual([
+    expect(await place.lastRows(3)).toEqual([
       '{"name":"A","categoryId":1,"status":"sold"}',
       '{"name":"B","categoryId":2,"status":"available"}',
       '{"name":"C","categoryId":3,"status":"sold"}',
@@ -89,7 +73,7 @@ describe('CSV', () => {
   });
 
   test('one stray quote costs one row, and the lines after it keep their numbers', async () => {
-    const name = await file(
+    const name = await place.write(
       'stray.csv',
       'name,categoryId\nA,1\n"Rex,1\nB,1\nBu"ons,1\n"two\nlines",1\n"x"y,1\nC,1\n"end,1\nD,1\n',
     );
@@ -108,7 +92,7 @@ describe('CSV', () => {
   test('what a row says cannot reach the terminal as control characters', async () => {
     const { stderr } = await place.run([
       'import',
-      await file('escape.csv', 'name,categoryId\nA,\x1b[31m1\n'),
+      await place.write('escape.csv', 'name,categoryId\nA,\x1b[31m1\n'),
     ]);
     expect(stderr).not.toContain('\x1b');
     expect(stderr).toContain('not \\u001b[31m1');
@@ -124,9 +108,12 @@ describe('CSV', () => {
       '+1',
       ' 1',
     ];
-    const name = await file('int64.csv', `name,categoryId\n${rows.map((row) => `A,${row}\n`).join('')}`);
+    const name = await place.write(
+      'int64.csv',
+      `name,categoryId\n${rows.map((row) => `A,${row}\n`).join('')}`,
+    );
     expect(await place.json<Report>('import', name)).toMatchObject({ added: 2, rejected: 5 });
-    expect(await lastRows(2)).toEqual([
+    expect(await place.lastRows(2)).toEqual([
       '{"name":"A","categoryId":9223372036854775807,"status":"available"}',
       '{"name":"A","categoryId":-9223372036854775808,"status":"available"}',
     ]);
@@ -138,13 +125,16 @@ describe('CSV', () => {
     ['no header at all', 'Ozzy,1,available\n', ['"name", "categoryId" are missing', '"Ozzy"']],
     ['nothing at all', '', ['is empty', 'name,categoryId,status']],
   ])('a header row with %s is named, and nothing is added', async (what, content, messages) => {
-    const { exitCode, stdout, stderr } = await place.run(['import', await file(`${what}.csv`, content)]);
+    const { exitCode, stdout, stderr } = await place.run([
+      'import',
+      await place.write(`${what}.csv`, content),
+    ]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     for (const message of messages) expect(stderr).toContain(message);
   });
 
   test('only the first 20 rejected rows are shown, and how many more there are', async () => {
-    const name = await file('many.csv', `name,categoryId\n${',1\n'.repeat(1_500)}`);
+    const name = await place.write('many.csv', `name,categoryId\n${',1\n'.repeat(1_500)}`);
     const { stderr, stdout } = await place.run(['import', name]);
     expect(stderr.trimEnd().split('\n')).toHaveLength(21);
     expect(stderr).toEndWith('… and 1,480 more; --rejects FILE writes all of them.\n');
@@ -154,7 +144,7 @@ describe('CSV', () => {
 
 describe('NDJSON', () => {
   test('reads JSON as the API does, int64 exact, and rejects what the API rejects', async () => {
-    const name = await file(
+    const name = await place.write(
       'pets.ndjson',
       [
         '{"categoryId":9223372036854775807,"name":"Ólafur"}',
@@ -182,7 +172,7 @@ describe('NDJSON', () => {
       'line 10: must be a JSON object, not an array',
       expect.stringMatching(/^line 11: is not valid JSON: /),
     ]);
-    expect(await lastRows(2)).toEqual([
+    expect(await place.lastRows(2)).toEqual([
       '{"name":"Ólafur","categoryId":9223372036854775807,"status":"available"}',
       '{"name":"A","categoryId":100,"status":"sold"}',
     ]);
@@ -190,87 +180,23 @@ describe('NDJSON', () => {
 
   test('a row longer than a request body may be is rejected, and costs no memory', async () => {
     const long = `{"name":"${'x'.repeat(3_000_000)}","categoryId":1}`;
-    const name = await file('long.ndjson', `${long}\n{"name":"A","categoryId":1}\n`);
+    const name = await place.write('long.ndjson', `${long}\n{"name":"A","categoryId":1}\n`);
     const { stdout, stderr } = await place.run(['import', name]);
     expect(stderr).toBe('line 1: is longer than 16384 bytes\n');
     expect(stdout).toContain('1 in, 1 rejected');
   });
 
   test('an empty file has no rows, and that is no error', async () => {
-    const { exitCode, stdout } = await place.run(['import', await file('empty.ndjson', '')]);
+    const { exitCode, stdout } = await place.run(['import', await place.write('empty.ndjson', '')]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'empty.ndjson: no row is dealt with.\n' });
-  });
-});
-
-describe('--rejects', () => {
-  test('CSV: the rejected rows are there as they were, and are imported once they are repaired', async () => {
-    const name = await file('first.csv', 'categoryId,name\n1,A\nx,Bo\n1,"C\n1,"D ""d""",\n');
-    const report = await place.json<Report>('import', name, '--rejects', 'rejects.csv');
-    expect(report).toMatchObject({ added: 1, rejected: 3, rejects: 'rejects.csv' });
-    const rejects = await readFile(place.path('rejects.csv'), 'utf8');
-    const quotes = '"has a quote out of place: quotes surround a whole field, and are doubled within it"';
-    expect(rejects).toBe(
-      'line,reason,categoryId,name\n' +
-        '3,"categoryId must be an integer from -9223372036854775808 to 9223372036854775807, not x",x,Bo\n' +
-        `4,${quotes},1,"C\n` +
-        '5,"has 3 fields, the header has 2",1,"D ""d""",\n',
-    );
-    const repaired = rejects.replace(',x,Bo', ',7,Bo').replace('1,"C', '1,C').replace('""",', '"""');
-    const again = await place.json<Report>('import', await file('rejects.csv', repaired));
-    expect(again).toMatchObject({ added: 3, rejected: 0, firstLine: 2, lastLine: 4 });
-    expect(await lastRows(3)).toEqual([
-      '{"name":"Bo","categoryId":7,"status":"available"}',
-      '{"name":"C","categoryId":1,"status":"available"}',
-      '{"name":"D \\"d\\"","categoryId":1,"status":"available"}',
-    ]);
-  });
-
-  test('NDJSON likewise; rows rejected twice have one line and one reason', async () => {
-    const name = await file('first.ndjson', '{"name":"","categoryId":1}\n{}\nno json\n');
-    await place.json<Report>('import', name, '--rejects', 'rejects.ndjson');
-    const rejects = await readFile(place.path('rejects.ndjson'), 'utf8');
-    expect(rejects.split('\n')).toEqual([
-      '{"line":1,"reason":"name must not be empty","name":"","categoryId":1}',
-      '{"line":2,"reason":"name is required; categoryId is required"}',
-      expect.stringMatching(/^\{"line":3,"reason":"is not valid JSON: .*",no json$/),
-      '',
-    ]);
-    const repaired = rejects.replace('"name":""', '"name":"Al"');
-    const again = await place.json<Report>(
-      'import',
-      await file('second.ndjson', repaired),
-      '--rejects',
-      'third.ndjson',
-    );
-    expect(again).toMatchObject({ added: 1, rejected: 2 });
-    expect(await lastRows(1)).toEqual(['{"name":"Al","categoryId":1,"status":"available"}']);
-    const third = await readFile(place.path('third.ndjson'), 'utf8');
-    expect(third.split('\n')[0]).toBe('{"line":2,"reason":"name is required; categoryId is required"}');
-  });
-
-  test('a file that is there is not written over, and never the file to import', async () => {
-    const name = await file('mine.csv', 'name,categoryId\n,1\n');
-    const refused = await place.run(['import', name, '--rejects', await file('other.csv', 'precious')]);
-    expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(refused.stderr).toBe(
-      'animal-store: other.csv exists already. --force replaces it, or name another file.\n',
-    );
-    const itself = await place.run(['import', name, '--rejects', './mine.csv', '--force']);
-    expect(itself).toMatchObject({ exitCode: 2, stdout: '' });
-    expect(itself.stderr).toContain('is the file to import');
-    expect(await readFile(place.path('other.csv'), 'utf8')).toBe('precious');
-    expect((await place.run(['import', name, '--rejects', 'other.csv', '--force'])).exitCode).toBe(0);
-    expect(await readFile(place.path('other.csv'), 'utf8')).toBe(
-      'line,reason,name,categoryId\n2,name must not be empty,,1\n',
-    );
   });
 });
 
 describe('once and again', () => {
   test('a file that is all in adds nothing, under any name, until --again is given', async () => {
     const content = 'name,categoryId\nOnce,1\n,1\n';
-    await place.json('import', await file('once.csv', content));
-    const second = await place.json<Report>('import', await file('renamed.csv', content));
+    await place.json('import', await place.write('once.csv', content));
+    const second = await place.json<Report>('import', await place.write('renamed.csv', content));
     expect(second).toMatchObject({ status: 'already-complete', added: 0, rejected: 0, firstId: null });
     expect(second.total).toEqual({ added: 1, rejected: 1 });
     const told = await place.run(['import', 'once.csv']);
@@ -295,7 +221,7 @@ describe('once and again', () => {
   });
 
   test('--from-line passes over the lines before it, but reads the header', async () => {
-    const name = await file('from.csv', 'categoryId,name\n1,A\n1,B\n1,C\n');
+    const name = await place.write('from.csv', 'categoryId,name\n1,A\n1,B\n1,C\n');
     expect(await place.json<Report>('import', name, '--from-line', '3')).toMatchObject({
       added: 2,
       firstLine: 3,

@@ -1,7 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { petJson } from '../../src/contract/schemas.ts';
 import { temporaryFolder } from './folder.ts';
-import { root, type Service, settingsIn, startService } from './process.ts';
+import { operatorOf, root, type Service, settingsIn, startService } from './process.ts';
 
 /** A command that has ended. */
 export interface Ended {
@@ -24,6 +25,10 @@ export interface Workplace extends AsyncDisposable {
   readonly folder: string;
   path(name: string): string;
   files(): Promise<string[]>;
+  /** Writes a file and returns its name. */
+  write(name: string, content: string | Uint8Array): Promise<string>;
+  /** The last animals of the store, as JSON without their ids. */
+  lastRows(count: number): Promise<string[]>;
   run(args: readonly string[], options?: RunOptions): Promise<Ended>;
   /** Runs a command that has to succeed and to report one line of JSON. */
   json<T>(...args: string[]): Promise<T>;
@@ -76,6 +81,16 @@ export async function newWorkplace(): Promise<Workplace> {
     folder: folder.path,
     path: (name) => join(folder.path, name),
     files: () => readdir(folder.path),
+    async write(name, content) {
+      await Bun.write(join(folder.path, name), content);
+      return name;
+    },
+    async lastRows(count) {
+      await using office = await operatorOf(folder.path);
+      const before = BigInt((await office.storage.pets.count()) - count);
+      const pets = await office.storage.pets.list(before, count);
+      return pets.map((pet) => petJson(pet).replace(/"id":\d+,/, ''));
+    },
     run,
     async json<T>(...args: string[]): Promise<T> {
       const { exitCode, stdout, stderr } = await run([...args, '--json']);

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { readFile } from 'node:fs/promises';
+import { newWorkplace, type ImportReport as Report, type Workplace } from '../support/cli.ts';
+
+// Processes start slowly on a busy machine.
+setDefaultTimeout(20_000);
+
+let place: Workplace;
+beforeAll(async () => {
+  place = await newWorkplace();
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+test('CSV: the rejected rows are there as they were, and are imported once they are repaired', async () => {
+  const name = await place.write('first.csv', 'categoryId,name\n1,A\nx,Bo\n1,"C\n1,"D ""d""",\n');
+  const report = await place.json<Report>('import', name, '--rejects', 'rejects.csv');
+  expect(report).toMatchObject({ added: 1, rejected: 3, rejects: 'rejects.csv' });
+  const rejects = await readFile(place.path('rejects.csv'), 'utf8');
+  const quotes = '"has a quote out of place: quotes surround a whole field, and are doubled within it"';
+  expect(rejects).toBe(
+    'line,reason,categoryId,name\n' +
+      '3,"categoryId must be an integer from -9223372036854775808 to 9223372036854775807, not x",x,Bo\n' +
+      `4,${quotes},1,"C\n` +
+      '5,"has 3 fields, the header has 2",1,"D ""d""",\n',
+  );
+  const repaired = rejects.replace(',x,Bo', ',7,Bo').replace('1,"C', '1,C').replace('""",', '"""');
+  const again = await place.json<Report>('import', await place.write('rejects.csv', repaired));
+  expect(again).toMatchObject({ added: 3, rejected: 0, firstLine: 2, lastLine: 4 });
+  expect(await place.lastRows(3)).toEqual([
+    '{"name":"Bo","categoryId":7,"status":"available"}',
+    '{"name":"C","categoryId":1,"status":"available"}',
+    '{"name":"D \\"d\\"","categoryId":1,"status":"available"}',
+  ]);
+});
+
+test('NDJSON likewise; rows rejected twice have one line and one reason', async () => {
+  const name = await place.write('first.ndjson', '{"name":"","categoryId":1}\n{}\nno json\n');
+  await place.json<Report>('import', name, '--rejects', 'rejects.ndjson');
+  const rejects = await readFile(place.path('rejects.ndjson'), 'utf8');
+  expect(rejects.split('\n')).toEqual([
+    '{"line":1,"reason":"name must not be empty","name":"","categoryId":1}',
+    '{"line":2,"reason":"name is required; categoryId is required"}',
+    expect.stringMatching(/^\{"line":3,"reason":"is not valid JSON: .*",no json$/),
+    '',
+  ]);
+  const repaired = rejects.replace('"name":""', '"name":"Al"');
+  const again = await place.json<Report>(
+    'import',
+    await place.write('second.ndjson', repaired),
+    '--rejects',
+    'third.ndjson',
+  );
+  expect(again).toMatchObject({ added: 1, rejected: 2 });
+  expect(await place.lastRows(1)).toEqual(['{"name":"Al","categoryId":1,"status":"available"}']);
+  const third = await readFile(place.path('third.ndjson'), 'utf8');
+  expect(third.split('\n')[0]).toBe('{"line":2,"reason":"name is required; categoryId is required"}');
+});
+
+test('a file that is there is not written over, and never the file to import', async () => {
+  const name = await place.write('mine.csv', 'name,categoryId\n,1\n');
+  const refused = await place.run(['import', name, '--rejects', await place.write('other.csv', 'precious')]);
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(refused.stderr).toBe(
+    'animal-store: other.csv exists already. --force replaces it, or name another file.\n',
+  );
+  const itself = await place.run(['import', name, '--rejects', './mine.csv', '--force']);
+  expect(itself).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(itself.stderr).toContain('is the file to import');
+  expect(await readFile(place.path('other.csv'), 'utf8')).toBe('precious');
+  expect((await place.run(['import', name, '--rejects', 'other.csv', '--force'])).exitCode).toBe(0);
+  expect(await readFile(place.path('other.csv'), 'utf8')).toBe(
+    'line,reason,name,categoryId\n2,name must not be empty,,1\n',
+  );
+});
