@@ -10,7 +10,7 @@ import { publishComparison } from './publish.ts';
 import { comparisonMarkdown } from './report.ts';
 import { runRounds } from './rounds.ts';
 import { scenarios } from './scenarios.ts';
-import { serviceContender } from './service.ts';
+import { embeddedStore, serviceContender } from './service.ts';
 import type { Results } from './summary.ts';
 import { progress } from './terminal.ts';
 
@@ -40,7 +40,7 @@ export async function compare(options: Options, folder: string): Promise<void> {
 
 /** The service first, for the limits send what it answers. */
 async function startAll(
-  { only, rounds }: Options,
+  { only, rounds, cluster }: Options,
   folder: string,
   servers: AsyncDisposableStack,
 ): Promise<Running[]> {
@@ -51,12 +51,29 @@ async function startAll(
     return { contender, ...started };
   };
   // One refusal is recorded, and each try of a round asks for one more.
-  const service = await begin(serviceContender(folder, animalCount, 2 * rounds + 1));
+  const refusals = 2 * rounds + 1;
+  const service = await begin(
+    serviceContender({
+      name: 'animal-store',
+      title: 'Animal Store',
+      store: embeddedStore(folder, 'animal-store'),
+      animals: animalCount,
+      refusals,
+    }),
+  );
   const answers = await recordAnswers(service);
   const running = [service];
   if (only.includes('nginx') && Bun.which('nginx') !== null)
     running.push(await begin(nginxContender(folder, answers)));
   if (only.includes('bun-constant')) running.push(await begin(bunContender(folder, answers)));
+  if (cluster !== undefined) {
+    const title = 'Animal Store on PostgreSQL and Redis';
+    running.push(
+      await begin(
+        serviceContender({ name: 'cluster', title, store: cluster, animals: animalCount, refusals }),
+      ),
+    );
+  }
   const peers = only.filter((name) => peerNames.includes(name));
   if (peers.length > 0) {
     const data = await preparePeerData(folder, animalCount);

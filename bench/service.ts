@@ -54,17 +54,26 @@ export async function startService(store: StoreSettings, key: string): Promise<S
   });
 }
 
-/** The service with so many animals. Every `refused()` names an account that has not been hammered yet. */
-export function serviceContender(folder: string, animalCount: number, refusals: number): Contender {
+export interface ServiceOptions {
+  readonly name: string;
+  readonly title: string;
+  /** Empty as yet. */
+  readonly store: StoreSettings;
+  readonly animals: number;
+  /** How many runs ask for refusals; each gets an account that has not been hammered yet. */
+  readonly refusals: number;
+}
+
+/** The service on a store of its own. */
+export function serviceContender({ name, title, store, animals, refusals }: ServiceOptions): Contender {
   return {
-    name: 'animal-store',
-    title: `Animal Store ${packageJson.version} (Bun ${Bun.version})`,
+    name,
+    title: `${title} ${packageJson.version} (Bun ${Bun.version})`,
     role: 'service',
     runtime: 'bun',
     does: features,
     async start() {
-      const store = embeddedStore(folder, 'animal-store');
-      await fill(store, animalCount);
+      await fill(store, animals);
       const [key = '', bannedKey = ''] = [
         ...(await issueKeys(store, 1)),
         ...(await issueKeys(store, 1, exhausted)),
