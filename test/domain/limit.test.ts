@@ -189,6 +189,7 @@ describe('the law of failed authentications', () => {
             resetAt: startMs / 1_000 + minuteSeconds,
           });
           window = judged.window;
+          expect(window.count).toBe(Math.min(attempt, limit));
         }
         expect(peek(window, limit, startMs + minuteSeconds * 1_000).remaining).toBe(limit);
       },
