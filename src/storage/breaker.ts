@@ -36,7 +36,8 @@ export class Breaker implements Disposable {
 
   #tell(reason: unknown): void {
     const { name, notice } = this.#options;
-    this.trouble = `degraded: ${name} ${reason instanceof Error ? reason.message : String(reason)}`;
+    const why = reason instanceof Error ? reason.message : String(reason);
+    this.trouble = `degraded: ${name} does not work: ${why}`;
     notice(this.trouble);
   }
 

@@ -14,18 +14,18 @@ export interface StorageOptions {
   readonly serving: boolean;
   /** What a store on PostgreSQL needs besides; undefined where there is no Redis. */
   readonly cluster?: ClusterSettings | undefined;
-  /** Is told what stops working and works again. */
+  /** Is told what stops working and works again; unless given, standard error is. */
   readonly notice?: Notice;
 }
 
 /** Opens the store a URL names. Throws `StorageUnusable` with what to do about it. */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
-  const { url, clock, rules, serving, cluster, notice = () => {} } = options;
+  const { url, clock, rules, serving, cluster, notice = warn } = options;
   const path = sqlitePath(url);
   if (path !== undefined) return openSqlite({ path, clock, rules, serving });
   if (!isPostgres(url)) throw new StorageUnusable(`There is no store for the URL "${url}".`);
   if (cluster === undefined) throw new StorageUnusable('PostgreSQL needs Redis beside it: set REDIS_URL.');
-  return openCluster({ url, clock, rules, notice, ...cluster });
+  return openCluster({ url, clock, rules, serving, notice, ...cluster });
 }
 
 /** How long a statement of a copy may take: it deals with many rows. */
@@ -40,11 +40,15 @@ export async function openArchive(url: string, mustExist: boolean): Promise<Arch
     url,
     poolSize: 1,
     statementTimeoutMs: archiveTimeoutMs,
-    notice: () => {},
+    notice: warn,
   });
 }
 
 /** Undefined also for SQLite's store in memory: nothing would be left of what is copied there. */
+function warn(text: string): void {
+  process.emitWarning(text);
+}
+
 function sqlitePath(url: string): string | undefined {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
   return path?.trim() === ':memory:' ? undefined : path;

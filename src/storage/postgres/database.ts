@@ -35,7 +35,7 @@ export class PostgresDatabase implements AsyncDisposable {
     this.#pool = this.#open();
     this.#overdue = new Overdue(
       statementTimeoutMs * answerTimeouts,
-      () => new NoAnswer('does not answer'),
+      () => new NoAnswer(`no answer within ${statementTimeoutMs * answerTimeouts} ms`),
       () => this.#replace(),
     );
     const probe = () => this.#ask((sql) => sql`SELECT 1`).then(() => undefined);

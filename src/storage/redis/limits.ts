@@ -38,6 +38,8 @@ export interface RedisLimitsOptions {
   readonly clock: Clock;
   readonly rules: LimitRules;
   readonly memory: Memory;
+  /** Whether this process answers requests. */
+  readonly serving: boolean;
   readonly notice: Notice;
 }
 
@@ -48,6 +50,7 @@ export interface RedisLimitsOptions {
 export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly #clock: Clock;
   readonly #rules: LimitRules;
+  readonly #notice: Notice;
   readonly #keys: RedisKeys;
   readonly #link: RedisLink;
   readonly #mirror: Mirror;
@@ -56,8 +59,13 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   /** How far Redis' clock is ahead of this machine's. */
   #aheadMs = 0;
   #seenCallers = 0;
+  /** Whether something may have been written that Redis was not told of. */
+  #mayOwe: boolean;
 
-  constructor({ url, prefix, timeoutMs, clock, rules, memory, notice }: RedisLimitsOptions) {
+  constructor({ url, prefix, timeoutMs, clock, rules, memory, serving, notice }: RedisLimitsOptions) {
+    // The process before this one may have ended between a commit and its word.
+    this.#mayOwe = serving;
+    this.#notice = notice;
     this.#clock = clock;
     this.#rules = rules;
     this.#keys = new RedisKeys(prefix);
@@ -70,8 +78,9 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
         notice(text);
         if (this.#link.trouble === undefined) void this.#introductions.tellAll();
       },
-      // Whatever was written while Redis could not be told counts as changed from here on.
-      onConnect: (run) => run('announce', [this.#keys.callers, this.#keys.pets], []),
+      onConnect: async (run) => {
+        if (this.#mayOwe) await run('announce', [this.#keys.callers, this.#keys.pets], []);
+      },
     });
     this.#introductions = new Introductions({
       run: (...command) => this.#link.run(...command),
@@ -101,7 +110,10 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       await this.#link.run('announce', [this.#keys[what]], []);
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      if (what === 'callers') await this.#alone.callersReadBefore();
+      this.#mayOwe = true;
+      if (what === 'pets') return;
+      this.#notice('Redis could not be told of a change; an instance that reaches it may notice late');
+      await this.#alone.callersReadBefore();
     }
   }
 
