@@ -105,7 +105,7 @@ export class CsvReader implements RecordReader {
   }
 
   rejectsHeader(): string {
-    return `${rejectHeader}${this.#header}\n`;
+    return this.#header === undefined ? '' : `${rejectHeader}${this.#header}\n`;
   }
 
   rejected(line: number, reason: string, bytes: Uint8Array): Uint8Array {

@@ -48,7 +48,8 @@ export async function importPets(config: Config, file: string, options: ImportOp
       signal: interrupted.signal,
     });
   } catch (error) {
-    if (error instanceof CommandError) throw error;
+    // Nothing is in, and the error says what to do: a wrong header.
+    if (error instanceof CommandError && report.rows === 0) throw error;
     report.print('failed');
     throw new CommandError(`${messageOf(error)} ${report.advice}`);
   }
@@ -74,8 +75,8 @@ async function addRows({ imports, input, reader, stored, passedOver, rejects, re
   const rows = new Rows({ input, reader, afterLine: passedOver, onPassedOver, signal });
   using progress = new Progress('rows', input.bytes);
   for await (const group of imports.add({ source: input.source, stored, rows, signal })) {
-    rejects?.write(group.rejected);
     report.add(group);
+    rejects?.write(group.rejected);
     progress.update(rows.bytesRead, report.rows);
   }
 }

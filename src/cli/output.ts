@@ -1,5 +1,5 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
-import { CommandError, say } from './terminal.ts';
+import { CommandError, cannotWrite, say } from './terminal.ts';
 
 /** Where an export writes to. */
 export interface Output extends AsyncDisposable {
@@ -31,15 +31,17 @@ export function standardOutput(): Output {
 export async function fileOutput(path: string, force: boolean): Promise<Output> {
   const target = await targetOf(path, force);
   const partial = `${target}.${process.pid}.partial`;
-  const file = await open(partial, 'wx');
+  const attempt = <Result>(work: Promise<Result>) =>
+    work.catch((error) => Promise.reject(cannotWrite(path, error)));
+  const file = await attempt(open(partial, 'wx'));
   let isFinished = false;
   return {
     name: path,
     leavesTerminalFree: process.stderr.isTTY === true,
-    write: (text) => file.writeFile(text),
+    write: (text) => attempt(file.writeFile(text)),
     finish: async () => {
-      await file.sync();
-      await rename(partial, target);
+      await attempt(file.sync());
+      await attempt(rename(partial, target));
       isFinished = true;
     },
     report: say,

@@ -1,7 +1,8 @@
-import { closeSync, existsSync, openSync, statSync, writeSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { RejectedRow } from '../operations/imports.ts';
 import type { RecordReader } from './records.ts';
-import { CommandError } from './terminal.ts';
+import { CommandError, cannotWrite } from './terminal.ts';
 
 export interface RejectsOptions {
   readonly path: string;
@@ -21,6 +22,7 @@ export class RejectsFile implements Disposable {
     this.#options = options;
     this.#reader = reader;
     const { path, inputPath, force } = options;
+    checkFolder(path);
     if (!existsSync(path)) return;
     if (inputPath !== undefined && isSameFile(path, inputPath)) {
       throw new CommandError(`--rejects ${path} is the file to import. Name another one.`, 2);
@@ -30,21 +32,34 @@ export class RejectsFile implements Disposable {
 
   /** Adds rows; no rows make a file that says so. */
   write(rows: readonly RejectedRow[]): void {
-    this.#file ??= this.#open();
-    for (const { line, reason, bytes } of rows)
-      writeAll(this.#file, this.#reader.rejected(line, reason, bytes));
+    try {
+      this.#file ??= this.#open();
+      for (const { line, reason, bytes } of rows) {
+        writeAll(this.#file, this.#reader.rejected(line, reason, bytes));
+      }
+    } catch (error) {
+      throw cannotWrite(this.#options.path, error);
+    }
   }
 
   [Symbol.dispose](): void {
     if (this.#file !== undefined) closeSync(this.#file);
   }
 
-  /** The header of the input must be known by now. */
   #open(): number {
     const { path, force } = this.#options;
     const file = openSync(path, force ? 'w' : 'wx');
     writeAll(file, Buffer.from(this.#reader.rejectsHeader()));
     return file;
+  }
+}
+
+/** Before anything is imported, for what cannot be written later would leave rows rejected unseen. */
+function checkFolder(path: string): void {
+  try {
+    accessSync(dirname(path), constants.W_OK);
+  } catch (error) {
+    throw cannotWrite(path, error);
   }
 }
 

@@ -19,6 +19,12 @@ export function messageOf(error: unknown): string {
   return `The store cannot do this right now (${reason}).`;
 }
 
+/** The system does not let a file be written; its own words say why. */
+export function cannotWrite(path: string, error: unknown): CommandError {
+  const reason = messageOf(error).replace(/, \w+( '.*)?$/, '');
+  return new CommandError(`Cannot write ${path}: ${reason}.`);
+}
+
 /** Writes a line for people to standard output. */
 export function say(line = ''): void {
   process.stdout.write(`${line}\n`);

@@ -87,7 +87,7 @@ test('a file that is there is written over with --force only; a link stays one',
 test('a folder that is not there is named', async () => {
   const { exitCode, stderr } = await place.run(['export', 'nowhere/pets.csv']);
   expect(exitCode).toBe(1);
-  expect(stderr).toMatch(/^animal-store: .*nowhere.*\n$/);
+  expect(stderr).toBe('animal-store: Cannot write nowhere/pets.csv: ENOENT: no such file or directory.\n');
 });
 
 test('to standard output goes nothing but animals; the report goes to standard error', async () => {

@@ -72,3 +72,13 @@ test('a file that is there is not written over, and never the file to import', a
     'line,reason,name,categoryId\n2,name must not be empty,,1\n',
   );
 });
+
+test('a file of rejected rows that cannot be written stops the import before anything is in', async () => {
+  const name = await place.write('nowhere.csv', 'name,categoryId\nNowhere,1\n');
+  const refused = await place.run(['import', name, '--rejects', 'nowhere/rejects.csv']);
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(refused.stderr).toBe(
+    'animal-store: Cannot write nowhere/rejects.csv: ENOENT: no such file or directory.\n',
+  );
+  expect((await place.json<Report>('import', name)).added).toBe(1);
+});

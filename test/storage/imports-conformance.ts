@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import type { PetStatus } from '../../src/contract/schemas.ts';
-import type { ImportRun } from '../../src/storage/storage.ts';
+import { ImportOvertaken, type ImportRun } from '../../src/storage/storage.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 
@@ -36,5 +36,22 @@ export function importsConform(check: StoreTest): void {
     await expect(commit()).rejects.toBeDefined();
     expect(await pets.count()).toBe(1);
     expect(await imports.find(begun.source)).toEqual(begun);
+  });
+  check('of two imports of one input the one left behind changes nothing', async ({ store, beside }) => {
+    const other = await beside();
+    await store.imports.commit([newPet('one')], begun, 0);
+    await store.imports.commit([newPet('two')], { ...begun, lastLine: 6 }, 3);
+    for (const line of [0, 3]) {
+      const late = async () => other.imports.commit([newPet('one')], begun, line);
+      await expect(late()).rejects.toBeInstanceOf(ImportOvertaken);
+    }
+    expect(await store.pets.count()).toBe(2);
+    expect((await store.imports.find(begun.source))?.lastLine).toBe(6);
+  });
+
+  check('an input that cannot be read again leaves animals and no progress', async ({ store }) => {
+    const added = await store.imports.commit([newPet('one'), newPet('two')]);
+    expect(added.map(({ id, name }) => `${id} ${name}`)).toEqual(['1 one', '2 two']);
+    expect(await store.imports.find(begun.source)).toBeUndefined();
   });
 }
