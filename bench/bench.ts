@@ -7,12 +7,13 @@ import { measureGrowth } from './growth.ts';
 import { readOptions } from './options.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'animal-store-bench-'));
+
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 try {
   const options = readOptions(process.argv.slice(2));
   if (options !== undefined) await (options.growth ? measureGrowth : compare)(options, folder);
 } catch (error) {
   process.stderr.write(`bench: ${(error as Error).message}\n`);
   process.exitCode = 1;
-} finally {
-  rmSync(folder, { recursive: true, force: true });
 }

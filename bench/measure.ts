@@ -35,20 +35,27 @@ export interface Run {
 const settleTimeoutMs = 20_000;
 const settleStepMs = 50;
 
-/** How often a run is repeated that others disturbed, and how long it may wait for rest. */
-const mostTries = 2;
+/** What is left of the time a measurement may spend on waiting for rest and on repeating disturbed runs. */
+export interface Patience {
+  ms: number;
+}
+
 const restTimeoutMs = 2_000;
 
-/** The least disturbed of a few samples, usually the first; undefined where the contender cannot do this. */
-export async function leastDisturbed(run: Run): Promise<Sample | undefined> {
-  let best: Sample | undefined;
-  for (let tries = 0; tries < mostTries; tries++) {
-    await quiet(restTimeoutMs);
-    const sample = await runOnce(run);
-    if (sample === undefined || sample.foreign <= mostForeign) return sample;
-    if (best === undefined || sample.foreign < best.foreign) best = sample;
-  }
-  return best;
+/** A sample, or the less disturbed of two while patience lasts; undefined where the contender cannot do this. */
+export async function leastDisturbed(run: Run, patience: Patience): Promise<Sample | undefined> {
+  await patiently(patience, () => quiet(Math.min(restTimeoutMs, patience.ms)));
+  const first = await runOnce(run);
+  if (first === undefined || first.foreign <= mostForeign || patience.ms <= 0) return first;
+  const second = await patiently(patience, () => runOnce(run));
+  return second !== undefined && second.foreign < first.foreign ? second : first;
+}
+
+async function patiently<T>(patience: Patience, work: () => Promise<T>): Promise<T> {
+  const start = performance.now();
+  const result = await work();
+  patience.ms -= performance.now() - start;
+  return result;
 }
 
 /** One sample; undefined where the contender cannot do this. */

@@ -8,7 +8,7 @@ export interface PeerData {
   readonly folder: string;
   /** A SQLite file for each to copy. */
   readonly database: string;
-  /** The same as json-server reads it. */
+  /** The same as json-server reads and rewrites it. */
   readonly json: string;
   /** The callers as JSON, for peers without SQLite. */
   readonly callers: string;

@@ -39,7 +39,7 @@ function sameAddresses({ keys }: PeerData): Addressing {
   };
 }
 
-/** A server on SQLite, in one file of the peers' folder. */
+/** A server on a SQLite file of its own, in one program of the peers' folder. */
 function onSqlite(name: string, title: string, runtime: 'bun' | 'node'): Peer {
   return {
     name,
@@ -48,10 +48,9 @@ function onSqlite(name: string, title: string, runtime: 'bun' | 'node'): Peer {
     runtime,
     does: usual,
     address: sameAddresses,
-    command: (port, { folder, database }) => {
-      const own = join(folder, `${name}.db`);
-      copyFileSync(database, own);
-      return [runtime === 'node' ? 'node' : process.execPath, `${name}.js`, String(port), own];
+    command: (port, data) => {
+      const runtimePath = runtime === 'node' ? 'node' : process.execPath;
+      return [runtimePath, `${name}.js`, String(port), ownDatabase(name, data)];
     },
   };
 }
@@ -62,11 +61,7 @@ const peers: readonly Peer[] = [
   {
     ...onSqlite('nest', 'NestJS', 'node'),
     package: '@nestjs/core',
-    command: async (port, { folder, database }) => {
-      const own = join(folder, 'nest.db');
-      copyFileSync(database, own);
-      return ['node', await builtNest(), String(port), own];
-    },
+    command: async (port, data) => ['node', await builtNest(), String(port), ownDatabase('nest', data)],
   },
   onSqlite('hono', 'Hono', 'bun'),
   onSqlite('elysia', 'Elysia', 'bun'),
@@ -77,13 +72,7 @@ const peers: readonly Peer[] = [
     runtime: 'node',
     // The whole file is rewritten, without sync, on each POST.
     does: ['key look-up', 'limit per minute', 'X-RateLimit and RateLimit headers', 'body validation'],
-    command: (port, { database, json, callers }) => [
-      'node',
-      'json-server.js',
-      String(port),
-      copied(json, database.replace('peers.db', 'db.json')),
-      callers,
-    ],
+    command: (port, { json, callers }) => ['node', 'json-server.js', String(port), json, callers],
     address: (data) => {
       const list = { target: '/v1/pets?_limit=20&status=available', key: data.keys.unlimited };
       return { ...sameAddresses(data), list, refused: () => ({ ...list, key: data.keys.exhausted }) };
@@ -152,9 +141,10 @@ function versionOfPackage(name: string): string {
   return (require(path) as { version: string }).version;
 }
 
-function copied(from: string, to: string): string {
-  copyFileSync(from, to);
-  return to;
+function ownDatabase(name: string, { folder, database }: PeerData): string {
+  const path = join(folder, `${name}.db`);
+  copyFileSync(database, path);
+  return path;
 }
 
 /** NestJS is written in TypeScript with decorators, which Node cannot run as it is. */

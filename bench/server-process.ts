@@ -32,6 +32,8 @@ export async function startServer(name: string, port: number, launch: Launch): P
     stdout: 'ignore',
     stderr: 'pipe',
   });
+  const end = () => child.kill('SIGKILL');
+  process.once('exit', end);
   const said = saidBy(child.stderr);
   try {
     await firstAnswer(`${url}${launch.probe.target}`, launch.probe.key, () => child.exitCode !== null);
@@ -49,6 +51,7 @@ export async function startServer(name: string, port: number, launch: Launch): P
       await Promise.race([child.exited, sleep(stopTimeoutMs, undefined, { ref: false })]);
       child.kill('SIGKILL');
       await child.exited;
+      process.off('exit', end);
     },
   };
 }
