@@ -16,7 +16,7 @@ interface Step {
 }
 
 const steps: readonly Step[] = [
-  { command: ['biome', 'ci'], count: oneCheck },
+  { command: ['biome', 'ci', '--colors=off'], count: oneCheck },
   { command: ['tsc', '--noEmit'], count: oneCheck },
   // test/prove takes minutes (load, long faults); it has scripts of its own.
   {
