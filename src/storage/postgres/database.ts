@@ -139,6 +139,6 @@ function kindOf(error: unknown): 'refused' | 'unreachable' | 'unanswered' | 'mis
     if (declined.test(state)) return 'refused';
     return going.test(state) ? 'unanswered' : 'mistake';
   }
-  if (!error.code.startsWith('ERR_POSTGRES_CONNECTION')) return 'mistake';
+  if (!/CONNECTION|TIMEOUT/.test(error.code)) return 'mistake';
   return /CONNECTION_(REFUSED|TIMEOUT|FAILED)/.test(error.code) ? 'unreachable' : 'unanswered';
 }

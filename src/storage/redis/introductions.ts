@@ -33,6 +33,7 @@ const snapshotSize = 500;
 export class Introductions implements AsyncDisposable {
   readonly #options: IntroductionsOptions;
   readonly #running = new Map<number, Promise<void>>();
+  readonly #untoldBans: (Ban & { readonly accountId: number })[] = [];
   #timer: NodeJS.Timeout | undefined;
   #saving = Promise.resolve();
 
@@ -61,7 +62,7 @@ export class Introductions implements AsyncDisposable {
   /** Makes an account known to the mirror, as far as the memory answers in time. */
   async recall(accountId: number, keyId: number): Promise<void> {
     const { mirror } = this.#options;
-    const { usage, bans } = await this.#remembered(accountId);
+    const { usage, bans = [] } = await this.#remembered(accountId);
     // Another request may have counted meanwhile.
     if (usage !== undefined && !mirror.knows(accountId)) mirror.learnUsage(accountId, usage);
     const ban = bans.find((one) => one.keyId === keyId);
@@ -83,13 +84,22 @@ export class Introductions implements AsyncDisposable {
   }
 
   async tellAll(): Promise<void> {
+    for (const ban of this.#untoldBans.splice(0)) {
+      await this.#restoreBan(ban.accountId, ban).catch(() => this.#untoldBans.push(ban));
+    }
     for (const accountId of this.#options.mirror.untold()) await this.tell(accountId);
   }
 
-  /** Remembers a ban, also beyond Redis. */
-  saveBan({ keyId, accountId }: Caller, { bannedUntil, banLevel: level }: Omit<Conduct, 'strikes'>): void {
+  /** Remembers a ban, also beyond Redis; one that Redis did not decide it is told of later. */
+  saveBan(
+    { keyId, accountId }: Caller,
+    { bannedUntil, banLevel: level }: Omit<Conduct, 'strikes'>,
+    decidedBy: 'redis' | 'alone',
+  ): void {
+    const ban = { keyId, accountId, bannedUntil, level };
+    if (decidedBy === 'alone') this.#untoldBans.push(ban);
     // A memory that is away costs no request anything: Redis has the ban, or this instance.
-    void this.#options.memory.saveBan({ keyId, accountId, bannedUntil, level }).catch(() => undefined);
+    void this.#options.memory.saveBan(ban).catch(() => undefined);
   }
 
   async forgetBan(keyId: number): Promise<void> {
@@ -111,14 +121,17 @@ export class Introductions implements AsyncDisposable {
     await Promise.all([
       this.#restore(accountId, { usage: remembered, untoldMinute: 0, untoldDay: 0 }),
       known === undefined ? undefined : this.#restore(accountId, known),
-      ...bans.map((ban) => this.#restoreBan(accountId, ban)),
-      this.#restoreBan(accountId, { keyId, ...banOf(mirror.conduct(keyId)) }),
+      // What the mirror knows of bans may have been lifted; it counts if there is nothing better.
+      ...(bans ?? [{ keyId, ...banOf(mirror.conduct(keyId)) }]).map((ban) =>
+        this.#restoreBan(accountId, ban),
+      ),
     ]);
   }
 
-  async #remembered(accountId: number): Promise<{ usage: Usage | undefined; bans: Ban[] }> {
+  /** Both undefined when the memory does not answer in time. */
+  async #remembered(accountId: number): Promise<{ usage: Usage | undefined; bans: Ban[] | undefined }> {
     const { memory, timeoutMs } = this.#options;
-    const nothing = { usage: undefined, bans: [] };
+    const nothing = { usage: undefined, bans: undefined };
     const asked = Promise.all([memory.findUsage(accountId), memory.findBans(accountId)]).then(
       ([usage, bans]) => ({ usage, bans }),
       () => nothing,

@@ -237,7 +237,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     const conduct = { episodeFrom, episodeUntil, strikes: [], bannedUntil, banLevel };
     this.#mirror.learnUsage(caller.accountId, withoutUnopened(usage));
     this.#mirror.learnConduct(caller.keyId, conduct);
-    if (kind === kinds.newly_banned) this.#introductions.saveBan(caller, conduct);
+    if (kind === kinds.newly_banned) this.#introductions.saveBan(caller, conduct, 'redis');
     if (kind === kinds.admitted) return { verdict: admitted(usage, caller.quota, nowMs), versions };
     if (kind === kinds.exhausted) return { verdict: exhausted(usage, caller.quota, nowMs), versions };
     return { verdict: banned(usage, conduct, caller.quota, nowMs), versions };
@@ -249,7 +249,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     if (!this.#mirror.knows(caller.accountId))
       await this.#introductions.recall(caller.accountId, caller.keyId);
     const { verdict, newBan } = this.#mirror.take(caller, this.#now());
-    if (newBan !== undefined) this.#introductions.saveBan(caller, newBan);
+    if (newBan !== undefined) this.#introductions.saveBan(caller, newBan, 'alone');
     return { verdict, versions };
   }
 

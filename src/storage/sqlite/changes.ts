@@ -1,4 +1,5 @@
 import type { Database } from 'bun:sqlite';
+import { attempt } from './database.ts';
 
 /**
  * Counts the commits other processes (the command line) made to a file. SQLite is asked once per turn of the
@@ -12,20 +13,25 @@ export class ForeignChanges {
 
   constructor(database: Database) {
     this.#query = database.query<{ data_version: bigint }, []>('PRAGMA data_version');
-    this.#seen = this.#query.get()?.data_version ?? 0n;
+    this.#seen = this.#version();
   }
 
+  /** Throws `StorageUnavailable` when the file cannot be looked at: what it says then may be outdated. */
   count(): number {
     if (this.#asked) return this.#count;
+    const version = this.#version();
     this.#asked = true;
     setImmediate(() => {
       this.#asked = false;
     });
-    const version = this.#query.get()?.data_version ?? 0n;
     if (version !== this.#seen) {
       this.#seen = version;
       this.#count++;
     }
     return this.#count;
+  }
+
+  #version(): bigint {
+    return attempt(() => this.#query.get())?.data_version ?? 0n;
   }
 }
