@@ -51,7 +51,7 @@ export async function importPets(config: Config, file: string, options: ImportOp
     // Nothing is in, and the error says what to do: a wrong header.
     if (error instanceof CommandError && report.rows === 0) throw error;
     report.print('failed');
-    throw new CommandError(`${messageOf(error)} ${report.advice}`);
+    throw new CommandError(`${messageOf(error)} ${report.advice}`, 1, error);
   }
   report.print(report.isComplete ? 'complete' : 'interrupted');
   if (!report.isComplete) throw new CommandError(`Interrupted. ${report.advice}`);

@@ -34,7 +34,7 @@ export async function fileInput(path: string, signal: AbortSignal): Promise<Inpu
   const hash = createHash('sha256');
   const content = (reading: AbortSignal) => untilAborted(open(), reading);
   if (size > 0) for await (const chunk of content(signal)) hash.update(chunk);
-  signal.throwIfAborted();
+  if (signal.aborted) throw new CommandError('Interrupted before anything was imported.');
   return {
     name: path,
     source: hash.digest('hex'),

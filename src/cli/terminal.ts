@@ -5,8 +5,8 @@ import { Refusal } from '../domain/refusal.ts';
 export class CommandError extends Error {
   /** 1: it could not be done. 2: the command itself is wrong. */
   readonly exitCode: 1 | 2;
-  constructor(message: string, exitCode: 1 | 2 = 1) {
-    super(message);
+  constructor(message: string, exitCode: 1 | 2 = 1, cause?: unknown) {
+    super(message, { cause });
     this.exitCode = exitCode;
   }
 }
@@ -22,7 +22,7 @@ export function messageOf(error: unknown): string {
 /** The system does not let a file be written; its own words say why. */
 export function cannotWrite(path: string, error: unknown): CommandError {
   const reason = messageOf(error).replace(/, \w+( '.*)?$/, '');
-  return new CommandError(`Cannot write ${path}: ${reason}.`);
+  return new CommandError(`Cannot write ${path}: ${reason}.`, 1, error);
 }
 
 /** Writes a line for people to standard output. */
