@@ -15,14 +15,19 @@ interface Step {
   readonly count: (exitCode: number, output: string) => Count;
 }
 
+const testOptions = [
+  '--parallel',
+  '--only-failures',
+  // Far beyond what any test needs, for machines of CI are slow and noisy.
+  '--timeout=20000',
+  // Load and long faults take minutes; they have scripts of their own.
+  '--path-ignore-patterns=test/prove/**',
+];
+
 const steps: readonly Step[] = [
   { command: ['biome', 'ci', '--colors=off'], count: oneCheck },
   { command: ['tsc', '--noEmit'], count: oneCheck },
-  // test/prove takes minutes (load, long faults); it has scripts of its own.
-  {
-    command: ['bun', 'test', '--parallel', '--only-failures', '--path-ignore-patterns=test/prove/**'],
-    count: testsRun,
-  },
+  { command: ['bun', 'test', ...testOptions], count: testsRun },
 ];
 
 /** A step that hangs is ended, and so fails. */
