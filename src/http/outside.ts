@@ -37,6 +37,8 @@ export function outsideRoutes(
     const response = await answer(pages.get(path), request);
     // Bun leaves the date out where it leaves the body out.
     if (request.method === 'HEAD') response.headers.set('Date', new Date().toUTCString());
+    // Bun takes what follows for a tunnel, so the next request on the connection would never be answered.
+    if (request.method === 'CONNECT') response.headers.set('Connection', 'close');
     return response;
   };
 }

@@ -26,7 +26,8 @@ export function reply(
     ...own,
   };
   if (house.corsOrigins.size > 0) Object.assign(headers, corsHeaders(request.headers, house.corsOrigins));
-  if (house.isDraining()) headers.Connection = 'close';
+  // Bun takes what follows a CONNECT for a tunnel, so the next request on the connection would never be answered.
+  if (house.isDraining() || request.method === 'CONNECT') headers.Connection = 'close';
   // Bun leaves the date out where it leaves the body out.
   if (request.method === 'HEAD') headers.Date = new Date().toUTCString();
   return new Response(body, { status, headers });

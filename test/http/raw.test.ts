@@ -201,6 +201,18 @@ describe('a body nobody read', () => {
   });
 });
 
+describe('CONNECT', () => {
+  // Found by raw-attacks behind haproxy: the runtime keeps the connection as a tunnel, and swallows what others send on it.
+  test.each(['animals.example:80', 'animals.example', 'http://animals.example/', '/v1/pets', '/docs'])(
+    'ends its connection, so that no proxy sends anything behind it: %s',
+    async (target) => {
+      const [response] = await exchange(app.url, request(`CONNECT ${target}`, 'tunnel'));
+      expect([404, 405]).toContain(response?.status ?? 0);
+      expect(response?.headers.get('connection')).toBe('close');
+    },
+  );
+});
+
 describe('a target in another form', () => {
   const codeAt = async (target: string) => {
     const [response] = await attack(request(`GET ${target}`, 'odd'));
