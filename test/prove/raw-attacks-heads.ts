@@ -1,0 +1,236 @@
+/** Attacks on the head of a request: its lines, their ends, the target, Host, and the key. */
+import { type Attack, animal, json, type Kit } from './raw-attacks-kit.ts';
+
+export function lineEnds({ request, post, secret, open }: Kit): Attack[] {
+  const get = request('GET /v1/pets/0', 'X-A: b\r\n');
+  const key = `Authorization: Bearer ${open}`;
+  const variants: [string, string][] = [
+    ['bare LF everywhere', get.replaceAll('\r\n', '\n')],
+    ['bare LF behind the request line', get.replace('\r\n', '\n')],
+    ['bare LF behind a header', get.replace('b\r\n', 'b\n')],
+    ['bare LF at the end', get.replace(/\r\n$/, '\n')],
+    ['bare LF twice at the end', get.replace(/\r\n\r\n$/, '\n\n')],
+    ['bare CR everywhere', get.replaceAll('\r\n', '\r')],
+    ['bare CR behind a header', get.replace('b\r\n', 'b\r')],
+    ['CR CR LF', get.replace('b\r\n', 'b\r\r\n')],
+    ['CR in a value', get.replace('X-A: b', 'X-A: b\rc')],
+    ['obs-fold with a space', get.replace('X-A: b', 'X-A: b\r\n c')],
+    ['obs-fold with a tab', get.replace('X-A: b', 'X-A: b\r\n\tc')],
+    ['obs-fold of the first header', get.replace('Host', ' Host')],
+    ['obs-fold in the key', get.replace('Bearer ', 'Bearer\r\n ')],
+    ['obs-fold with a length', post(`X-A: b\r\n Content-Length: ${secret.length}\r\n`, secret)],
+    ['an obs-folded length', post(`Content-Length:\r\n ${secret.length}\r\n`, secret)],
+    ['empty lines before', `\r\n\r\n${get}`],
+    ['an LF before', `\n${get}`],
+    ['a space before', ` ${get}`],
+    ['a hundred empty lines before', '\r\n'.repeat(100) + get],
+    ['NUL in a value', get.replace('X-A: b', 'X-A: b\0c')],
+    ['NUL in a name', get.replace('X-A', 'X-\0A')],
+    ['an LF in the target', get.replace('/v1/pets/0', '/v1/pets\n/0')],
+    ['a request in a value behind CR LF', get.replace('X-A: b', `X-A: b\r\n\r\n${secret.trimEnd()}`)],
+    [
+      'a request in a value behind LF',
+      get.replace('X-A: b', `X-A: b\n\n${secret.replaceAll('\r\n', '\n').trimEnd()}`),
+    ],
+    ['VT for a line end', get.replace('b\r\n', 'b\x0b')],
+    ['NEL for a line end', get.replace('b\r\n', 'b\x85')],
+    ['the key behind a bare LF', get.replace(`${key}\r\n`, `X: a\n${key}\r\n`)],
+    ['a header without a name', get.replace('X-A: b', ': b')],
+    ['a header without a colon', get.replace('X-A: b', 'X-A')],
+    ['a space in a name', get.replace('X-A', 'X A')],
+    ['a space before a colon', get.replace('X-A:', 'X-A :')],
+  ];
+  return variants.map(([what, bytes]) => ({ what, bytes }));
+}
+
+export function requestLines({ request, secret }: Kit): Attack[] {
+  const lines = [
+    'GET  /v1/pets/0',
+    'GET\t/v1/pets/0',
+    ' GET /v1/pets/0',
+    'GET /v1/pets/0 ',
+    'GET /v1/pets/0 HTTP/1.1',
+    'get /v1/pets/0',
+    'GeT /v1/pets/0',
+    'FOO /v1/pets/0',
+    'GET, /v1/pets/0',
+    'GET http://animals.example/v1/pets/0',
+    'GET HTTP://other.example/v1/pets/0',
+    'GET //animals.example/v1/pets/0',
+    'GET animals.example:80',
+    'CONNECT animals.example:80',
+    'CONNECT /v1/pets/0',
+    'OPTIONS *',
+    'GET *',
+    'GET ?limit=1',
+    'GET v1/pets/0',
+    'GET /v1/pets/0#a',
+    'GET /v1/pets/0?a=b#c',
+    'GET /v1/pets/%00',
+    'GET /v1/pets/\x7f',
+    'GET /v1/pets/\xff',
+    'GET /v1\\pets\\0',
+    'GET /v1/../v1/pets/0',
+    'GET /v1/pets/0%0d%0aX:%20a',
+    'GET /v1/pets/0%20HTTP/1.1%0d%0a',
+    'PRI *',
+    'TRACE /v1/pets/0',
+    'HEAD /v1/pets/0',
+    'PROPFIND /v1/pets/0',
+    'GET file:///v1/pets/0',
+    'GET http:///v1/pets/0',
+    'GET http://a@b/v1/pets/0',
+    'GET /v1/pets/0;a',
+  ];
+  const odd = lines.map((line) => ({
+    what: `the request line ${JSON.stringify(line)}`,
+    bytes: request(line),
+  }));
+  const versions = [
+    'HTTP/1.0',
+    'HTTP/0.9',
+    'HTTP/1.2',
+    'HTTP/1.10',
+    'HTTP/2.0',
+    'HTTP/2',
+    'HTTP/11',
+    'HTTP/1.1x',
+    'http/1.1',
+    'HTTP/ 1.1',
+    'HTTPS/1.1',
+    'HTTP/1,1',
+    '',
+    'HTTP/1.1 ',
+    'HTTP/1.1\t',
+  ].map((version) => ({
+    what: `the version ${JSON.stringify(version)}`,
+    bytes: request('GET /v1/pets/0').replace('HTTP/1.1', version),
+  }));
+  const length = {
+    what: 'a length on HTTP/1.0',
+    bytes: request('POST /v1/pets', `${json}Content-Length: ${secret.length}\r\n`, secret).replace(
+      'HTTP/1.1',
+      'HTTP/1.0',
+    ),
+  };
+  const coded = {
+    what: 'chunks on HTTP/1.0',
+    bytes: request('POST /v1/pets', `${json}Transfer-Encoding: chunked\r\n`, `0\r\n\r\n${secret}`).replace(
+      'HTTP/1.1',
+      'HTTP/1.0',
+    ),
+  };
+  const kept = {
+    what: 'HTTP/1.0 kept alive',
+    bytes: request('GET /v1/pets/0', 'Connection: keep-alive\r\n').replace('HTTP/1.1', 'HTTP/1.0'),
+  };
+  return [...odd, ...versions, length, coded, kept];
+}
+
+export function hosts({ request }: Kit): Attack[] {
+  const get = request('GET /v1/pets/0');
+  const values = [
+    '',
+    ' ',
+    'a b',
+    'a,b',
+    'a/b',
+    'a/v1/pets?',
+    'a#b',
+    'a?b',
+    'a@b',
+    'a:b',
+    'a:99999',
+    '[::1]',
+    '[::1',
+    'a\\b',
+    'a%00',
+    '\xe9',
+    '"a"',
+    '..',
+    'a'.repeat(5_000),
+  ];
+  const odd = values.map((value) => ({
+    what: `Host: ${value.slice(0, 20)}`,
+    bytes: get.replace('animals.example', value),
+  }));
+  return [
+    ...odd,
+    { what: 'no Host', bytes: get.replace('Host: animals.example\r\n', '') },
+    {
+      what: 'two Hosts',
+      bytes: get.replace('Host: animals.example\r\n', 'Host: animals.example\r\nHost: other.example\r\n'),
+    },
+    {
+      what: 'the same Host twice',
+      bytes: get.replace('Host: animals.example\r\n', 'Host: animals.example\r\nHost: animals.example\r\n'),
+    },
+    { what: 'a Host behind a space', bytes: get.replace('Host:', 'Host :') },
+  ];
+}
+
+export function headerAttacks({ request, withKey, open, hidden, secret }: Kit): Attack[] {
+  const get = (headers: string) => request('GET /v1/pets/0', headers);
+  const counts = [10, 60, 95, 98, 99, 100, 101, 150, 1_000].map((count) => ({
+    what: `${count} headers`,
+    bytes: get(Array.from({ length: count }, (_, index) => `X-${index}: a\r\n`).join('')),
+  }));
+  const sizes = [4_000, 7_900, 8_200, 15_000, 16_384, 17_000, 33_000, 100_000].map((size) => ({
+    what: `a header of ${size} bytes`,
+    bytes: get(`X-Long: ${'a'.repeat(size)}\r\n`),
+  }));
+  const keys: [string, string][] = [
+    ['two keys', get(`Authorization: Bearer ${hidden}\r\n`)],
+    ['two keys the other way round', withKey(hidden, 'GET /v1/pets/0', `Authorization: Bearer ${open}\r\n`)],
+    ['two keys in one header', request('GET /v1/pets/0').replace(open, `${open}, Bearer ${hidden}`)],
+    ['a key in another spelling', request('GET /v1/pets/0').replace('Authorization:', 'authorization :')],
+    ['a key with an underscore before', get(`_Authorization: Bearer ${hidden}\r\n`)],
+    ['Proxy-Authorization', get(`Proxy-Authorization: Bearer ${hidden}\r\n`)],
+    ['the key named in Connection', get('Connection: Authorization\r\n')],
+    [
+      'Content-Length named in Connection',
+      request(
+        'POST /v1/pets',
+        `${json}Connection: Content-Length\r\nContent-Length: ${secret.length}\r\n`,
+        secret,
+      ),
+    ],
+    [
+      'Transfer-Encoding named in Connection',
+      request(
+        'POST /v1/pets',
+        `${json}Connection: Transfer-Encoding\r\nTransfer-Encoding: chunked\r\n`,
+        `0\r\n\r\n${secret}`,
+      ),
+    ],
+    [
+      'an upgrade to h2c',
+      get(
+        'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n',
+      ) + secret,
+    ],
+    [
+      'an upgrade to WebSocket',
+      get(
+        'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n',
+      ) + secret,
+    ],
+    ['TE: trailers', get('TE: trailers\r\nConnection: TE\r\n')],
+    [
+      'Expect: 100-continue',
+      request('POST /v1/pets', `${json}Expect: 100-continue\r\nContent-Length: ${animal.length}\r\n`, animal),
+    ],
+    ['Expect: 100-continue and no body', request('GET /v1/pets/0', 'Expect: 100-continue\r\n')],
+    [
+      'Expect: 100-continue, refused',
+      request('PUT /v1/pets', `Expect: 100-continue\r\nContent-Length: ${secret.length}\r\n`, secret),
+    ],
+    [
+      'Expect: tea',
+      request('POST /v1/pets', `${json}Expect: tea\r\nContent-Length: ${animal.length}\r\n`, animal),
+    ],
+    ['X-HTTP-Method-Override', get('X-HTTP-Method-Override: DELETE\r\n')],
+    ['a close before another', get('Connection: close\r\n') + secret],
+  ];
+  return [...counts, ...sizes, ...keys.map(([what, bytes]) => ({ what, bytes }))];
+}

@@ -1,0 +1,48 @@
+/** Requests behind requests. */
+import { type Attack, animal, json, type Kit } from './raw-attacks-kit.ts';
+
+/** Requests behind requests, with bodies nobody reads between them. */
+export function pipelines({ request, post, withKey, secret, hidden }: Kit): Attack[] {
+  const many = [2, 3, 10, 50].map((count) => ({
+    what: `${count} requests in turn of two keys`,
+    bytes: Array.from({ length: count }, (_, index) =>
+      index % 2 === 0 ? request('GET /v1/pets/0') : withKey(hidden, 'GET /v1/pets/0'),
+    ).join(''),
+  }));
+  const body = `Content-Length: ${secret.length}\r\n`;
+  const coded = `${secret.length.toString(16)}\r\n${secret}\r\n0\r\n\r\n`;
+  const unread: [string, string, string][] = [
+    ['404', 'POST /v1/elsewhere', json],
+    ['405', 'PUT /v1/pets', json],
+    ['415', 'POST /v1/pets', 'Content-Type: text/plain\r\n'],
+    ['outside the version', 'POST /elsewhere', json],
+    ['the documentation', 'GET /docs', ''],
+  ];
+  const large = secret.padEnd(20_000);
+  return [
+    ...many,
+    ...unread.flatMap(([what, line, headers]) => [
+      { what: `a body behind ${what}`, bytes: request(line, headers + body, secret) },
+      {
+        what: `a chunked body behind ${what}`,
+        bytes: request(line, `${headers}Transfer-Encoding: chunked\r\n`, coded),
+      },
+    ]),
+    { what: 'a body behind 413', bytes: post(`Content-Length: ${large.length}\r\n`, large) },
+    {
+      what: 'a chunked body behind 413',
+      bytes: post('Transfer-Encoding: chunked\r\n', `${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`),
+    },
+    { what: 'a body behind 401', bytes: withKey('nobody', 'POST /v1/pets', json + body, secret) },
+    {
+      what: 'a chunked body behind 401',
+      bytes: withKey('nobody', 'POST /v1/pets', `${json}Transfer-Encoding: chunked\r\n`, coded),
+    },
+    {
+      what: 'a creation, then a read',
+      bytes: post(`Content-Length: ${animal.length}\r\n`, animal) + request('GET /v1/pets/0'),
+    },
+    { what: 'three creations', bytes: post(`Content-Length: ${animal.length}\r\n`, animal).repeat(3) },
+    { what: 'a request cut in two', bytes: request('GET /v1/pets/0').slice(0, -10) },
+  ];
+}
