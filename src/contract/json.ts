@@ -42,10 +42,15 @@ export function parseJson(text: string): unknown {
     value = JSON.parse(text, reviveNumber);
   } catch (error) {
     if (error instanceof RangeError) throw new JsonError(tooDeep);
-    throw new JsonError((error as Error).message.replace('JSON Parse error: ', ''));
+    throw new JsonError(reasonOf(error as Error));
   }
   checkStructure(text);
   return value;
+}
+
+/** The parser's reason without what it quotes of the body: that may be long, or a secret sent by mistake. */
+function reasonOf({ message }: Error): string {
+  return message.replace('JSON Parse error: ', '').replace(/ ?"[^]*"/, '');
 }
 
 function reviveNumber(_key: string, value: unknown, context?: { source?: string }): unknown {
