@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { type App, type Office, openOffice, startApp } from '../../src/app.ts';
@@ -10,6 +8,7 @@ import type { PlanName, Quota } from '../../src/domain/plan.ts';
 import type { Account } from '../../src/storage/storage.ts';
 import { type Answer, answerOf, type CallOptions } from './call.ts';
 import { FakeClock } from './clock.ts';
+import { temporaryFolder } from './folder.ts';
 
 /** An account with one key. */
 export interface Tenant {
@@ -41,11 +40,10 @@ const ample: Quota = { perMinute: 1_000_000, perDay: 1_000_000 };
 /** Starts the service under the settings given, by their names in the environment. */
 export async function startTestApp(settings: Readonly<Record<string, string>> = {}): Promise<TestApp> {
   await using started = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'animal-store-test-'));
-  started.defer(() => rm(folder, { recursive: true }));
+  const folder = started.use(await temporaryFolder());
   const config = readConfig({
     PORT: '0',
-    DATABASE_URL: `sqlite:${join(folder, 'store.db')}`,
+    DATABASE_URL: `sqlite:${join(folder.path, 'store.db')}`,
     DRAIN_SECONDS: '0',
     ...settings,
   });
