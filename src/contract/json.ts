@@ -50,7 +50,7 @@ export function parseJson(text: string): unknown {
 
 /** The parser's reason without what it quotes of the body: that may be long, or a secret sent by mistake. */
 function reasonOf({ message }: Error): string {
-  return message.replace('JSON Parse error: ', '').replace(/ ?"[^]*"/, '');
+  return message.replace('JSON Parse error: ', '').replace(/ ?"[\s\S]*"/, '');
 }
 
 function reviveNumber(_key: string, value: unknown, context?: { source?: string }): unknown {

@@ -115,8 +115,3 @@ function logFailure(house: House, { request, requestId, route }: Incoming, refus
   const { method } = request;
   house.log[level]({ requestId, method, route: route?.path, code, err: cause }, 'request failed');
 }
-
-/** Some clients put their key into the address, where it does not count; the log must not keep it. */
-function withoutKeys(url: string): string {
-  return url.replace(/ask_[0-9A-Za-z]+/g, 'ask_…');
-}
