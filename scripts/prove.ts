@@ -8,8 +8,9 @@ import { drain } from '../test/prove/drain.ts';
 import { kill } from '../test/prove/kill.ts';
 import { limits } from '../test/prove/limits.ts';
 import type { Proof } from '../test/prove/proof.ts';
+import { syscalls } from '../test/prove/syscalls.ts';
 
-const proofs: readonly Proof[] = [kill, disk, drain, limits];
+const proofs: readonly Proof[] = [kill, disk, drain, limits, syscalls];
 
 interface Outcome {
   readonly proof: Proof;

@@ -54,9 +54,10 @@ export async function killRounds({ rounds, seed, progress }: KillOptions): Promi
   };
 
   let service = await start();
-  const key = await issueKey(folder.path, 'enterprise', ample);
   let lastId = 0;
   for (let round = 1; round <= rounds; round++) {
+    // Of its own, for each kill may charge an account 1 % of its limits: a hundred use any account up.
+    const key = await issueKey(folder.path, 'enterprise', ample);
     const killAfterMs = loadMs.least + Math.floor(random() * (loadMs.most - loadMs.least));
     const accounts = await LimitedAccount.make(folder.path);
     const animals = new Writers();

@@ -75,7 +75,7 @@ function pragma(database: Database, name: string): number {
 }
 
 /** Codes that mean "not now": the disk or a lock, not a mistake of ours. */
-const passing = /^SQLITE_(FULL|READONLY|IOERR|BUSY|CANTOPEN|LOCKED|NOMEM|PERM)/;
+const passing = /^SQLITE_(FULL|READONLY|IOERR|BUSY|CANTOPEN|LOCKED|PROTOCOL|NOMEM|PERM)/;
 
 export function isBusy(error: unknown): boolean {
   return error instanceof SQLiteError && (error.code?.startsWith('SQLITE_BUSY') ?? false);

@@ -1,0 +1,15 @@
+import { expect } from 'bun:test';
+import { testWith } from '../support/means.ts';
+import { tracing } from './strace.ts';
+import { syscallFaults } from './syscalls.ts';
+
+testWith(...tracing, 'optional')(
+  'EIO, ENOSPC or kill -9 at a system call of a creation: no answer is false, no file damaged, nothing lost',
+  async () => {
+    const figures = await syscallFaults({ every: 4, checkpoints: false });
+    expect(figures.faults).toBeGreaterThan(15);
+    expect(figures.refused).toBeGreaterThan(5);
+    expect(figures.unanswered).toBeGreaterThan(3);
+  },
+  60_000,
+);

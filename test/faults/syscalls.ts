@@ -1,0 +1,254 @@
+/** One creation with a fault at one of its system calls: every answer has to be true, and the file sound. */
+import { Database } from 'bun:sqlite';
+import { copyFileSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Client, clientOf, type Reply, sent } from '../support/client.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { ample, dataFileIn, issueKey, type Service, startService } from '../support/process.ts';
+import { countsOf, trace, wasInjected } from './strace.ts';
+
+/** What the system says instead of doing what it was asked to. */
+export const errnos = ['EIO', 'ENOSPC'] as const;
+
+const quiet = { LOG_LEVEL: 'silent', DRAIN_SECONDS: '0' };
+
+/** One call of a creation: the n-th of its name. */
+export interface Call {
+  readonly name: string;
+  readonly nth: number;
+}
+
+export interface SyscallFigures {
+  faults: number;
+  acknowledged: number;
+  refused: number;
+  /** Answered 500: SQLite takes a page of the schema that cannot be read for a damaged one, and is believed. */
+  failed: number;
+  unanswered: number;
+  /** How often the service had to be started again to store animals. */
+  restarts: number;
+}
+
+/** A service on a store whose every animal is known, to be disturbed one call at a time. */
+export class Disturbed implements AsyncDisposable {
+  readonly figures: SyscallFigures = {
+    faults: 0,
+    acknowledged: 0,
+    refused: 0,
+    failed: 0,
+    unanswered: 0,
+    restarts: 0,
+  };
+  readonly #stack = new AsyncDisposableStack();
+  readonly #folder: string;
+  readonly #stored = new Map<string, number>();
+  readonly #sent = new Set<string>();
+  #key: string;
+  #service: Service;
+  #client: Client;
+
+  private constructor(folder: string, service: Service, key: string) {
+    this.#folder = folder;
+    this.#service = service;
+    this.#key = key;
+    this.#client = clientOf(service.url, key);
+  }
+
+  static async start(): Promise<Disturbed> {
+    await using made = new AsyncDisposableStack();
+    const folder = made.use(await temporaryFolder());
+    const service = made.use(await startService(folder.path, quiet));
+    const disturbed = new Disturbed(folder.path, service, await issueKey(folder.path, 'enterprise', ample));
+    // The first request reads callers and limits; those after it are alike.
+    await disturbed.add('warm-up');
+    disturbed.#stack.use(made.move());
+    return disturbed;
+  }
+
+  /** The files of the store; those in memory (`-shm`) are written without system calls. */
+  get files(): string[] {
+    const limits = dataFileIn(this.#folder).replace(/\.db$/, '.limits.db');
+    return [dataFileIn(this.#folder), limits].flatMap((file) => [file, `${file}-wal`, `${file}-shm`]);
+  }
+
+  get dataFile(): string {
+    return dataFileIn(this.#folder);
+  }
+
+  /** Adds an animal and keeps what the answer says. Throws at an answer that is not to be expected. */
+  async add(what: string): Promise<Reply | undefined> {
+    const name = `${what} (${this.#sent.size + 1})`;
+    this.#sent.add(name);
+    const reply = await this.#client.add(name).catch(() => undefined);
+    if (reply?.status === 201) {
+      this.figures.acknowledged++;
+      this.#stored.set(name, (JSON.parse(reply.text) as { id: number }).id);
+    } else if (reply?.status === 503) this.figures.refused++;
+    else if (reply?.status === 500 && what.startsWith('pread64:')) this.figures.failed++;
+    else if (reply === undefined) this.figures.unanswered++;
+    else throw new Error(`"${name}" was answered ${reply.status}: ${reply.text}`);
+    return reply;
+  }
+
+  /** The calls of undisturbed creations, on these files or on everything. */
+  async callsOf(paths: readonly string[], adds = 1): Promise<Call[]> {
+    await this.#newCaller(adds > 1);
+    await using tracing = await trace(this.#service.pid, { paths });
+    for (let number = 1; number <= adds; number++) await this.add('traced');
+    return [...countsOf(await tracing.end())].flatMap(([name, count]) =>
+      Array.from({ length: count }, (_, index) => ({ name, nth: index + 1 })),
+    );
+  }
+
+  /** Makes a call fail, once or from then on, while animals are added; then all must be well again. */
+  async fail(
+    { name, nth }: Call,
+    errno: string,
+    lasting: boolean,
+    paths = this.files,
+    adds = 1,
+  ): Promise<void> {
+    const fault = `${name}:error=${errno}:when=${nth}${lasting ? '+' : ''}`;
+    {
+      const calls = adds > 1 ? name : 'all';
+      await this.#newCaller(adds > 1);
+      await using tracing = await trace(this.#service.pid, { paths, inject: fault, calls });
+      for (let number = 1; number <= adds; number++) {
+        const reply = await this.add(fault);
+        if (reply === undefined) throw new Error(`${fault}: no answer.`);
+      }
+      if (wasInjected(await tracing.end())) this.figures.faults++;
+    }
+    const healed = await this.add(`after ${fault}`);
+    await this.#checkAsAfterCrash(fault);
+    if (healed?.status !== 201) await this.#restartFor(name, fault);
+    const list = await this.#client.get('/pets?limit=1');
+    if (list.status !== 200) throw new Error(`${fault}: a list was answered ${list.status} afterwards.`);
+  }
+
+  /** Kills the process as it enters a call, and starts it again. */
+  async kill({ name, nth }: Call, paths: readonly string[] = [], adds = 1): Promise<void> {
+    const fault = `${name}:signal=SIGKILL:when=${nth}`;
+    const calls = adds > 1 ? name : 'all';
+    await this.#newCaller(adds > 1);
+    await using tracing = await trace(this.#service.pid, { paths, inject: fault, calls });
+    for (let number = 1; number <= adds; number++) {
+      if ((await this.add(fault)) !== undefined) continue;
+      await this.#service.exited;
+      break;
+    }
+    const killed = wasInjected(await tracing.end());
+    if (killed) this.figures.faults++;
+    else this.#service.signal('SIGKILL');
+    await this.#service.exited;
+    await this.#checkAsAfterCrash(fault);
+    await this.#restart();
+    const healed = await this.add(`after ${fault}`);
+    if (healed?.status !== 201) throw new Error(`${fault}: afterwards answered ${healed?.status}.`);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync();
+  }
+
+  /**
+   * A lock that the system did not let go of (no local file system does that) stays with SQLite's connection: the
+   * service truthfully answers 503 until it is started again. Every other fault heals by itself.
+   */
+  async #restartFor(name: string, fault: string): Promise<void> {
+    if (name !== 'fcntl') throw new Error(`${fault}: animals are still refused when it is over.`);
+    this.figures.restarts++;
+    this.#service.signal('SIGKILL');
+    await this.#service.exited;
+    await this.#restart();
+    if ((await this.add(`restarted after ${fault}`))?.status !== 201) {
+      throw new Error(`${fault}: animals are refused after a restart.`);
+    }
+  }
+
+  async #restart(): Promise<void> {
+    this.#service = this.#stack.use(await startService(this.#folder, quiet));
+    this.#client = clientOf(this.#service.url, this.#key);
+  }
+
+  /** One the service has not seen yet, whose first request also reads and writes limits; or one with ample limits. */
+  async #newCaller(isAmple: boolean): Promise<void> {
+    this.#key = await (isAmple
+      ? issueKey(this.#folder, 'enterprise', ample)
+      : issueKey(this.#folder, 'free'));
+    this.#client = clientOf(this.#service.url, this.#key);
+  }
+
+  /** Opens a copy of the files as a crash would leave them: all acknowledged is there, all there was sent, whole. */
+  async #checkAsAfterCrash(fault: string): Promise<void> {
+    await using copy = await temporaryFolder();
+    for (const ending of ['', '-wal']) {
+      const file = `${this.dataFile}${ending}`;
+      if (existsSync(file)) copyFileSync(file, join(copy.path, `store.db${ending}`));
+    }
+    using database = new Database(dataFileIn(copy.path));
+    const soundness = JSON.stringify(database.query('PRAGMA integrity_check').all());
+    if (soundness !== '[{"integrity_check":"ok"}]')
+      throw new Error(`${fault}: the file is damaged: ${soundness}`);
+    const rows = database
+      .query<{ id: number; name: string; whole: number }, [string, string]>(
+        'SELECT id, name, category_id = CAST(? AS INTEGER) AND status = ? AS whole FROM pets',
+      )
+      .all(sent.categoryId, sent.status);
+    const ids = new Map(rows.map(({ id, name }) => [name, id]));
+    if (ids.size !== rows.length) throw new Error(`${fault}: an animal is stored twice.`);
+    for (const { name, whole } of rows) {
+      if (whole !== 1 || !this.#sent.has(name)) throw new Error(`${fault}: nobody sent "${name}" as it is.`);
+    }
+    for (const [name, id] of this.#stored) {
+      if (ids.get(name) !== id)
+        throw new Error(`${fault}: "${name}" was acknowledged as ${id} and is ${ids.get(name)}.`);
+    }
+  }
+}
+
+/** Adds this many animals, one after the other, to come by a checkpoint of the write-ahead log for sure. */
+const addsPerCheckpoint = 400;
+
+export interface SyscallOptions {
+  /** Every n-th call only. */
+  readonly every: number;
+  readonly checkpoints: boolean;
+  readonly progress?: (line: string) => void;
+}
+
+/** Goes through the calls of a creation, fault by fault. Throws at the first promise that is broken. */
+export async function syscallFaults({
+  every,
+  checkpoints,
+  progress,
+}: SyscallOptions): Promise<SyscallFigures> {
+  await using disturbed = await Disturbed.start();
+  const { figures, files, dataFile } = disturbed;
+  const some = (calls: readonly Call[]) => calls.filter((_, index) => index % every === 0);
+  const tell = (what: string) => progress?.(`${what}: ${figures.faults} faults, ${figures.refused} refused`);
+
+  const onFiles = await disturbed.callsOf(files);
+  for (const errno of errnos) {
+    for (const call of some(onFiles)) await disturbed.fail(call, errno, false);
+    // A lock refused for good makes SQLite itself try for ten seconds; one refused once is tried above.
+    for (const call of some(onFiles.filter(({ name }) => name !== 'fcntl'))) {
+      await disturbed.fail(call, errno, true);
+    }
+    tell(errno);
+  }
+  for (const call of some(await disturbed.callsOf([]))) {
+    await disturbed.kill(call);
+    tell('kill');
+  }
+  if (!checkpoints) return figures;
+
+  // Only a checkpoint touches the data file itself; its locks are the log's.
+  const onCheckpoint = await disturbed.callsOf([dataFile], addsPerCheckpoint);
+  for (const call of some(onCheckpoint)) {
+    for (const errno of errnos) await disturbed.fail(call, errno, false, [dataFile], addsPerCheckpoint);
+    await disturbed.kill(call, [dataFile], addsPerCheckpoint);
+    tell('checkpoint');
+  }
+  return figures;
+}
