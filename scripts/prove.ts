@@ -5,12 +5,13 @@
 import { parseArgs } from 'node:util';
 import { disk } from '../test/prove/disk.ts';
 import { drain } from '../test/prove/drain.ts';
+import { httpProofs } from '../test/prove/http.ts';
 import { kill } from '../test/prove/kill.ts';
 import { limits } from '../test/prove/limits.ts';
 import type { Proof } from '../test/prove/proof.ts';
 import { syscalls } from '../test/prove/syscalls.ts';
 
-const proofs: readonly Proof[] = [kill, disk, drain, limits, syscalls];
+const proofs: readonly Proof[] = [kill, disk, drain, limits, syscalls, ...httpProofs];
 
 interface Outcome {
   readonly proof: Proof;
