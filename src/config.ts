@@ -105,10 +105,13 @@ function origins(value: string): ReadonlySet<string> {
   return new Set(list(value));
 }
 
-const instantForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+const instantForm = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
 function instant(value: string): number {
-  const time = instantForm.test(value) ? Date.parse(value) : Number.NaN;
+  const day = instantForm.exec(value)?.[1] ?? '';
+  // JavaScript takes 30 February for 2 March.
+  const midnight = new Date(Date.parse(`${day}T00:00Z`) || 0);
+  const time = midnight.toISOString().startsWith(`${day}T`) ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(time)) throw new Error('must be an ISO 8601 instant such as 2030-12-05T00:00:00Z');
   return time;
 }
@@ -221,7 +224,7 @@ export class ConfigError extends Error {
 
 /** An address as it may be shown and logged. */
 export function withoutPassword(url: string): string {
-  return url.replace(/^(\w+:\/\/[^:@/]*):[^/]*@/, '$1:***@');
+  return url.replace(/^(\w+:\/*[^:@/]*):[^/]*@/, '$1:***@');
 }
 
 /** Reads and checks every setting. Throws `ConfigError` with all mistakes at once. */

@@ -24,7 +24,7 @@ export class NdjsonReader implements RecordReader {
       return checkPet(parseJson(read.text.replace(rejectPrefix, '{')));
     } catch (error) {
       if (error instanceof JsonError) return { reason: `is not valid JSON: ${error.message}` };
-      if (error instanceof MemberError) return { reason: `${error.member} ${error.message}` };
+      if (error instanceof MemberError) return { reason: error.message };
       throw error;
     }
   }

@@ -22,12 +22,12 @@ export class NotInt64 {
 /** The text is no JSON this service reads; `message` says why, fit for the client. */
 export class JsonError extends Error {}
 
-/** A member stands twice in one object, or is named `__proto__`. */
+/** Members stand twice in one object, or are named `__proto__`; what is wrong with each, by its name. */
 export class MemberError extends Error {
-  readonly member: string;
-  constructor(member: string, message: string) {
-    super(message);
-    this.member = member;
+  readonly mistakes: ReadonlyMap<string, string>;
+  constructor(mistakes: ReadonlyMap<string, string>) {
+    super([...mistakes].map(([member, mistake]) => `${member} ${mistake}`).join('; '));
+    this.mistakes = mistakes;
   }
 }
 
@@ -78,19 +78,21 @@ const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:]/g;
 /** Refuses deep nesting, duplicate members and `__proto__`, at any level. The text is known to be valid JSON. */
 function checkStructure(text: string): void {
   const open: Set<string>[] = [];
+  const mistakes = new Map<string, string>();
   let lastString = '';
   for (const [token] of text.matchAll(tokens)) {
     if (token === '{' || token === '[') open.push(new Set());
     else if (token === '}' || token === ']') open.pop();
-    else if (token === ':') noteMember(JSON.parse(lastString) as string, open.at(-1));
+    else if (token === ':') noteMember(JSON.parse(lastString) as string, open.at(-1), mistakes);
     else lastString = token;
     if (open.length > maxJsonDepth) throw new JsonError(tooDeep);
   }
+  if (mistakes.size > 0) throw new MemberError(mistakes);
 }
 
-function noteMember(member: string, members: Set<string> | undefined): void {
-  if (member === '__proto__') throw new MemberError(member, 'is not a member of an animal');
-  if (members?.has(member)) throw new MemberError(member, 'is given more than once');
+function noteMember(member: string, members: Set<string> | undefined, mistakes: Map<string, string>): void {
+  if (member === '__proto__') mistakes.set(member, 'is not a member of an animal');
+  else if (members?.has(member)) mistakes.set(member, 'is given more than once');
   members?.add(member);
 }
 

@@ -64,8 +64,10 @@ function parse(bytes: Uint8Array): unknown {
       throw new Refusal('invalid_json', { message: `The request body is not valid JSON: ${error.message}.` });
     }
     if (error instanceof MemberError) {
+      const mistakes = [...error.mistakes];
       throw new Refusal('invalid_body', {
-        details: [{ in: 'body', name: error.member, message: error.message }],
+        details: mistakes.map(([name, message]) => ({ in: 'body', name, message })),
+        message: `The request body is invalid: ${error.message}.`,
       });
     }
     throw new Refusal('invalid_json', { message: 'The request body is not valid UTF-8.' });

@@ -117,6 +117,13 @@ describe('JSON text', () => {
     });
   });
 
+  test('names every member given twice, and __proto__, at once', () => {
+    const text = '{"a":1,"b":{"c":1,"c":2,"__proto__":3},"a":2,"a":3}';
+    expect(() => parseJson(text)).toThrow(
+      'c is given more than once; __proto__ is not a member of an animal; a is given more than once',
+    );
+  });
+
   test('may use the same member in different objects', () => {
     expect(parseJson('[{"a":1},{"a":{"a":2}}]')).toEqual([{ a: 1n }, { a: { a: 2n } }]);
   });
