@@ -13,9 +13,15 @@ export function readQuery(operation: Operation, query: string): Validated<unknow
   const parameters = new Map<string, string>();
   const mistakes: ErrorDetail[] = [];
   const known = Object.keys(operation.query?.shape ?? {});
+  // Each name is blamed once, however often it is there: 16 KiB of them would make an answer of a megabyte.
+  const blamed = new Set<string>();
+  const blame = (name: string, message: string) => {
+    if (!blamed.has(name)) mistakes.push({ in: 'query', name, message });
+    blamed.add(name);
+  };
   for (const [name, value] of new URLSearchParams(query)) {
-    if (!known.includes(name)) mistakes.push(mistake(name, unknownMessage(known)));
-    else if (parameters.has(name)) mistakes.push(mistake(name, 'is given more than once'));
+    if (!known.includes(name)) blame(name, unknownMessage(known));
+    else if (parameters.has(name)) blame(name, 'is given more than once');
     else parameters.set(name, value);
   }
   const schema = operation.query;
@@ -23,10 +29,6 @@ export function readQuery(operation: Operation, query: string): Validated<unknow
   const checked = validate(schema, Object.fromEntries(parameters), 'query');
   if ('mistakes' in checked) mistakes.push(...checked.mistakes);
   return mistakes.length > 0 ? { mistakes } : checked;
-}
-
-function mistake(name: string, message: string): ErrorDetail {
-  return { in: 'query', name, message };
 }
 
 function unknownMessage(known: string[]): string {
