@@ -1,0 +1,117 @@
+/** A disk with a cache that forgets: what was synced stays, what was not may stay, be lost or be torn. */
+import { type Event, folderItself } from './recording.ts';
+
+/** Disks write whole sectors; a write of several may end between any two, in any order. */
+const sectorBytes = 512;
+
+/** What becomes of what was not synced when the power goes. */
+export type Loss = 'all lost' | 'none lost' | 'some lost' | 'torn';
+export const losses: readonly Loss[] = ['all lost', 'none lost', 'some lost', 'torn'];
+
+type Change = Extract<Event, { kind: 'write' | 'truncate' }>;
+
+/** The contents of one file, apart from its name: a name may be gone while the contents are there. */
+class Contents {
+  synced: Buffer;
+  pending: Change[] = [];
+
+  constructor(bytes: Buffer = Buffer.alloc(0)) {
+    this.synced = bytes;
+  }
+
+  sync(): void {
+    for (const change of this.pending) this.synced = applied(this.synced, change);
+    this.pending = [];
+  }
+
+  afterLoss(loss: Loss, random: () => number): Buffer {
+    let bytes: Buffer = Buffer.from(this.synced);
+    for (const change of this.pending) {
+      if (loss === 'none lost' || (loss === 'some lost' && random() < 0.5)) bytes = applied(bytes, change);
+      else if (loss === 'torn') {
+        for (const part of sectorsOf(change)) if (random() < 0.5) bytes = applied(bytes, part);
+      }
+    }
+    return bytes;
+  }
+}
+
+type Naming = { readonly path: string; readonly contents: Contents | undefined };
+
+export class Disk {
+  readonly #names = new Map<string, Contents>();
+  readonly #syncedNames = new Map<string, Contents>();
+  /** Files made and removed since the folder was last synced. */
+  #namings: Naming[] = [];
+
+  /** A disk on which these files lie, synced. */
+  constructor(files: ReadonlyMap<string, Buffer>) {
+    for (const [path, bytes] of files) {
+      const contents = new Contents(Buffer.from(bytes));
+      for (const names of [this.#names, this.#syncedNames]) names.set(path, contents);
+    }
+  }
+
+  /** Whether the power may go with more than one outcome. */
+  get hasPending(): boolean {
+    return this.#namings.length > 0 || [...this.#names.values()].some(({ pending }) => pending.length > 0);
+  }
+
+  apply(event: Exclude<Event, { kind: 'answer' }>): void {
+    const { kind, path } = event;
+    const contents = this.#names.get(path);
+    if (kind === 'write' || kind === 'truncate') contents?.pending.push(event);
+    else if (kind === 'unlink') this.#name(path, undefined);
+    else if (kind === 'create' && contents === undefined) this.#name(path, new Contents());
+    else if (kind === 'sync' && path === folderItself) this.#syncNames();
+    else if (kind === 'sync') contents?.sync();
+  }
+
+  /** The files as they are when the power comes back. */
+  afterLoss(loss: Loss, random: () => number): Map<string, Buffer> {
+    const names = new Map(this.#syncedNames);
+    // File systems keep the order of names, in a journal.
+    const kept =
+      loss === 'none lost' ? this.#namings.length : Math.floor(random() * (this.#namings.length + 1));
+    for (const naming of this.#namings.slice(0, loss === 'all lost' ? 0 : kept)) applyNaming(names, naming);
+    return new Map([...names].map(([path, contents]) => [path, contents.afterLoss(loss, random)]));
+  }
+
+  #name(path: string, contents: Contents | undefined): void {
+    const naming = { path, contents };
+    applyNaming(this.#names, naming);
+    this.#namings.push(naming);
+  }
+
+  #syncNames(): void {
+    for (const naming of this.#namings) applyNaming(this.#syncedNames, naming);
+    this.#namings = [];
+  }
+}
+
+function applyNaming(names: Map<string, Contents>, { path, contents }: Naming): void {
+  if (contents === undefined) names.delete(path);
+  else names.set(path, contents);
+}
+
+/** The bytes with the change; in place where it fits. */
+function applied(bytes: Buffer, change: Change): Buffer {
+  if (change.kind === 'truncate' && change.size <= bytes.length) return bytes.subarray(0, change.size);
+  const end = change.kind === 'truncate' ? change.size : change.offset + change.data.length;
+  const result = end <= bytes.length ? bytes : Buffer.concat([bytes, Buffer.alloc(end - bytes.length)]);
+  if (change.kind === 'write') result.set(change.data, change.offset);
+  return result;
+}
+
+/** A write as the disk may do it: cut where sectors meet. */
+function sectorsOf(change: Change): Change[] {
+  if (change.kind === 'truncate') return [change];
+  const { offset, data } = change;
+  const parts: Change[] = [];
+  for (let from = offset; from < offset + data.length; ) {
+    const to = Math.min(offset + data.length, (Math.floor(from / sectorBytes) + 1) * sectorBytes);
+    parts.push({ ...change, offset: from, data: data.subarray(from - offset, to - offset) });
+    from = to;
+  }
+  return parts;
+}

@@ -1,0 +1,20 @@
+import { expect } from 'bun:test';
+import { testWith } from '../support/means.ts';
+import { powerLosses, recordAnimals } from './power.ts';
+import { tracing } from './strace.ts';
+
+const seed = 20_270_115;
+
+testWith(...tracing, 'optional')(
+  'power loss at any call, from the first start to the stop, damages no file and loses nothing acknowledged',
+  async () => {
+    const recording = await recordAnimals(20, seed);
+    const figures = await powerLosses(recording, { states: 150, seed });
+    expect(figures.acknowledged).toBe(20);
+
+    // A disk that never syncs has to show in this test.
+    const neverSynced = { ...recording, events: recording.events.filter(({ kind }) => kind !== 'sync') };
+    await expect(powerLosses(neverSynced, { states: 150, seed })).rejects.toThrow(/seed \d+, call \d+/);
+  },
+  60_000,
+);

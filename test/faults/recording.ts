@@ -1,0 +1,108 @@
+/** Records every call with which a service changes its files, and every answer it gives meanwhile. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryFolder } from '../support/folder.ts';
+import { serveCommand, startService } from '../support/process.ts';
+
+/** What a traced service did, in its order. Paths are relative to the folder of the store. */
+export type Event =
+  | { readonly kind: 'create' | 'unlink' | 'sync'; readonly path: string }
+  | { readonly kind: 'write'; readonly path: string; readonly offset: number; readonly data: Uint8Array }
+  | { readonly kind: 'truncate'; readonly path: string; readonly size: number }
+  /** 201, with the animal as it was answered. */
+  | { readonly kind: 'answer'; readonly pet: AnsweredPet };
+
+export interface AnsweredPet {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** The folder itself, which has to be synced for names in it to last. */
+export const folderItself = '';
+
+const calls = 'openat,unlink,rename,pwrite64,write,writev,fsync,fdatasync,ftruncate,sendto,sendmsg';
+/** More than any call writes. */
+const longestText = 16_777_216;
+
+export interface Recording {
+  /** The files as they lay there, synced, before. */
+  readonly initial: ReadonlyMap<string, Buffer>;
+  readonly events: readonly Event[];
+}
+
+export interface RecordOptions {
+  /** Makes the store and returns a key; without it the service makes both, and the key is of the Free plan. */
+  readonly prepare?: (folder: string) => Promise<string>;
+  readonly load: (url: string, key: string) => Promise<void>;
+}
+
+/** Starts a service under strace, puts a load on it, stops it, and tells what it did. */
+export async function record({ prepare, load }: RecordOptions): Promise<Recording> {
+  await using folder = await temporaryFolder();
+  await using out = await temporaryFolder();
+  const prepared = await prepare?.(folder.path);
+  const initial = filesIn(folder.path);
+  const file = join(out.path, 'trace');
+  const tracer = ['strace', '-qq', '-y', '-xx', '-s', `${longestText}`, '-e', 'signal=none'];
+  await using service = await startService(folder.path, { DRAIN_SECONDS: '0', LOG_LEVEL: 'silent' }, [
+    ...[...tracer, '-e', `trace=${calls}`, '-o', file],
+    ...serveCommand,
+  ]);
+  await load(service.url, prepared ?? service.firstKey ?? '');
+  // strace passes no signal on: the service is its only child.
+  const { stdout } = Bun.spawnSync(['ps', '-o', 'pid=', '--ppid', `${service.pid}`]);
+  process.kill(Number(stdout.toString()), 'SIGTERM');
+  if ((await service.exited) !== 0) throw new Error(`The traced service failed: ${service.stderr()}`);
+  const lines = (await Bun.file(file).text()).split('\n');
+  return { initial, events: lines.flatMap((line) => eventOf(line, folder.path) ?? []) };
+}
+
+function filesIn(folder: string): Map<string, Buffer> {
+  return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
+}
+
+/** A call that succeeded, if it is one that counts here. */
+function eventOf(line: string, folder: string): Event | undefined {
+  const [, name, text, result] = /^(\w+)\((.*)\) += (-?\d+)(?:<[^>]*>)?(?: .*)?$/s.exec(line) ?? [];
+  if (name === undefined || text === undefined || Number(result) < 0) return undefined;
+  if (name.startsWith('send') || name === 'writev') return answerOf(text);
+  const path = pathOf(name, text, folder);
+  if (path === undefined) return undefined;
+  switch (name) {
+    case 'openat':
+      return text.includes('O_CREAT') ? { kind: 'create', path } : undefined;
+    case 'unlink':
+      return { kind: 'unlink', path };
+    case 'fsync':
+    case 'fdatasync':
+      return { kind: 'sync', path };
+    case 'ftruncate':
+      return { kind: 'truncate', path, size: Number(/, (\d+)$/.exec(text)?.[1]) };
+    case 'pwrite64': {
+      const [, data = '', offset] = /"([^"]*)", \d+, (\d+)$/.exec(text) ?? [];
+      return { kind: 'write', path, offset: Number(offset), data: bytesOf(data) };
+    }
+    default:
+      // What is not replayed must not pass unnoticed.
+      throw new Error(`The store is written with ${name}, which is not understood: ${line.slice(0, 200)}`);
+  }
+}
+
+/** The path of the file a call is about, within the folder; undefined for other files. */
+function pathOf(name: string, text: string, folder: string): string | undefined {
+  const byName = name === 'openat' || name === 'unlink' || name === 'rename';
+  const hex = (byName ? /"([^"]*)"/ : /^\d+<([^>]*)>/).exec(text)?.[1] ?? '';
+  const path = Buffer.from(bytesOf(hex)).toString();
+  if (path === folder) return folderItself;
+  return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : undefined;
+}
+
+function answerOf(text: string): Event | undefined {
+  const sent = Buffer.from(bytesOf(/"([^"]*)"/.exec(text)?.[1] ?? '')).toString();
+  if (!sent.startsWith('HTTP/1.1 201 ')) return undefined;
+  return { kind: 'answer', pet: JSON.parse(sent.slice(sent.indexOf('\r\n\r\n'))) as AnsweredPet };
+}
+
+function bytesOf(hex: string): Uint8Array {
+  return Buffer.from(hex.replaceAll('\\x', ''), 'hex');
+}
