@@ -15,7 +15,7 @@ export function growthMarkdown(results: GrowthResults): string {
   const byAccounts = sizes.filter(({ accounts }) => accounts > 1);
   return [
     `${conditions(results)}`,
-    goalsTable(goalsOf(results)),
+    goalsTable(goalsOf(results), samples),
     '### With animals and depth (20 of the available ones per page)',
     costTable(
       samples,

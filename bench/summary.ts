@@ -97,6 +97,8 @@ export interface Goal {
   /** The same by processor time. */
   readonly perCpu?: string;
   readonly met: boolean;
+  /** Whether other programs on the machine leave the figure as it is. */
+  readonly steady?: true;
 }
 
 export const service = 'animal-store';
@@ -157,7 +159,7 @@ export function goalsOf(results: Results): Goal[] {
     ...against(
       'List page against the best Node peer ({})',
       'list',
-      best(results, 'list', (peer) => peer.runtime === 'node'),
+      best(results, 'list', (peer) => peer.runtime === 'node' && peer.does.includes('key look-up')),
       4,
     ),
     {
@@ -171,6 +173,7 @@ export function goalsOf(results: Results): Goal[] {
       wanted: '< 100 MB',
       measured: `${own?.peakMemoryMb.toFixed(0)} MB`,
       met: (own?.peakMemoryMb ?? Number.NaN) < 100,
+      steady: true,
     },
   ];
 }
