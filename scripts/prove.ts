@@ -8,11 +8,12 @@ import { drain } from '../test/prove/drain.ts';
 import { httpProofs } from '../test/prove/http.ts';
 import { kill } from '../test/prove/kill.ts';
 import { limits } from '../test/prove/limits.ts';
+import { mutation } from '../test/prove/mutation.ts';
 import { power } from '../test/prove/power.ts';
 import type { Proof } from '../test/prove/proof.ts';
 import { syscalls } from '../test/prove/syscalls.ts';
 
-const proofs: readonly Proof[] = [kill, disk, drain, limits, syscalls, ...httpProofs, power];
+const proofs: readonly Proof[] = [kill, disk, drain, limits, syscalls, ...httpProofs, power, mutation];
 
 interface Outcome {
   readonly proof: Proof;
