@@ -15,6 +15,8 @@ const parentCheckMs = 500;
  * pass SIGTERM on: started by it, the service also stops when its parent is gone.
  */
 export async function serve(config: Config, startedByNpx: boolean): Promise<void> {
+  // Taken first: a parent that goes during the start is to be missed too.
+  const parent = startedByNpx ? process.ppid : undefined;
   using interrupted = interruption();
   const log = await openLog(config.logLevel);
   {
@@ -23,20 +25,19 @@ export async function serve(config: Config, startedByNpx: boolean): Promise<void
     say(`Reference          ${config.publicUrl ?? app.url}/docs`);
     if (app.firstKey !== undefined) greet(app.firstKey, app.url);
     log.info({ url: app.url, database: withoutPassword(config.databaseUrl) }, 'serving');
-    await ended(interrupted.signal, startedByNpx);
+    await ended(interrupted.signal, parent);
     log.info('stopping');
   }
   log.info('stopped');
 }
 
-/** Resolves on a signal or, if its end is to be noticed, when the parent is gone. */
-async function ended(signal: AbortSignal, watchesParent: boolean): Promise<void> {
-  const parent = process.ppid;
+/** Resolves on a signal or, if there is a parent to watch, when that is gone. */
+async function ended(signal: AbortSignal, parent: number | undefined): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const look = () => {
     if (process.ppid !== parent) resolve();
   };
-  const timer = watchesParent ? setInterval(look, parentCheckMs) : undefined;
+  const timer = parent === undefined ? undefined : setInterval(look, parentCheckMs);
   signal.addEventListener('abort', () => resolve());
   if (!signal.aborted) await promise;
   clearInterval(timer);

@@ -93,9 +93,12 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
   ['an argument too few', ['accounts', 'set-plan', '1'], /missing required argument 'plan'/],
   ['an argument too many', ['accounts', 'list', 'all'], /too many arguments/],
 ];
-test.each(wrongUses)('%s is wrong use, and the message names it', async (_mistake, args, message) => {
-  const { exitCode, stdout, stderr } = await place.run(args);
-  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-  expect(stderr).toMatch(/^animal-store: /);
-  expect(stderr).toMatch(message);
-});
+test.concurrent.each(wrongUses)(
+  '%s is wrong use, and the message names it',
+  async (_mistake, args, message) => {
+    const { exitCode, stdout, stderr } = await place.run(args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    expect(stderr).toMatch(/^animal-store: /);
+    expect(stderr).toMatch(message);
+  },
+);

@@ -249,7 +249,7 @@ const mistakes: [mistake: string, args: string[], exitCode: 1 | 2, message: RegE
   ['a file that is not there', ['import', 'nowhere.csv'], 1, /There is no file nowhere\.csv/],
   ['a folder', ['import', '.', '--format', 'csv'], 1, /is no regular file/],
 ];
-test.each(mistakes)('%s is named, with what to do', async (_mistake, args, exitCode, message) => {
+test.concurrent.each(mistakes)('%s is named, with what to do', async (_mistake, args, exitCode, message) => {
   const run = await place.run(args);
   expect(run).toMatchObject({ exitCode, stdout: '' });
   expect(run.stderr).toMatch(message);

@@ -128,7 +128,7 @@ const impossible: [what: string, args: string[]][] = [
   ['a key of an unknown account', ['keys', 'create', '--account', '999']],
   ['lifting a ban there is not', ['bans', 'lift', '999']],
 ];
-test.each(impossible)('%s cannot be done, without a stack', async (_what, args) => {
+test.concurrent.each(impossible)('%s cannot be done, without a stack', async (_what, args) => {
   const { exitCode, stdout, stderr } = await place.run(args);
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
   expect(stderr).toMatch(
@@ -163,7 +163,7 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
   ['more than ten years', ['keys', 'rotate', '1', '--grace', '3651d'], /up to 3650d/],
   ['a negative grace', ['keys', 'rotate', '1', '--grace=-1s'], /30s, 15m, 24h or 90d/],
 ];
-test.each(wrongUses)(
+test.concurrent.each(wrongUses)(
   '%s is wrong use, and the message says what would be right',
   async (_mistake, args, message) => {
     const { exitCode, stdout, stderr } = await place.run(args);

@@ -6,38 +6,57 @@ import { type Running, settingsIn, start } from '../support/process.ts';
 // Processes start slowly on a busy machine.
 setDefaultTimeout(20_000);
 
-/** The service, started by a shell that is not the one to be told to stop, as npx runs it. */
-async function startedByShell(
-  place: Workplace,
-  npmCommand: string,
-): Promise<{ shell: Running; url: string; pid: number }> {
+interface StartedByShell extends AsyncDisposable {
+  readonly shell: Running;
+  readonly url: string;
+  readonly pid: number;
+}
+
+/** The service, started by a shell that is told to stop and passes nothing on, as npx does. */
+async function startedByShell(place: Workplace, npmCommand: string): Promise<StartedByShell> {
   const [bun, main] = commandLine;
   const shell = start(['sh', '-c', '"$0" "$1" serve & echo "pid $!"; wait', bun, main], {
     environment: { ...settingsIn(place.folder), npm_command: npmCommand, DRAIN_SECONDS: '0' },
     cwd: place.folder,
   });
   await shell.said(/^ *curl .*\n/m);
+  const pid = Number(/^pid (\d+)$/m.exec(shell.stdout())?.[1]);
   return {
     shell,
     url: /(http:\S+)\/docs\n/.exec(shell.stdout())?.[1] ?? '',
-    pid: Number(/^pid (\d+)$/m.exec(shell.stdout())?.[1]),
+    pid,
+    // A service that wrongly goes on must not outlive its test.
+    [Symbol.asyncDispose]: async () => {
+      await shell[Symbol.asyncDispose]();
+      if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+    },
   };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 describe('when the process that started it is gone', () => {
   test('a service of npx stops in good order, for npx does not pass signals on', async () => {
     await using place = await newWorkplace();
-    const { shell, url } = await startedByShell(place, 'exec');
+    await using started = await startedByShell(place, 'exec');
+    const { shell, url } = started;
     shell.signal('SIGTERM');
     // Its output ends with the last process that holds it.
     await shell.exited;
     expect(shell.stderr()).toMatch(/"msg":"stopping"[\s\S]*"msg":"stopped"/);
-    expect(fetch(`${url}/livez`)).rejects.toThrow();
+    await expect(fetch(`${url}/livez`)).rejects.toThrow();
   });
 
   test('any other service goes on', async () => {
     await using place = await newWorkplace();
-    const { shell, url, pid } = await startedByShell(place, 'start');
+    await using started = await startedByShell(place, 'start');
+    const { shell, url, pid } = started;
     shell.signal('SIGTERM');
     await Bun.sleep(1_100);
     expect((await fetch(`${url}/livez`)).status).toBe(200);
