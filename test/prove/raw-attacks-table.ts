@@ -1,6 +1,6 @@
 /** What attackers write on a socket to make two readers of HTTP disagree about where a request ends. */
 import { chunks, codings, lengths } from './raw-attacks-framing.ts';
-import { headerAttacks, hosts, lineEnds, requestLines } from './raw-attacks-heads.ts';
+import { headerAttacks, headerFloods, hosts, lineEnds, requestLines } from './raw-attacks-heads.ts';
 import { type Attack, type AttackKeys, json, type Kit } from './raw-attacks-kit.ts';
 import { pipelines } from './raw-attacks-pipelines.ts';
 
@@ -12,6 +12,16 @@ export function attackTable({ open, hidden }: AttackKeys): Attack[] {
   const last = request('GET /v1/pets/0', 'Connection: close\r\n');
   const post = (headers: string, body: string) => request('POST /v1/pets', json + headers, body);
   const kit: Kit = { request, withKey, post, secret, last, open, hidden };
-  const tables = [codings, lengths, lineEnds, chunks, requestLines, hosts, headerAttacks, pipelines];
+  const tables = [
+    codings,
+    lengths,
+    lineEnds,
+    chunks,
+    requestLines,
+    hosts,
+    headerFloods,
+    headerAttacks,
+    pipelines,
+  ];
   return tables.flatMap((table) => table(kit)).map(({ what, bytes }) => ({ what, bytes: bytes + last }));
 }
