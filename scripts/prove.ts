@@ -11,9 +11,20 @@ import { limits } from '../test/prove/limits.ts';
 import { mutation } from '../test/prove/mutation.ts';
 import { power } from '../test/prove/power.ts';
 import type { Proof } from '../test/prove/proof.ts';
+import { rolling } from '../test/prove/rolling.ts';
 import { syscalls } from '../test/prove/syscalls.ts';
 
-const proofs: readonly Proof[] = [kill, disk, drain, limits, syscalls, ...httpProofs, power, mutation];
+const proofs: readonly Proof[] = [
+  kill,
+  disk,
+  drain,
+  limits,
+  syscalls,
+  ...httpProofs,
+  power,
+  rolling,
+  mutation,
+];
 
 interface Outcome {
   readonly proof: Proof;

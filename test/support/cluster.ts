@@ -10,8 +10,8 @@ export interface Cluster extends AsyncDisposable {
   readonly redis: OwnServer;
   readonly instances: readonly Service[];
   readonly operator: Office;
-  /** Starts one more instance. */
-  startInstance(): Promise<Service>;
+  /** Starts one more instance, under further settings if it needs any. */
+  startInstance(environment?: Readonly<Record<string, string>>): Promise<Service>;
   /** A key of an account of its own. */
   issueKey(quota?: Quota): Promise<{ key: string; keyId: number; accountId: number }>;
 }
@@ -46,7 +46,7 @@ export async function startCluster({
     redis,
     instances: running,
     operator,
-    startInstance: async () => kept.use(await startService(settings)),
+    startInstance: async (more = {}) => kept.use(await startService({ ...settings, ...more })),
     async issueKey(quota = ample) {
       const account = await operator.accounts.create('shop', 'enterprise', quota);
       const { key, id } = await operator.keys.create(account.id, 'till');

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'bun:test';
+import { largestQuota, PlanError, planNames, plans, quotaOf } from '../../src/domain/plan.ts';
+
+const needsBoth =
+  'The plan "enterprise" needs both its limits, per minute and per day, as whole numbers of at least 1.';
+
+describe('a plan', () => {
+  test('has the limits of the specification, section 8', () => {
+    expect(plans).toEqual({
+      free: { perMinute: 60, perDay: 1_000 },
+      pro: { perMinute: 300, perDay: 10_000 },
+      business: { perMinute: 1_000, perDay: 100_000 },
+    });
+    expect(planNames).toEqual(['free', 'pro', 'business', 'enterprise']);
+  });
+
+  test.each(['free', 'pro', 'business'] as const)('%s gives its own limits', (plan) => {
+    expect(quotaOf(plan)).toEqual({ plan, quota: plans[plan] });
+  });
+
+  test.each([{ perMinute: 1 }, { perDay: 1 }, { perMinute: 60, perDay: 1_000 }])(
+    'free takes no limits: %p',
+    (custom) => {
+      const message = 'The plan "free" has fixed limits; only "enterprise" takes its own.';
+      expect(() => quotaOf('free', custom)).toThrow(new PlanError(message));
+    },
+  );
+
+  test.each([
+    [1, 1],
+    [7, 100],
+    [largestQuota, largestQuota],
+  ])('enterprise takes %d a minute and %d a day', (perMinute, perDay) => {
+    expect(quotaOf('enterprise', { perMinute, perDay })).toEqual({
+      plan: 'enterprise',
+      quota: { perMinute, perDay },
+    });
+  });
+
+  test.each([undefined, 0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, largestQuota + 1])(
+    'enterprise refuses a limit of %p, be it per minute or per day',
+    (limit) => {
+      const given = limit === undefined ? {} : { perMinute: limit };
+      expect(() => quotaOf('enterprise', { perDay: 1, ...given })).toThrow(new PlanError(needsBoth));
+      const other = limit === undefined ? {} : { perDay: limit };
+      expect(() => quotaOf('enterprise', { perMinute: 1, ...other })).toThrow(new PlanError(needsBoth));
+    },
+  );
+
+  test('that does not exist is named, with those that do', () => {
+    const message = 'There is no plan "gold". The plans are free, pro, business, enterprise.';
+    expect(() => quotaOf('gold')).toThrow(new PlanError(message));
+  });
+
+  test('allows at most a number of requests that every count reaches exactly', () => {
+    expect(largestQuota).toBe(1_000_000_000_000);
+  });
+});
