@@ -1,4 +1,6 @@
 /** The comparison: starts every contender, runs the rounds, and reports. */
+
+import { forgetLimits } from './cluster.ts';
 import type { Contender, Running } from './contender.ts';
 import { bunContender, nginxContender, recordAnswers } from './limits.ts';
 import { connections } from './load.ts';
@@ -67,6 +69,7 @@ async function startAll(
     running.push(await begin(nginxContender(folder, answers)));
   if (only.includes('bun-constant')) running.push(await begin(bunContender(folder, answers)));
   if (cluster !== undefined) {
+    servers.defer(() => forgetLimits(cluster));
     const title = 'Animal Store on PostgreSQL and Redis';
     running.push(
       await begin(

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
+import { type ClusterStore, clusterOf } from './cluster.ts';
 import { peerNames } from './peers.ts';
-import type { StoreSettings } from './service.ts';
 
 /** Animals in every store, unless the growth of the cost is measured. */
 export const animalCount = 100_000;
@@ -17,7 +17,7 @@ export interface Options {
   /** The contenders measured; the service always is. */
   readonly only: readonly string[];
   /** Where a store on PostgreSQL and Redis may be made, to measure an instance on it besides. */
-  readonly cluster: StoreSettings | undefined;
+  readonly cluster: ClusterStore | undefined;
   /** Whether the results are written into the project. */
   readonly publish: boolean;
 }
@@ -34,7 +34,8 @@ Writes bench/results/ and the figures in docs/performance.md.
   --seconds S     length of each run in whole seconds (default 2)
   --only A,B,…    only these besides the service: ${contenderNames.slice(1).join(', ')};
                   written nowhere
-  --postgres URL  measures besides an instance of the service on this PostgreSQL database, which must be empty,
+  --postgres URL  measures besides an instance of the service on this PostgreSQL database, which must be empty
+                  and is left filled,
   --redis URL     and this Redis
   --help          this text
 `;
@@ -67,13 +68,6 @@ export function readOptions(argv: string[]): Options | undefined {
     cluster: clusterOf(values.postgres, values.redis),
     publish: !values.quick && values.only === undefined,
   };
-}
-
-function clusterOf(postgres: string | undefined, redis: string | undefined): StoreSettings | undefined {
-  if (postgres === undefined && redis === undefined) return undefined;
-  if (postgres === undefined || redis === undefined)
-    throw new Error('--postgres and --redis need each other.');
-  return { DATABASE_URL: postgres, REDIS_URL: redis, REDIS_PREFIX: `bench-${process.pid}:` };
 }
 
 function positive(name: string, text: string): number {
