@@ -1,9 +1,9 @@
 /** The growth of cost in Markdown. */
+import type { Goal } from './goals.ts';
 import type { GrowthResults, Size } from './growth.ts';
 import type { Sample } from './measure.ts';
 import { conditions, goalsTable, table } from './report.ts';
 import { median } from './statistics.ts';
-import type { Goal } from './summary.ts';
 
 /** The deepest page of the largest store may cost this much more than the first of the smallest. */
 const mostGrowth = 1.1;

@@ -1,19 +1,10 @@
 /** The comparison in Markdown. */
 import { features } from './features.ts';
+import { type Goal, goalsOf } from './goals.ts';
 import type { Sample } from './measure.ts';
 import { mostForeign } from './quiet.ts';
 import { scenarios } from './scenarios.ts';
-import {
-  type Figure,
-  figuresOf,
-  type Goal,
-  goalsOf,
-  limitOf,
-  type Results,
-  rates,
-  ratio,
-  service,
-} from './summary.ts';
+import { type Figure, figuresOf, limitOf, type Results, rates, ratio, service } from './summary.ts';
 
 type Conditions = Omit<Results, 'animals' | 'entrants'>;
 
