@@ -26,6 +26,7 @@ export async function bothSidesOfBounds({ rounds, seed, progress }: ProofOptions
       failures.guard(`row ${index}`, () => check(wire, rows[index] as Row)),
     );
   }
+  service.checkRunning();
   failures.end();
   return { rows: rows.length, 'of these inside': rows.filter(({ status }) => status < 300).length };
 }

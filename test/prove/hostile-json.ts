@@ -58,6 +58,7 @@ export async function hostileJson({ rounds, seed, progress }: ProofOptions) {
       }
     }
   }
+  service.checkRunning();
   failures.end();
   return { bodies: hostileBodies.length, 'slowest in ms': Number(slowestMs.toFixed(1)) };
 }

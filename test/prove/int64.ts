@@ -144,6 +144,7 @@ export async function int64Everywhere(options: ProofOptions) {
     options.progress(`${options.rounds} values: ${step}`);
     await perform();
   }
+  service.checkRunning();
   run.failures.end();
   const ids = [...run.categories.keys()].map(BigInt);
   if (!ids.every((id) => id > idsFrom)) throw new Error(`ids do not go on behind ${idsFrom}`);

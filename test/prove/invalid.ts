@@ -53,6 +53,7 @@ export async function invalidRequests({ rounds, seed, progress }: ProofOptions) 
   const last = await first.send(bytesOf(createPet(new Chance(seed, -2), known)));
   // Ids are not skipped in a process that is not killed, so every animal added would show.
   if (!last.text.startsWith('{"id":2,')) failures.add('end', `animals were added: ${last.text}`);
+  service.checkRunning();
   failures.end();
   return {
     'kinds of mistakes': counts.size,

@@ -118,6 +118,7 @@ export async function overload({ rounds, seed, progress }: ProofOptions, withSta
   progress(`${stampede} creations at once`);
   const crowd = withStampede ? await load.stampede() : { served: 0, refused: 0 };
   const calmAgainMs = await load.calmAfterMs(best, peak);
+  service.checkRunning();
   load.failures.end();
   const share = over.perSecond / peak;
   if (share < leastGoodput)

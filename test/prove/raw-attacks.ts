@@ -148,6 +148,7 @@ export async function rawAttacks(
     await through(name, proxy.url, field, failures, options);
     places.push(`behind ${name}`);
   }
+  service.checkRunning();
   failures.end();
   return { attacks: field.attacks.length, places: places.join(', '), 'creations unanswered': field.dropped };
 }

@@ -1,5 +1,5 @@
 import { temporaryFolder } from '../support/folder.ts';
-import { ample, issueKey, type Service, startService } from '../support/process.ts';
+import { ample, issueKey, startService } from '../support/process.ts';
 
 /** The real service in a process of its own, for proofs that send more than any limit allows. */
 export interface ProvingService extends AsyncDisposable {
@@ -8,7 +8,8 @@ export interface ProvingService extends AsyncDisposable {
   /** The key of an account with limits nobody reaches. */
   readonly key: string;
   readonly folder: string;
-  readonly process: Service;
+  /** Throws, with its last words, when the process has ended. */
+  checkRunning(): void;
 }
 
 export async function provingService(
@@ -25,13 +26,20 @@ export async function provingService(
     }),
   );
   const key = await issueKey(folder.path, 'enterprise', ample);
+  let ended: number | undefined;
+  void process.exited.then((code) => {
+    ended = code;
+  });
   const kept = started.move();
   return {
     url: process.url,
     pid: process.pid,
     key,
     folder: folder.path,
-    process,
+    checkRunning() {
+      if (ended === undefined) return;
+      throw new Error(`the service ended with ${ended}: ${process.stderr().slice(-2_000)}`);
+    },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }

@@ -82,6 +82,7 @@ export async function validRequests({ rounds, seed, progress }: ProofOptions) {
     if (index % 1_000 === 0) progress(`${index} of ${rounds} requests`);
     return failures.guard(index, () => run.perform(wire, validRequest(new Chance(seed, index), run.known)));
   });
+  service.checkRunning();
   failures.end();
   return run.counts;
 }
