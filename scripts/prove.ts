@@ -1,5 +1,5 @@
 /**
- * The proofs that take too long for `npm test`: `npm run prove -- [--only NAME] [--rounds N] [--seed N]`.
+ * The proofs that take too long for `npm test`: `npm run prove -- [--only NAME] [--rounds N | --minutes N] [--seed N]`.
  * Each says its seed, so that a failure can be repeated; a summary in Markdown and the count come last.
  */
 import { parseArgs } from 'node:util';
@@ -12,6 +12,7 @@ import { mutation } from '../test/prove/mutation.ts';
 import { power } from '../test/prove/power.ts';
 import type { Proof } from '../test/prove/proof.ts';
 import { rolling } from '../test/prove/rolling.ts';
+import { soak } from '../test/prove/soak.ts';
 import { syscalls } from '../test/prove/syscalls.ts';
 
 const proofs: readonly Proof[] = [
@@ -23,6 +24,7 @@ const proofs: readonly Proof[] = [
   ...httpProofs,
   power,
   rolling,
+  soak,
   mutation,
 ];
 
@@ -35,10 +37,16 @@ interface Outcome {
 }
 
 const { values } = parseArgs({
-  options: { only: { type: 'string' }, rounds: { type: 'string' }, seed: { type: 'string' } },
+  options: {
+    only: { type: 'string' },
+    rounds: { type: 'string' },
+    // The rounds of the soak.
+    minutes: { type: 'string' },
+    seed: { type: 'string' },
+  },
 });
 const seed = wholeNumber('seed', values.seed) ?? crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
-const roundsGiven = wholeNumber('rounds', values.rounds);
+const roundsGiven = wholeNumber('rounds', values.rounds) ?? wholeNumber('minutes', values.minutes);
 const chosen = proofs.filter(({ name }) => values.only === undefined || name === values.only);
 if (chosen.length === 0) throw new Error(`The proofs are ${proofs.map(({ name }) => name).join(', ')}.`);
 

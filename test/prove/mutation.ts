@@ -1,5 +1,5 @@
 /** Mutation testing: the tests have to notice nearly every small change to the law and to the pipeline. */
-import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { root } from '../support/process.ts';
@@ -8,8 +8,11 @@ import { type Mutant, mutantsOf } from './mutation-operators.ts';
 import type { Proof } from './proof.ts';
 
 const leastKilled = 0.9;
-/** Tests that take longer than this with a mutant have noticed it: it makes them hang. */
-const timeoutMs = 120_000;
+/** Tests that take this many times as long with a mutant as without have noticed it: it makes them hang. */
+const timeoutFactor = 5;
+const leastTimeoutMs = 20_000;
+/** How long tests may take without a mutant. */
+const suiteTimeoutMs = 300_000;
 const workers = 2;
 
 /** What the tests need beside the code; the rest stays where it is. */
@@ -21,55 +24,65 @@ const edge = ['src/http/pipeline.ts', 'src/http/replies.ts'];
 /** Cheap tests first: most mutants do not outlive them. */
 function suitesFor(path: string): readonly (readonly string[])[] {
   if (edge.includes(path)) return [['test/api'], ['test/process/logs.test.ts']];
+  const own = path.replace(/^src(.*)\.ts$/, 'test$1.test.ts');
   return [
-    ['test/domain'],
-    ['test/storage/sqlite-limits.test.ts', 'test/storage/limits.test.ts'],
-    ['test/api'],
+    ...(existsSync(join(root, own)) ? [[own]] : []),
+    ['test/storage/sqlite-limits.test.ts', 'test/api'],
   ];
 }
 
 type Fate = 'killed' | 'timed out' | 'survived';
 
 /** A copy of the project in which one mutant after the other lives. */
-async function runIn(folder: string, mutant: Mutant): Promise<Fate> {
-  const file = join(folder, mutant.path);
-  const original = readFileSync(file, 'utf8');
-  writeFileSync(file, mutant.text);
-  try {
-    for (const suite of suitesFor(mutant.path)) {
-      const fate = await fateUnder(folder, suite);
-      if (fate !== 'survived') return fate;
-    }
-    return 'survived';
-  } finally {
-    writeFileSync(file, original);
+class Copy {
+  readonly #folder: string;
+  readonly #timeoutsMs = new Map<string, number>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    for (const name of copied) cpSync(join(root, name), join(folder, name), { recursive: true });
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   }
-}
 
-async function fateUnder(folder: string, suite: readonly string[]): Promise<Fate> {
-  const child = Bun.spawn([process.execPath, 'test', '--bail=1', ...suite], {
-    cwd: folder,
-    stdin: 'ignore',
-    stdout: 'ignore',
-    stderr: 'ignore',
-    timeout: timeoutMs,
-    killSignal: 'SIGKILL',
-  });
-  const exitCode = await child.exited;
-  if (child.signalCode !== null) return 'timed out';
-  return exitCode === 0 ? 'survived' : 'killed';
-}
+  /** Without a mutant the tests have to pass, or nothing they say counts. */
+  async expectSound(paths: readonly string[]): Promise<void> {
+    const suites = paths.flatMap(suitesFor);
+    for (const suite of new Map(suites.map((suite) => [suite.join(), suite])).values()) {
+      const from = performance.now();
+      const fate = await this.#fateUnder(suite, suiteTimeoutMs);
+      if (fate !== 'survived') throw new Error(`Without any change, ${suite.join(' ')} is ${fate}.`);
+      const timeoutMs = Math.max(leastTimeoutMs, (performance.now() - from) * timeoutFactor);
+      this.#timeoutsMs.set(suite.join(), timeoutMs);
+    }
+  }
 
-function copyTo(folder: string): void {
-  for (const name of copied) cpSync(join(root, name), join(folder, name), { recursive: true });
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-}
+  async fateOf({ path, text }: Mutant): Promise<Fate> {
+    const file = join(this.#folder, path);
+    const original = readFileSync(file, 'utf8');
+    writeFileSync(file, text);
+    try {
+      for (const suite of suitesFor(path)) {
+        const fate = await this.#fateUnder(suite, this.#timeoutsMs.get(suite.join()) ?? suiteTimeoutMs);
+        if (fate !== 'survived') return fate;
+      }
+      return 'survived';
+    } finally {
+      writeFileSync(file, original);
+    }
+  }
 
-/** Without a mutant the tests have to pass, or nothing they say counts. */
-async function expectSound(folder: string): Promise<void> {
-  for (const suite of new Set([...law, ...edge].flatMap(suitesFor).map((paths) => paths.join(' ')))) {
-    const fate = await fateUnder(folder, suite.split(' '));
-    if (fate !== 'survived') throw new Error(`Without any change, ${suite} is ${fate}.`);
+  async #fateUnder(suite: readonly string[], timeout: number): Promise<Fate> {
+    const child = Bun.spawn([process.execPath, 'test', '--bail=1', ...suite], {
+      cwd: this.#folder,
+      stdin: 'ignore',
+      stdout: 'ignore',
+      stderr: 'ignore',
+      timeout,
+      killSignal: 'SIGKILL',
+    });
+    const exitCode = await child.exited;
+    if (child.signalCode !== null) return 'timed out';
+    return exitCode === 0 ? 'survived' : 'killed';
   }
 }
 
@@ -95,10 +108,10 @@ export const mutation: Proof = {
     let next = 0;
     const work = async () => {
       await using folder = await temporaryFolder();
-      copyTo(folder.path);
-      await expectSound(folder.path);
+      const copy = new Copy(folder.path);
+      await copy.expectSound([...law, ...edge]);
       for (let mutant = mutants[next++]; mutant !== undefined; mutant = mutants[next++]) {
-        const fate = await runIn(folder.path, mutant);
+        const fate = await copy.fateOf(mutant);
         fates.set(mutant, fate);
         progress(`${fates.size} of ${mutants.length} mutants, ${fate}: ${told(mutant)}`);
       }
