@@ -14,6 +14,15 @@ const requests = readFileSync(path, 'utf8')
     };
     return { method, path: target, headers, ...(body ? { body } : {}) };
   });
+
+/** Each connection goes through a part of the plan of its own; all of it for each would take long to prepare. */
+const partLength = Math.ceil(requests.length / Number(connections));
+let prepared = 0;
+function setupClient(client) {
+  const start = (prepared++ * partLength) % requests.length;
+  client.setRequests(requests.slice(start, start + partLength));
+}
+
 const {
   requests: done,
   duration,
@@ -25,7 +34,7 @@ const {
   url,
   connections: Number(connections),
   duration: Number(seconds),
-  requests,
+  setupClient,
 });
 const refused = (statuses['4xx'] ?? 0) + (statuses['5xx'] ?? 0);
 process.stdout.write(
