@@ -130,5 +130,5 @@ async function firstKeyOf({ accounts, keys }: Office): Promise<IssuedKey | undef
 function requestIds(randomBytes: RandomBytes): () => string {
   const processPart = Buffer.from(randomBytes(9)).toString('base64url').replace(/_/g, '.');
   let count = 0;
-  return () => `${processPart}-${(++count).toString(36)}`;
+  return () => `${processPart}-${++count}`;
 }
