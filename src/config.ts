@@ -179,8 +179,8 @@ export const settings = {
   ),
   BAN_STRIKES: setting(
     String(defaultBanRules.strikes),
-    'Strikes (requests while Retry-After runs) that ban a key.',
-    integer(1, 100_000),
+    'Strikes (requests while Retry-After runs) that ban a key; at most 1000, for each is kept.',
+    integer(1, 1_000),
   ),
   BAN_WITHIN_SECONDS: setting(
     String(defaultBanRules.withinSeconds),

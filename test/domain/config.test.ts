@@ -35,7 +35,7 @@ const wrong: Readonly<Record<string, readonly string[]>> = {
     '1922659200',
   ],
   AUTH_FAILURES_PER_MINUTE: ['0', '-5', '1.5', 'many', 'Infinity'],
-  BAN_STRIKES: ['0', 'x'],
+  BAN_STRIKES: ['0', 'x', '1001'],
   BAN_WITHIN_SECONDS: ['0', '10m'],
   BAN_FIRST_SECONDS: ['0', '99999999999'],
   BAN_LONGEST_SECONDS: ['0', '-'],
