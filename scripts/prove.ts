@@ -3,6 +3,7 @@
  * Each says its seed, so that a failure can be repeated; a summary in Markdown and the count come last.
  */
 import { parseArgs } from 'node:util';
+import { coverage } from '../test/prove/coverage.ts';
 import { disk } from '../test/prove/disk.ts';
 import { drain } from '../test/prove/drain.ts';
 import { httpProofs } from '../test/prove/http.ts';
@@ -25,6 +26,7 @@ const proofs: readonly Proof[] = [
   power,
   rolling,
   soak,
+  coverage,
   mutation,
 ];
 

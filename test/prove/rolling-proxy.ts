@@ -1,4 +1,4 @@
-/** nginx under the configuration that is delivered, before instances on ports of this machine. */
+/** Balancers under the configurations that are delivered, before instances on ports of this machine. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -8,9 +8,12 @@ import { findProgram, type OwnServer, ownServer } from '../support/server-proces
 /** Below the ports systems give to clients, so that an instance finds its own free again. */
 const ports = { from: 20_000, to: 30_000 } as const;
 
-/** Undefined where there is no nginx. */
-export async function deliveredProxy(instances: readonly string[]): Promise<OwnServer | undefined> {
-  const program = findProgram('nginx');
+/** A balancer under the configuration that is delivered; undefined where this machine does not have it. */
+export async function deliveredProxy(
+  name: 'nginx' | 'haproxy',
+  instances: readonly string[],
+): Promise<OwnServer | undefined> {
+  const program = findProgram(name);
   if (program === undefined) return undefined;
   return ownServer({
     scheme: 'http://',
@@ -21,29 +24,40 @@ export async function deliveredProxy(instances: readonly string[]): Promise<OwnS
         ({ status }) => status === 200,
         () => false,
       ),
-    command(folder, port) {
-      const path = join(folder, 'nginx.conf');
-      writeFileSync(path, adapted(folder, port, instances));
-      const options = `daemon off; master_process off; pid ${folder}/pid;`;
-      return [program, '-e', 'stderr', '-p', folder, '-c', path, '-g', options];
-    },
+    command: (folder, port) =>
+      name === 'nginx' ? nginx(program, folder, port, instances) : haproxy(program, folder, port, instances),
   });
 }
 
 /** Only addresses change, and where it may write. */
-function adapted(folder: string, port: number, instances: readonly string[]): string {
-  let text = readFileSync(join(root, 'deploy/nginx.conf'), 'utf8');
+function nginx(program: string, folder: string, port: number, instances: readonly string[]): string[] {
+  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  const places = kinds.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join(' ');
+  let text = delivered('nginx.conf', instances);
+  text = replaced(text, 'listen 8080', `listen 127.0.0.1:${port}`);
+  text = replaced(text, 'http {', `http { access_log off; error_log stderr crit; ${places}`);
+  const path = join(folder, 'nginx.conf');
+  writeFileSync(path, text);
+  const options = `daemon off; master_process off; pid ${folder}/pid;`;
+  return [program, '-e', 'stderr', '-p', folder, '-c', path, '-g', options];
+}
+
+function haproxy(program: string, folder: string, port: number, instances: readonly string[]): string[] {
+  const path = join(folder, 'haproxy.cfg');
+  writeFileSync(path, replaced(delivered('haproxy.cfg', instances), 'bind :8080', `bind 127.0.0.1:${port}`));
+  return [program, '-db', '-f', path];
+}
+
+function delivered(name: string, instances: readonly string[]): string {
+  let text = readFileSync(join(root, 'deploy', name), 'utf8');
   for (const [index, url] of instances.entries()) {
     text = replaced(text, `store-${index + 1}:3000`, new URL(url).host);
   }
-  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-  const places = kinds.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join(' ');
-  text = replaced(text, 'listen 8080', `listen 127.0.0.1:${port}`);
-  return replaced(text, 'http {', `http { access_log off; error_log stderr crit; ${places}`);
+  return text;
 }
 
 function replaced(text: string, what: string, by: string): string {
-  if (!text.includes(what)) throw new Error(`deploy/nginx.conf has no "${what}".`);
+  if (!text.includes(what)) throw new Error(`The configuration has no "${what}".`);
   return text.replace(what, by);
 }
 

@@ -7,10 +7,12 @@ import { randomFrom } from '../support/random.ts';
 import type { Proof } from './proof.ts';
 import { deliveredProxy, steadyPort } from './rolling-proxy.ts';
 
-const clientsPerDoor = 16;
+const clientsPerDoor = 12;
 /** Below the drain, so that each client learns within it to come again elsewhere. */
 const longestPauseMs = 300;
 const creationPart = 0.2;
+/** How long a balancer may take to notice that an instance is back; before that the other one has to stay. */
+const noticedMs = 600;
 
 /** Clients on keep-alive connections that send nothing twice: a request that fails shows. */
 class Clients {
@@ -29,11 +31,11 @@ class Clients {
   }
 
   /** One client that knows these addresses, and goes on to the next when one refuses connections or says farewell. */
-  async run(addresses: readonly string[], name: string): Promise<void> {
+  async run(addresses: readonly string[], name: string, creations = creationPart): Promise<void> {
     for (let turn = 0; !this.#stopped; turn++) {
       const url = addresses[turn % addresses.length] as string;
       const connection = await Connection.open(url).catch(() => undefined);
-      if (connection !== undefined) await this.#use(connection, `${name} ${turn}`);
+      if (connection !== undefined) await this.#use(connection, `${name} ${turn}`, creations);
       else {
         this.turnedAway++;
         if (addresses.length === 1) this.failures.push(`${name}: the proxy refuses connections`);
@@ -46,11 +48,11 @@ class Clients {
     this.#stopped = true;
   }
 
-  async #use(opened: Connection, name: string): Promise<void> {
+  async #use(opened: Connection, name: string, creations: number): Promise<void> {
     using connection = opened;
     for (let number = 0; !this.#stopped; number++) {
       const animal = `${name} ${number}`;
-      const isCreation = this.#random() < creationPart;
+      const isCreation = this.#random() < creations;
       try {
         const reply = isCreation
           ? await this.#add(connection, animal)
@@ -104,6 +106,7 @@ async function roll(
     slowestMs = Math.max(slowestMs, Math.round(performance.now() - from));
     if (exitCode !== 0) throw new Error(`Stop ${round} ended with ${exitCode}: ${instance.service.stderr()}`);
     instance.service = await cluster.startInstance(instance.settings);
+    await Bun.sleep(noticedMs);
     told(round);
   }
   return slowestMs;
@@ -112,8 +115,8 @@ async function roll(
 export const rolling: Proof = {
   name: 'rolling',
   promise:
-    'two instances restarted in turn by SIGTERM, under load of keep-alive clients directly and behind nginx as ' +
-    'delivered, fail no request and lose no animal; needs PostgreSQL, Redis and nginx (rounds: SIGTERMs)',
+    'two instances restarted in turn by SIGTERM, under load of keep-alive clients directly, behind haproxy, ' +
+    'and behind nginx (reads), fail no request and lose no animal; needs PostgreSQL and Redis (rounds: SIGTERMs)',
   rounds: 200,
   async run({ rounds, seed, progress }) {
     await using started = new AsyncDisposableStack();
@@ -121,13 +124,16 @@ export const rolling: Proof = {
     if (!cluster) throw new Error('This machine has no PostgreSQL and Redis to prove it with.');
     const instances = await twoInstances(cluster, randomFrom(seed));
     const urls = instances.map(({ service }) => service.url);
-    const proxy = started.use(await deliveredProxy(urls));
-    if (!proxy) throw new Error('This machine has no nginx to prove it with.');
+    const nginx = started.use(await deliveredProxy('nginx', urls));
+    const haproxy = started.use(await deliveredProxy('haproxy', urls));
+    if (!nginx || !haproxy) throw new Error('This machine has no nginx or no haproxy to prove it with.');
 
     const { key } = await cluster.issueKey();
     const clients = new Clients(key, seed);
     const running = Array.from({ length: clientsPerDoor }, (_, index) => [
-      clients.run([proxy.url], `behind nginx ${index}`),
+      // It learns of a stop by failing, and may not send a creation twice: it is given none.
+      clients.run([nginx.url], `behind nginx ${index}`, 0),
+      clients.run([haproxy.url], `behind haproxy ${index}`),
       clients.run(index % 2 === 0 ? urls : urls.toReversed(), `directly ${index}`),
     ]).flat();
     const slowestStopMs = await roll(cluster, instances, rounds, (round) =>
