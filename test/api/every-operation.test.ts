@@ -137,6 +137,7 @@ for (const sample of samples.filter(({ method }) => method === 'GET')) {
       const head = await app.call('HEAD', at, { key, headers });
       expect(head.status).toBe(get.status);
       expect(head.text).toBe('');
+      expect(Date.parse(head.header('Date'))).not.toBeNaN();
       expect(stable(head.headers)).toEqual(stable(get.headers));
     }
   });

@@ -66,6 +66,11 @@ describe('a key', () => {
     expect(makeKey(() => bytes.subarray(0, 32)).slice(4, 36)).toBe(base62.slice(0, 32));
   });
 
+  test('is made of no byte of 248 or above, and of every other', () => {
+    const batches = [248, 255, 247].map((byte) => new Uint8Array(32).fill(byte));
+    expect(makeKey(() => batches.shift() ?? new Uint8Array(32)).slice(4, 36)).toBe('z'.repeat(32));
+  });
+
   test('of the system is never the same twice', () => {
     const keys = Array.from({ length: 1_000 }, () => makeKey(randomBytes));
     expect(new Set(keys).size).toBe(keys.length);

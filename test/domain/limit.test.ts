@@ -11,6 +11,7 @@ import {
   minuteSeconds,
   peek,
   refund,
+  type Usage,
   unused,
   type Verdict,
 } from '../../src/domain/limit.ts';
@@ -194,5 +195,45 @@ describe('the law of failed authentications', () => {
         expect(peek(window, limit, startMs + minuteSeconds * 1_000).remaining).toBe(limit);
       },
     );
+  });
+});
+
+describe('what a request does not change', () => {
+  const quota = { perMinute: 2, perDay: 3 };
+  const second = startMs / 1_000;
+  const judged = (usage: Usage, conduct: Conduct, nowMs = startMs) =>
+    judge(usage, conduct, quota, defaultBanRules, nowMs);
+
+  test('comes back as the same object, so that stores need not write it', () => {
+    const admitted = judged(unused, blameless);
+    expect(admitted.conduct).toBe(blameless);
+    const { usage } = judged(admitted.usage, blameless);
+    const refused = judged(usage, blameless);
+    expect(refused.usage).toBe(usage);
+    // Within the grace of a second it is no strike.
+    const again = judged(usage, refused.conduct, startMs + 999);
+    expect([again.usage === usage, again.conduct === refused.conduct]).toEqual([true, true]);
+    const bannedKey = { ...blameless, bannedUntil: second + 10 };
+    const banned = judged(usage, bannedKey);
+    expect([banned.usage === usage, banned.conduct === bannedKey]).toEqual([true, true]);
+  });
+
+  test('is a window that ended: only counted requests open the next one', () => {
+    const dayIsFull = {
+      minute: { openedAt: second - 60, count: 1 },
+      day: { openedAt: second - 60, count: 3 },
+    };
+    expect(judged(dayIsFull, blameless)).toMatchObject({
+      verdict: { refusal: 'daily_quota_exceeded' },
+      usage: dayIsFull,
+    });
+    const minuteIsFull = {
+      minute: { openedAt: second - 10, count: 2 },
+      day: { openedAt: second - 86_400, count: 2 },
+    };
+    expect(judged(minuteIsFull, blameless)).toMatchObject({
+      verdict: { refusal: 'rate_limit_exceeded' },
+      usage: minuteIsFull,
+    });
   });
 });

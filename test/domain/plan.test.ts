@@ -19,7 +19,7 @@ describe('a plan', () => {
   });
 
   test.each([{ perMinute: 1 }, { perDay: 1 }, { perMinute: 60, perDay: 1_000 }])(
-    'free takes no limits: %p',
+    'free takes no limits: %j',
     (custom) => {
       const message = 'The plan "free" has fixed limits; only "enterprise" takes its own.';
       expect(() => quotaOf('free', custom)).toThrow(new PlanError(message));

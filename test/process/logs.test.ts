@@ -101,6 +101,8 @@ test('a failure is logged with its route, and not with the address, where a key 
   }
   const client = clientOf(service.url, service.firstKey ?? '');
   const secret = service.firstKey?.slice('ask_'.length, -6) ?? '';
+  // What is the client's mistake is no failure.
+  expect((await fetch(`${service.url}/v1/pets`)).status).toBe(401);
   for (const target of [`/pets?api_key=${secret}`, `/pets/${secret}`, `/${secret}`]) {
     expect((await client.get(target)).status).toBe(500);
   }

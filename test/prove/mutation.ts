@@ -26,11 +26,12 @@ const slow = new Set(['counting.test.ts', 'createPet-body.test.ts']);
 const api = readdirSync(join(root, 'test/api'))
   .filter((name) => !slow.has(name))
   .map((name) => `test/api/${name}`);
+const processes = ['test/http', 'test/process/logs.test.ts', 'test/faults/disk.test.ts'];
 const quickApi = ['test/api/every-operation.test.ts', 'test/api/cors.test.ts'];
 
 /** Cheap tests first: most mutants do not outlive them. */
 function suitesFor(path: string): readonly (readonly string[])[] {
-  if (edge.includes(path)) return [quickApi, api, ['test/process/logs.test.ts']];
+  if (edge.includes(path)) return [quickApi, api, processes];
   const own = path.replace(/^src(.*)\.ts$/, 'test$1.test.ts');
   return [...(existsSync(join(root, own)) ? [[own]] : []), ['test/storage/sqlite-limits.test.ts', ...api]];
 }

@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
@@ -119,3 +120,18 @@ test('accounts that are dropped from memory have their exact counts on disk, and
   expect(countsOnDisk(folder.path)).toEqual({ minute: 3, day: 3 });
   expect((await take(store.limits, callerOf(plans.business))).minute.remaining).toBe(996);
 }, 30_000);
+
+test('a limit file that cannot be written refuses nobody, is told of, and is written again when it can be', async () => {
+  await using folder = await temporaryFolder();
+  await using store = await open(folder.path, new FakeClock());
+  await take(store.limits, callerOf(plans.free));
+  using other = new Database(join(folder.path, 'store.limits.db'));
+  other.run('BEGIN IMMEDIATE');
+  expect((await take(store.limits, callerOf(plans.free))).minute.remaining).toBe(58);
+  expect((await store.health()).join()).toStartWith('limit state is not being saved: ');
+  expect(countsOnDisk(folder.path)).toEqual({ minute: 1, day: 10 });
+  other.run('ROLLBACK');
+  expect((await take(store.limits, callerOf(plans.free))).minute.remaining).toBe(57);
+  expect(await store.health()).toEqual([]);
+  expect(countsOnDisk(folder.path).minute).toBe(3);
+});

@@ -1,0 +1,39 @@
+/** A copy between two files; copies between engines are tested where the servers are. */
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { openCopy, openOffice } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { CopyError } from '../../src/operations/copies.ts';
+import { StorageUnusable } from '../../src/storage/storage.ts';
+import { temporaryFolder } from '../support/folder.ts';
+
+async function filled(url: string): Promise<void> {
+  await using office = await openOffice(readConfig({ DATABASE_URL: url }));
+  const { id } = await office.accounts.create('shop', 'free');
+  for (const name of ['one', 'two']) await office.keys.create(id, name);
+}
+
+test('every row is counted, and a copy that was changed afterwards does not pass for one', async () => {
+  await using folder = await temporaryFolder();
+  const [from, to] = ['from', 'to'].map((name) => join(folder.path, `${name}.db`)) as [string, string];
+  await filled(`sqlite:${from}`);
+  await using copy = await openCopy(`sqlite:${from}`, `sqlite:${to}`);
+  expect(await copy.count()).toBe(3);
+  expect((await Array.fromAsync(copy.copy())).at(-1)).toBe(3);
+  expect((await Array.fromAsync(copy.verify())).at(-1)).toBe(3);
+  {
+    using database = new Database(to);
+    database.run("UPDATE keys SET name = 'three' WHERE name = 'two'");
+  }
+  await expect(Array.fromAsync(copy.verify())).rejects.toBeInstanceOf(CopyError);
+  await expect(Array.fromAsync(copy.copy())).rejects.toThrow('The target holds something else already');
+});
+
+test('a store in memory is neither copied nor copied to', async () => {
+  await using folder = await temporaryFolder();
+  const from = `sqlite:${join(folder.path, 'from.db')}`;
+  await filled(from);
+  await expect(openCopy(from, 'sqlite::memory:')).rejects.toBeInstanceOf(StorageUnusable);
+  await expect(openCopy('sqlite://:memory:', from)).rejects.toBeInstanceOf(StorageUnusable);
+});
