@@ -20,6 +20,14 @@ describe('a key', () => {
     });
   });
 
+  test('ends with the CRC-32 of what comes before, in six digits of base 62', () => {
+    always(anyKey, (key) => {
+      const digits = [...key.slice(-6)].map((digit) => BigInt(base62.indexOf(digit)));
+      const checksum = digits.reduce((value, digit) => value * 62n + digit, 0n);
+      expect(checksum).toBe(BigInt(Bun.hash.crc32(key.slice(0, -6))));
+    });
+  });
+
   test('with any one character changed is refused', () => {
     const typo = fc.tuple(anyKey, fc.nat(41), fc.constantFrom(...base62, '_', '-', ' ', 'é', '０'));
     always(

@@ -236,4 +236,57 @@ describe('what a request does not change', () => {
       usage: minuteIsFull,
     });
   });
+
+  test('is nothing at first: no window was ever opened, and nobody is to blame', () => {
+    const never = { openedAt: 0, count: 0 };
+    expect(unused).toEqual({ minute: never, day: never });
+    expect(blameless).toEqual({ episodeFrom: 0, episodeUntil: 0, strikes: [], bannedUntil: 0, banLevel: 0 });
+  });
+});
+
+describe('the edges of the law', () => {
+  const quota = { perMinute: 2, perDay: 3 };
+  const second = startMs / 1_000;
+  const full = { minute: { openedAt: second, count: 2 }, day: { openedAt: second, count: 2 } };
+  const judged = (usage: Usage, conduct: Conduct, nowMs = startMs, of = quota) =>
+    judge(usage, conduct, of, defaultBanRules, nowMs);
+
+  test('a request in the last millisecond of a Retry-After is a strike, one after it is none', () => {
+    const { conduct } = judged(full, blameless);
+    expect(judged(full, conduct, startMs + 59_999).conduct.strikes).toEqual([startMs + 59_999]);
+    expect(judged(full, conduct, startMs + 60_000)).toMatchObject({
+      verdict: { refusal: undefined },
+      conduct: blameless,
+    });
+  });
+
+  test('a day that is used up binds although the minute has one left and ends later', () => {
+    const usage = {
+      minute: { openedAt: second - 5, count: 1 },
+      day: { openedAt: second - 86_399, count: 3 },
+    };
+    expect(judged(usage, blameless).verdict).toMatchObject({
+      refusal: 'daily_quota_exceeded',
+      limit: 3,
+      retryAfterSeconds: 1,
+    });
+  });
+
+  test('a clock that stepped back keeps a count of one', () => {
+    const usage = { minute: { openedAt: second + 9, count: 1 }, day: { openedAt: second + 9, count: 1 } };
+    const { verdict, usage: kept } = judged(usage, blameless, startMs, { perMinute: 1, perDay: 1 });
+    expect(verdict.refusal).toBe('daily_quota_exceeded');
+    expect(kept).toEqual({ minute: { openedAt: second, count: 1 }, day: { openedAt: second, count: 1 } });
+  });
+
+  test('what an address has left is whole again when its minute is over', () => {
+    expect(peek({ openedAt: second, count: 5 }, 5, startMs + 59_999).remaining).toBe(0);
+    expect(peek({ openedAt: second, count: 5 }, 5, startMs + 60_000).remaining).toBe(5);
+  });
+
+  test('what is given back twice is not given twice', () => {
+    const { verdict, usage } = judged(unused, blameless);
+    const once = refund(usage, verdict, quota, startMs).usage;
+    expect(refund(once, verdict, quota, startMs).usage).toEqual(once);
+  });
 });

@@ -9,12 +9,12 @@ testWith(...tracing, 'optional')(
   'power loss at any call, from the first start to the stop, damages no file and loses nothing acknowledged',
   async () => {
     const recording = await recordAnimals(20, seed);
-    const figures = await powerLosses(recording, { states: 150, seed });
+    const figures = await powerLosses(recording, { states: 80, seed });
     expect(figures.acknowledged).toBe(20);
 
     // A disk that never syncs has to show in this test.
     const neverSynced = { ...recording, events: recording.events.filter(({ kind }) => kind !== 'sync') };
-    await expect(powerLosses(neverSynced, { states: 150, seed })).rejects.toThrow(/seed \d+, call \d+/);
+    await expect(powerLosses(neverSynced, { states: 80, seed })).rejects.toThrow(/seed \d+, call \d+/);
   },
   60_000,
 );

@@ -51,7 +51,9 @@ export async function record({ prepare, load }: RecordOptions): Promise<Recordin
   await load(service.url, prepared ?? service.firstKey ?? '');
   // strace passes no signal on: the service is its only child.
   const { stdout } = Bun.spawnSync(['ps', '-o', 'pid=', '--ppid', `${service.pid}`]);
-  process.kill(Number(stdout.toString()), 'SIGTERM');
+  const child = Number(stdout.toString());
+  if (!(child > 1)) throw new Error('The traced service is gone.');
+  process.kill(child, 'SIGTERM');
   if ((await service.exited) !== 0) throw new Error(`The traced service failed: ${service.stderr()}`);
   const lines = (await Bun.file(file).text()).split('\n');
   return { initial, events: lines.flatMap((line) => eventOf(line, folder.path) ?? []) };

@@ -12,7 +12,7 @@ export const power: Proof = {
   promise:
     'power loss at any call, with unsynced writes lost, kept or torn at sectors, damages no file and loses nothing ' +
     'acknowledged; needs strace (rounds: states of the disk)',
-  rounds: 10_000,
+  rounds: 10_500,
   async run({ rounds, seed, progress }) {
     const total: PowerFigures = { cuts: 0, states: 0, acknowledged: 0, unacknowledged: 0 };
     let checkpoints = 0;
