@@ -12,7 +12,7 @@ const clientsPerDoor = 12;
 const longestPauseMs = 300;
 const creationPart = 0.2;
 /** How long a balancer may take to notice that an instance is back; before that the other one has to stay. */
-const noticedMs = 600;
+const noticedMs = 1_000;
 
 /** Clients on keep-alive connections that send nothing twice: a request that fails shows. */
 class Clients {
