@@ -21,6 +21,8 @@ const testLimited = testWith(...fileSizeLimits);
 const testSmallDisk = testWith(
   'mounts of their own (user namespaces)',
   onSmallDisk(tmpdir(), 'rw', ['true']),
+  // Some systems allow them to nobody; what they add to a limit on the file's size is the system's own word for "full".
+  'optional',
 );
 
 function namesOf(round: number): string[] {
