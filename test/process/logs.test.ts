@@ -111,5 +111,10 @@ test('a failure is logged with its route, and not with the address, where a key 
   const lines = service.stderr().trim().split('\n');
   const failures = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request failed');
   expect(failures.map(({ route }) => route)).toEqual(['/v1/pets', '/v1/pets/:petId', undefined]);
+  for (const { level, code, err } of failures) {
+    // 50 is an error in pino's count.
+    expect([level, code]).toEqual([50, 'internal_error']);
+    expect(err.message).toContain('no such table: keys');
+  }
   expect(service.stderr()).not.toContain(secret);
 });

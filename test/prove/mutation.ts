@@ -1,6 +1,6 @@
 /** Mutation testing: the tests have to notice nearly every small change to the law and to the pipeline. */
-import { cpSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { root } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
@@ -27,13 +27,15 @@ const api = readdirSync(join(root, 'test/api'))
   .filter((name) => !slow.has(name))
   .map((name) => `test/api/${name}`);
 const processes = ['test/http', 'test/process/logs.test.ts', 'test/faults/disk.test.ts'];
+const domainTests = readdirSync(join(root, 'test/domain')).filter((name) => name.endsWith('.test.ts'));
 const quickApi = ['test/api/every-operation.test.ts', 'test/api/cors.test.ts'];
 
 /** Cheap tests first: most mutants do not outlive them. */
 function suitesFor(path: string): readonly (readonly string[])[] {
   if (edge.includes(path)) return [quickApi, api, processes];
-  const own = path.replace(/^src(.*)\.ts$/, 'test$1.test.ts');
-  return [...(existsSync(join(root, own)) ? [[own]] : []), ['test/storage/sqlite-limits.test.ts', ...api]];
+  const subject = basename(path, '.ts');
+  const own = domainTests.filter((name) => name.startsWith(subject)).map((name) => `test/domain/${name}`);
+  return [...(own.length > 0 ? [own] : []), ['test/storage/sqlite-limits.test.ts', ...api]];
 }
 
 type Fate = 'killed' | 'timed out' | 'survived';

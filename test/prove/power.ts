@@ -27,7 +27,7 @@ export const power: Proof = {
     return {
       states: total.states,
       'calls the power went at': total.cuts,
-      checkpoints,
+      'syncs of the data file (checkpoints, and the first start)': checkpoints,
       'animals acknowledged': total.acknowledged,
       'damaged or lost': 0,
     };
