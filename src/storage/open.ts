@@ -1,9 +1,7 @@
 import type { Clock } from '../domain/clock.ts';
 import type { LimitRules } from '../domain/limit.ts';
 import type { Notice } from './breaker.ts';
-import { type ClusterSettings, openCluster } from './cluster.ts';
-import { openPostgresArchive } from './postgres/archive.ts';
-import { openSqliteArchive } from './sqlite/archive.ts';
+import type { ClusterSettings } from './cluster.ts';
 import { openSqlite } from './sqlite/sqlite.ts';
 import { type Archive, type Storage, StorageUnusable } from './storage.ts';
 
@@ -25,6 +23,8 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   if (path !== undefined) return openSqlite({ path, clock, rules, serving });
   if (!isPostgres(url)) throw new StorageUnusable(`There is no store for the URL "${url}".`);
   if (cluster === undefined) throw new StorageUnusable('PostgreSQL needs Redis beside it: set REDIS_URL.');
+  // Only who has the servers waits for their drivers to load.
+  const { openCluster } = await import('./cluster.ts');
   return openCluster({ url, clock, rules, serving, notice, ...cluster });
 }
 
@@ -34,8 +34,12 @@ const archiveTimeoutMs = 60_000;
 /** Opens the store a URL names as rows. Throws `StorageUnusable`, also when it is being served (SQLite). */
 export async function openArchive(url: string, mustExist: boolean): Promise<Archive> {
   const path = sqlitePath(url);
-  if (path !== undefined) return openSqliteArchive(path, mustExist);
+  if (path !== undefined) {
+    const { openSqliteArchive } = await import('./sqlite/archive.ts');
+    return openSqliteArchive(path, mustExist);
+  }
   if (!isPostgres(url)) throw new StorageUnusable(`There is no store for the URL "${url}".`);
+  const { openPostgresArchive } = await import('./postgres/archive.ts');
   return openPostgresArchive({
     url,
     poolSize: 1,
