@@ -3,6 +3,7 @@
  * Each says its seed, so that a failure can be repeated; a summary in Markdown and the count come last.
  */
 import { parseArgs } from 'node:util';
+import { clusterProofs } from '../test/prove/cluster.ts';
 import { coverage } from '../test/prove/coverage.ts';
 import { disk } from '../test/prove/disk.ts';
 import { drain } from '../test/prove/drain.ts';
@@ -22,6 +23,7 @@ const proofs: readonly Proof[] = [
   drain,
   limits,
   syscalls,
+  ...clusterProofs,
   ...httpProofs,
   power,
   rolling,
