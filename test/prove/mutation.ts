@@ -1,5 +1,5 @@
 /** Mutation testing: the tests have to notice nearly every small change to the law and to the pipeline. */
-import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { root } from '../support/process.ts';
@@ -43,10 +43,13 @@ type Fate = 'killed' | 'timed out' | 'survived';
 /** A copy of the project in which one mutant after the other lives. */
 class Copy {
   readonly #folder: string;
+  readonly #temporary: string;
   readonly #timeoutsMs = new Map<string, number>();
 
   constructor(folder: string) {
     this.#folder = folder;
+    this.#temporary = join(folder, 'temporary');
+    mkdirSync(this.#temporary);
     for (const name of copied) cpSync(join(root, name), join(folder, name), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   }
@@ -81,6 +84,8 @@ class Copy {
   async #fateUnder(suite: readonly string[], timeout: number): Promise<Fate> {
     const child = Bun.spawn([process.execPath, 'test', '--bail=1', ...suite], {
       cwd: this.#folder,
+      // Tests that are broken off leave their folders behind: they go with the copy.
+      env: { ...process.env, TMPDIR: this.#temporary },
       stdin: 'ignore',
       stdout: 'ignore',
       stderr: 'ignore',
