@@ -1,18 +1,9 @@
 import type { SQL } from 'bun';
+import { type KeyRow, keyOfRow } from '../key-row.ts';
 import type { Caller, Key, KeyStore, NewKey } from '../storage.ts';
 import { type QuotaColumns, quotaOfRow } from './accounts.ts';
 import type { PostgresDatabase } from './database.ts';
 import type { Announce } from './pets.ts';
-
-interface KeyRow {
-  readonly id: bigint;
-  readonly accountId: bigint;
-  readonly name: string;
-  readonly lastFour: string;
-  readonly createdAt: bigint;
-  readonly expiresAt: bigint | null;
-  readonly revokedAt: bigint | null;
-}
 
 type CallerRow = QuotaColumns & {
   readonly keyId: bigint;
@@ -23,18 +14,6 @@ type CallerRow = QuotaColumns & {
 const columns = (sql: SQL) =>
   sql`id, account_id AS "accountId", name, last_four AS "lastFour", created_at AS "createdAt",
       expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
-
-function keyOfRow(row: KeyRow): Key {
-  return {
-    id: Number(row.id),
-    accountId: Number(row.accountId),
-    name: row.name,
-    lastFour: row.lastFour,
-    createdAt: Number(row.createdAt),
-    expiresAt: row.expiresAt === null ? null : Number(row.expiresAt),
-    revokedAt: row.revokedAt === null ? null : Number(row.revokedAt),
-  };
-}
 
 export class PostgresKeys implements KeyStore {
   readonly #database: PostgresDatabase;

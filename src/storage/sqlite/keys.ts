@@ -1,34 +1,13 @@
 import type { Database } from 'bun:sqlite';
+import { type KeyRow, keyOfRow } from '../key-row.ts';
 import type { Caller, Key, KeyStore, NewKey } from '../storage.ts';
 import { type QuotaColumns, quotaOfRow } from './accounts.ts';
 import { attempt } from './database.ts';
-
-interface KeyRow {
-  id: bigint;
-  accountId: bigint;
-  name: string;
-  lastFour: string;
-  createdAt: bigint;
-  expiresAt: bigint | null;
-  revokedAt: bigint | null;
-}
 
 type CallerRow = QuotaColumns & { keyId: bigint; accountId: bigint; expiresAt: bigint | null };
 
 const columns = `id, account_id AS accountId, name, last_four AS lastFour, created_at AS createdAt,
   expires_at AS expiresAt, revoked_at AS revokedAt`;
-
-function keyOfRow(row: KeyRow): Key {
-  return {
-    id: Number(row.id),
-    accountId: Number(row.accountId),
-    name: row.name,
-    lastFour: row.lastFour,
-    createdAt: Number(row.createdAt),
-    expiresAt: row.expiresAt === null ? null : Number(row.expiresAt),
-    revokedAt: row.revokedAt === null ? null : Number(row.revokedAt),
-  };
-}
 
 export class SqliteKeys implements KeyStore {
   /** Rises with every write of this process. */
