@@ -2,7 +2,6 @@
  * API keys: `ask_`, 32 random base62 characters (190 bits) and 6 characters of CRC-32 in base62. The checksum
  * lets a typo be refused without a look-up, and secret scanners recognise a key.
  */
-import { hash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const prefix = 'ask_';
@@ -32,7 +31,7 @@ export function isWellFormedKey(text: string): boolean {
 
 /** SHA-256 in hexadecimal: what is stored and looked up in the key's stead. */
 export function fingerprint(key: string): string {
-  return hash('sha256', key, 'hex');
+  return Bun.SHA256.hash(key, 'hex');
 }
 
 /** The part of a key that may be shown again. */

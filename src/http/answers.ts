@@ -1,6 +1,7 @@
 import { parseInt64 } from '../contract/json.ts';
 import { basePath, type OperationId } from '../contract/operations.ts';
 import { type ListPetsQuery, type NewPet, petJson } from '../contract/schemas.ts';
+import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import type { PetOperations, PetPage } from '../operations/pets.ts';
 import type { HeaderFields } from './headers.ts';
 import type { Input } from './input.ts';
@@ -8,29 +9,31 @@ import type { Input } from './input.ts';
 /** What an operation answers, before the headers every answer carries. */
 export interface Answer {
   readonly status: number;
-  readonly body: string;
+  readonly body: string | Uint8Array<ArrayBuffer>;
   readonly headers?: HeaderFields;
 }
 
-export type Answers = { readonly [Id in OperationId]: (input: Input) => Promise<Answer> };
+export type Answers = { readonly [Id in OperationId]: (input: Input) => Awaitable<Answer> };
 
 /** Each operation as HTTP: checked input in, text out. `publicUrl` makes links absolute. */
 export function answersOf(pets: PetOperations, publicUrl: string | undefined): Answers {
   const petsUrl = `${publicUrl ?? ''}${basePath}/pets`;
   return {
-    async listPets(input) {
+    listPets(input) {
       const query = input.query as ListPetsQuery;
-      const page = await pets.listPets(query);
-      const headers = { Link: linksOf(petsUrl, query, page) };
-      return { status: 200, body: `[${page.pets.map(petJson).join(',')}]`, headers };
+      return andThen(pets.listPets(query), (page) => ({
+        status: 200,
+        body: `[${page.pets.map(petJson).join(',')}]`,
+        headers: { Link: linksOf(petsUrl, query, page) },
+      }));
     },
 
     async createPet({ body }) {
       return { status: 201, body: petJson(await pets.createPet(body as NewPet)) };
     },
 
-    async getPet({ petId = '' }) {
-      return { status: 200, body: petJson(await pets.getPet(parseInt64(petId))) };
+    getPet({ petId = '' }) {
+      return andThen(pets.getPet(parseInt64(petId)), (pet) => ({ status: 200, body: petJson(pet) }));
     },
   };
 }

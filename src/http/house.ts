@@ -3,7 +3,7 @@ import type { Clock } from '../domain/clock.ts';
 import type { AdmissionOperations } from '../operations/admission.ts';
 import type { Answers } from './answers.ts';
 import type { FinishedAnswers } from './finished-answers.ts';
-import type { Route } from './routes.ts';
+import type { Route, RoutedOperation } from './routes.ts';
 
 /** What the pipeline works with. */
 export interface House {
@@ -21,6 +21,8 @@ export interface House {
 export interface Incoming {
   readonly request: Request;
   readonly route: Route | undefined;
+  /** What the request's method does there. */
+  readonly method: RoutedOperation | undefined;
   readonly petId: string | undefined;
   readonly requestId: string;
   /** The network of the client, for failed authentications. */

@@ -1,6 +1,7 @@
 import type { ErrorDetail } from '../contract/errors.ts';
 import type { Operation } from '../contract/operations.ts';
 import { validate } from '../contract/validation.ts';
+import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { readJsonBody } from './body.ts';
 import { queryOf, readQuery } from './query.ts';
@@ -16,16 +17,19 @@ export interface Input {
  * Reads and checks a request. Refuses what the body's reading refuses, and `invalid_parameter` or `invalid_body`
  * with all mistakes at once.
  */
-export async function readInput(
+export function readInput(
   operation: Operation,
   request: Request,
   petId: string | undefined,
-): Promise<Input> {
+): Awaitable<Input> {
   const schema = operation.body;
-  const body = schema ? validate(schema, await readJsonBody(request), 'body') : { value: undefined };
-  const query = readQuery(operation, queryOf(request.url));
-  if ('value' in query && 'value' in body) return { petId, query: query.value, body: body.value };
-  throw refusalOf([...mistakesOf(query), ...mistakesOf(body)]);
+  const read = schema && readJsonBody(request);
+  return andThen(read, (json) => {
+    const body = schema ? validate(schema, json, 'body') : { value: undefined };
+    const query = readQuery(operation, queryOf(request.url));
+    if ('value' in query && 'value' in body) return { petId, query: query.value, body: body.value };
+    throw refusalOf([...mistakesOf(query), ...mistakesOf(body)]);
+  });
 }
 
 function mistakesOf(checked: object): ErrorDetail[] {

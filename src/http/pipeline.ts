@@ -1,3 +1,4 @@
+import { andThen } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Judged, Unknown } from '../operations/admission.ts';
 import { isPreflight } from './cors.ts';
@@ -8,26 +9,29 @@ import { preflight, refuse, reply } from './replies.ts';
 
 /** Every request under the version goes this way, in the contract's order of judgement (section 2). */
 export async function pipeline(house: House, incoming: Incoming): Promise<Response> {
-  const { request, route, petId, network } = incoming;
-  const method = route?.methods.get(request.method);
+  const { request, route, method, petId, network } = incoming;
   let admission: Judged | Unknown | undefined;
   try {
     if (isPreflight(request, house.corsOrigins)) return await preflight(house, incoming);
 
-    admission = await house.admission.admit(credentialOf(request.headers), network);
+    // What is here at once is not awaited (see `andThen`).
+    const admitted = house.admission.admit(credentialOf(request.headers), network);
+    admission = admitted instanceof Promise ? await admitted : admitted;
     if (admission.caller === undefined) throw new Refusal(admission.refusal);
     if (admission.verdict.refusal !== undefined) throw new Refusal(admission.verdict.refusal);
 
     if (route === undefined) throw new Refusal('route_not_found');
     if (method === undefined) throw new Refusal('method_not_allowed');
-    if (house.clock.now() >= method.removedAt) throw new Refusal('operation_removed');
+    if (method.removedAt !== undefined && house.clock.now() >= method.removedAt)
+      throw new Refusal('operation_removed');
 
     const { operation } = method;
     const version = admission.versions.pets;
     let answer = house.finished.get(operation, request.url, version);
     if (answer === undefined) {
-      const input = await readInput(operation, request, petId);
-      answer = await house.answers[operation.operationId](input);
+      const input = readInput(operation, request, petId);
+      const made = andThen(input, house.answers[operation.operationId]);
+      answer = made instanceof Promise ? await made : made;
       house.finished.keep(operation, request.url, version, answer);
     }
     return reply(house, incoming, admission, answer);

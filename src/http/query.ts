@@ -10,6 +10,7 @@ export function queryOf(url: string): string {
 
 /** Checks a query against what the operation knows; values given twice and unknown names are mistakes. */
 export function readQuery(operation: Operation, query: string): Validated<unknown> {
+  if (query === '' && operation.query === undefined) return { value: {} };
   const parameters = new Map<string, string>();
   const mistakes: ErrorDetail[] = [];
   const known = Object.keys(operation.query?.shape ?? {});

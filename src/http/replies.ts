@@ -1,4 +1,5 @@
 import { type ErrorCode, errors } from '../contract/errors.ts';
+import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Judged, Unknown } from '../operations/admission.ts';
 import type { Answer } from './answers.ts';
@@ -14,47 +15,46 @@ const unavailableRetrySeconds = 5;
 /** An answer with the headers every response under the version carries. One object, one `Response`. */
 export function reply(
   house: House,
-  { request, requestId, route }: Incoming,
+  { request, requestId, method }: Incoming,
   admission: Judged | Unknown,
   { status, body, headers: own }: Answer,
 ): Response {
-  const headers: HeaderFields = {
-    'Content-Type': 'application/json',
-    'X-Request-Id': requestId,
-    ...limitHeaders(admission),
-    ...route?.methods.get(request.method)?.headers,
-    ...own,
-  };
+  // One literal that grows is cheaper by a microsecond than one that spreads others.
+  const headers = standingHeaders(requestId, admission);
+  headers['Content-Type'] = 'application/json';
+  Object.assign(headers, method?.headers, own);
   if (house.corsOrigins.size > 0) Object.assign(headers, corsHeaders(request.headers, house.corsOrigins));
   // Bun takes what follows a CONNECT for a tunnel, so the next request on the connection would never be answered.
-  if (house.isDraining() || request.method === 'CONNECT') headers.Connection = 'close';
+  const { method: name } = request;
+  if (house.isDraining() || name === 'CONNECT') headers.Connection = 'close';
   // Bun leaves the date out where it leaves the body out.
-  if (request.method === 'HEAD') headers.Date = new Date().toUTCString();
+  if (name === 'HEAD') headers.Date = new Date().toUTCString();
   return new Response(body, { status, headers });
 }
 
 /** The answer to a request that failed, whatever the reason. Only refusals say why; the rest is logged. */
-export async function refuse(
+export function refuse(
   house: House,
   incoming: Incoming,
   admission: Judged | Unknown | undefined,
   error: unknown,
-): Promise<Response> {
+): Awaitable<Response> {
   const refusal = error instanceof Refusal ? error : new Refusal('internal_error', { cause: error });
   const { status } = errors[refusal.code];
   if (status >= 500) logFailure(house, incoming, refusal);
-  const judged = status === 503 ? await refunded(house, admission) : admission;
-  const known = judged ?? (await unjudged(house, incoming, refusal.code));
-  const headers = errorHeaders(refusal.code, known, incoming.route?.allow);
-  return reply(house, incoming, known, { status, body: errorBody(refusal), headers });
+  const judged = status === 503 ? refunded(house, admission) : admission;
+  const standing = andThen(judged, (known) => known ?? unjudged(house, incoming, refusal.code));
+  return andThen(standing, (known) => {
+    const headers = errorHeaders(refusal.code, known, incoming.route?.allow);
+    return reply(house, incoming, known, { status, body: errorBody(refusal), headers });
+  });
 }
 
 /** The answer to a browser's preflight (Fetch standard, section 3.3.2). It costs nothing. */
 export async function preflight(house: House, incoming: Incoming): Promise<Response> {
   const state = await house.admission.peek(incoming.network());
   const headers = {
-    'X-Request-Id': incoming.requestId,
-    ...addressHeaders(state),
+    ...addressHeaders(incoming.requestId, state),
     ...corsHeaders(incoming.request.headers, house.corsOrigins),
     ...preflightHeaders,
   };
@@ -90,22 +90,24 @@ function retryAfterSeconds(admission: Judged | Unknown): number {
   return admission.caller === undefined ? admission.state.secondsLeft : admission.verdict.retryAfterSeconds;
 }
 
-function limitHeaders(admission: Judged | Unknown): HeaderFields {
-  return admission.caller === undefined ? addressHeaders(admission.state) : verdictHeaders(admission.verdict);
+function standingHeaders(requestId: string, admission: Judged | Unknown): HeaderFields {
+  return admission.caller === undefined
+    ? addressHeaders(requestId, admission.state)
+    : verdictHeaders(requestId, admission.verdict);
 }
 
 /** A 503 costs nothing: the request is given back, as far as the store can. */
-async function refunded(
+function refunded(
   house: House,
   admission: Judged | Unknown | undefined,
-): Promise<Judged | Unknown | undefined> {
+): Awaitable<Judged | Unknown | undefined> {
   if (admission?.caller === undefined || admission.verdict.refusal !== undefined) return admission;
-  return { ...admission, verdict: await house.admission.refund(admission) };
+  return andThen(house.admission.refund(admission), (verdict) => ({ ...admission, verdict }));
 }
 
 /** The standing of a request that failed before it was judged. */
-async function unjudged(house: House, { network }: Incoming, refusal: ErrorCode): Promise<Unknown> {
-  return { caller: undefined, refusal, state: await house.admission.peek(network()) };
+function unjudged(house: House, { network }: Incoming, refusal: ErrorCode): Awaitable<Unknown> {
+  return andThen(house.admission.peek(network()), (state) => ({ caller: undefined, refusal, state }));
 }
 
 /** The route, not the address: a client may have put its key into the path or the query, where none belongs. */

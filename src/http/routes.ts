@@ -4,9 +4,9 @@ import type { HeaderFields } from './headers.ts';
 /** An operation with the headers each of its responses carries, and the end of a deprecated one. */
 export interface RoutedOperation {
   readonly operation: Operation;
-  readonly headers: HeaderFields;
-  /** The instant in Unix ms from which it answers 410. */
-  readonly removedAt: number;
+  readonly headers: HeaderFields | undefined;
+  /** The instant in Unix ms from which it answers 410; undefined if it stays. */
+  readonly removedAt: number | undefined;
 }
 
 /** A path under the version and what its methods do. */
@@ -24,7 +24,7 @@ export function routesOf(publicUrl: string | undefined, sunset: number): Route[]
   return [...byPath].map(([path, those]) => {
     const methods = new Map<string, RoutedOperation>();
     for (const operation of those) {
-      const removedAt = operation.deprecation === undefined ? Number.POSITIVE_INFINITY : sunset;
+      const removedAt = operation.deprecation === undefined ? undefined : sunset;
       const routed = {
         operation,
         headers: deprecationHeaders(operation, publicUrl ?? '', sunset),
@@ -39,8 +39,8 @@ export function routesOf(publicUrl: string | undefined, sunset: number): Route[]
 }
 
 /** RFC 9745 (Deprecation), RFC 8594 (Sunset) and links to the successor and the documentation. */
-function deprecationHeaders({ deprecation }: Operation, publicUrl: string, sunset: number): HeaderFields {
-  if (deprecation === undefined) return {};
+function deprecationHeaders({ deprecation }: Operation, publicUrl: string, sunset: number) {
+  if (deprecation === undefined) return undefined;
   return {
     Deprecation: `@${deprecation.announcedAt.getTime() / 1_000}`,
     Sunset: new Date(sunset).toUTCString(),

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ErrorCode } from '../contract/errors.ts';
+import { type Awaitable, andThen } from '../domain/awaitable.ts';
+import { atMost } from '../domain/bounded.ts';
 import type { Clock } from '../domain/clock.ts';
 import { fingerprint, isWellFormedKey } from '../domain/key.ts';
 import type { Verdict, WindowState } from '../domain/limit.ts';
@@ -9,7 +11,7 @@ import type { Caller, KeyStore, LimitStore, Versions } from '../storage/storage.
 /** How many callers are held in memory. */
 const heldCallers = 100_000;
 /** How often a caller that keeps changing is read again for one request. */
-const mostReadings = 5;
+const mostReadings = 4;
 
 /** What a request may send as its credential. */
 export type Credential =
@@ -41,7 +43,7 @@ export class AdmissionOperations {
   readonly #keys: KeyStore;
   readonly #limits: LimitStore;
   readonly #clock: Clock;
-  readonly #held = new LRUCache<string, HeldCaller>({ max: heldCallers });
+  readonly #held = new LRUCache<string, HeldCaller>(atMost(heldCallers));
 
   constructor(keys: KeyStore, limits: LimitStore, clock: Clock) {
     this.#keys = keys;
@@ -53,52 +55,70 @@ export class AdmissionOperations {
    * Judges a request and counts it: against the caller's account, or as a failure of its address. Refuses
    * `service_unavailable` while callers keep changing.
    */
-  async admit(credential: Credential, address: () => string): Promise<Judged | Unknown> {
+  admit(credential: Credential, address: () => string): Awaitable<Judged | Unknown> {
     if (credential.kind !== 'key') {
       return this.#fail(credential.kind === 'none' ? 'missing_api_key' : 'invalid_api_key', address());
     }
-    const print = fingerprint(credential.key);
-    let held = this.#held.get(print) ?? (await this.#find(credential.key, print));
-    for (let reading = 0; reading < mostReadings; reading++) {
-      if (held === undefined || held.caller.expiresAt <= this.#clock.now()) {
-        return this.#fail('invalid_api_key', address());
-      }
-      const { verdict, versions } = await this.#limits.take(held.caller, held.version);
-      if (verdict !== undefined) return { caller: held.caller, verdict, versions };
-      held = await this.#read(print, versions);
-    }
-    // Callers change faster than they can be read: that is no reason to call the key invalid.
-    throw new Refusal('service_unavailable');
+    const { key } = credential;
+    const print = fingerprint(key);
+    return andThen(this.#held.get(print) ?? this.#find(key, print), (held) =>
+      this.#judge(print, held, address, mostReadings),
+    );
   }
 
   /** Takes back the count of a request that is answered for nothing. */
-  async refund({ caller, verdict }: Judged): Promise<Verdict> {
+  refund({ caller, verdict }: Judged): Awaitable<Verdict> {
     return this.#limits.refund(caller, verdict);
   }
 
   /** What an address has left of its failed authentications. */
-  async peek(address: string): Promise<WindowState> {
+  peek(address: string): Awaitable<WindowState> {
     return this.#limits.peek(address);
   }
 
-  /** A caller not held yet. A key whose checksum is wrong is not looked up. */
-  async #find(key: string, print: string): Promise<HeldCaller | undefined> {
-    return isWellFormedKey(key) ? this.#read(print, await this.#limits.versions()) : undefined;
-  }
-
-  async #read(print: string, { callers: version }: Versions): Promise<HeldCaller | undefined> {
-    const caller = await this.#keys.findCaller(print);
-    if (caller === undefined) {
-      this.#held.delete(print);
-      return undefined;
+  #judge(
+    print: string,
+    held: HeldCaller | undefined,
+    address: () => string,
+    readingsLeft: number,
+  ): Awaitable<Judged | Unknown> {
+    if (held === undefined || held.caller.expiresAt <= this.#clock.now()) {
+      return this.#fail('invalid_api_key', address());
     }
-    const held = { caller, version };
-    this.#held.set(print, held);
-    return held;
+    const { caller, version } = held;
+    return andThen(this.#limits.take(caller, version), ({ verdict, versions }) => {
+      if (verdict !== undefined) return { caller, verdict, versions };
+      // Callers change faster than they can be read: that is no reason to call the key invalid.
+      if (readingsLeft === 0) throw new Refusal('service_unavailable');
+      return andThen(this.#read(print, versions), (again) =>
+        this.#judge(print, again, address, readingsLeft - 1),
+      );
+    });
   }
 
-  async #fail(code: 'missing_api_key' | 'invalid_api_key', address: string): Promise<Unknown> {
-    const { state, refused } = await this.#limits.fail(address);
-    return { caller: undefined, refusal: refused ? 'too_many_failed_authentications' : code, state };
+  /** A caller not held yet. A key whose checksum is wrong is not looked up. */
+  #find(key: string, print: string): Awaitable<HeldCaller | undefined> {
+    if (!isWellFormedKey(key)) return undefined;
+    return andThen(this.#limits.versions(), (versions) => this.#read(print, versions));
+  }
+
+  #read(print: string, { callers: version }: Versions): Awaitable<HeldCaller | undefined> {
+    return andThen(this.#keys.findCaller(print), (caller) => {
+      if (caller === undefined) {
+        this.#held.delete(print);
+        return undefined;
+      }
+      const held = { caller, version };
+      this.#held.set(print, held);
+      return held;
+    });
+  }
+
+  #fail(code: 'missing_api_key' | 'invalid_api_key', address: string): Awaitable<Unknown> {
+    return andThen(this.#limits.fail(address), ({ state, refused }) => ({
+      caller: undefined,
+      refusal: refused ? 'too_many_failed_authentications' : code,
+      state,
+    }));
   }
 }

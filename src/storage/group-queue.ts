@@ -1,4 +1,5 @@
-import { type Awaitable, StorageUnavailable } from './storage.ts';
+import type { Awaitable } from '../domain/awaitable.ts';
+import { StorageUnavailable } from './storage.ts';
 
 /** Most writes that may wait for their commit; more are refused at once. */
 const longestQueue = 10_000;

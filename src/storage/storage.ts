@@ -1,12 +1,10 @@
 /** What every store offers, whatever engine is behind it. Operations see nothing else of storage. */
 import type { NewPet, Pet, PetStatus } from '../contract/schemas.ts';
+import type { Awaitable } from '../domain/awaitable.ts';
 import type { Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { ArchiveTable } from './archive-tables.ts';
-
-/** Embedded stores answer at once, networked ones later. */
-export type Awaitable<T> = T | Promise<T>;
 
 /** The store cannot do this right now, and nothing was changed: disk full, server gone, lock not had in time. */
 export class StorageUnavailable extends Refusal {

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../domain/bounded.ts';
 import {
   blameless,
   type Conduct,
@@ -31,9 +32,9 @@ export interface Held {
  */
 export class Mirror {
   readonly #rules: LimitRules;
-  readonly #accounts = new LRUCache<number, Held>({ max: heldStates });
-  readonly #conducts = new LRUCache<number, Conduct>({ max: heldStates });
-  readonly #addresses = new LRUCache<string, Window>({ max: heldStates });
+  readonly #accounts = new LRUCache<number, Held>(atMost(heldStates));
+  readonly #conducts = new LRUCache<number, Conduct>(atMost(heldStates));
+  readonly #addresses = new LRUCache<string, Window>(atMost(heldStates));
   readonly #changed = new Set<number>();
   readonly #untold = new Set<number>();
 

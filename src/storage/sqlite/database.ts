@@ -9,6 +9,9 @@ export type Migrations = readonly string[];
 /** Marks a file as this service's, so that another program's database is never migrated ("AnSt"). */
 const applicationId = 0x416e5374;
 
+/** Pages of a file kept in memory, filled as they are asked for; a read past them costs a system call more. */
+const cacheKib = 16_384;
+
 export interface DatabaseOptions {
   readonly path: string;
   readonly migrations: Migrations;
@@ -28,6 +31,7 @@ export function openDatabase({ path, migrations, synchronous, busyTimeoutMs }: D
     // Setting the journal mode already writes to the file, so its owner is checked before.
     checkOwner(database, path);
     database.run('PRAGMA journal_mode = WAL');
+    database.run(`PRAGMA cache_size = -${cacheKib}`);
     database.run(`PRAGMA synchronous = ${synchronous}`);
     migrate(database, path, migrations);
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);

@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../../domain/bounded.ts';
 import type { Clock } from '../../domain/clock.ts';
 import {
   blameless,
@@ -52,8 +53,8 @@ export class SqliteLimits {
   readonly #clock: Clock;
   readonly #rules: LimitRules;
   readonly #accounts: LRUCache<number, AccountState>;
-  readonly #conducts = new LRUCache<number, Conduct>({ max: heldStates });
-  readonly #addresses = new LRUCache<string, Window>({ max: heldStates });
+  readonly #conducts = new LRUCache<number, Conduct>(atMost(heldStates));
+  readonly #addresses = new LRUCache<string, Window>(atMost(heldStates));
   readonly #loadUsage;
   readonly #saveUsage;
   readonly #loadConduct;
@@ -66,7 +67,7 @@ export class SqliteLimits {
   constructor(database: Database, clock: Clock, rules: LimitRules) {
     this.#clock = clock;
     this.#rules = rules;
-    this.#accounts = new LRUCache({ max: heldStates, dispose: (state, id) => this.#settle(id, state) });
+    this.#accounts = new LRUCache({ ...atMost(heldStates), dispose: (state, id) => this.#settle(id, state) });
     this.#loadUsage = database.query<UsageRow, [number]>(
       `SELECT minute_opened AS minuteOpened, minute_count AS minuteCount, day_opened AS dayOpened,
               day_count AS dayCount FROM usage WHERE account_id = ?`,
