@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { compare } from './compare.ts';
 import { measureGrowth } from './growth.ts';
 import { readOptions } from './options.ts';
+import { measureScaling } from './scaling.ts';
+
+const measurements = { comparison: compare, growth: measureGrowth, scaling: measureScaling };
 
 const folder = mkdtempSync(join(tmpdir(), 'animal-store-bench-'));
 
@@ -12,7 +15,7 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 try {
   const options = readOptions(process.argv.slice(2));
-  if (options !== undefined) await (options.growth ? measureGrowth : compare)(options, folder);
+  if (options !== undefined) await measurements[options.measurement](options, folder);
 } catch (error) {
   process.stderr.write(`bench: ${(error as Error).message}\n`);
   process.exitCode = 1;

@@ -7,8 +7,11 @@ export const animalCount = 100_000;
 
 export const contenderNames: readonly string[] = ['animal-store', 'nginx', 'bun-constant', ...peerNames];
 
+/** What is measured: the service against others, how its cost grows, or what more instances add. */
+export type Measurement = 'comparison' | 'growth' | 'scaling';
+
 export interface Options {
-  readonly growth: boolean;
+  readonly measurement: Measurement;
   readonly rounds: number;
   /** Length of one run. */
   readonly seconds: number;
@@ -29,6 +32,8 @@ ${animalCount.toLocaleString('en')} animals, in interleaved rounds, the server o
 Writes bench/results/ and the figures in docs/performance.md.
 
   --growth        measures instead how cost grows with animals and accounts, and the time to the first answer
+  --scaling       measures instead what a second and a third instance add, each held to a quarter of a core (as root,
+                  on Linux); needs --postgres and --redis
   --quick         one round of one second each, without care, written nowhere: a smoke check
   --rounds N      rounds (default 5)
   --seconds S     length of each run in whole seconds (default 2)
@@ -46,6 +51,7 @@ export function readOptions(argv: string[]): Options | undefined {
     args: argv,
     options: {
       growth: { type: 'boolean', default: false },
+      scaling: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
@@ -60,7 +66,7 @@ export function readOptions(argv: string[]): Options | undefined {
     return undefined;
   }
   return {
-    growth: values.growth,
+    measurement: values.growth ? 'growth' : values.scaling ? 'scaling' : 'comparison',
     rounds: positive('--rounds', values.rounds ?? (values.quick ? '1' : '5')),
     seconds: positive('--seconds', values.seconds ?? (values.quick ? '1' : '2')),
     careful: !values.quick,

@@ -1,6 +1,7 @@
 /** Writes results into the project: Markdown, JSON, a chart, and the generated part of docs/performance.md. */
 import { fileURLToPath } from 'node:url';
 import { comparisonChart } from './chart.ts';
+import type { Measurement } from './options.ts';
 import { comparisonMarkdown } from './report.ts';
 import type { Results } from './summary.ts';
 import { progress } from './terminal.ts';
@@ -15,7 +16,7 @@ export async function publishComparison(results: Results): Promise<void> {
 
 /** Writes the results of one kind and puts the Markdown between the page's marks of that kind. */
 export async function publish(
-  kind: 'comparison' | 'growth',
+  kind: Measurement,
   results: object,
   markdown: string,
 ): Promise<void> {

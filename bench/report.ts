@@ -1,6 +1,7 @@
 /** The comparison in Markdown. */
 import { features } from './features.ts';
 import { type Goal, goalsOf } from './goals.ts';
+import type { Machine } from './machine.ts';
 import type { Sample } from './measure.ts';
 import { mostForeign } from './quiet.ts';
 import { scenarios } from './scenarios.ts';
@@ -28,11 +29,17 @@ export function conditions(results: Conditions): string {
   const { measuredAt, machine, rounds, seconds, connections, samples } = results;
   return (
     `Measured ${measuredAt.slice(0, 10)}: ${connections} connections, ${rounds} interleaved rounds of ${seconds} s, ` +
-    `medians. ${machine.processor}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.system}; ` +
+    `medians. ${machineSentence(machine)} ` +
+    `In ${disturbedOf(samples).length} of ${samples.length} runs other programs took more than ${mostForeign * 100} % of a core.`
+  );
+}
+
+export function machineSentence(machine: Machine): string {
+  return (
+    `${machine.processor}, ${machine.cores} cores, ${machine.memoryGb} GB, ${machine.system}; ` +
     `Bun ${machine.bun}, Node ${machine.node}; load by ${machine.loadGenerator}` +
     `${machine.pinned ? ', server and load generator on a core each' : ', nothing pinned'}; ` +
-    `a durable write of 4 KiB takes ${machine.syncMicroseconds} µs on this disk. ` +
-    `In ${disturbedOf(samples).length} of ${samples.length} runs other programs took more than ${mostForeign * 100} % of a core.`
+    `a durable write of 4 KiB takes ${machine.syncMicroseconds} µs on this disk.`
   );
 }
 
@@ -44,7 +51,10 @@ function disturbedOf(samples: readonly Sample[]): Sample[] {
 const mostDisturbed = 0.5;
 
 export function goalsTable(goals: readonly Goal[], samples: readonly Sample[]): string {
-  const judged = disturbedOf(samples).length <= samples.length * mostDisturbed;
+  return goalRows(goals, disturbedOf(samples).length <= samples.length * mostDisturbed);
+}
+
+export function goalRows(goals: readonly Goal[], judged: boolean): string {
   const verdict = ({ met, steady }: Goal) => {
     if (!judged && steady === undefined) return 'not judged: the machine was busy';
     return met ? 'met' : '**missed**';

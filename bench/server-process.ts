@@ -15,6 +15,7 @@ export interface Launch {
 }
 
 export interface ServerProcess extends AsyncDisposable {
+  readonly pid: number;
   readonly url: string;
   /** From the start of the process to its first 200. */
   readonly firstAnswerMs: number;
@@ -43,6 +44,7 @@ export async function startServer(name: string, port: number, launch: Launch): P
   }
   const firstAnswerMs = performance.now() - started;
   return {
+    pid: child.pid,
     url,
     firstAnswerMs,
     usage: () => usageOf(child.pid),

@@ -5,7 +5,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { type Office, openOffice } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { animals } from './animals.ts';
-import type { Contender } from './contender.ts';
+import type { Addressing, Contender } from './contender.ts';
 import { features } from './features.ts';
 import { freePort, type ServerProcess, startServer } from './server-process.ts';
 
@@ -64,6 +64,15 @@ export interface ServiceOptions {
   readonly refusals: number;
 }
 
+/** How the service is asked by the holder of a key. */
+export function addressingOf(key: string): Addressing {
+  return {
+    list: { target: listTarget, key },
+    pet: (id) => ({ target: `/v1/pets/${id}`, key }),
+    create: { target: '/v1/pets', key },
+  };
+}
+
 /** The service on a store of its own. */
 export function serviceContender({ name, title, store, animals, refusals }: ServiceOptions): Contender {
   return {
@@ -81,9 +90,7 @@ export function serviceContender({ name, title, store, animals, refusals }: Serv
       const refusedKeys = await issueKeys(store, refusals, exhausted);
       const server = await startService(store, key);
       const addressing = {
-        list: { target: listTarget, key },
-        pet: (id: number) => ({ target: `/v1/pets/${id}`, key }),
-        create: { target: '/v1/pets', key },
+        ...addressingOf(key),
         refused: () => ({ target: listTarget, key: refusedKeys.pop() ?? bannedKey }),
         banned: { target: listTarget, key: bannedKey },
       };

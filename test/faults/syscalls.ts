@@ -83,11 +83,19 @@ export class Disturbed implements AsyncDisposable {
     if (reply?.status === 201) {
       this.figures.acknowledged++;
       this.#stored.set(name, (JSON.parse(reply.text) as { id: number }).id);
-    } else if (reply?.status === 503) this.figures.refused++;
+    } else if (reply?.status === 503) this.#refused(what, reply.text);
     else if (reply?.status === 500 && what.startsWith('pread64:')) this.figures.failed++;
     else if (reply === undefined) this.figures.unanswered++;
     else throw new Error(`"${name}" was answered ${reply.status}: ${reply.text}`);
     return reply;
+  }
+
+  /** A refusal after a failed sync must not say that nothing was done: a crash may bring the animal back. */
+  #refused(what: string, text: string): void {
+    this.figures.refused++;
+    if (/^f(data)?sync:/.test(what) && !text.includes('cannot tell')) {
+      throw new Error(`"${what}" was refused as if it were certain: ${text}`);
+    }
   }
 
   /** The calls of undisturbed creations, on these files or on everything. */

@@ -1,6 +1,7 @@
-import type { Database } from 'bun:sqlite';
+import { type Database, SQLiteError } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GroupQueue } from '../group-queue.ts';
+import { WriteUncertain } from '../storage.ts';
 import { isBusy, translated } from './database.ts';
 
 /** How long a group tries to get the lock another process holds. */
@@ -15,6 +16,17 @@ export class GroupCommit<Item, Result> extends GroupQueue<Item, Result> {
   }
 }
 
+/**
+ * What a commit that failed means. When the disk failed in the middle of it, what it had written of the log may
+ * still be found there after a crash, whole.
+ */
+function commitFailure(error: unknown): unknown {
+  if (error instanceof SQLiteError && error.code?.startsWith('SQLITE_IOERR')) {
+    return new WriteUncertain(`${error.code}: ${error.message}`, error);
+  }
+  return translated(error);
+}
+
 /** Tries until other processes let the lock go. */
 async function unlocked<T>(commit: () => T): Promise<T> {
   const deadline = performance.now() + lockTimeoutMs;
@@ -22,7 +34,7 @@ async function unlocked<T>(commit: () => T): Promise<T> {
     try {
       return commit();
     } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw translated(error);
+      if (!isBusy(error) || performance.now() > deadline) throw commitFailure(error);
       // Waiting in SQLite would hold up every reader of this process; waiting here holds up the writers only.
       await sleep(lockRetryMs);
     }

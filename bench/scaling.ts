@@ -1,0 +1,136 @@
+/** What more instances add: one store on PostgreSQL and Redis, and one, two and three instances in front of it. */
+import { RedisClient } from 'bun';
+import { type ClusterStore, forgetLimits } from './cluster.ts';
+import { applyLoad, connections, planPath, writePlan } from './load.ts';
+import { describeMachine, type Machine } from './machine.ts';
+import { animalCount, type Options } from './options.ts';
+import { publish } from './publish.ts';
+import { scalingMarkdown } from './scaling-report.ts';
+import { scenarios } from './scenarios.ts';
+import type { ServerProcess } from './server-process.ts';
+import { addressingOf, fill, issueKeys, startService } from './service.ts';
+import { holdToShare } from './share.ts';
+import { progress } from './terminal.ts';
+
+/** Each instance gets this part of the core that all of them are on; the other core is the load generators' and Redis'. */
+export const share = 0.25;
+
+const instanceCounts = [1, 2, 3];
+const loads = ['list', 'pet', 'mixed'];
+const warmUpSeconds = 2;
+
+/** One load on the first so many instances at once. */
+export interface ScalingSample {
+  readonly scenario: string;
+  readonly instances: number;
+  readonly round: number;
+  readonly requestsPerSecond: number;
+  readonly cpuMicrosecondsPerRequest: number;
+  /** What Redis needed for each request. */
+  readonly redisMicrosecondsPerRequest: number;
+  readonly p99Ms: number;
+  /** Refused, or not answered. */
+  readonly wrong: number;
+}
+
+export interface ScalingResults {
+  readonly measuredAt: string;
+  readonly machine: Machine;
+  readonly rounds: number;
+  readonly seconds: number;
+  /** To each instance. */
+  readonly connections: number;
+  readonly share: number;
+  readonly samples: readonly ScalingSample[];
+}
+
+export async function measureScaling(options: Options, folder: string): Promise<void> {
+  const { cluster, rounds, seconds } = options;
+  if (cluster === undefined) throw new Error('--scaling needs --postgres and --redis.');
+  await using servers = new AsyncDisposableStack();
+  servers.defer(() => forgetLimits(cluster));
+  progress(`adding ${animalCount.toLocaleString('en')} animals`);
+  await fill(cluster, animalCount);
+  const [key = ''] = await issueKeys(cluster, 1);
+  for (const { name, plan } of scenarios.filter(({ name }) => loads.includes(name))) {
+    await writePlan(planPath(folder, name), plan(addressingOf(key), animalCount) ?? []);
+  }
+  const instances = await startInstances(cluster, key, servers);
+  const redis = new RedisClient(cluster.REDIS_URL);
+  servers.defer(() => redis.close());
+
+  const samples: ScalingSample[] = [];
+  for (const load of loads) await run(instances, load, folder, warmUpSeconds, redis);
+  for (let round = 1; round <= rounds; round++) {
+    for (const load of loads) {
+      for (const count of instanceCounts) {
+        const figures = await run(instances.slice(0, count), load, folder, seconds, redis);
+        samples.push({ scenario: load, instances: count, round, ...figures });
+        const rate = Math.round(figures.requestsPerSecond).toLocaleString('en');
+        progress(`round ${round} of ${rounds}  ${load.padEnd(6)} ${count} instances  ${rate}/s`);
+      }
+    }
+  }
+  const results: ScalingResults = {
+    measuredAt: new Date().toISOString(),
+    machine: describeMachine(folder),
+    rounds,
+    seconds,
+    connections,
+    share,
+    samples,
+  };
+  const markdown = scalingMarkdown(results);
+  process.stdout.write(`\n${markdown}\n`);
+  if (options.publish) await publish('scaling', results, markdown);
+}
+
+/** As many as the largest count asks for, each held to its share. */
+async function startInstances(
+  store: ClusterStore,
+  key: string,
+  servers: AsyncDisposableStack,
+): Promise<ServerProcess[]> {
+  const instances: ServerProcess[] = [];
+  for (let index = 0; index < Math.max(...instanceCounts); index++) {
+    progress(`starting instance ${index + 1}`);
+    const instance = await startService(store, key);
+    try {
+      // Disposed of in reverse: the process ends, then its group.
+      servers.use(holdToShare(instance.pid, share));
+    } finally {
+      servers.use(instance);
+    }
+    instances.push(instance);
+  }
+  return instances;
+}
+
+async function run(
+  instances: readonly ServerProcess[],
+  load: string,
+  folder: string,
+  seconds: number,
+  redis: RedisClient,
+): Promise<Omit<ScalingSample, 'scenario' | 'instances' | 'round'>> {
+  const cpuSeconds = () => instances.reduce((sum, instance) => sum + instance.usage().cpuSeconds, 0);
+  const [before, redisBefore] = [cpuSeconds(), await redisCpuSeconds(redis)];
+  const results = await Promise.all(
+    instances.map(({ url }) => applyLoad(url, planPath(folder, load), seconds)),
+  );
+  const [used, redisUsed] = [cpuSeconds() - before, (await redisCpuSeconds(redis)) - redisBefore];
+  const requests = results.reduce((sum, result) => sum + result.requests, 0);
+  return {
+    requestsPerSecond: results.reduce((sum, result) => sum + result.requests / result.seconds, 0),
+    cpuMicrosecondsPerRequest: (used * 1_000_000) / requests,
+    redisMicrosecondsPerRequest: (redisUsed * 1_000_000) / requests,
+    p99Ms: Math.max(...results.map(({ p99Ms }) => p99Ms)),
+    wrong: results.reduce((sum, { refused, broken }) => sum + refused + broken, 0),
+  };
+}
+
+async function redisCpuSeconds(redis: RedisClient): Promise<number> {
+  const info = String(await redis.send('INFO', ['cpu']));
+  const field = (name: string) => Number(new RegExp(`^${name}:(.*)$`, 'm').exec(info)?.[1]);
+  return field('used_cpu_user') + field('used_cpu_sys');
+}
