@@ -55,6 +55,8 @@ export function startServer({
     hostname,
     port,
     idleTimeout: idleTimeoutSeconds,
+    // Bun would show stacks to clients otherwise, unless NODE_ENV is "production".
+    development: false,
     // The pipeline bounds bodies itself, in its turn and with its own answer.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     routes: {
