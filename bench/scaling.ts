@@ -17,7 +17,8 @@ export const share = 0.25;
 
 const instanceCounts = [1, 2, 3];
 const loads = ['list', 'pet', 'mixed'];
-const warmUpSeconds = 2;
+/** Held to a share, the runtime takes this long to compile what is run often. */
+const warmUpSeconds = 8;
 
 /** One load on the first so many instances at once. */
 export interface ScalingSample {
