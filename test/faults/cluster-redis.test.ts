@@ -107,12 +107,15 @@ describe.skipIf(cluster === undefined)('Redis', () => {
   test('emptied after a snapshot: the day of an account no running instance knows comes back', async () => {
     const { key } = await issueKey({ perMinute: 50, perDay: 60 });
     const third = await (cluster as NonNullable<typeof cluster>).startInstance();
-    for (let index = 0; index < 25; index++) await clientOf(third.url, key).get('/pets');
+    // What the account was told last, for on a busy machine a request may time out and be charged twice.
+    let told = 0;
+    for (let index = 0; index < 25; index++) told = (await clientOf(third.url, key).get('/pets')).remaining;
+    expect(told).toBeLessThanOrEqual(25);
     third.signal('SIGTERM');
     expect(await third.exited).toBe(0);
     const admin = new RedisClient(redis.url);
     await admin.send('FLUSHALL', []);
     admin.close();
-    expect((await (clientsOf(key)[0] as Client).get('/pets')).remaining).toBe(24);
+    expect((await (clientsOf(key)[0] as Client).get('/pets')).remaining).toBe(told - 1);
   });
 });
