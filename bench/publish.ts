@@ -15,11 +15,7 @@ export async function publishComparison(results: Results): Promise<void> {
 }
 
 /** Writes the results of one kind and puts the Markdown between the page's marks of that kind. */
-export async function publish(
-  kind: Measurement,
-  results: object,
-  markdown: string,
-): Promise<void> {
+export async function publish(kind: Measurement, results: object, markdown: string): Promise<void> {
   await write(`results/${kind}.json`, `${JSON.stringify(results, undefined, 2)}\n`);
   await write(`results/${kind}.md`, `${markdown}\n`);
   const [begin, end] = [`<!-- ${kind}: written by npm run bench -->`, `<!-- /${kind} -->`];
