@@ -13,7 +13,7 @@ import { holdToShare } from './share.ts';
 import { progress } from './terminal.ts';
 
 /** Each instance gets this part of the core that all of them are on; the other core is the load generators' and Redis'. */
-export const share = 0.25;
+const share = 0.25;
 
 const instanceCounts = [1, 2, 3];
 const loads = ['list', 'pet', 'mixed'];

@@ -1,6 +1,6 @@
 /**
  * Options of an `LRUCache` of at most so many entries that grows as it is filled. Given as `max`, the bound would
- * be reserved at once: 4 MB for each 100,000 entries.
+ * be reserved at once: megabytes for each 100,000 entries.
  */
 export function atMost(entries: number): { maxSize: number; sizeCalculation: () => number } {
   return { maxSize: entries, sizeCalculation: () => 1 };

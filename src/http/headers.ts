@@ -3,12 +3,8 @@ import type { Verdict, WindowState } from '../domain/limit.ts';
 export type HeaderFields = Record<string, string>;
 
 /** The specification's three (section 8), and both windows in the form of the IETF's RateLimit draft. */
-export function verdictHeaders(
-  requestId: string,
-  { limit, remaining, resetAt, minute, day }: Verdict,
-): HeaderFields {
+export function verdictHeaders({ limit, remaining, resetAt, minute, day }: Verdict): HeaderFields {
   return {
-    'X-Request-Id': requestId,
     'X-RateLimit-Limit': String(limit),
     'X-RateLimit-Remaining': String(remaining),
     'X-RateLimit-Reset': String(resetAt),
@@ -18,9 +14,8 @@ export function verdictHeaders(
 }
 
 /** For requests without a valid key: what their address has left. */
-export function addressHeaders(requestId: string, { limit, remaining, resetAt }: WindowState): HeaderFields {
+export function addressHeaders({ limit, remaining, resetAt }: WindowState): HeaderFields {
   return {
-    'X-Request-Id': requestId,
     'X-RateLimit-Limit': String(limit),
     'X-RateLimit-Remaining': String(remaining),
     'X-RateLimit-Reset': String(resetAt),

@@ -22,7 +22,7 @@ export interface Incoming {
   readonly request: Request;
   readonly route: Route | undefined;
   /** What the request's method does there. */
-  readonly method: RoutedOperation | undefined;
+  readonly routed: RoutedOperation | undefined;
   readonly petId: string | undefined;
   readonly requestId: string;
   /** The network of the client, for failed authentications. */

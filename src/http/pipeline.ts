@@ -9,7 +9,7 @@ import { preflight, refuse, reply } from './replies.ts';
 
 /** Every request under the version goes this way, in the contract's order of judgement (section 2). */
 export async function pipeline(house: House, incoming: Incoming): Promise<Response> {
-  const { request, route, method, petId, network } = incoming;
+  const { request, route, routed, petId, network } = incoming;
   let admission: Judged | Unknown | undefined;
   try {
     if (isPreflight(request, house.corsOrigins)) return await preflight(house, incoming);
@@ -21,11 +21,11 @@ export async function pipeline(house: House, incoming: Incoming): Promise<Respon
     if (admission.verdict.refusal !== undefined) throw new Refusal(admission.verdict.refusal);
 
     if (route === undefined) throw new Refusal('route_not_found');
-    if (method === undefined) throw new Refusal('method_not_allowed');
-    if (method.removedAt !== undefined && house.clock.now() >= method.removedAt)
+    if (routed === undefined) throw new Refusal('method_not_allowed');
+    if (routed.removedAt !== undefined && house.clock.now() >= routed.removedAt)
       throw new Refusal('operation_removed');
 
-    const { operation } = method;
+    const { operation } = routed;
     const version = admission.versions.pets;
     let answer = house.finished.get(operation, request.url, version);
     if (answer === undefined) {

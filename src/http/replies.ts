@@ -15,20 +15,20 @@ const unavailableRetrySeconds = 5;
 /** An answer with the headers every response under the version carries. One object, one `Response`. */
 export function reply(
   house: House,
-  { request, requestId, method }: Incoming,
+  { request: { method, headers: sent }, requestId, routed }: Incoming,
   admission: Judged | Unknown,
   { status, body, headers: own }: Answer,
 ): Response {
-  // One literal that grows is cheaper by a microsecond than one that spreads others.
-  const headers = standingHeaders(requestId, admission);
+  // An object that grows is cheaper by a microsecond than one that spreads others.
+  const headers = limitHeaders(admission);
   headers['Content-Type'] = 'application/json';
-  Object.assign(headers, method?.headers, own);
-  if (house.corsOrigins.size > 0) Object.assign(headers, corsHeaders(request.headers, house.corsOrigins));
+  headers['X-Request-Id'] = requestId;
+  Object.assign(headers, routed?.headers, own);
+  if (house.corsOrigins.size > 0) Object.assign(headers, corsHeaders(sent, house.corsOrigins));
   // Bun takes what follows a CONNECT for a tunnel, so the next request on the connection would never be answered.
-  const { method: name } = request;
-  if (house.isDraining() || name === 'CONNECT') headers.Connection = 'close';
+  if (house.isDraining() || method === 'CONNECT') headers.Connection = 'close';
   // Bun leaves the date out where it leaves the body out.
-  if (name === 'HEAD') headers.Date = new Date().toUTCString();
+  if (method === 'HEAD') headers.Date = new Date().toUTCString();
   return new Response(body, { status, headers });
 }
 
@@ -54,7 +54,8 @@ export function refuse(
 export async function preflight(house: House, incoming: Incoming): Promise<Response> {
   const state = await house.admission.peek(incoming.network());
   const headers = {
-    ...addressHeaders(incoming.requestId, state),
+    'X-Request-Id': incoming.requestId,
+    ...addressHeaders(state),
     ...corsHeaders(incoming.request.headers, house.corsOrigins),
     ...preflightHeaders,
   };
@@ -90,10 +91,8 @@ function retryAfterSeconds(admission: Judged | Unknown): number {
   return admission.caller === undefined ? admission.state.secondsLeft : admission.verdict.retryAfterSeconds;
 }
 
-function standingHeaders(requestId: string, admission: Judged | Unknown): HeaderFields {
-  return admission.caller === undefined
-    ? addressHeaders(requestId, admission.state)
-    : verdictHeaders(requestId, admission.verdict);
+function limitHeaders(admission: Judged | Unknown): HeaderFields {
+  return admission.caller === undefined ? addressHeaders(admission.state) : verdictHeaders(admission.verdict);
 }
 
 /** A 503 costs nothing: the request is given back, as far as the store can. */

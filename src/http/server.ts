@@ -37,7 +37,7 @@ export function startServer({
     return pipeline(house, {
       request,
       route,
-      method: route?.methods.get(request.method),
+      routed: route?.methods.get(request.method),
       petId: request.params?.petId,
       requestId: sent !== null && ownRequestId.test(sent) ? sent : house.makeRequestId(),
       network: () =>

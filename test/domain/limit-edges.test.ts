@@ -33,23 +33,13 @@ describe('what a request does not change', () => {
     expect([banned.usage === usage, banned.conduct === bannedKey]).toEqual([true, true]);
   });
 
-  test('is a window that ended: only counted requests open the next one', () => {
-    const dayIsFull = {
-      minute: { openedAt: second - 60, count: 1 },
-      day: { openedAt: second - 60, count: 3 },
-    };
-    expect(judged(dayIsFull, blameless)).toMatchObject({
-      verdict: { refusal: 'daily_quota_exceeded' },
-      usage: dayIsFull,
-    });
-    const minuteIsFull = {
-      minute: { openedAt: second - 10, count: 2 },
-      day: { openedAt: second - 86_400, count: 2 },
-    };
-    expect(judged(minuteIsFull, blameless)).toMatchObject({
-      verdict: { refusal: 'rate_limit_exceeded' },
-      usage: minuteIsFull,
-    });
+  test.each([
+    ['daily_quota_exceeded', 'minute', { minute: [60, 1], day: [60, 3] }],
+    ['rate_limit_exceeded', 'day', { minute: [10, 2], day: [86_400, 2] }],
+  ] as const)('is a window that ended: %s leaves the %s closed', (refusal, _ended, { minute, day }) => {
+    const window = ([age, count]: readonly [number, number]) => ({ openedAt: second - age, count });
+    const usage = { minute: window(minute), day: window(day) };
+    expect(judged(usage, blameless)).toMatchObject({ verdict: { refusal }, usage });
   });
 
   test('is nothing at first: no window was ever opened, and nobody is to blame', () => {

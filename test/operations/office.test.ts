@@ -27,10 +27,10 @@ test('accounts and keys are listed in the order they were made in', async () => 
 });
 
 test('what is not there is named, with the command that shows what is', async () => {
-  expect(accounts.setPlan(9, 'pro')).rejects.toEqual(notThere('account', 'accounts list'));
-  expect(keys.create(9, 'till')).rejects.toEqual(notThere('account', 'accounts list'));
-  expect(keys.rotate(9, 0)).rejects.toEqual(notThere('key', 'keys list'));
-  expect(keys.revoke(9)).rejects.toEqual(notThere('key', 'keys list'));
+  await expect(accounts.setPlan(9, 'pro')).rejects.toEqual(notThere('account', 'accounts list'));
+  await expect(keys.create(9, 'till')).rejects.toEqual(notThere('account', 'accounts list'));
+  await expect(keys.rotate(9, 0)).rejects.toEqual(notThere('key', 'keys list'));
+  await expect(keys.revoke(9)).rejects.toEqual(notThere('key', 'keys list'));
   await expect(keys.liftBan(9)).rejects.toEqual(notThere('ban on key', 'bans list'));
 });
 

@@ -1,7 +1,7 @@
 import { Database, SQLiteError } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { StorageUnavailable, StorageUnusable } from '../storage.ts';
+import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
 
 /** Ordered steps that bring a file of any older version up to date; the file's `user_version` counts them. */
 export type Migrations = readonly string[];
@@ -86,11 +86,22 @@ export function isBusy(error: unknown): boolean {
 }
 
 /** The error as the storage interface words it. */
-export function translated(error: unknown): unknown {
+function translated(error: unknown): unknown {
   if (error instanceof SQLiteError && passing.test(error.code ?? '')) {
     return new StorageUnavailable(`${error.code}: ${error.message}`, error);
   }
   return error;
+}
+
+/**
+ * What a commit that failed means. When the disk failed in the middle of it, what it had written of the log may
+ * still be found there after a crash, whole.
+ */
+export function commitFailure(error: unknown): unknown {
+  if (error instanceof SQLiteError && error.code?.startsWith('SQLITE_IOERR')) {
+    return new WriteUncertain(`${error.code}: ${error.message}`, error);
+  }
+  return translated(error);
 }
 
 /** Runs one statement or transaction, with errors as the storage interface words them. */

@@ -1,8 +1,7 @@
-import { type Database, SQLiteError } from 'bun:sqlite';
+import type { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GroupQueue } from '../group-queue.ts';
-import { WriteUncertain } from '../storage.ts';
-import { isBusy, translated } from './database.ts';
+import { commitFailure, isBusy } from './database.ts';
 
 /** How long a group tries to get the lock another process holds. */
 const lockTimeoutMs = 5_000;
@@ -14,17 +13,6 @@ export class GroupCommit<Item, Result> extends GroupQueue<Item, Result> {
     const commit = database.transaction((items: readonly Item[]) => items.map(write)).immediate;
     super((items) => unlocked(() => commit(items)));
   }
-}
-
-/**
- * What a commit that failed means. When the disk failed in the middle of it, what it had written of the log may
- * still be found there after a crash, whole.
- */
-function commitFailure(error: unknown): unknown {
-  if (error instanceof SQLiteError && error.code?.startsWith('SQLITE_IOERR')) {
-    return new WriteUncertain(`${error.code}: ${error.message}`, error);
-  }
-  return translated(error);
 }
 
 /** Tries until other processes let the lock go. */
