@@ -92,7 +92,10 @@ function retryAfterSeconds(admission: Judged | Unknown): number {
 }
 
 function limitHeaders(admission: Judged | Unknown): HeaderFields {
-  return admission.caller === undefined ? addressHeaders(admission.state) : verdictHeaders(admission.verdict);
+  const { caller } = admission;
+  return caller === undefined
+    ? addressHeaders(admission.state)
+    : verdictHeaders(caller.quota, admission.verdict);
 }
 
 /** A 503 costs nothing: the request is given back, as far as the store can. */
