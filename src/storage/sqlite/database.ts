@@ -10,7 +10,7 @@ export type Migrations = readonly string[];
 const applicationId = 0x416e5374;
 
 /** Pages of a file kept in memory, filled as they are asked for; a read past them costs a system call more. */
-const cacheKib = 16_384;
+const cacheKib = 8_192;
 
 export interface DatabaseOptions {
   readonly path: string;
