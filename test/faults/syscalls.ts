@@ -219,7 +219,7 @@ export class Disturbed implements AsyncDisposable {
 const addsPerCheckpoint = 400;
 
 export interface SyscallOptions {
-  /** Every n-th call only. */
+  /** Every n-th call only, and every sync. */
   readonly every: number;
   readonly checkpoints: boolean;
   readonly progress?: (line: string) => void;
@@ -233,7 +233,8 @@ export async function syscallFaults({
 }: SyscallOptions): Promise<SyscallFigures> {
   await using disturbed = await Disturbed.start();
   const { figures, files, dataFile } = disturbed;
-  const some = (calls: readonly Call[]) => calls.filter((_, index) => index % every === 0);
+  const some = (calls: readonly Call[]) =>
+    calls.filter(({ name }, index) => index % every === 0 || name.endsWith('sync'));
   const tell = (what: string) => progress?.(`${what}: ${figures.faults} faults, ${figures.refused} refused`);
 
   const onFiles = await disturbed.callsOf(files);
