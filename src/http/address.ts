@@ -32,9 +32,9 @@ function unmapped(address: string): string {
 
 /** The first four of the eight groups, with the omitted ones filled in. */
 function network64(address: string): string {
-  const [head = '', tail] = address.replace(/%.*$/, '').split('::');
-  const groups = head === '' ? [] : head.split(':');
-  const end = tail === undefined || tail === '' ? [] : tail.split(':');
+  const [head, tail] = address.replace(/%.*$/, '').split('::');
+  const groups = head ? head.split(':') : [];
+  const end = tail ? tail.split(':') : [];
   const omitted = tail === undefined ? 0 : 8 - groups.length - end.length;
   const all = [...groups, ...Array<string>(Math.max(0, omitted)).fill('0'), ...end];
   return `${all

@@ -32,7 +32,7 @@ export function answersOf(pets: PetOperations, publicUrl: string | undefined): A
       return { status: 201, body: petJson(await pets.createPet(body as NewPet)) };
     },
 
-    getPet({ petId = '' }) {
+    getPet({ petId }) {
       return andThen(pets.getPet(parseInt64(petId)), (pet) => ({ status: 200, body: petJson(pet) }));
     },
   };

@@ -15,9 +15,8 @@ const exposed = [
   'Sunset',
 ].join(', ');
 
-/** What a browser's page of a configured origin may read (Fetch standard, section 3.3); nothing when none is. */
+/** What a browser's page of a configured origin may read (Fetch standard, section 3.3). */
 export function corsHeaders(headers: Headers, origins: ReadonlySet<string>): HeaderFields {
-  if (origins.size === 0) return {};
   const origin = headers.get('origin');
   if (origin === null || !origins.has(origin)) return { Vary: 'Origin' };
   return { Vary: 'Origin', 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': exposed };

@@ -52,7 +52,7 @@ export function docsPage(openapi: string): () => Response {
 }
 
 function contentSecurityPolicy(openapi: string): string {
-  const { servers = [] } = JSON.parse(openapi) as { servers?: { url: string }[] };
+  const { servers } = JSON.parse(openapi) as { servers: { url: string }[] };
   const origins = servers.flatMap(({ url }) => URL.parse(url)?.origin ?? []);
   return [
     "default-src 'none'",

@@ -23,7 +23,8 @@ export interface Incoming {
   readonly route: Route | undefined;
   /** What the request's method does there. */
   readonly routed: RoutedOperation | undefined;
-  readonly petId: string | undefined;
+  /** The path parameter as it came; empty where the path has none. */
+  readonly petId: string;
   readonly requestId: string;
   /** The network of the client, for failed authentications. */
   readonly network: () => string;

@@ -8,7 +8,7 @@ import { queryOf, readQuery } from './query.ts';
 
 /** What an operation is called with: query and body as its schemas made them, the path parameter as it came. */
 export interface Input {
-  readonly petId: string | undefined;
+  readonly petId: string;
   readonly query: unknown;
   readonly body: unknown;
 }
@@ -17,11 +17,7 @@ export interface Input {
  * Reads and checks a request. Refuses what the body's reading refuses, and `invalid_parameter` or `invalid_body`
  * with all mistakes at once.
  */
-export function readInput(
-  operation: Operation,
-  request: Request,
-  petId: string | undefined,
-): Awaitable<Input> {
+export function readInput(operation: Operation, request: Request, petId: string): Awaitable<Input> {
   const schema = operation.body;
   const read = schema && readJsonBody(request);
   return andThen(read, (json) => {

@@ -38,7 +38,7 @@ export function startServer({
       request,
       route,
       routed: route?.methods.get(request.method),
-      petId: request.params?.petId,
+      petId: request.params?.petId ?? '',
       requestId: sent !== null && ownRequestId.test(sent) ? sent : house.makeRequestId(),
       network: () =>
         clientNetwork(
@@ -75,5 +75,5 @@ export function startServer({
 
 /** The path of a request's target, which is a whole address or, without a Host header, the path alone. */
 function pathOf(url: string): string {
-  return /^(?:[a-z]+:\/\/[^/?#]*)?([^?#]*)/i.exec(url)?.[1] ?? '';
+  return url.replace(/^[a-z]+:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
 }

@@ -33,6 +33,10 @@ describe('200', () => {
     expect((await app.call('GET', `/pets/${id}`)).text).toBe(added.text);
   });
 
+  test('takes a query without parameters for none', async () => {
+    for (const query of ['?', '?&']) expect((await app.call('GET', `/pets/2${query}`)).status).toBe(200);
+  });
+
   test('shows an animal another process added', async () => {
     await using fresh = await startTestApp();
     expect((await fresh.call('GET', '/pets/1')).status).toBe(404);

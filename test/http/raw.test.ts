@@ -42,6 +42,14 @@ async function attack(...pieces: string[]): Promise<RawResponse[]> {
 
 const hidden = request('GET /v1/pets', 'hidden');
 
+test('a creation that has a media type but neither a length nor a body misses its body', async () => {
+  const [answer] = await exchange(app.url, request('POST /v1/pets', 'a', json) + last);
+  expect([answer?.status, answer?.body]).toEqual([
+    400,
+    expect.stringContaining('The request body is missing'),
+  ]);
+});
+
 describe('pipelined requests', () => {
   test('are answered in order, each with its own body', async () => {
     const sent = [

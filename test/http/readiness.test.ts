@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 
@@ -14,4 +15,21 @@ test('a service that stops says so on /readyz, and closes the connections of tho
   const answer = await app.call('GET', '/pets');
   expect([answer.status, answer.header('Connection')]).toEqual([200, 'close']);
   await stopped;
+});
+
+test('limit state that cannot be saved is told on /readyz until it can, while requests go on', async () => {
+  await using app = await startTestApp();
+  const ready = async () => (await fetch(`${app.url}/readyz`)).json();
+  const { key } = await app.tenant('free');
+  {
+    using other = new Database(app.config.databaseUrl.replace(/^sqlite:(.*)\.db$/, '$1.limits.db'));
+    other.run('BEGIN IMMEDIATE');
+    expect((await app.call('GET', '/pets', { key })).status).toBe(200);
+    expect(await ready()).toEqual({
+      status: 'degraded',
+      trouble: [expect.stringMatching(/^limit state is not being saved: /)],
+    });
+  }
+  expect((await app.call('GET', '/pets', { key })).status).toBe(200);
+  expect(await ready()).toEqual({ status: 'ready' });
 });

@@ -1,6 +1,5 @@
-/** Line coverage of the core by the whole test run. Code that only child processes run counts as not run. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** Lines and branches of the core that the tests of one process run. What only child processes run counts as not run. */
+import { join, relative } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { root } from '../support/process.ts';
 import type { Figures, Proof } from './proof.ts';
@@ -10,61 +9,92 @@ const leastCovered = 0.98;
 const core = ['contract', 'domain', 'http', 'operations', 'storage/sqlite'];
 const tests = ['test/domain', 'test/api', 'test/operations', 'test/storage', 'test/contract', 'test/http'];
 
-interface Lines {
-  found: number;
-  hit: number;
-  readonly missed: string[];
+/** A line, or a way out of a branch, and how often it was taken. */
+interface Taken {
+  readonly path: string;
+  readonly line: number;
+  readonly count: number;
 }
 
-/** Reads lcov: `SF:` begins a file, `DA:line,count` is a line of it. */
-function linesOf(lcov: string): Map<string, Lines> {
-  const byFolder = new Map<string, Lines>();
+/** What istanbul says of a file. */
+interface FileBranches {
+  readonly branchMap: Readonly<Record<string, { readonly loc: Location; readonly locations: Location[] }>>;
+  readonly b: Readonly<Record<string, readonly number[]>>;
+}
+
+interface Location {
+  readonly start: { readonly line?: number };
+}
+
+async function linesTaken(folder: string): Promise<Taken[]> {
+  await runTests(['--coverage', '--coverage-reporter=lcov', `--coverage-dir=${folder}`]);
+  const lcov = await Bun.file(join(folder, 'lcov.info')).text();
   let path = '';
-  for (const row of lcov.split('\n')) {
+  return lcov.split('\n').flatMap((row) => {
     if (row.startsWith('SF:')) path = row.slice(3);
     const [, line, count] = /^DA:(\d+),(\d+)/.exec(row) ?? [];
-    const folder = core.find((name) => path.startsWith(`src/${name}/`));
-    if (line === undefined || folder === undefined) continue;
-    const lines = byFolder.get(folder) ?? { found: 0, hit: 0, missed: [] };
-    byFolder.set(folder, lines);
-    lines.found++;
-    if (count === '0') lines.missed.push(`${path}:${line}`);
-    else lines.hit++;
-  }
-  return byFolder;
+    return line === undefined ? [] : [{ path, line: Number(line), count: Number(count) }];
+  });
 }
 
-async function covered(): Promise<Figures> {
-  await using folder = await temporaryFolder();
-  const options = ['--coverage', '--coverage-reporter=lcov', `--coverage-dir=${folder.path}`];
+async function branchesTaken(folder: string): Promise<Taken[]> {
+  const file = join(folder, 'branches.json');
+  await runTests(['--preload', join(import.meta.dir, 'branches.ts')], { BRANCHES: file });
+  const files = (await Bun.file(file).json()) as Record<string, FileBranches>;
+  return Object.entries(files).flatMap(([path, { b, branchMap }]) =>
+    Object.entries(b).flatMap(([id, counts]) => {
+      const branch = branchMap[id];
+      // An `else` that is not written has no place of its own.
+      const lineOf = (index: number) => branch?.locations[index]?.start.line ?? branch?.loc.start.line ?? 0;
+      return counts.map((count, index) => ({ path: relative(root, path), line: lineOf(index), count }));
+    }),
+  );
+}
+
+async function runTests(options: readonly string[], environment: Record<string, string> = {}): Promise<void> {
   const child = Bun.spawn([process.execPath, 'test', ...options, ...tests], {
     cwd: root,
+    env: { ...process.env, ...environment },
     stdin: 'ignore',
     stdout: 'ignore',
     stderr: 'pipe',
   });
   const said = await child.stderr.text();
   if ((await child.exited) !== 0) throw new Error(`The tests fail:\n${said.slice(-2_000)}`);
-  const byFolder = linesOf(readFileSync(join(folder.path, 'lcov.info'), 'utf8'));
-  const percent = ({ hit, found }: Lines) => Math.floor((hit / found) * 1_000) / 10;
-  const all = { found: 0, hit: 0, missed: [...byFolder.values()].flatMap(({ missed }) => missed) };
-  for (const { found, hit } of byFolder.values()) {
-    all.found += found;
-    all.hit += hit;
-  }
+}
+
+/** Throws when too little was taken, of any folder or of all together. */
+function figuresOf(what: string, taken: readonly Taken[], bound: 'each' | 'all'): Figures {
+  const parts = core.map((name) => taken.filter(({ path }) => path.startsWith(`src/${name}/`)));
+  const part = (of: readonly Taken[]) => of.filter(({ count }) => count > 0).length / of.length;
+  const percent = (of: readonly Taken[]) => Math.floor(part(of) * 1_000) / 10;
+  const all = parts.flat();
   const figures = {
-    'lines in %': percent(all),
-    ...Object.fromEntries([...byFolder].map(([name, lines]) => [`${name}/`, percent(lines)])),
-    missed: all.missed.join(' '),
+    [`${what} of the core`]: all.length,
+    [`${what} in %`]: percent(all),
+    ...Object.fromEntries(
+      core.map((name, index) => [`${what} of ${name}/ in %`, percent(parts[index] ?? [])]),
+    ),
+    [`${what} missed`]: all
+      .filter(({ count }) => count === 0)
+      .map(({ path, line }) => `${path}:${line}`)
+      .join(' '),
   };
-  const low = [...byFolder].some(([, { hit, found }]) => hit / found < leastCovered);
-  if (low || byFolder.size !== core.length) throw new Error(JSON.stringify(figures, undefined, 2));
+  const bounded = bound === 'each' ? parts : [all];
+  if (!bounded.every((of) => part(of) >= leastCovered))
+    throw new Error(JSON.stringify(figures, undefined, 2));
   return figures;
 }
 
 export const coverage: Proof = {
   name: 'coverage',
-  promise: `tests in one process run at least ${leastCovered * 100} % of the lines of ${core.join(', ')}`,
+  promise: `tests in one process run at least ${leastCovered * 100} % of the lines of each of ${core.join(', ')}, and of their branches together`,
   rounds: 1,
-  run: covered,
+  async run() {
+    await using folder = await temporaryFolder();
+    return {
+      ...figuresOf('lines', await linesTaken(folder.path), 'each'),
+      ...figuresOf('branches', await branchesTaken(folder.path), 'all'),
+    };
+  },
 };

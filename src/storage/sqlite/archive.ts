@@ -29,7 +29,7 @@ export function openSqliteArchive(path: string, mustExist: boolean): Archive {
     tables: archiveTables,
     async count(table) {
       const [row] = database.query<{ count: bigint }, []>(`SELECT count(*) AS count FROM ${table}`).all();
-      return Number(row?.count ?? 0n);
+      return Number(row?.count);
     },
     async rows(table, after, limit) {
       const [key, ...rest] = columnsOf(table).map(({ name }) => name);

@@ -75,22 +75,25 @@ function isEmpty(database: Database): boolean {
 
 function pragma(database: Database, name: string): number {
   const [row] = database.query<Record<string, bigint>, []>(`PRAGMA ${name}`).all();
-  return Number(row?.[name] ?? 0n);
+  return Number(row?.[name]);
 }
 
 /** Codes that mean "not now": the disk or a lock, not a mistake of ours. */
 const passing = /^SQLITE_(FULL|READONLY|IOERR|BUSY|CANTOPEN|LOCKED|PROTOCOL|NOMEM|PERM)/;
+const busy = /^SQLITE_BUSY/;
+const brokenOff = /^SQLITE_IOERR/;
+
+function hasCode(error: unknown, codes: RegExp): error is SQLiteError {
+  return error instanceof SQLiteError && codes.test(String(error.code));
+}
 
 export function isBusy(error: unknown): boolean {
-  return error instanceof SQLiteError && (error.code?.startsWith('SQLITE_BUSY') ?? false);
+  return hasCode(error, busy);
 }
 
 /** The error as the storage interface words it. */
 function translated(error: unknown): unknown {
-  if (error instanceof SQLiteError && passing.test(error.code ?? '')) {
-    return new StorageUnavailable(`${error.code}: ${error.message}`, error);
-  }
-  return error;
+  return hasCode(error, passing) ? new StorageUnavailable(`${error.code}: ${error.message}`, error) : error;
 }
 
 /**
@@ -98,10 +101,8 @@ function translated(error: unknown): unknown {
  * still be found there after a crash, whole.
  */
 export function commitFailure(error: unknown): unknown {
-  if (error instanceof SQLiteError && error.code?.startsWith('SQLITE_IOERR')) {
-    return new WriteUncertain(`${error.code}: ${error.message}`, error);
-  }
-  return translated(error);
+  if (!hasCode(error, brokenOff)) return translated(error);
+  return new WriteUncertain(`${error.code}: ${error.message}`, error);
 }
 
 /** Runs one statement or transaction, with errors as the storage interface words them. */

@@ -64,7 +64,7 @@ export class SqlitePets implements PetStore {
   }
 
   count(): number {
-    return attempt(() => Number(this.#count.get()?.count ?? 0n));
+    return attempt(() => Number(this.#count.get()?.count));
   }
 
   idle(): Promise<void> {

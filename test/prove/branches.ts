@@ -1,0 +1,31 @@
+/**
+ * Which branches a test run takes, for Bun itself counts lines only: preloaded, it has the code instrumented as it is
+ * loaded, and leaves the counts in the file that BRANCHES names.
+ */
+import { afterAll } from 'bun:test';
+import { plugin } from 'bun';
+import { createInstrumenter } from 'istanbul-lib-instrument';
+
+const coverageVariable = '__branches__';
+
+const instrumenter = createInstrumenter({
+  esModules: true,
+  parserPlugins: ['typescript', 'importAttributes', 'explicitResourceManagement'],
+  coverageVariable,
+});
+
+plugin({
+  name: 'branches',
+  setup(build) {
+    build.onLoad({ filter: /\/src\/.*(?<!\.d)\.ts$/ }, async ({ path }) => ({
+      contents: instrumenter.instrumentSync(await Bun.file(path).text(), path),
+      loader: 'ts',
+    }));
+  },
+});
+
+// The process' own `exit` event does not come in a test run.
+afterAll(async () => {
+  const counts: unknown = Reflect.get(globalThis, coverageVariable);
+  await Bun.write(process.env.BRANCHES ?? '', JSON.stringify(counts));
+});
