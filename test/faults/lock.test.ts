@@ -1,16 +1,9 @@
-import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, issueKey, startService } from '../support/process.ts';
 import { expectStored, expectUnavailable } from './disk.ts';
-
-/** Takes the lock that writers need, as another process would. */
-function lock(path: string): { release: () => void } & Disposable {
-  const database = new Database(path);
-  database.run('BEGIN IMMEDIATE');
-  return { release: () => database.run('ROLLBACK'), [Symbol.dispose]: () => database.close() };
-}
+import { lock } from './lock.ts';
 
 test("another process's lock delays creations while it is held, and no read", async () => {
   await using folder = await temporaryFolder();

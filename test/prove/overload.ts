@@ -1,5 +1,8 @@
 /** Ten times more clients than give the best throughput: what is served stays near it, and calm returns at once. */
+import { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { lock } from '../faults/lock.ts';
+import { dataFileIn } from '../support/process.ts';
 import { Failures } from './failures.ts';
 import { bytesOf } from './generate/http.ts';
 import type { Proof, ProofOptions } from './proof.ts';
@@ -9,8 +12,10 @@ import { Wire, type WireResponse, Wires } from './wire.ts';
 /** Clients at once, among which the best throughput is looked for. */
 const crowds = [32, 64, 128];
 const overloadFactor = 10;
-/** More creations at once than may wait for the disk (10,000). */
-const stampede = 11_000;
+/** More creations at once than may wait for the disk: 10,000, and the group of up to 1,000 whose turn it is. */
+const stampede = 13_000;
+/** For so long nothing can be written while they come; a service that waits for longer refuses them all. */
+const lockedMs = 4_000;
 const leastGoodput = 0.9;
 const calmWithinMs = 5_000;
 
@@ -66,9 +71,16 @@ class Load {
     return { perSecond: (good / (performance.now() - start)) * 1_000, refused };
   }
 
-  /** As many creations at once: each is served or told when to come again. */
+  /**
+   * Creations come while another process holds the disk: as many as may wait are served when it lets go, the others
+   * are told when to come again, and nothing of those is stored.
+   */
   async stampede(): Promise<{ served: number; refused: number }> {
+    const path = dataFileIn(this.#service.folder);
+    const before = animalsIn(path);
     using wires = new Wires(this.#service.url, stampede);
+    using held = lock(path);
+    setTimeout(held.release, lockedMs);
     let [served, refused] = [0, 0];
     await wires.each(stampede, (wire, client) =>
       this.failures.guard(`creation ${client}`, async () => {
@@ -76,6 +88,9 @@ class Load {
         else refused++;
       }),
     );
+    const stored = animalsIn(path) - before;
+    if (stored !== served) throw new Error(`${served} creations were acknowledged, ${stored} are stored`);
+    if (refused === 0) throw new Error('none had to be refused, so nothing is known of refusals');
     return { served, refused };
   }
 
@@ -92,6 +107,11 @@ class Load {
   }
 }
 
+function animalsIn(path: string): number {
+  using database = new Database(path, { readonly: true });
+  return database.query<{ count: number }, []>('SELECT count(*) AS count FROM pets').get()?.count ?? 0;
+}
+
 /** True for an answer, false for a 503 with Retry-After; anything else is a failure. */
 function isServed({ status, headers, text }: WireResponse): boolean {
   if (status === 200 || status === 201) return true;
@@ -100,7 +120,7 @@ function isServed({ status, headers, text }: WireResponse): boolean {
 }
 
 /** `rounds` is the length of each measurement in seconds. */
-export async function overload({ rounds, seed, progress }: ProofOptions, withStampede = true) {
+async function overload({ rounds, seed, progress }: ProofOptions) {
   await using service = await provingService({ LOG_LEVEL: 'silent' });
   const load = new Load(service, seed);
   await load.prepare();
@@ -115,8 +135,8 @@ export async function overload({ rounds, seed, progress }: ProofOptions, withSta
   const over = await load.measure(best * overloadFactor, 2 * rounds * 1_000);
   await sleep(100);
   const calmMs = await load.calmAfterMs(best, peak);
-  progress(`${stampede} creations at once`);
-  const crowd = withStampede ? await load.stampede() : { served: 0, refused: 0 };
+  progress(`${stampede} creations at once, the disk held by another process`);
+  const crowd = await load.stampede();
   const calmAgainMs = await load.calmAfterMs(best, peak);
   service.checkRunning();
   load.failures.end();

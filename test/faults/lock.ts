@@ -1,0 +1,8 @@
+import { Database } from 'bun:sqlite';
+
+/** Takes the lock that writers need, as another process would. */
+export function lock(path: string): { release: () => void } & Disposable {
+  const database = new Database(path);
+  database.run('BEGIN IMMEDIATE');
+  return { release: () => database.run('ROLLBACK'), [Symbol.dispose]: () => database.close() };
+}
