@@ -6,7 +6,7 @@ export const kill: Proof = {
   promise:
     'kill -9 under load loses no acknowledged animal, gives no id twice, damages no file, admits nobody over quota, ' +
     'and the service is back within 2 s',
-  rounds: 50,
+  rounds: 1_000,
   async run(options) {
     const figures = await killRounds(options);
     return {
