@@ -9,7 +9,7 @@ import type { Input } from './input.ts';
 /** What an operation answers, before the headers every answer carries. */
 export interface Answer {
   readonly status: number;
-  readonly body: string | Uint8Array<ArrayBuffer>;
+  readonly body: string | Blob;
   readonly headers?: HeaderFields;
 }
 
