@@ -95,3 +95,9 @@ describe('an answer', () => {
     expect(answer.headers.has('Vary')).toBe(false);
   });
 });
+
+test('a single origin is enough', async () => {
+  await using single = await startTestApp({ CORS_ORIGINS: shop });
+  const answer = await single.call('GET', '/pets', { headers: { Origin: shop } });
+  expect(answer.header('Access-Control-Allow-Origin')).toBe(shop);
+});

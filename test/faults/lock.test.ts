@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { dataFileIn, issueKey, startService } from '../support/process.ts';
+import { lock } from '../support/lock.ts';
+import { dataFileIn, issueKey, limitFileIn, startService } from '../support/process.ts';
 import { expectStored, expectUnavailable } from './disk.ts';
-import { lock } from './lock.ts';
 
 test("another process's lock delays creations while it is held, and no read", async () => {
   await using folder = await temporaryFolder();
@@ -54,7 +54,7 @@ test('a lock on the limit state refuses nobody, and counting goes on', async () 
   const client = clientOf(service.url, await issueKey(folder.path, 'free'));
   const { remaining } = await client.get('/pets');
 
-  using held = lock(dataFileIn(folder.path).replace(/\.db$/, '.limits.db'));
+  using held = lock(limitFileIn(folder.path));
   for (let request = 1; request <= 5; request++) {
     const reply = await client.get('/pets');
     expect([reply.status, reply.remaining]).toEqual([200, remaining - request]);

@@ -7,7 +7,7 @@ import { openStorage } from '../../src/storage/open.ts';
 import { clientOf } from '../support/client.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { ample, dataFileIn, issueKey } from '../support/process.ts';
+import { ample, dataFileIn, issueKey, limitFileIn } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
 import { Disk, type Loss, losses } from './disk-model.ts';
 import { type AnsweredPet, type Recording, record } from './recording.ts';
@@ -108,7 +108,7 @@ async function checked(
     serving: true,
   });
   expectSound(dataFileIn(folder.path));
-  expectSound(dataFileIn(folder.path).replace(/\.db$/, '.limits.db'));
+  expectSound(limitFileIn(folder.path));
   using database = new Database(dataFileIn(folder.path), { readonly: true });
   const rows = database.query<AnsweredPet, []>('SELECT id, name FROM pets').all();
   const names = new Map(rows.map(({ id, name }) => [id, name]));

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Client, clientOf, type Reply, sent } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { ample, dataFileIn, issueKey, type Service, startService } from '../support/process.ts';
+import { ample, dataFileIn, issueKey, limitFileIn, type Service, startService } from '../support/process.ts';
 import { countsOf, trace, wasInjected } from './strace.ts';
 
 /** What the system says instead of doing what it was asked to. */
@@ -67,7 +67,7 @@ export class Disturbed implements AsyncDisposable {
 
   /** The files of the store; those in memory (`-shm`) are written without system calls. */
   get files(): string[] {
-    const limits = dataFileIn(this.#folder).replace(/\.db$/, '.limits.db');
+    const limits = limitFileIn(this.#folder);
     return [dataFileIn(this.#folder), limits].flatMap((file) => [file, `${file}-wal`, `${file}-shm`]);
   }
 

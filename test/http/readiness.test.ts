@@ -1,6 +1,8 @@
-import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { dirname } from 'node:path';
 import { startTestApp } from '../support/app.ts';
+import { lock } from '../support/lock.ts';
+import { limitFileIn } from '../support/process.ts';
 
 test('a service that stops says so on /readyz, and closes the connections of those it still answers', async () => {
   const app = await startTestApp({ DRAIN_SECONDS: '1' });
@@ -22,8 +24,7 @@ test('limit state that cannot be saved is told on /readyz until it can, while re
   const ready = async () => (await fetch(`${app.url}/readyz`)).json();
   const { key } = await app.tenant('free');
   {
-    using other = new Database(app.config.databaseUrl.replace(/^sqlite:(.*)\.db$/, '$1.limits.db'));
-    other.run('BEGIN IMMEDIATE');
+    using _held = lock(limitFileIn(dirname(app.config.databaseUrl.replace('sqlite:', ''))));
     expect((await app.call('GET', '/pets', { key })).status).toBe(200);
     expect(await ready()).toEqual({
       status: 'degraded',

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { dataFileIn, issueKey, type Service, startService } from '../support/process.ts';
+import { dataFileIn, issueKey, limitFileIn, type Service, startService } from '../support/process.ts';
 import { beginPost, Connection } from './connection.ts';
 import { drainUnder } from './drain.ts';
 
@@ -93,7 +93,7 @@ describe('stopping', () => {
       service.signal('SIGTERM');
       expect(await service.exited).toBe(0);
     }
-    const limits = dataFileIn(folder.path).replace(/\.db$/, '.limits.db');
+    const limits = limitFileIn(folder.path);
     const sql = 'SELECT minute_count AS minute, day_count AS day FROM usage';
     expect(rowsOf(limits, sql)).toEqual([{ minute: 7, day: 7 }]);
 

@@ -1,7 +1,7 @@
 /** Ten times more clients than give the best throughput: what is served stays near it, and calm returns at once. */
 import { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lock } from '../faults/lock.ts';
+import { lock } from '../support/lock.ts';
 import { dataFileIn } from '../support/process.ts';
 import { Failures } from './failures.ts';
 import { bytesOf } from './generate/http.ts';
@@ -80,7 +80,7 @@ class Load {
     const before = animalsIn(path);
     using wires = new Wires(this.#service.url, stampede);
     using held = lock(path);
-    setTimeout(held.release, lockedMs);
+    const released = sleep(lockedMs).then(held.release);
     let [served, refused] = [0, 0];
     await wires.each(stampede, (wire, client) =>
       this.failures.guard(`creation ${client}`, async () => {
@@ -88,6 +88,7 @@ class Load {
         else refused++;
       }),
     );
+    await released;
     const stored = animalsIn(path) - before;
     if (stored !== served) throw new Error(`${served} creations were acknowledged, ${stored} are stored`);
     if (refused === 0) throw new Error('none had to be refused, so nothing is known of refusals');

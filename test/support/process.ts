@@ -96,6 +96,11 @@ export function dataFileIn(folder: string): string {
   return join(folder, 'store.db');
 }
 
+/** Where the embedded store keeps what was used and who is banned. */
+export function limitFileIn(folder: string): string {
+  return join(folder, 'store.limits.db');
+}
+
 export const serveCommand = [process.execPath, 'src/main.ts', 'serve'];
 
 /** Starts the service on the store in the folder, and waits until it has said all it says at a start. */
