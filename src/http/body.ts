@@ -39,8 +39,15 @@ async function readBytes(request: Request): Promise<Uint8Array> {
     timer = setTimeout(() => reject(new Refusal('invalid_json', { message: slowMessage })), bodyTimeoutMs);
   });
   const read = Number.isNaN(declared) ? readChunks(request) : request.bytes();
-  return Promise.race([read, tooSlow]).finally(() => clearTimeout(timer));
+  return Promise.race([read.catch(brokenOff), tooSlow]).finally(() => clearTimeout(timer));
 }
+
+/** Reading fails when the client goes away or garbles its chunks: its mistake, and nothing for the operator's log. */
+function brokenOff(error: unknown): never {
+  throw error instanceof Refusal ? error : new Refusal('invalid_json', { message: brokenOffMessage });
+}
+
+const brokenOffMessage = 'The request body broke off before its end.';
 
 const slowMessage = `The request body did not arrive within ${bodyTimeoutMs / 1_000} seconds.`;
 

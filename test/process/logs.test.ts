@@ -8,6 +8,7 @@ import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testWith } from '../support/means.ts';
 import { ample, dataFileIn, issueKey, operatorOf, type Service, startService } from '../support/process.ts';
+import { exchange } from '../support/raw.ts';
 
 /** Calls in every way a key may arrive, right and wrong; most of these are refused. */
 async function callEverywhere(url: string, key: string): Promise<void> {
@@ -118,3 +119,19 @@ test('a failure is logged with its route, and not with the address, where a key 
   }
   expect(service.stderr()).not.toContain(secret);
 });
+
+test('a client whose body breaks off or is garbled leaves nothing in the log: it is no failure of the service', async () => {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
+  const key = await issueKey(folder.path, 'pro');
+  const head =
+    `POST /v1/pets HTTP/1.1\r\nHost: animals.example\r\nAuthorization: Bearer ${key}\r\n` +
+    'Content-Type: application/json\r\n';
+  await exchange(service.url, `${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`);
+  await exchange(service.url, `${head}Content-Length: 50\r\n\r\n{"name"`);
+  // What was logged is read once the process has ended, so that nothing comes after the look.
+  service.signal('SIGTERM');
+  await service.exited;
+  expect(service.stderr()).toContain('"msg":"stopping"');
+  expect(service.stderr()).not.toContain('request failed');
+}, 20_000);
