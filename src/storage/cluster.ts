@@ -23,6 +23,7 @@ import type { LimitRules } from '../domain/limit.ts';
 import type { Notice } from './outage.ts';
 import { PostgresAccounts } from './postgres/accounts.ts';
 import { PostgresDatabase } from './postgres/database.ts';
+import { identify } from './postgres/identity.ts';
 import { PostgresImports } from './postgres/imports.ts';
 import { PostgresKeys } from './postgres/keys.ts';
 import { PostgresPets } from './postgres/pets.ts';
@@ -53,12 +54,24 @@ export interface ClusterOptions extends ClusterSettings {
 export async function openCluster(options: ClusterOptions): Promise<Storage> {
   await using opened = new AsyncDisposableStack();
   const { url, clock, rules, serving, notice, poolSize, statementTimeoutMs } = options;
-  const { redisUrl, redisPrefix: prefix, redisTimeoutMs: timeoutMs } = options;
+  const { redisUrl, redisTimeoutMs: timeoutMs } = options;
   const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
   await database.migrate();
-  const memory = new PostgresSnapshots(database);
+  const identity = await identify(database, options.redisPrefix, { serving, notice });
+  const snapshots = new PostgresSnapshots(database);
   const limits = opened.use(
-    new RedisLimits({ url: redisUrl, prefix, timeoutMs, clock, rules, memory, serving, notice }),
+    new RedisLimits({
+      url: redisUrl,
+      // Stores that share a Redis share nothing in it.
+      prefix: `${options.redisPrefix}${identity.store}:`,
+      process: identity.process,
+      timeoutMs,
+      clock,
+      rules,
+      snapshots,
+      serving,
+      notice,
+    }),
   );
   await limits.open();
 

@@ -13,6 +13,9 @@ import { strictRules } from './place.ts';
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
+/** What stands between the prefix and a key's own name. */
+const storeIdLength = 12;
+
 const caller = { keyId: 1, accountId: 1, quota: plans.free, expiresAt: Number.POSITIVE_INFINITY };
 
 describe.skipIf(servers === undefined)('Redis', () => {
@@ -67,7 +70,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
       cluster,
     });
     const before = await store.limits.versions();
-    await command('DEL', `${prefix}callers`, `${prefix}pets`);
+    await command('DEL', ...((await command('KEYS', `${prefix}*`)) as string[]));
     const after = await store.limits.versions();
     expect(after.callers).toBeGreaterThan(before.callers);
     expect(after.pets).toBeGreaterThan(before.pets);
@@ -120,9 +123,14 @@ describe.skipIf(servers === undefined)('Redis', () => {
     await store.limits.take(caller, callers);
     await store.limits.fail('192.0.2.1');
     const keys = (await command('KEYS', `${prefix}*`)) as string[];
-    const lasting = [`${prefix}callers`, `${prefix}pets`, `${prefix}bans`];
-    const passing = keys.filter((key) => !lasting.includes(key));
-    expect(passing.length).toBe(4);
+    const passing = keys.filter((key) => !/:(?:callers|pets|bans)$/.test(key));
+    expect(passing.map((key) => key.slice(prefix.length + storeIdLength)).toSorted()).toEqual([
+      ':failures:192.0.2.1',
+      ':probe',
+      ':{1}:key:1',
+      ':{1}:key:1:strikes',
+      ':{1}:usage',
+    ]);
     for (const key of passing) {
       const seconds = Number(await command('TTL', key));
       expect(seconds).toBeGreaterThan(0);

@@ -65,6 +65,14 @@ const steps: readonly string[] = [
   );
   CREATE INDEX ban_snapshots_by_account ON ban_snapshots (account_id);
   `,
+  `
+  -- What tells this store from every other: its keys in Redis begin with it, behind the prefix its instances use.
+  CREATE TABLE store (
+    id           text NOT NULL,
+    redis_prefix text
+  );
+  INSERT INTO store (id) VALUES (left(replace(gen_random_uuid()::text, '-', ''), 12));
+  `,
 ];
 
 /** Which of two processes that start at once goes first is decided by this lock; the number is the service's own. */

@@ -4,12 +4,14 @@ export class RedisKeys {
   readonly callers: string;
   readonly pets: string;
   readonly bans: string;
+  readonly probe: string;
 
   constructor(prefix: string) {
     this.prefix = prefix;
     this.callers = `${prefix}callers`;
     this.pets = `${prefix}pets`;
     this.bans = `${prefix}bans`;
+    this.probe = `${prefix}probe`;
   }
 
   usage(accountId: number): string {

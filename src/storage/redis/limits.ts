@@ -6,14 +6,11 @@ import {
   exhausted,
   type LimitRules,
   minuteSeconds,
-  peek,
-  type Usage,
-  unused,
   type Verdict,
-  type Window,
   type WindowState,
 } from '../../domain/limit.ts';
-import type { Notice } from '../breaker.ts';
+import { Overloaded } from '../concurrency-limit.ts';
+import type { Notice } from '../outage.ts';
 import {
   type Admission,
   type Ban,
@@ -23,10 +20,14 @@ import {
   StorageUnavailable,
   type Versions,
 } from '../storage.ts';
+import { AddressFailures } from './address-failures.ts';
 import { AloneVersions } from './alone.ts';
-import { Introductions, type Memory } from './introductions.ts';
+import { usageOf, withoutUnopened } from './answers.ts';
+import { BanList } from './ban-list.ts';
+import { Introductions } from './introductions.ts';
 import { RedisKeys } from './keys.ts';
-import { RedisLink } from './link.ts';
+import { NoAnswer, RedisLink } from './link.ts';
+import { Memory, type Snapshots } from './memory.ts';
 import { Mirror } from './mirror.ts';
 import { kinds, scriptTexts } from './scripts.ts';
 
@@ -34,14 +35,19 @@ export interface RedisLimitsOptions {
   readonly url: string;
   /** Begins every key in Redis. */
   readonly prefix: string;
+  /** Names this process in Redis: 8 bytes that no other process has. */
+  readonly process: string;
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly rules: LimitRules;
-  readonly memory: Memory;
+  readonly snapshots: Snapshots;
   /** Whether this process answers requests. */
   readonly serving: boolean;
   readonly notice: Notice;
 }
+
+/** How often a request is tried that Redis could not judge yet. */
+const mostTries = 4;
 
 /**
  * Limits shared by all instances: Redis decides by its own clock, in one round trip that also brings the versions.
@@ -49,45 +55,68 @@ export interface RedisLimitsOptions {
  */
 export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly #clock: Clock;
-  readonly #rules: LimitRules;
   readonly #notice: Notice;
   readonly #keys: RedisKeys;
   readonly #link: RedisLink;
   readonly #mirror: Mirror;
+  readonly #memory: Memory;
   readonly #introductions: Introductions;
+  readonly #failures: AddressFailures;
+  readonly #bans: BanList;
   readonly #alone = new AloneVersions();
   /** How far Redis' clock is ahead of this machine's. */
   #aheadMs = 0;
   #seenCallers = 0;
+  readonly #process: string;
+  /** The number of the last request Redis was asked to count, so that one that is given up for late counts once. */
+  #number = 0;
   /** Whether something may have been written that Redis was not told of. */
   #mayOwe: boolean;
 
-  constructor({ url, prefix, timeoutMs, clock, rules, memory, serving, notice }: RedisLimitsOptions) {
+  constructor(options: RedisLimitsOptions) {
+    const { url, prefix, timeoutMs, clock, rules, snapshots, serving, notice } = options;
+    this.#process = options.process;
     // The process before this one may have ended between a commit and its word.
     this.#mayOwe = serving;
     this.#notice = notice;
     this.#clock = clock;
-    this.#rules = rules;
     this.#keys = new RedisKeys(prefix);
     this.#mirror = new Mirror(rules);
+    this.#memory = new Memory(snapshots, this.#mirror);
     this.#link = new RedisLink({
       url,
       timeoutMs,
       scripts: scriptTexts(rules.ban),
-      notice: (text) => {
-        notice(text);
+      notice: (...told) => {
+        notice(...told);
         if (this.#link.trouble === undefined) void this.#introductions.tellAll();
       },
       onConnect: async (run) => {
-        if (this.#mayOwe) await run('announce', [this.#keys.callers, this.#keys.pets], []);
+        const owed = this.#mayOwe && run('announce', [this.#keys.callers, this.#keys.pets], []);
+        await Promise.all([run('probe', [this.#keys.probe], []), owed]);
       },
     });
     this.#introductions = new Introductions({
       run: (...command) => this.#link.run(...command),
       keys: this.#keys,
       mirror: this.#mirror,
-      memory,
-      timeoutMs,
+      memory: this.#memory,
+      process: this.#process,
+      nextNumber: () => ++this.#number,
+      now: () => this.#givenNow(),
+    });
+    this.#failures = new AddressFailures({
+      link: this.#link,
+      keys: this.#keys,
+      mirror: this.#mirror,
+      limit: rules.failuresPerMinute,
+      now: () => this.#now(),
+      givenNow: () => this.#givenNow(),
+    });
+    this.#bans = new BanList({
+      run: (...command) => this.#link.run(...command),
+      keys: this.#keys,
+      memory: this.#memory,
       now: () => this.#givenNow(),
     });
   }
@@ -95,7 +124,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   /** Connects; a Redis that is not there does not keep the service from starting. */
   async open(): Promise<void> {
     await this.#link.open();
-    this.#introductions.start();
+    this.#memory.start();
   }
 
   /** Why Redis does not work; undefined when it does. Asks it. */
@@ -118,9 +147,9 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   async versions(): Promise<Versions> {
-    return this.#shared(
+    return this.#link.shared(
       async () => {
-        const answer = await this.#link.run('versions', [this.#keys.callers, this.#keys.pets], []);
+        const answer = await this.#link.ask('versions', [this.#keys.callers, this.#keys.pets], []);
         const [callers = 0, pets = 0] = answer as number[];
         return { callers, pets };
       },
@@ -129,14 +158,12 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   take(caller: Caller, callersVersion: number): Promise<Admission> {
-    return this.#shared(
-      () => this.#takeShared(caller, callersVersion),
-      () => this.#takeAlone(caller, callersVersion),
-    );
+    if (this.#link.trouble !== undefined) return this.#takeAlone(caller, callersVersion);
+    return this.#takeShared(caller, callersVersion);
   }
 
   refund(caller: Caller, taken: Verdict): Promise<Verdict> {
-    return this.#shared(
+    return this.#link.shared(
       async () => {
         const opened = [taken.minute.resetAt - minuteSeconds, taken.day.resetAt - daySeconds];
         const args = [...opened, ...this.#givenNow()];
@@ -151,76 +178,67 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   fail(address: string): Promise<FailureVerdict> {
-    return this.#shared(
-      async () => {
-        const { nowMs, window, refused } = await this.#failures(address, 1);
-        return { state: peek(window, this.#rules.failuresPerMinute, nowMs), refused };
-      },
-      async () => this.#mirror.fail(address, this.#now()),
-    );
+    return this.#failures.fail(address);
   }
 
   peek(address: string): Promise<WindowState> {
-    return this.#shared(
-      async () => {
-        const { nowMs, window } = await this.#failures(address, 0);
-        return peek(window, this.#rules.failuresPerMinute, nowMs);
-      },
-      async () => this.#mirror.peek(address, this.#now()),
-    );
+    return this.#failures.peek(address);
   }
 
-  async bans(): Promise<Ban[]> {
-    const answer = (await this.#link.run('bans', [this.#keys.bans], this.#givenNow())) as string[];
-    const bans: Ban[] = [];
-    for (let index = 0; index < answer.length; index += 2) {
-      const [keyId, , level] = String(answer[index]).split(':').map(Number);
-      bans.push({ keyId: keyId ?? 0, bannedUntil: Number(answer[index + 1]), level: level ?? 0 });
-    }
-    return bans.sort((one, other) => one.keyId - other.keyId);
+  bans(): Promise<Ban[]> {
+    return this.#bans.list(this.#second());
   }
 
-  async lift(keyId: number): Promise<boolean> {
-    const { bans, callers, prefix } = this.#keys;
-    const lifted = await this.#link.run('lift', [bans, callers], [keyId, prefix, ...this.#givenNow()]);
-    await this.#introductions.forgetBan(keyId);
-    return lifted === 1;
+  lift(keyId: number): Promise<boolean> {
+    return this.#bans.lift(keyId, this.#second());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#introductions[Symbol.asyncDispose]();
+    await this.#memory[Symbol.asyncDispose]();
     this.#link[Symbol.dispose]();
-  }
-
-  /** What Redis says; what this instance says alone, when Redis does not. */
-  async #shared<T>(together: () => Promise<T>, alone: () => Promise<T>): Promise<T> {
-    if (this.#link.trouble !== undefined) return alone();
-    try {
-      return await together();
-    } catch (error) {
-      if (!(error instanceof StorageUnavailable)) throw error;
-      return alone();
-    }
   }
 
   async #takeShared(caller: Caller, callersVersion: number): Promise<Admission> {
     const { accountId, keyId, quota } = caller;
     const keys = this.#keys.ofTake(accountId, keyId);
-    const args = [
-      callersVersion,
-      quota.perMinute,
-      quota.perDay,
-      `${keyId}:${accountId}`,
-      ...this.#givenNow(),
-    ];
-    // Commands of one connection are done in order: what Redis is told here it knows when it judges.
-    if (this.#mirror.isUntold(accountId)) void this.#introductions.tell(accountId);
-    let answer = (await this.#link.run('take', keys, args)) as number[];
-    if (answer[0] === kinds.unknown) {
-      await this.#introductions.introduce(accountId, keyId);
-      answer = (await this.#link.run('take', keys, args)) as number[];
+    for (let tries = 0; tries < mostTries; tries++) {
+      // Commands of one connection are done in order: what Redis is told here it knows when it judges.
+      if (this.#mirror.isUntold(accountId)) void this.#introductions.tell(accountId);
+      const number = ++this.#number;
+      const args = [callersVersion, quota.perMinute, quota.perDay, `${keyId}:${accountId}`];
+      let answer: number[];
+      try {
+        const ask = this.#link.ask('take', keys, [...args, this.#process, number, ...this.#givenNow()]);
+        answer = (await ask) as number[];
+      } catch (error) {
+        if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
+        if (error instanceof NoAnswer) this.#mirror.doubt(accountId, number);
+        return this.#takeAlone(caller, callersVersion);
+      }
+      if (answer[0] === kinds.unknown) {
+        const decided = await this.#introduced(caller, callersVersion, answer);
+        if (decided !== undefined) return decided;
+      } else if (answer[0] !== kinds.overtaken) return this.#read(caller, answer);
     }
-    return this.#read(caller, answer);
+    throw new StorageUnavailable('Redis forgets accounts at once');
+  }
+
+  /** The decision when Redis cannot be given back what it lost of the account; undefined when it is. */
+  async #introduced(
+    caller: Caller,
+    callersVersion: number,
+    [, callers = 0, pets = 0]: readonly number[],
+  ): Promise<Admission | undefined> {
+    try {
+      await this.#introductions.introduce(caller.accountId);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error;
+      if (this.#link.trouble !== undefined) return this.#takeAlone(caller, callersVersion);
+      // Neither Redis nor the memory can tell: who is not known here either has to come again.
+      if (!this.#mirror.knows(caller.accountId)) throw error;
+      return { verdict: this.#decide(caller, true), versions: { callers, pets } };
+    }
   }
 
   #read(caller: Caller, answer: readonly number[]): Admission {
@@ -228,7 +246,6 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     const versions = { callers, pets };
     if (callers !== this.#seenCallers) this.#mirror.forgetConducts();
     this.#seenCallers = callers;
-    if (kind === kinds.unknown) throw new StorageUnavailable('Redis forgets accounts at once');
     if (kind === kinds.stale) return { verdict: undefined, versions };
 
     this.#aheadMs = nowMs - this.#clock.now();
@@ -246,20 +263,14 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   async #takeAlone(caller: Caller, callersVersion: number): Promise<Admission> {
     const versions = this.#alone.next();
     if (!this.#alone.isFresh(callersVersion)) return { verdict: undefined, versions };
-    if (!this.#mirror.knows(caller.accountId))
-      await this.#introductions.recall(caller.accountId, caller.keyId);
-    const { verdict, newBan } = this.#mirror.take(caller, this.#now());
-    if (newBan !== undefined) this.#introductions.saveBan(caller, newBan, 'alone');
-    return { verdict, versions };
+    if (!this.#mirror.knows(caller.accountId)) await this.#introductions.recall(caller.accountId);
+    return { verdict: this.#decide(caller), versions };
   }
 
-  async #failures(address: string, count: 0 | 1) {
-    const args = [this.#rules.failuresPerMinute, count, ...this.#givenNow()];
-    const answer = (await this.#link.run('fail', [this.#keys.failures(address)], args)) as number[];
-    const [nowMs = 0, openedAt = 0, counted = 0, refused = 0] = answer;
-    const window = { openedAt, count: counted };
-    this.#mirror.learnAddress(address, window);
-    return { nowMs, window, refused: refused === 1 };
+  #decide(caller: Caller, strictly = false): Verdict {
+    const { verdict, newBan } = this.#mirror.take(caller, this.#now(), strictly);
+    if (newBan !== undefined) this.#introductions.saveBan(caller, newBan, 'alone');
+    return verdict;
   }
 
   /** Redis' time as far as it is known here. */
@@ -267,22 +278,12 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     return this.#clock.now() + this.#aheadMs;
   }
 
+  #second(): number {
+    return Math.floor(this.#now() / 1_000);
+  }
+
   /** The time scripts are given: none, so that Redis' own clock rules, unless a test's does. */
   #givenNow(): number[] {
     return this.#clock.rules === true ? [this.#clock.now()] : [];
   }
-}
-
-function usageOf(windows: readonly number[]): Usage {
-  const [minuteOpened = 0, minuteCount = 0, dayOpened = 0, dayCount = 0] = windows;
-  return {
-    minute: { openedAt: minuteOpened, count: minuteCount },
-    day: { openedAt: dayOpened, count: dayCount },
-  };
-}
-
-/** Only counted requests open windows. */
-function withoutUnopened({ minute, day }: Usage): Usage {
-  const opened = (window: Window) => (window.count > 0 ? window : unused.minute);
-  return { minute: opened(minute), day: opened(day) };
 }

@@ -4,18 +4,27 @@ import bans from './scripts/bans.lua' with { type: 'text' };
 import common from './scripts/common.lua' with { type: 'text' };
 import fail from './scripts/fail.lua' with { type: 'text' };
 import lift from './scripts/lift.lua' with { type: 'text' };
+import probe from './scripts/probe.lua' with { type: 'text' };
 import refund from './scripts/refund.lua' with { type: 'text' };
 import restore from './scripts/restore.lua' with { type: 'text' };
 import restoreBan from './scripts/restore-ban.lua' with { type: 'text' };
 import take from './scripts/take.lua' with { type: 'text' };
 import versions from './scripts/versions.lua' with { type: 'text' };
 
-const sources = { take, refund, restore, restoreBan, fail, versions, announce, bans, lift };
+const sources = { take, refund, restore, restoreBan, fail, versions, announce, bans, lift, probe };
 
 export type ScriptName = keyof typeof sources;
 
 /** What `take` answers with first: how the request was judged, or why it was not. */
-export const kinds = { admitted: 0, exhausted: 1, banned: 2, newly_banned: 3, stale: 4, unknown: 5 } as const;
+export const kinds = {
+  admitted: 0,
+  exhausted: 1,
+  banned: 2,
+  newly_banned: 3,
+  stale: 4,
+  unknown: 5,
+  overtaken: 6,
+} as const;
 
 /** Every script's text, with the rules and kinds written into it: they are the same for all requests. */
 export function scriptTexts(ban: BanRules): ReadonlyMap<ScriptName, string> {

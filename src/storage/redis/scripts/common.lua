@@ -42,8 +42,32 @@ local function usage_of(value)
   return struct.unpack('dddd', value)
 end
 
-local function save_usage(key, minute_at, minute_count, day_at, day_count, now)
-  local value = struct.pack('dddd', minute_at, minute_count, day_at, day_count)
+-- Behind these four stands, for each of the processes that counted last, its name (8 bytes) and the number of the last
+-- request it had counted: one that is sent late, or told again, counts once.
+local usage_bytes, number_bytes, most_numbers = 32, 16, 8
+
+local function last_number(value, process)
+  local at = value and string.find(value, process, usage_bytes + 1, true)
+  return at and struct.unpack('d', value, at + #process) or 0
+end
+
+local function numbers_of(value)
+  return value and string.sub(value, usage_bytes + 1) or ''
+end
+
+local function numbers_with(value, process, number)
+  local numbers = numbers_of(value)
+  local at = string.find(numbers, process, 1, true)
+  if at then
+    numbers = string.sub(numbers, 1, at - 1) .. string.sub(numbers, at + number_bytes)
+  elseif #numbers >= number_bytes * most_numbers then
+    numbers = string.sub(numbers, number_bytes + 1)
+  end
+  return numbers .. process .. struct.pack('d', number)
+end
+
+local function save_usage(key, minute_at, minute_count, day_at, day_count, numbers, now)
+  local value = struct.pack('dddd', minute_at, minute_count, day_at, day_count) .. numbers
   local lasts = (day_at + day_seconds) * 1000 - now
   redis.call('SET', key, value, 'PX', text(math.max(lasts, 0) + kept_ms))
 end

@@ -1,6 +1,7 @@
 -- Ends a ban and forgets the key's strikes and level.
 -- KEYS: bans, version of callers
 -- ARGV: id of the key, prefix of all keys[, now]
+local lifted = 0
 local running = redis.call('ZRANGE', KEYS[1], '(' .. text(math.floor(now_ms(ARGV[3]) / 1000)), '+inf', 'BYSCORE')
 for _, member in ipairs(running) do
   local key, account = string.match(member, '(%d+):(%d+):')
@@ -8,10 +9,10 @@ for _, member in ipairs(running) do
     local conduct = ARGV[2] .. '{' .. account .. '}:key:' .. key
     redis.call('DEL', conduct, conduct .. ':strikes')
     redis.call('ZREM', KEYS[1], member)
-    -- Instances forget what they know of keys when callers change.
-    local risen = version(KEYS[2], redis.call('GET', KEYS[2])) + 1
-    redis.call('SET', KEYS[2], text(math.max(risen, micros())))
-    return 1
+    lifted = 1
   end
 end
-return 0
+-- Instances forget what they know of keys when callers change; and one that was about to give the ban back does not.
+local risen = version(KEYS[2], redis.call('GET', KEYS[2])) + 1
+redis.call('SET', KEYS[2], text(math.max(risen, micros())))
+return lifted

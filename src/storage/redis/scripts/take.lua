@@ -1,13 +1,15 @@
 -- Judges and counts one request: `judge` of the law.
 -- KEYS: version of callers, version of pets, usage of the account, conduct of the key, strikes of the key, bans
--- ARGV: version the caller was read under, limit per minute, limit per day, "key:account"[, now]
+-- ARGV: version the caller was read under, limit per minute, limit per day, "key:account", name of the process and the
+-- number of the request, which rises[, now]
 local values = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
 local callers, pets = version(KEYS[1], values[1]), version(KEYS[2], values[2])
 if callers ~= tonumber(ARGV[1]) then return { kinds.stale, callers, pets } end
 if not values[3] then return { kinds.unknown, callers, pets } end
+if tonumber(ARGV[6]) <= last_number(values[3], ARGV[5]) then return { kinds.overtaken, callers, pets } end
 
 local per_minute, per_day = tonumber(ARGV[2]), tonumber(ARGV[3])
-local now = now_ms(ARGV[5])
+local now = now_ms(ARGV[7])
 local second = math.floor(now / 1000)
 local old_minute_at, old_minute_count, old_day_at, old_day_count = usage_of(values[3])
 local minute_at, minute_count = rolled(old_minute_at, old_minute_count, minute_seconds, second)
@@ -16,10 +18,11 @@ local from, till, banned, level = conduct_of(values[4])
 
 if minute_count < per_minute and day_count < per_day and second >= banned then
   minute_count, day_count = minute_count + 1, day_count + 1
+  local numbers = numbers_with(values[3], ARGV[5], ARGV[6])
   if day_at == old_day_at then
-    redis.call('SET', KEYS[3], struct.pack('dddd', minute_at, minute_count, day_at, day_count), 'KEEPTTL')
+    redis.call('SET', KEYS[3], struct.pack('dddd', minute_at, minute_count, day_at, day_count) .. numbers, 'KEEPTTL')
   else
-    save_usage(KEYS[3], minute_at, minute_count, day_at, day_count, now)
+    save_usage(KEYS[3], minute_at, minute_count, day_at, day_count, numbers, now)
   end
   if till ~= 0 then
     from, till = 0, 0
@@ -83,6 +86,6 @@ local kept_day_at, kept_day_count = day_at, day_count
 if minute_count == 0 then kept_minute_at, kept_minute_count = old_minute_at, old_minute_count end
 if day_count == 0 then kept_day_at, kept_day_count = old_day_at, old_day_count end
 if kept_minute_at ~= old_minute_at or kept_day_at ~= old_day_at then
-  save_usage(KEYS[3], kept_minute_at, kept_minute_count, kept_day_at, kept_day_count, now)
+  save_usage(KEYS[3], kept_minute_at, kept_minute_count, kept_day_at, kept_day_count, numbers_of(values[3]), now)
 end
 return answer(kind)
