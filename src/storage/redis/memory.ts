@@ -76,7 +76,8 @@ export class Memory implements AsyncDisposable {
 
   /** Those that run at this Unix second. */
   async listBans(second: number): Promise<readonly Ban[]> {
-    return this.#snapshots.listBans(second);
+    const unsaved = [...this.#unsavedBans.values()].filter(({ bannedUntil }) => bannedUntil > second);
+    return [...(await this.#snapshots.listBans(second)), ...unsaved];
   }
 
   /** Costs no request anything: while the memory is away, Redis has the ban, or this instance. */
