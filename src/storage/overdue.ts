@@ -2,6 +2,8 @@
 const lookPart = 0.2;
 /** How much longer than it may be silent a server may take for one answer, while it gives others. */
 const longestParts = 10;
+/** How much longer it may be silent for each answer it owes: a busy machine takes so long for hard ones. */
+const owedMs = 0.2;
 
 interface Pending {
   /** When it was asked, by the attentive clock. */
@@ -12,8 +14,8 @@ interface Pending {
 /**
  * Tells a server that is gone from one that is busy: a frozen server neither answers nor closes its connections. It
  * counts as gone after a time of silence, in which none of its answers came though some were due, or when one answer
- * takes ten times as long. The clock stands still while this process does not look: time in which the event loop was
- * held up, by its own work or a busy machine, says nothing about the server.
+ * takes ten times as long. It gets more time the more it was asked. The clock stands still while this process does not
+ * look: time in which the event loop was held up, by its own work or a busy machine, says nothing about the server.
  */
 export class Overdue {
   readonly #silenceMs: number;
@@ -76,8 +78,9 @@ export class Overdue {
   #isOverdue(): boolean {
     const [oldest] = this.#pending;
     if (oldest === undefined) return false;
+    const allowedMs = this.#silenceMs + this.#pending.size * owedMs;
     const silentMs = this.#attentiveMs - Math.max(oldest.since, this.#heardAt);
-    return silentMs >= this.#silenceMs || this.#attentiveMs - oldest.since >= this.#silenceMs * longestParts;
+    return silentMs >= allowedMs || this.#attentiveMs - oldest.since >= allowedMs * longestParts;
   }
 
   #giveUp(): void {
