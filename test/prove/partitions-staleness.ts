@@ -10,6 +10,8 @@ import type { Figures } from './proof.ts';
  */
 const boundMs = Number.POSITIVE_INFINITY;
 const everyMs = 50;
+/** Rarely, so that one is not hidden by the next. */
+const addedEveryMs = 1_500;
 /** What one page shows. */
 const pageSize = 100;
 const status = 'pending';
@@ -33,12 +35,11 @@ export class Staleness {
     this.#key = key;
   }
 
-  watch(): void {
+  /** Adds at this instance, and reads at all. */
+  watch(url: string): void {
     this.#stopped = false;
-    this.#watching = Promise.all([
-      this.#add(),
-      ...this.#urls.map((url) => this.#read(clientOf(url, this.#key))),
-    ]);
+    const reading = this.#urls.map((one) => this.#read(clientOf(one, this.#key)));
+    this.#watching = Promise.all([this.#add(url), ...reading]);
   }
 
   /** Stops, and goes on behind what was added so far the next time. */
@@ -65,9 +66,9 @@ export class Staleness {
     };
   }
 
-  async #add(): Promise<void> {
-    for (let turn = 0; !this.#stopped && this.#acknowledged.length < pageSize; turn++) {
-      const response = await fetch(`${this.#urls[turn % this.#urls.length]}${basePath}/pets`, {
+  async #add(url: string): Promise<void> {
+    while (!this.#stopped && this.#acknowledged.length < pageSize) {
+      const response = await fetch(`${url}${basePath}/pets`, {
         method: 'POST',
         headers: { Authorization: `Bearer ${this.#key}`, 'Content-Type': 'application/json' },
         body: JSON.stringify({ name: 'watched', categoryId: 1, status }),
@@ -76,7 +77,7 @@ export class Staleness {
       const at = performance.now();
       if (response.status === 201)
         this.#acknowledged.push({ id: (JSON.parse(text) as { id: number }).id, at });
-      await Bun.sleep(everyMs);
+      await Bun.sleep(addedEveryMs);
     }
   }
 

@@ -13,8 +13,9 @@ import type { Figures, Proof, ProofOptions } from './proof.ts';
 
 const instances = 3;
 const recoveryMs = 20_000;
-/** How long a fault lasts: longer than a server may be silent. */
-const faultMs = { from: 500, to: 4_000 } as const;
+/** How long a fault lasts, first while one instance adds and all are watched, then under load. */
+const watchedMs = 3_000;
+const loadedMs = { from: 200, to: 2_000 } as const;
 const delaysMs = [60, 200, 2_000] as const;
 
 /** An instance behind proxies of its own. */
@@ -100,17 +101,16 @@ async function run({ rounds, seed, progress }: ProofOptions): Promise<Figures> {
   for (let round = 0; round < rounds; round++) {
     const { name, begin } = faults[round % faults.length] as Fault;
     const hit = all[Math.floor(random() * all.length)] as Proxied;
-    const adding = load(6, (number) => (clients[number % instances] as Client).add(`${round}-${number}`));
-    staleness.watch();
-    await sleep(200);
     await begin(hit, all, emptied);
-    const lastsMs = faultMs.from + random() * (faultMs.to - faultMs.from);
-    await Promise.all([sleep(lastsMs), refused.check(name, urls)]);
+    staleness.watch(hit.service.url);
+    await Promise.all([sleep(watchedMs), refused.check(name, urls)]);
+    await staleness.rest(name);
+    const adding = load(6, (number) => (clients[number % instances] as Client).add(`${round}-${number}`));
+    await sleep(loadedMs.from + random() * (loadedMs.to - loadedMs.from));
     for (const { redis, postgres } of all) await Promise.all([redis.heal(), postgres.heal()]);
     await until(() => allReady(urls), recoveryMs);
     await refused.check(`after ${name}`, urls);
     tally.add(name, await adding.stop());
-    await staleness.rest(name);
     progress(`${round + 1} faults, ${tally.acknowledged.length} acknowledged, ${staleness.summary()}`);
   }
   const there = new Set(await allNames(clients[0] as Client));

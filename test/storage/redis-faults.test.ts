@@ -130,6 +130,19 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(instance.store, stranger)).remaining).toBe(49);
   });
 
+  test('a ban made or lifted elsewhere counts on an instance that is cut off from Redis', async () => {
+    await using place = await bench();
+    await using cutOff = await place.open();
+    await using other = await place.open();
+    await take(cutOff.store);
+    await cutOff.redis.cut();
+    await until(() => cutOff.notices.length > 0, longMs);
+    await ban(other, place.clock);
+    await until(async () => (await take(cutOff.store)).refusal === 'api_key_banned', longMs);
+    expect(await other.store.limits.lift(caller.keyId)).toBe(true);
+    await until(async () => (await take(cutOff.store)).refusal !== 'api_key_banned', longMs);
+  });
+
   test('a request is charged once that Redis counted and nobody heard of', async () => {
     await using place = await bench();
     await using instance = await place.open({ redisTimeoutMs: 200 });

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../domain/bounded.ts';
-import type { Conduct } from '../../domain/limit.ts';
+import { type Conduct, unused } from '../../domain/limit.ts';
 import { type Ban, type Caller, StorageUnavailable } from '../storage.ts';
 import type { RedisKeys } from './keys.ts';
 import { NoAnswer, type Run } from './link.ts';
@@ -20,8 +20,10 @@ export interface IntroductionsOptions {
   readonly now: () => number[];
 }
 
-/** Bans that Redis has to be told of. */
-const mostUntoldBans = 100_000;
+/** Keys, and bans that Redis has to be told of. */
+const mostHeld = 100_000;
+/** How long the mirror is believed on what the memory knows better. */
+const recalledForMs = 1_000;
 
 /** Accounts that Redis is told of at once. */
 const tellingGroup = 500;
@@ -37,7 +39,9 @@ export class Introductions {
   readonly #options: IntroductionsOptions;
   readonly #introducing = new Map<number, Promise<void>>();
   readonly #recalling = new Map<number, Promise<void>>();
-  readonly #untoldBans = new LRUCache<number, AccountBan>(atMost(mostUntoldBans));
+  /** When the memory was asked about each key. */
+  readonly #recalledAt = new LRUCache<number, number>(atMost(mostHeld));
+  readonly #untoldBans = new LRUCache<number, AccountBan>(atMost(mostHeld));
 
   constructor(options: IntroductionsOptions) {
     this.#options = options;
@@ -52,9 +56,14 @@ export class Introductions {
     return once(this.#introducing, accountId, () => this.#introduce(accountId));
   }
 
-  /** Makes an account known to the mirror. Rejects with `StorageUnavailable` when the memory does not answer. */
-  recall(accountId: number): Promise<void> {
-    return once(this.#recalling, accountId, () => this.#recall(accountId));
+  /**
+   * Makes the mirror know what the memory has of a caller, unless it did a moment ago: others may have banned its key,
+   * or lifted its ban. Rejects with `StorageUnavailable` when the memory does not answer.
+   */
+  async recall(caller: Caller): Promise<void> {
+    const recalledAt = this.#recalledAt.get(caller.keyId) ?? Number.NEGATIVE_INFINITY;
+    if (performance.now() - recalledAt < recalledForMs) return;
+    await once(this.#recalling, caller.keyId, () => this.#recall(caller));
   }
 
   /** Tells Redis what was counted here while it was away; false when it has no state of the account to add it to. */
@@ -112,8 +121,7 @@ export class Introductions {
   async #introduce(accountId: number): Promise<void> {
     const { mirror } = this.#options;
     const { usage } = await this.#withBans(accountId);
-    const none = { openedAt: 0, count: 0 };
-    const remembered = { usage: usage ?? { minute: none, day: none }, minute: nothing, day: nothing };
+    const remembered = { usage: usage ?? unused, minute: nothing, day: nothing };
     // Commands are done in order.
     await Promise.all([
       this.#restore(accountId, remembered, 0),
@@ -133,16 +141,13 @@ export class Introductions {
     throw new StorageUnavailable('bans are lifted faster than they can be read');
   }
 
-  async #recall(accountId: number): Promise<void> {
+  async #recall({ accountId, keyId }: Caller): Promise<void> {
     const { mirror, memory } = this.#options;
+    const askedAt = performance.now();
     const { usage, bans } = await memory.find(accountId);
-    const none = { openedAt: 0, count: 0 };
-    // Another request may have counted meanwhile.
-    if (!mirror.knows(accountId)) mirror.learnUsage(accountId, usage ?? { minute: none, day: none });
-    for (const { keyId, bannedUntil, level: banLevel } of bans) {
-      if (mirror.conduct(keyId).bannedUntil >= bannedUntil) continue;
-      mirror.learnConduct(keyId, { episodeFrom: 0, episodeUntil: 0, bannedUntil, banLevel });
-    }
+    const ban = bans.find((one) => one.keyId === keyId) ?? { bannedUntil: 0, level: 0 };
+    mirror.recall(accountId, keyId, usage ?? unused, ban);
+    this.#recalledAt.set(keyId, askedAt);
   }
 
   async #restore(accountId: number, { usage, minute, day }: Held, number: number): Promise<unknown> {

@@ -66,7 +66,6 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly #alone = new AloneVersions();
   /** How far Redis' clock is ahead of this machine's. */
   #aheadMs = 0;
-  #seenCallers = 0;
   readonly #process: string;
   /** The number of the last request Redis was asked to count, so that one that is given up for late counts once. */
   #number = 0;
@@ -237,15 +236,13 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       if (this.#link.trouble !== undefined) return this.#takeAlone(caller, callersVersion);
       // Neither Redis nor the memory can tell: who is not known here either has to come again.
       if (!this.#mirror.knows(caller.accountId)) throw error;
-      return { verdict: this.#decide(caller, true), versions: { callers, pets } };
+      return { verdict: this.#decide(caller), versions: { callers, pets } };
     }
   }
 
   #read(caller: Caller, answer: readonly number[]): Admission {
     const [kind, callers = 0, pets = 0, nowMs = 0] = answer;
     const versions = { callers, pets };
-    if (callers !== this.#seenCallers) this.#mirror.forgetConducts();
-    this.#seenCallers = callers;
     if (kind === kinds.stale) return { verdict: undefined, versions };
 
     this.#aheadMs = nowMs - this.#clock.now();
@@ -263,12 +260,17 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   async #takeAlone(caller: Caller, callersVersion: number): Promise<Admission> {
     const versions = this.#alone.next();
     if (!this.#alone.isFresh(callersVersion)) return { verdict: undefined, versions };
-    if (!this.#mirror.knows(caller.accountId)) await this.#introductions.recall(caller.accountId);
+    try {
+      await this.#introductions.recall(caller);
+    } catch (error) {
+      // What is known here counts; who is not known here has to come again.
+      if (!(error instanceof StorageUnavailable) || !this.#mirror.knows(caller.accountId)) throw error;
+    }
     return { verdict: this.#decide(caller), versions };
   }
 
-  #decide(caller: Caller, strictly = false): Verdict {
-    const { verdict, newBan } = this.#mirror.take(caller, this.#now(), strictly);
+  #decide(caller: Caller): Verdict {
+    const { verdict, newBan } = this.#mirror.take(caller, this.#now());
     if (newBan !== undefined) this.#introductions.saveBan(caller, newBan, 'alone');
     return verdict;
   }

@@ -14,7 +14,7 @@ import {
   type Window,
   type WindowState,
 } from '../../domain/limit.ts';
-import type { Caller, FailureVerdict } from '../storage.ts';
+import type { Ban, Caller, FailureVerdict } from '../storage.ts';
 
 /** How many accounts', keys' and addresses' states are held. */
 const heldStates = 100_000;
@@ -41,12 +41,6 @@ export interface Held {
   readonly day: Untold;
 }
 
-interface HeldConduct {
-  readonly conduct: Conduct;
-  /** It is believed in this one only. */
-  readonly generation: number;
-}
-
 const told: Untold = { count: 0, doubts: [] };
 const one: Untold = { count: 1, doubts: [] };
 
@@ -65,14 +59,12 @@ export class Mirror {
       this.#untold.delete(accountId);
     },
   });
-  readonly #conducts = new LRUCache<number, HeldConduct>(atMost(heldStates));
+  readonly #conducts = new LRUCache<number, Conduct>(atMost(heldStates));
   readonly #addresses = new LRUCache<string, Window>(atMost(heldStates));
   /** The numbers Redis was asked under without an answer, by account, until the requests are decided here. */
   readonly #unanswered = new LRUCache<number, number[]>(atMost(heldStates));
   readonly #changed = new Set<number>();
   readonly #untold = new Set<number>();
-  /** How often conducts were called into question. */
-  #generation = 0;
 
   constructor(rules: LimitRules) {
     this.#rules = rules;
@@ -87,13 +79,29 @@ export class Mirror {
   /** Takes over how a key stands. Strikes stay with Redis. */
   learnConduct(keyId: number, conduct: Omit<Conduct, 'strikes'>): void {
     const isBlameless = conduct.episodeUntil === 0 && conduct.bannedUntil === 0;
-    if (!isBlameless) this.#hold(keyId, { ...conduct, strikes: [] });
+    if (!isBlameless) this.#conducts.set(keyId, { ...conduct, strikes: [] });
     else if (this.#conducts.size > 0) this.#conducts.delete(keyId);
   }
 
-  /** An operator may have lifted a ban. */
-  forgetConducts(): void {
-    this.#generation++;
+  /**
+   * Takes over what the memory says of an account and one of its keys. Of a window the higher count stays, else the
+   * later window; a ban the memory does not have was lifted.
+   */
+  recall(accountId: number, keyId: number, usage: Usage, ban: Pick<Ban, 'bannedUntil' | 'level'>): void {
+    const held = this.#accounts.get(accountId);
+    if (held === undefined) this.learnUsage(accountId, usage);
+    else {
+      const [minute, isNewMinute] = later(held.usage.minute, usage.minute);
+      const [day, isNewDay] = later(held.usage.day, usage.day);
+      this.#accounts.set(accountId, {
+        usage: { minute, day },
+        minute: isNewMinute ? told : held.minute,
+        day: isNewDay ? told : held.day,
+      });
+    }
+    const known = this.conduct(keyId);
+    if (known.bannedUntil === ban.bannedUntil) return;
+    this.#conducts.set(keyId, { ...known, bannedUntil: ban.bannedUntil, banLevel: ban.level });
   }
 
   knows(accountId: number): boolean {
@@ -105,8 +113,7 @@ export class Mirror {
   }
 
   conduct(keyId: number): Conduct {
-    const held = this.#conducts.get(keyId);
-    return held?.generation === this.#generation ? held.conduct : blameless;
+    return this.#conducts.get(keyId) ?? blameless;
   }
 
   /** Redis was asked to count a request of this account, and whether it did is not known. */
@@ -116,20 +123,15 @@ export class Mirror {
     else if (unanswered.length < mostUnanswered) unanswered.push(number);
   }
 
-  /**
-   * Judges and counts a request here alone; `newBan` when it brought one. `strictly`, when nobody can tell whether a
-   * ban was lifted: then it was not.
-   */
-  take(caller: Caller, nowMs: number, strictly = false): { verdict: Verdict; newBan: Conduct | undefined } {
+  /** Judges and counts a request here alone; `newBan` when it brought one. */
+  take(caller: Caller, nowMs: number): { verdict: Verdict; newBan: Conduct | undefined } {
     const before = this.#accounts.get(caller.accountId) ?? { usage: unused, minute: told, day: told };
-    const known = strictly
-      ? (this.#conducts.get(caller.keyId)?.conduct ?? blameless)
-      : this.conduct(caller.keyId);
+    const known = this.conduct(caller.keyId);
     const { verdict, usage, conduct } = judge(before.usage, known, caller.quota, this.#rules.ban, nowMs);
     if (usage !== before.usage) {
       this.#use(caller.accountId, before, usage, verdict.refusal === undefined);
     }
-    if (conduct !== known) this.#hold(caller.keyId, conduct);
+    if (conduct !== known) this.#conducts.set(caller.keyId, conduct);
     return { verdict, newBan: conduct.bannedUntil > known.bannedUntil ? conduct : undefined };
   }
 
@@ -203,10 +205,6 @@ export class Mirror {
     for (const id of accountIds) if (this.#accounts.has(id)) this.#changed.add(id);
   }
 
-  #hold(keyId: number, conduct: Conduct): void {
-    this.#conducts.set(keyId, { conduct, generation: this.#generation });
-  }
-
   #use(accountId: number, before: Held, usage: Usage, counted: boolean): void {
     const now = counted ? inDoubt(one, this.#unanswered.get(accountId)?.pop()) : told;
     const untold = (window: Window, old: Window, known: Untold) =>
@@ -219,6 +217,12 @@ export class Mirror {
     this.#untold.add(accountId);
     this.#changed.add(accountId);
   }
+}
+
+/** Of two states of a window the one that knows more, and whether it is another window than the first. */
+function later(one: Window, other: Window): [Window, boolean] {
+  if (one.openedAt === other.openedAt) return [other.count > one.count ? other : one, false];
+  return other.openedAt > one.openedAt ? [other, true] : [one, false];
 }
 
 /** What was asked for under this number and not answered is in doubt as a whole. */
