@@ -7,7 +7,6 @@ import { type Clock, steadyClock } from './domain/clock.ts';
 import type { RandomBytes } from './domain/key.ts';
 import { answersOf } from './http/answers.ts';
 import { FinishedAnswers } from './http/finished-answers.ts';
-import { Outages } from './http/outages.ts';
 import { routesOf } from './http/routes.ts';
 import { startServer } from './http/server.ts';
 import { AccountOperations } from './operations/accounts.ts';
@@ -16,7 +15,6 @@ import { CopyOperations } from './operations/copies.ts';
 import { type IssuedKey, KeyOperations } from './operations/keys.ts';
 import { PetOperations } from './operations/pets.ts';
 import { openArchive, openStorage } from './storage/open.ts';
-import type { Notice } from './storage/outage.ts';
 import type { Storage } from './storage/storage.ts';
 
 /** What comes from outside the program, so that tests can bring their own. */
@@ -41,7 +39,7 @@ export interface Office extends AsyncDisposable {
 export async function openOffice(
   config: Config,
   surroundings = systemSurroundings(),
-  serving?: { readonly notice: Notice },
+  serving?: { readonly notice: (text: string) => void },
 ): Promise<Office> {
   const { clock, randomBytes } = surroundings;
   const { databaseUrl: url, cluster, limits: rules } = config;
@@ -85,9 +83,7 @@ export async function startApp(
   surroundings = systemSurroundings(),
 ): Promise<App> {
   await using started = new AsyncDisposableStack();
-  const outages = started.use(new Outages(log));
-  const { notice } = outages;
-  const office = started.use(await openOffice(config, surroundings, { notice }));
+  const office = started.use(await openOffice(config, surroundings, { notice: (text) => log.warn(text) }));
   const { storage } = office;
 
   let draining = false;
@@ -99,7 +95,6 @@ export async function startApp(
       clock: surroundings.clock,
       corsOrigins: config.corsOrigins,
       log,
-      outages,
       makeRequestId: requestIds(surroundings.randomBytes),
       isDraining: () => draining,
     },

@@ -3,7 +3,6 @@ import type { Clock } from '../domain/clock.ts';
 import type { AdmissionOperations } from '../operations/admission.ts';
 import type { Answers } from './answers.ts';
 import type { FinishedAnswers } from './finished-answers.ts';
-import type { Outages } from './outages.ts';
 import type { Route, RoutedOperation } from './routes.ts';
 
 /** What the pipeline works with. */
@@ -14,7 +13,6 @@ export interface House {
   readonly clock: Clock;
   readonly corsOrigins: ReadonlySet<string>;
   readonly log: Logger;
-  readonly outages: Outages;
   readonly makeRequestId: () => string;
   readonly isDraining: () => boolean;
 }

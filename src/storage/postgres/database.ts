@@ -1,6 +1,5 @@
 import { SQL } from 'bun';
-import { Breaker } from '../breaker.ts';
-import type { Notice } from '../outage.ts';
+import { Breaker, type Notice } from '../breaker.ts';
 import { Overdue } from '../overdue.ts';
 import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
 import { migrate } from './migrations.ts';
