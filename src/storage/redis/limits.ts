@@ -9,8 +9,8 @@ import {
   type Verdict,
   type WindowState,
 } from '../../domain/limit.ts';
+import type { Notice } from '../breaker.ts';
 import { Overloaded } from '../concurrency-limit.ts';
-import type { Notice } from '../outage.ts';
 import {
   type Admission,
   type Ban,
