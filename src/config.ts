@@ -2,6 +2,7 @@
 import { BlockList, isIP } from 'node:net';
 import { operations } from './contract/operations.ts';
 import { defaultBanRules } from './domain/limit.ts';
+import { maskedUrl } from './domain/masked-url.ts';
 
 /** Throws an `Error` whose message completes "NAME …". */
 type Parse<T> = (text: string) => T;
@@ -99,7 +100,9 @@ function addNetwork(blocks: BlockList, item: string): void {
 function origins(value: string): ReadonlySet<string> {
   for (const item of list(value)) {
     if (URL.parse(item)?.origin !== item) {
-      throw new Error(`must list origins such as https://shop.example.com, without path, not "${item}"`);
+      throw new Error(
+        `must list origins such as https://shop.example.com, without path, not "${shown(item)}"`,
+      );
     }
   }
   return new Set(list(value));
@@ -222,9 +225,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** An address as it may be shown and logged. */
-export function withoutPassword(url: string): string {
-  return url.replace(/^(\w+:\/*[^:@/]*):[^/]*@/, '$1:***@');
+/** A wrong value as it may be shown: those that bear passwords, or look as if they did, are masked. */
+function shown(value: string, name?: string): string {
+  const mayBearPassword = name === 'DATABASE_URL' || name === 'REDIS_URL' || value.includes('@');
+  return mayBearPassword ? maskedUrl(value) : value;
 }
 
 /** Reads and checks every setting. Throws `ConfigError` with all mistakes at once. */
@@ -235,9 +239,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     try {
       values[name] = parse(environment[name]?.trim() || defaultText);
     } catch (error) {
-      mistakes.push(
-        `${name} ${(error as Error).message} (it is "${withoutPassword(environment[name] ?? '')}").`,
-      );
+      mistakes.push(`${name} ${(error as Error).message} (it is "${shown(environment[name] ?? '', name)}").`);
     }
   }
   if (String(values.DATABASE_URL).startsWith('postgres') && !environment.REDIS_URL?.trim()) {

@@ -1,6 +1,7 @@
 import { type App, startApp } from '../app.ts';
-import { type Config, withoutPassword } from '../config.ts';
+import type { Config } from '../config.ts';
 import { basePath } from '../contract/operations.ts';
+import { maskedUrl } from '../domain/masked-url.ts';
 import type { IssuedKey } from '../operations/keys.ts';
 import { openLog } from './log.ts';
 import { openapiText } from './openapi.ts';
@@ -24,7 +25,7 @@ export async function serve(config: Config, startedByNpx: boolean): Promise<void
     say(`Animal Store API   ${styled('bold', config.publicUrl ?? app.url)}${basePath}`);
     say(`Reference          ${config.publicUrl ?? app.url}/docs`);
     if (app.firstKey !== undefined) greet(app.firstKey, app.url);
-    log.info({ url: app.url, database: withoutPassword(config.databaseUrl) }, 'serving');
+    log.info({ url: app.url, database: maskedUrl(config.databaseUrl) }, 'serving');
     await ended(interrupted.signal, parent);
     log.info('stopping');
   }
