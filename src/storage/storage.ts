@@ -135,7 +135,7 @@ export interface LimitStore {
 
 /** An import that was begun; its progress is committed together with its animals. */
 export interface ImportRun {
-  /** SHA-256 of the whole input. */
+  /** SHA-256 of the whole input; a part of it has the line it begins on behind it (`…:9`). */
   readonly source: string;
   /** The last input line whose fate (in or rejected) is committed. */
   readonly lastLine: number;
@@ -149,6 +149,8 @@ export class ImportOvertaken extends Error {}
 
 export interface ImportStore {
   find(source: string): Awaitable<ImportRun | undefined>;
+  /** The runs of parts of the input with this SHA-256. */
+  findParts(content: string): Awaitable<ImportRun[]>;
   /**
    * Adds the animals and the progress in one transaction; an input that cannot be read again (a pipe) has no run.
    * `fromLine` is the last line of the stored run it goes on from, 0 for none: two imports of the same input at

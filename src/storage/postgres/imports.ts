@@ -5,6 +5,7 @@ import type { PostgresDatabase } from './database.ts';
 import { type Announce, addedPets, adding } from './pets.ts';
 
 interface ImportRow {
+  readonly source: string;
   readonly lastLine: bigint;
   readonly added: bigint;
   readonly rejected: bigint;
@@ -21,13 +22,28 @@ export class PostgresImports implements ImportStore {
   }
 
   async find(source: string): Promise<ImportRun | undefined> {
-    const [row] = await this.#database.read<ImportRow[]>(
+    const [row] = await this.#find((sql) => sql`source = ${source}`);
+    return row;
+  }
+
+  findParts(content: string): Promise<ImportRun[]> {
+    return this.#find((sql) => sql`source LIKE ${`${content}:%`}`);
+  }
+
+  async #find(condition: (sql: SQL) => SQL.Query<unknown>): Promise<ImportRun[]> {
+    const rows = await this.#database.read<ImportRow[]>(
       (sql) => sql`
-        SELECT last_line AS "lastLine", added, rejected, finished FROM imports WHERE source = ${source}`,
+        SELECT source, last_line AS "lastLine", added, rejected, finished FROM imports WHERE ${condition(sql)}`,
     );
-    if (row === undefined) return undefined;
-    const [lastLine, added, rejected] = [Number(row.lastLine), Number(row.added), Number(row.rejected)];
-    return { source, lastLine, added, rejected, finished: row.finished };
+    return rows.map(({ source, lastLine, added, rejected, finished }) => {
+      return {
+        source,
+        lastLine: Number(lastLine),
+        added: Number(added),
+        rejected: Number(rejected),
+        finished,
+      };
+    });
   }
 
   /** One statement, so that a connection that breaks off leaves animals and progress together or neither. */
