@@ -60,9 +60,9 @@ function addServe(program: Command, config: ReadConfig, environment: Environment
 
 /** How to call this command line again. */
 function commandOf({ npm_command: npm }: Environment): string {
-  return npm === undefined
-    ? [process.execPath, process.argv[1] ?? ''].map(shellWord).join(' ')
-    : 'npx animal-store';
+  if (npm !== undefined) return 'npx animal-store';
+  // Bun would run what a bunfig.toml of the working directory names.
+  return [process.execPath, '--config=/dev/null', process.argv[1] ?? ''].map(shellWord).join(' ');
 }
 
 function addAccounts(program: Command, config: ReadConfig): void {
