@@ -45,7 +45,7 @@ export function refuse(
   const judged = status === 503 ? refunded(house, admission) : admission;
   const standing = andThen(judged, (known) => known ?? unjudged(house, incoming, refusal.code));
   return andThen(standing, (known) => {
-    const headers = errorHeaders(refusal.code, known, incoming.route?.allow);
+    const headers = errorHeaders(refusal, known, incoming.route?.allow);
     return reply(house, incoming, known, { status, body: errorBody(refusal), headers });
   });
 }
@@ -70,7 +70,11 @@ export function errorBody({ code, message, details }: Refusal): string {
 }
 
 /** Headers that belong to certain errors: the challenge of a 401, `Allow` of a 405, the wait of a 429 or 503. */
-function errorHeaders(code: ErrorCode, admission: Judged | Unknown, allow: string | undefined): HeaderFields {
+function errorHeaders(
+  { code, details }: Refusal,
+  admission: Judged | Unknown,
+  allow: string | undefined,
+): HeaderFields {
   switch (errors[code].status) {
     case 401:
       return {
@@ -78,6 +82,9 @@ function errorHeaders(code: ErrorCode, admission: Judged | Unknown, allow: strin
       };
     case 405:
       return { Allow: allow ?? '' };
+    case 415:
+      // Sent only when the coding is at fault, so that nobody takes it for a matter of the media type (RFC 9110, 12.5.3).
+      return details.some(({ name }) => name === 'Content-Encoding') ? { 'Accept-Encoding': 'identity' } : {};
     case 429:
       return { 'Retry-After': String(retryAfterSeconds(admission)) };
     case 503:

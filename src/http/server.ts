@@ -5,6 +5,7 @@ import type { House } from './house.ts';
 import { type Outside, outsideRoutes } from './outside.ts';
 import { pipeline } from './pipeline.ts';
 import type { Route } from './routes.ts';
+import { afterChunkedBody } from './unread-body.ts';
 
 /** A connection on which nothing moves is closed after this long. */
 const idleTimeoutSeconds = 20;
@@ -34,7 +35,7 @@ export function startServer({
   type Server = Bun.Server<undefined>;
   const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
     const sent = request.headers.get('x-request-id');
-    return pipeline(house, {
+    const answer = pipeline(house, {
       request,
       route,
       routed: route?.methods.get(request.method),
@@ -47,6 +48,7 @@ export function startServer({
           trustedProxies,
         ),
     });
+    return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
   };
   const unknown = handle(undefined);
   const elsewhere = outsideRoutes(house, outside);
@@ -68,7 +70,8 @@ export function startServer({
       // The router matches the path as it was sent; `request.url` has its dot segments resolved (RFC 3986 section 5.2.4).
       const path = pathOf(request.url);
       if (path === basePath || path.startsWith(`${basePath}/`)) return unknown(request, server);
-      return elsewhere(request, path);
+      const answer = elsewhere(request, path);
+      return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
     },
   });
 }
