@@ -44,7 +44,8 @@ function mistakesOf(checked: object): ErrorDetail[] {
 function refusalOf(all: ErrorDetail[]): Refusal {
   const details = all.slice(0, maxDetails);
   const inQuery = details[0]?.in === 'query';
-  const more = all.length > maxDetails ? [`and ${all.length - maxDetails} more mistakes`] : [];
+  const unnamed = all.length - details.length;
+  const more = unnamed === 0 ? [] : [`and ${unnamed} more ${unnamed === 1 ? 'mistake' : 'mistakes'}`];
   const mistakes = details
     .map(({ in: place, name, message }) => `${name || `the ${place}`} ${message}`)
     .concat(more)
