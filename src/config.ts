@@ -1,6 +1,6 @@
 /** The only reader of the environment. Every setting is a row of the table; `docs/operating.md` is held to it. */
-import { BlockList, isIP } from 'node:net';
 import { operations } from './contract/operations.ts';
+import { type Network, parseNetwork } from './domain/address.ts';
 import { defaultBanRules } from './domain/limit.ts';
 import { maskedUrl } from './domain/masked-url.ts';
 
@@ -77,24 +77,12 @@ function list(value: string): string[] {
   return value.split(/[\s,]+/).filter((item) => item !== '');
 }
 
-function networks(value: string): BlockList | undefined {
-  const items = list(value);
-  if (items.length === 0) return undefined;
-  const blocks = new BlockList();
-  for (const item of items) addNetwork(blocks, item);
-  return blocks;
-}
-
-function addNetwork(blocks: BlockList, item: string): void {
-  const [address = '', bits, ...more] = item.split('/');
-  const version = isIP(address);
-  const most = version === 6 ? 128 : 32;
-  const wrong =
-    version === 0 ||
-    more.length > 0 ||
-    (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most));
-  if (wrong) throw new Error(`must list addresses or networks such as 10.0.0.7 or 10.0.0.0/8, not "${item}"`);
-  blocks.addSubnet(address, Number(bits ?? most), version === 6 ? 'ipv6' : 'ipv4');
+function networks(value: string): readonly Network[] {
+  return list(value).map((item) => {
+    const network = parseNetwork(item);
+    if (network !== undefined) return network;
+    throw new Error(`must list addresses or networks such as 10.0.0.7 or 10.0.0.0/8, not "${item}"`);
+  });
 }
 
 function origins(value: string): ReadonlySet<string> {

@@ -3,6 +3,15 @@ import type { Operation } from '../contract/operations.ts';
 import { type Validated, validate } from '../contract/validation.ts';
 import { cursorMistake, parseCursor } from '../domain/cursor.ts';
 
+/**
+ * Path and query of a request: its address without scheme and authority, which the Host header only makes up. Without
+ * a usable Host the runtime gives them alone.
+ */
+export function targetOf(url: string): string {
+  // The shortest authority, one character behind `http://`, ends at 8.
+  return url.startsWith('/') ? url : url.slice(url.indexOf('/', 8));
+}
+
 /** Everything after the first `?` of a request's target, without a fragment. */
 export function queryOf(url: string): string {
   const start = url.indexOf('?');

@@ -1,6 +1,6 @@
-import type { BlockList } from 'node:net';
 import { basePath } from '../contract/operations.ts';
-import { clientNetwork } from './address.ts';
+import { type Network, networkOf } from '../domain/address.ts';
+import { clientAddress } from './address.ts';
 import type { House } from './house.ts';
 import { type Outside, outsideRoutes } from './outside.ts';
 import { pipeline } from './pipeline.ts';
@@ -18,7 +18,7 @@ export interface ServerOptions {
   readonly outside: Outside;
   readonly hostname: string;
   readonly port: number;
-  readonly trustedProxies: BlockList | undefined;
+  readonly trustedProxies: readonly Network[];
 }
 
 type BunRequest = Request & { readonly params?: Record<string, string> };
@@ -42,10 +42,12 @@ export function startServer({
       petId: request.params?.petId ?? '',
       requestId: sent !== null && ownRequestId.test(sent) ? sent : house.makeRequestId(),
       network: () =>
-        clientNetwork(
-          server.requestIP(request)?.address ?? '',
-          request.headers.get('x-forwarded-for'),
-          trustedProxies,
+        networkOf(
+          clientAddress(
+            server.requestIP(request)?.address ?? '',
+            request.headers.get('x-forwarded-for'),
+            trustedProxies,
+          ),
         ),
     });
     return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
