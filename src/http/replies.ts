@@ -1,3 +1,4 @@
+import { cacheControl } from '../contract/caching.ts';
 import { type ErrorCode, errors } from '../contract/errors.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
@@ -23,6 +24,8 @@ export function reply(
   const headers = limitHeaders(admission);
   headers['Content-Type'] = 'application/json';
   headers['X-Request-Id'] = requestId;
+  headers['Cache-Control'] = status < 400 ? cacheControl.success : cacheControl.error;
+  headers['X-Content-Type-Options'] = 'nosniff';
   Object.assign(headers, routed?.headers, own);
   if (house.corsOrigins.size > 0) Object.assign(headers, corsHeaders(sent, house.corsOrigins));
   // Bun takes what follows a CONNECT for a tunnel, so the next request on the connection would never be answered.
