@@ -109,10 +109,14 @@ function instant(value: string): number {
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-function logLevel(value: string): (typeof logLevels)[number] {
-  const level = logLevels.find((known) => known === value);
-  if (level === undefined) throw new Error(`must be one of ${logLevels.join(', ')}`);
-  return level;
+const loggedRequests = ['all', 'errors', 'slow', 'off'] as const;
+
+function oneOf<const T extends string>(values: readonly T[]): Parse<T> {
+  return (text) => {
+    const value = values.find((known) => known === text);
+    if (value === undefined) throw new Error(`must be one of ${values.join(', ')}`);
+    return value;
+  };
 }
 
 const year = 31_536_000;
@@ -194,7 +198,17 @@ export const settings = {
     'On SIGTERM: how long new requests are still served, for load balancers to notice.',
     integer(0, 5),
   ),
-  LOG_LEVEL: setting('info', `How much is logged: ${logLevels.join(', ')}.`, logLevel),
+  LOG_LEVEL: setting('info', `How much is logged: ${logLevels.join(', ')}.`, oneOf(logLevels)),
+  LOG_REQUESTS: setting(
+    'off',
+    'Which requests are logged: all, errors (4xx and 5xx), slow (see LOG_SLOW_MS), off.',
+    oneOf(loggedRequests),
+  ),
+  LOG_SLOW_MS: setting(
+    '500',
+    'Milliseconds from which on LOG_REQUESTS=slow logs a request.',
+    integer(1, 600_000),
+  ),
 } as const;
 
 type SettingName = keyof typeof settings;
@@ -275,5 +289,7 @@ function configOf(values: Values) {
     }),
     drainSeconds: values.DRAIN_SECONDS,
     logLevel: values.LOG_LEVEL,
+    logRequests: values.LOG_REQUESTS,
+    logSlowMs: values.LOG_SLOW_MS,
   });
 }

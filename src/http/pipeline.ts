@@ -6,7 +6,7 @@ import { credentialOf } from './credential.ts';
 import type { House, Incoming } from './house.ts';
 import { readInput } from './input.ts';
 import { targetOf } from './query.ts';
-import { preflight, refuse, reply } from './replies.ts';
+import { failed, preflight, refuse, reply } from './replies.ts';
 
 /** Every request under the version goes this way, in the contract's order of judgement (section 2). */
 export async function pipeline(house: House, incoming: Incoming): Promise<Response> {
@@ -38,6 +38,10 @@ export async function pipeline(house: House, incoming: Incoming): Promise<Respon
     }
     return reply(house, incoming, admission, answer);
   } catch (error) {
-    return refuse(house, incoming, admission, error);
+    try {
+      return await refuse(house, incoming, admission, error);
+    } catch (again) {
+      return failed(house, incoming.requestId, again);
+    }
   }
 }

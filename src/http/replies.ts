@@ -16,10 +16,16 @@ const unavailableRetrySeconds = 5;
 /** An answer with the headers every response under the version carries. One object, one `Response`. */
 export function reply(
   house: House,
-  { request: { method, headers: sent }, requestId, routed }: Incoming,
+  incoming: Incoming,
   admission: Judged | Unknown,
   { status, body, headers: own }: Answer,
+  code?: ErrorCode,
 ): Response {
+  const {
+    request: { method, headers: sent },
+    requestId,
+    routed,
+  } = incoming;
   // An object that grows is cheaper by a microsecond than one that spreads others.
   const headers = limitHeaders(admission);
   headers['Content-Type'] = 'application/json';
@@ -32,6 +38,7 @@ export function reply(
   if (house.isDraining() || method === 'CONNECT') headers.Connection = 'close';
   // Bun leaves the date out where it leaves the body out.
   if (method === 'HEAD') headers.Date = new Date().toUTCString();
+  house.requestLog?.(incoming, { status, code, admission });
   return new Response(body, { status, headers });
 }
 
@@ -45,13 +52,30 @@ export function refuse(
   const refusal = error instanceof Refusal ? error : new Refusal('internal_error', { cause: error });
   const { status } = errors[refusal.code];
   if (status >= 500) logFailure(house, incoming, refusal);
+  if (refusal.code === 'api_key_banned' && admission?.caller !== undefined) house.bans.refused(admission);
   const judged = status === 503 ? refunded(house, admission) : admission;
   const standing = andThen(judged, (known) => known ?? unjudged(house, incoming, refusal.code));
   return andThen(standing, (known) => {
     const headers = errorHeaders(refusal, known, incoming.route?.allow);
-    return reply(house, incoming, known, { status, body: errorBody(refusal), headers });
+    return reply(house, incoming, known, { status, body: errorBody(refusal), headers }, refusal.code);
   });
 }
+
+/** The answer when not even the refusal of a request succeeds. It says nothing of limits, for they are not known. */
+export function failed(house: House, requestId: string, error: unknown): Response {
+  house.log.error({ requestId, err: error }, 'request failed');
+  const refusal = new Refusal('internal_error');
+  const { status } = errors[refusal.code];
+  const headers = { ...errorPageHeaders, 'X-Request-Id': requestId };
+  return new Response(errorBody(refusal), { status, headers });
+}
+
+/** What an error carries that is answered without a judgement. */
+export const errorPageHeaders = {
+  'Content-Type': 'application/json',
+  'Cache-Control': cacheControl.error,
+  'X-Content-Type-Options': 'nosniff',
+} as const satisfies HeaderFields;
 
 /** The answer to a browser's preflight (Fetch standard, section 3.3.2). It costs nothing. */
 export async function preflight(house: House, incoming: Incoming): Promise<Response> {
@@ -62,6 +86,7 @@ export async function preflight(house: House, incoming: Incoming): Promise<Respo
     ...corsHeaders(incoming.request.headers, house.corsOrigins),
     ...preflightHeaders,
   };
+  house.requestLog?.(incoming, { status: 204 });
   return new Response(null, { status: 204, headers });
 }
 

@@ -1,9 +1,10 @@
 import { basePath } from '../contract/operations.ts';
 import { type Network, networkOf } from '../domain/address.ts';
 import { clientAddress } from './address.ts';
-import type { House } from './house.ts';
+import type { House, Incoming } from './house.ts';
 import { type Outside, outsideRoutes } from './outside.ts';
 import { pipeline } from './pipeline.ts';
+import { failed } from './replies.ts';
 import type { Route } from './routes.ts';
 import { afterChunkedBody } from './unread-body.ts';
 
@@ -33,23 +34,27 @@ export function startServer({
   trustedProxies,
 }: ServerOptions): Bun.Server<undefined> {
   type Server = Bun.Server<undefined>;
-  const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
+  const incomingOf = (request: BunRequest, server: Server, route?: Route): Incoming => {
     const sent = request.headers.get('x-request-id');
-    const answer = pipeline(house, {
+    const client = () =>
+      clientAddress(
+        server.requestIP(request)?.address ?? '',
+        request.headers.get('x-forwarded-for'),
+        trustedProxies,
+      );
+    return {
       request,
       route,
       routed: route?.methods.get(request.method),
       petId: request.params?.petId ?? '',
       requestId: sent !== null && ownRequestId.test(sent) ? sent : house.makeRequestId(),
-      network: () =>
-        networkOf(
-          clientAddress(
-            server.requestIP(request)?.address ?? '',
-            request.headers.get('x-forwarded-for'),
-            trustedProxies,
-          ),
-        ),
-    });
+      client,
+      network: () => networkOf(client()),
+      startedAt: house.requestLog === undefined ? 0 : performance.now(),
+    };
+  };
+  const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
+    const answer = pipeline(house, incomingOf(request, server, route));
     return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
   };
   const unknown = handle(undefined);
@@ -72,9 +77,11 @@ export function startServer({
       // The router matches the path as it was sent; `request.url` has its dot segments resolved (RFC 3986 section 5.2.4).
       const path = pathOf(request.url);
       if (path === basePath || path.startsWith(`${basePath}/`)) return unknown(request, server);
-      const answer = elsewhere(request, path);
+      const answer = elsewhere(incomingOf(request, server), path);
       return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
     },
+    // What fails outside of every answer's own making; the runtime would send a page of its own.
+    error: (error) => failed(house, house.makeRequestId(), error),
   });
 }
 

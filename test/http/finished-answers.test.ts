@@ -1,13 +1,8 @@
 import { afterAll, expect, test } from 'bun:test';
-import pino from 'pino';
-import { answersOf } from '../../src/http/answers.ts';
-import { FinishedAnswers } from '../../src/http/finished-answers.ts';
-import type { House, Incoming } from '../../src/http/house.ts';
+import type { House } from '../../src/http/house.ts';
 import { pipeline } from '../../src/http/pipeline.ts';
-import { routesOf } from '../../src/http/routes.ts';
-import { AdmissionOperations } from '../../src/operations/admission.ts';
-import { PetOperations } from '../../src/operations/pets.ts';
 import { startTestApp } from '../support/app.ts';
+import { houseOf, incomingOf } from '../support/house.ts';
 import { addPets } from '../support/pets.ts';
 
 const app = await startTestApp();
@@ -15,38 +10,22 @@ await addPets(app, 3);
 afterAll(() => app[Symbol.asyncDispose]());
 
 let made = 0;
-const { storage } = app.app.office;
-const answers = answersOf(new PetOperations(storage.pets), undefined);
+const parts = houseOf(app);
 const house: House = {
-  admission: new AdmissionOperations(storage.keys, storage.limits, app.clock),
+  ...parts,
   answers: {
-    ...answers,
+    ...parts.answers,
     listPets: (input) => {
       made++;
-      return answers.listPets(input);
+      return parts.answers.listPets(input);
     },
   },
-  finished: new FinishedAnswers(),
-  clock: app.clock,
-  corsOrigins: new Set(),
-  log: pino({ level: 'silent' }),
-  makeRequestId: () => 'made',
-  isDraining: () => false,
 };
-const route = routesOf(undefined, Infinity).find(({ path }) => path === '/v1/pets');
 
 /** Asks for a page as the server does, and returns how many pages had to be made for it. */
 async function makes(url: string): Promise<number> {
   const before = made;
-  const request = new Request(url, { headers: { Authorization: `Bearer ${app.key}` } });
-  const incoming: Incoming = {
-    request,
-    route,
-    routed: route?.methods.get('GET'),
-    petId: '',
-    requestId: 'sent',
-    network: () => '192.0.2.1',
-  };
+  const incoming = incomingOf(url, { Authorization: `Bearer ${app.key}` });
   expect((await pipeline(house, incoming)).status).toBe(200);
   return made - before;
 }
