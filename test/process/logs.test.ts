@@ -52,7 +52,11 @@ testWith(...fileSizeLimits)(
   'no key is ever in a log line, in an answer to others or in a file of the store',
   async () => {
     await using folder = await temporaryFolder();
-    await using service = await startService(folder.path, { LOG_LEVEL: 'trace', LOG_REQUESTS: 'all', DRAIN_SECONDS: '0' });
+    await using service = await startService(folder.path, {
+      LOG_LEVEL: 'trace',
+      LOG_REQUESTS: 'all',
+      DRAIN_SECONDS: '0',
+    });
     const keys = await keysOfEveryKind(folder.path, service);
     // As the greeting asks the operator to.
     await rm(`${dataFileIn(folder.path)}.first-key`);
