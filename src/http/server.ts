@@ -11,7 +11,8 @@ import { afterChunkedBody } from './unread-body.ts';
 /** A connection on which nothing moves is closed after this long. */
 const idleTimeoutSeconds = 20;
 
-const ownRequestId = /^[A-Za-z0-9._-]{1,64}$/;
+/** A client's own; one with a key in it is not taken, for ids are logged and keys are not. */
+const ownRequestId = /^(?!.*ask_[0-9A-Za-z]{38})[A-Za-z0-9._-]{1,64}$/;
 
 export interface ServerOptions {
   readonly house: House;

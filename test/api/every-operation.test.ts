@@ -218,6 +218,17 @@ describe('X-Request-Id', () => {
     },
   );
 
+  test('is not one with an API key in it, for ids are logged', async () => {
+    for (const id of [app.key, `till-1.${app.key}`, `${app.key}-7`]) {
+      const answer = await app.call('GET', '/pets', { headers: { 'X-Request-Id': id } });
+      expect(answer.header('X-Request-Id')).not.toContain('ask_');
+    }
+    const harmless = { 'X-Request-Id': `task_${'x'.repeat(37)}` };
+    expect((await app.call('GET', '/pets', { headers: harmless })).header('X-Request-Id')).toStartWith(
+      'task_',
+    );
+  });
+
   test('is never the same twice', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => app.call('GET', '/pets')));
     expect(new Set(answers.map((answer) => answer.header('X-Request-Id'))).size).toBe(50);
