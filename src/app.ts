@@ -108,7 +108,7 @@ export async function startApp(
       isDraining: () => draining,
     },
     routes: routesOf(config.publicUrl, config.getPetSunset),
-    outside: { openapi, publicUrl: config.publicUrl, health: async () => storage.health() },
+    outside: { openapi, publicUrl: config.publicUrl, health: storage.health },
     hostname: config.host,
     port: config.port,
     trustedProxies: config.trustedProxies,

@@ -1,5 +1,6 @@
 import { basePath } from '../contract/operations.ts';
 import { Refusal } from '../domain/refusal.ts';
+import type { Trouble } from '../domain/trouble.ts';
 import { docsPage, docsScript } from './docs.ts';
 import type { HeaderFields } from './headers.ts';
 import type { House, Incoming } from './house.ts';
@@ -10,8 +11,8 @@ export interface Outside {
   /** The OpenAPI document, as text. */
   readonly openapi: string;
   readonly publicUrl: string | undefined;
-  /** What does not work right now; empty when all does. */
-  readonly health: () => Promise<string[]>;
+  /** What does not work, as far as is known; empty when all does. Asks nobody. */
+  readonly health: () => readonly Trouble[];
 }
 
 type Page = (request: Request) => Response | Promise<Response>;
@@ -63,10 +64,10 @@ async function answer(
   }
 }
 
-async function readiness(house: House, { health }: Outside): Promise<Response> {
+function readiness(house: House, { health }: Outside): Response {
   if (house.isDraining())
     return json(503, '{"status":"stopping"}', { 'Retry-After': '5', Connection: 'close' });
-  const trouble = await health();
+  const trouble = health();
   return json(
     200,
     JSON.stringify(trouble.length === 0 ? { status: 'ready' } : { status: 'degraded', trouble }),

@@ -20,6 +20,7 @@
  */
 import type { Clock } from '../domain/clock.ts';
 import type { LimitRules } from '../domain/limit.ts';
+import { type Trouble, troubles } from '../domain/trouble.ts';
 import type { Notice } from './breaker.ts';
 import { PostgresAccounts } from './postgres/accounts.ts';
 import { PostgresDatabase } from './postgres/database.ts';
@@ -27,7 +28,10 @@ import { PostgresImports } from './postgres/imports.ts';
 import { PostgresKeys } from './postgres/keys.ts';
 import { PostgresPets } from './postgres/pets.ts';
 import { PostgresSnapshots } from './postgres/snapshots.ts';
+import { type Announce, readVersions } from './postgres/versions.ts';
 import { RedisLimits } from './redis/limits.ts';
+import { Repeated } from './repeated.ts';
+import { lookEveryMs, SharedVersions, staleAtMostMs } from './shared-versions.ts';
 import type { Storage } from './storage.ts';
 
 /** Where the servers are, and how long they are waited for. */
@@ -56,14 +60,16 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
   const { redisUrl, redisPrefix: prefix, redisTimeoutMs: timeoutMs } = options;
   const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
   await database.migrate();
+  const versions = new SharedVersions();
+  if (serving) opened.use(await watched(options, versions));
   const memory = new PostgresSnapshots(database);
   const limits = opened.use(
-    new RedisLimits({ url: redisUrl, prefix, timeoutMs, clock, rules, memory, serving, notice }),
+    new RedisLimits({ url: redisUrl, prefix, timeoutMs, clock, rules, memory, versions, serving, notice }),
   );
   await limits.open();
 
-  const announceCallers = () => limits.announce('callers');
-  const announcePets = () => limits.announce('pets');
+  const announceCallers: Announce = (version) => limits.announce('callers', version);
+  const announcePets: Announce = (version) => limits.announce('pets', version);
   const pets = new PostgresPets(database, announcePets);
   opened.defer(() => pets.idle());
   const kept = opened.move();
@@ -73,10 +79,31 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
     keys: new PostgresKeys(database, announceCallers),
     limits,
     imports: new PostgresImports(database, announcePets),
-    health: async () => {
-      const troubles = await Promise.all([database.trouble(), limits.trouble()]);
-      return troubles.filter((trouble) => trouble !== undefined);
+    health: () => {
+      const found: Trouble[] = [];
+      if (database.trouble !== undefined || (serving && !versions.isConfirmed)) found.push(troubles.postgres);
+      if (limits.trouble !== undefined) found.push(troubles.redis);
+      return found;
     },
+    staleAtMostMs,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+/** How long PostgreSQL has to tell the versions, in ms; it is asked anew then. */
+const lookTimeoutMs = 600;
+
+/** Looks at the versions in PostgreSQL again and again, over a connection that no request waits for. */
+async function watched({ url }: ClusterOptions, versions: SharedVersions): Promise<AsyncDisposable> {
+  await using opened = new AsyncDisposableStack();
+  const options = { url, poolSize: 1, statementTimeoutMs: lookTimeoutMs, notice: () => {} };
+  const database = opened.use(new PostgresDatabase(options));
+  const look = async () => {
+    const askedAt = performance.now();
+    versions.hearPostgres(await readVersions(database), askedAt);
+  };
+  // That it fails now is no reason not to start: /readyz says so.
+  await look().catch(() => undefined);
+  opened.use(new Repeated(lookEveryMs, look));
+  return opened.move();
 }

@@ -4,6 +4,7 @@ import type { Awaitable } from '../domain/awaitable.ts';
 import type { Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
+import type { Trouble } from '../domain/trouble.ts';
 import type { ArchiveTable } from './archive-tables.ts';
 
 /** The store cannot do this right now, and nothing was changed: disk full, server gone, lock not had in time. */
@@ -165,8 +166,10 @@ export interface Storage extends AsyncDisposable {
   readonly keys: KeyStore;
   readonly limits: LimitStore;
   readonly imports: ImportStore;
-  /** What does not work right now, in words for operators; empty when all does. */
-  health(): Awaitable<string[]>;
+  /** What does not work, as far as is known: asks nobody, so that it answers at once. Empty when all works. */
+  health(): Trouble[];
+  /** How long processes may go without noticing a change that another one acknowledged, in ms. */
+  readonly staleAtMostMs: number;
 }
 
 export type ArchiveValue = string | bigint | null;

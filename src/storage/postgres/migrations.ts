@@ -65,6 +65,10 @@ const steps: readonly string[] = [
   );
   CREATE INDEX ban_snapshots_by_account ON ban_snapshots (account_id);
   `,
+  `
+  -- Rises with every change of what is counted; that of keys also with what they stand for: plans, bans that end.
+  ALTER TABLE counters ADD COLUMN version bigint NOT NULL DEFAULT 0;
+  `,
 ];
 
 /** Which of two processes that start at once goes first is decided by this lock; the number is the service's own. */

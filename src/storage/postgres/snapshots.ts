@@ -1,6 +1,7 @@
 import type { Usage } from '../../domain/limit.ts';
 import type { Ban } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
+import { risenVersion, type Versioned } from './versions.ts';
 
 /** What an account had used at some instant. */
 export interface UsageSnapshot {
@@ -98,7 +99,13 @@ export class PostgresSnapshots {
     });
   }
 
-  async deleteBan(keyId: number): Promise<void> {
-    await this.#database.write((sql) => sql`DELETE FROM ban_snapshots WHERE key_id = ${keyId}`);
+  /** Returns the version of callers that tells of it. */
+  async deleteBan(keyId: number): Promise<number> {
+    const [row] = await this.#database.write<Versioned[]>(
+      (sql) => sql`
+        WITH deleted AS (DELETE FROM ban_snapshots WHERE key_id = ${keyId})
+        UPDATE counters SET ${risenVersion(sql)} WHERE name = 'keys' RETURNING version`,
+    );
+    return Number(row?.version ?? 0n);
   }
 }

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import { atMost } from '../../domain/bounded.ts';
 import type { Conduct, Usage } from '../../domain/limit.ts';
 import type { Ban, Caller } from '../storage.ts';
 import type { RedisKeys } from './keys.ts';
 import type { Run } from './link.ts';
-import type { Held, Mirror } from './mirror.ts';
+import { type Held, heldStates, type Mirror } from './mirror.ts';
 
 /** What is kept of limits where it outlives Redis. */
 export interface Memory {
@@ -11,7 +13,8 @@ export interface Memory {
   findBans(accountId: number): Promise<Ban[]>;
   saveUsage(snapshots: readonly { accountId: number; usage: Usage }[]): Promise<void>;
   saveBan(ban: Ban & { readonly accountId: number }): Promise<void>;
-  deleteBan(keyId: number): Promise<void>;
+  /** Returns the version of callers that tells of it. */
+  deleteBan(keyId: number): Promise<number>;
 }
 
 export interface IntroductionsOptions {
@@ -34,6 +37,10 @@ export class Introductions implements AsyncDisposable {
   readonly #options: IntroductionsOptions;
   readonly #running = new Map<number, Promise<void>>();
   readonly #untoldBans: (Ban & { readonly accountId: number })[] = [];
+  /** Keys whose ban the memory does not have yet. */
+  readonly #unsavedBans = new LRUCache<number, true>(atMost(heldStates));
+  /** The version of callers under which the memory was last asked whether a key's ban is over. */
+  readonly #confirmedBans = new LRUCache<number, number>(atMost(heldStates));
   #timer: NodeJS.Timeout | undefined;
   #saving = Promise.resolve();
 
@@ -85,6 +92,7 @@ export class Introductions implements AsyncDisposable {
 
   async tellAll(): Promise<void> {
     for (const ban of this.#untoldBans.splice(0)) {
+      if (await this.#isLifted(ban)) continue;
       await this.#restoreBan(ban.accountId, ban).catch(() => this.#untoldBans.push(ban));
     }
     for (const accountId of this.#options.mirror.untold()) await this.tell(accountId);
@@ -98,12 +106,37 @@ export class Introductions implements AsyncDisposable {
   ): void {
     const ban = { keyId, accountId, bannedUntil, level };
     if (decidedBy === 'alone') this.#untoldBans.push(ban);
+    this.#unsavedBans.set(keyId, true);
     // A memory that is away costs no request anything: Redis has the ban, or this instance.
-    void this.#options.memory.saveBan(ban).catch(() => undefined);
+    void this.#options.memory.saveBan(ban).then(
+      () => this.#unsavedBans.delete(keyId),
+      () => undefined,
+    );
   }
 
-  async forgetBan(keyId: number): Promise<void> {
-    await this.#options.memory.deleteBan(keyId);
+  /** Returns the version of callers that tells of it. */
+  forgetBan(keyId: number): Promise<number> {
+    return this.#options.memory.deleteBan(keyId);
+  }
+
+  /**
+   * Makes the mirror forget a ban that an operator lifted: whenever callers changed, the memory is asked whether it is
+   * still there. Without its answer the ban goes on.
+   */
+  async forgetIfLifted({ accountId, keyId }: Caller, callersVersion: number, nowMs: number): Promise<void> {
+    const { mirror } = this.#options;
+    const { bannedUntil } = mirror.conduct(keyId);
+    if (bannedUntil * 1_000 <= nowMs || this.#confirmedBans.get(keyId) === callersVersion) return;
+    const lifted = await this.#isLifted({ accountId, keyId });
+    if (lifted === true) mirror.forgetConduct(keyId);
+    if (lifted !== undefined) this.#confirmedBans.set(keyId, callersVersion);
+  }
+
+  /** Undefined when that is not known. */
+  async #isLifted({ accountId, keyId }: { accountId: number; keyId: number }): Promise<boolean | undefined> {
+    if (this.#unsavedBans.has(keyId)) return false;
+    const { bans } = await this.#remembered(accountId);
+    return bans && !bans.some((ban) => ban.keyId === keyId);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

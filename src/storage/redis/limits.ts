@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../domain/clock.ts';
 import {
   admitted,
@@ -14,6 +15,8 @@ import {
   type WindowState,
 } from '../../domain/limit.ts';
 import type { Notice } from '../breaker.ts';
+import { Repeated } from '../repeated.ts';
+import { lookEveryMs, type SharedVersions, staleAtMostMs } from '../shared-versions.ts';
 import {
   type Admission,
   type Ban,
@@ -23,10 +26,9 @@ import {
   StorageUnavailable,
   type Versions,
 } from '../storage.ts';
-import { AloneVersions } from './alone.ts';
 import { Introductions, type Memory } from './introductions.ts';
 import { RedisKeys } from './keys.ts';
-import { RedisLink } from './link.ts';
+import { RedisLink, type Run } from './link.ts';
 import { Mirror } from './mirror.ts';
 import { kinds, scriptTexts } from './scripts.ts';
 
@@ -38,6 +40,7 @@ export interface RedisLimitsOptions {
   readonly clock: Clock;
   readonly rules: LimitRules;
   readonly memory: Memory;
+  readonly versions: SharedVersions;
   /** Whether this process answers requests. */
   readonly serving: boolean;
   readonly notice: Notice;
@@ -50,22 +53,29 @@ export interface RedisLimitsOptions {
 export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly #clock: Clock;
   readonly #rules: LimitRules;
-  readonly #notice: Notice;
   readonly #keys: RedisKeys;
   readonly #link: RedisLink;
   readonly #mirror: Mirror;
   readonly #introductions: Introductions;
-  readonly #alone = new AloneVersions();
+  readonly #versions: SharedVersions;
+  readonly #serving: boolean;
+  #looking: Repeated | undefined;
   /** How far Redis' clock is ahead of this machine's. */
   #aheadMs = 0;
-  #seenCallers = 0;
-  /** Whether something may have been written that Redis was not told of. */
-  #mayOwe: boolean;
 
-  constructor({ url, prefix, timeoutMs, clock, rules, memory, serving, notice }: RedisLimitsOptions) {
-    // The process before this one may have ended between a commit and its word.
-    this.#mayOwe = serving;
-    this.#notice = notice;
+  constructor({
+    url,
+    prefix,
+    timeoutMs,
+    clock,
+    rules,
+    memory,
+    versions,
+    serving,
+    notice,
+  }: RedisLimitsOptions) {
+    this.#serving = serving;
+    this.#versions = versions;
     this.#clock = clock;
     this.#rules = rules;
     this.#keys = new RedisKeys(prefix);
@@ -78,9 +88,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
         notice(text);
         if (this.#link.trouble === undefined) void this.#introductions.tellAll();
       },
-      onConnect: async (run) => {
-        if (this.#mayOwe) await run('announce', [this.#keys.callers, this.#keys.pets], []);
-      },
+      onConnect: (run) => this.#confer(run),
     });
     this.#introductions = new Introductions({
       run: (...command) => this.#link.run(...command),
@@ -96,35 +104,31 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   async open(): Promise<void> {
     await this.#link.open();
     this.#introductions.start();
+    if (this.#serving) this.#looking = new Repeated(lookEveryMs, () => this.versions());
   }
 
-  /** Why Redis does not work; undefined when it does. Asks it. */
-  async trouble(): Promise<string | undefined> {
-    await this.versions();
+  /** Why Redis does not work, as far as is known; undefined while it does. */
+  get trouble(): string | undefined {
     return this.#link.trouble;
   }
 
-  /** Tells every instance that something changed. When Redis cannot be told, resolves once none relies on it. */
-  async announce(what: keyof Versions): Promise<void> {
+  /**
+   * Tells every instance of a change, by its version in PostgreSQL, 0 if that is not known. When Redis cannot be told
+   * of changed callers, resolves once every instance had the time to see it in PostgreSQL.
+   */
+  async announce(what: keyof Versions, version: number): Promise<void> {
     try {
-      await this.#link.run('announce', [this.#keys[what]], []);
+      await this.#link.run('announce', [this.#keys[what]], [version]);
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      this.#mayOwe = true;
-      if (what === 'pets') return;
-      this.#notice('Redis could not be told of a change; an instance that reaches it may notice late');
-      await this.#alone.callersReadBefore();
+      if (what === 'callers') await sleep(staleAtMostMs);
     }
   }
 
   async versions(): Promise<Versions> {
     return this.#shared(
-      async () => {
-        const answer = await this.#link.run('versions', [this.#keys.callers, this.#keys.pets], []);
-        const [callers = 0, pets = 0] = answer as number[];
-        return { callers, pets };
-      },
-      async () => this.#alone.next(),
+      () => this.#confer((...command) => this.#link.run(...command)),
+      async () => this.#versions.alone(),
     );
   }
 
@@ -181,13 +185,14 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   async lift(keyId: number): Promise<boolean> {
-    const { bans, callers, prefix } = this.#keys;
-    const lifted = await this.#link.run('lift', [bans, callers], [keyId, prefix, ...this.#givenNow()]);
-    await this.#introductions.forgetBan(keyId);
+    const { bans, prefix } = this.#keys;
+    const lifted = await this.#link.run('lift', [bans], [keyId, prefix, ...this.#givenNow()]);
+    await this.announce('callers', await this.#introductions.forgetBan(keyId));
     return lifted === 1;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#looking?.[Symbol.asyncDispose]();
     await this.#introductions[Symbol.asyncDispose]();
     this.#link[Symbol.dispose]();
   }
@@ -203,16 +208,20 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     }
   }
 
+  /** Compares versions with Redis: either side learns what it did not know. */
+  async #confer(run: Run): Promise<Versions> {
+    const { callers: leastCallers, pets: leastPets } = this.#versions.postgres;
+    const keys = [this.#keys.callers, this.#keys.pets];
+    const [callers = 0, pets = 0] = (await run('versions', keys, [leastCallers, leastPets])) as number[];
+    return this.#versions.hearRedis({ callers, pets });
+  }
+
   async #takeShared(caller: Caller, callersVersion: number): Promise<Admission> {
+    const { now, redis } = this.#versions;
+    if (callersVersion !== now.callers) return { verdict: undefined, versions: now };
     const { accountId, keyId, quota } = caller;
     const keys = this.#keys.ofTake(accountId, keyId);
-    const args = [
-      callersVersion,
-      quota.perMinute,
-      quota.perDay,
-      `${keyId}:${accountId}`,
-      ...this.#givenNow(),
-    ];
+    const args = [redis.callers, quota.perMinute, quota.perDay, `${keyId}:${accountId}`, ...this.#givenNow()];
     // Commands of one connection are done in order: what Redis is told here it knows when it judges.
     if (this.#mirror.isUntold(accountId)) void this.#introductions.tell(accountId);
     let answer = (await this.#link.run('take', keys, args)) as number[];
@@ -225,9 +234,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
 
   #read(caller: Caller, answer: readonly number[]): Admission {
     const [kind, callers = 0, pets = 0, nowMs = 0] = answer;
-    const versions = { callers, pets };
-    if (callers !== this.#seenCallers) this.#mirror.forgetConducts();
-    this.#seenCallers = callers;
+    const versions = this.#versions.hearRedis({ callers, pets });
     if (kind === kinds.unknown) throw new StorageUnavailable('Redis forgets accounts at once');
     if (kind === kinds.stale) return { verdict: undefined, versions };
 
@@ -244,10 +251,11 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   async #takeAlone(caller: Caller, callersVersion: number): Promise<Admission> {
-    const versions = this.#alone.next();
-    if (!this.#alone.isFresh(callersVersion)) return { verdict: undefined, versions };
+    const versions = this.#versions.alone();
+    if (!this.#versions.isFresh(callersVersion)) return { verdict: undefined, versions };
     if (!this.#mirror.knows(caller.accountId))
       await this.#introductions.recall(caller.accountId, caller.keyId);
+    await this.#introductions.forgetIfLifted(caller, versions.callers, this.#now());
     const { verdict, newBan } = this.#mirror.take(caller, this.#now());
     if (newBan !== undefined) this.#introductions.saveBan(caller, newBan, 'alone');
     return { verdict, versions };

@@ -17,7 +17,7 @@ import {
 import type { Caller, FailureVerdict } from '../storage.ts';
 
 /** How many accounts', keys' and addresses' states are held. */
-const heldStates = 100_000;
+export const heldStates = 100_000;
 
 /** What is known of an account, and how much of it was counted here alone. */
 export interface Held {
@@ -55,9 +55,9 @@ export class Mirror {
     else if (this.#conducts.size > 0) this.#conducts.delete(keyId);
   }
 
-  /** An operator may have lifted a ban. */
-  forgetConducts(): void {
-    this.#conducts.clear();
+  /** An operator lifted the key's ban. */
+  forgetConduct(keyId: number): void {
+    this.#conducts.delete(keyId);
   }
 
   knows(accountId: number): boolean {

@@ -1,5 +1,5 @@
 -- Ends a ban and forgets the key's strikes and level.
--- KEYS: bans, version of callers
+-- KEYS: bans
 -- ARGV: id of the key, prefix of all keys[, now]
 local running = redis.call('ZRANGE', KEYS[1], '(' .. text(math.floor(now_ms(ARGV[3]) / 1000)), '+inf', 'BYSCORE')
 for _, member in ipairs(running) do
@@ -8,9 +8,6 @@ for _, member in ipairs(running) do
     local conduct = ARGV[2] .. '{' .. account .. '}:key:' .. key
     redis.call('DEL', conduct, conduct .. ':strikes')
     redis.call('ZREM', KEYS[1], member)
-    -- Instances forget what they know of keys when callers change.
-    local risen = version(KEYS[2], redis.call('GET', KEYS[2])) + 1
-    redis.call('SET', KEYS[2], text(math.max(risen, micros())))
     return 1
   end
 end

@@ -2,7 +2,7 @@
 -- KEYS: version of callers, version of pets, usage of the account, conduct of the key, strikes of the key, bans
 -- ARGV: version the caller was read under, limit per minute, limit per day, "key:account"[, now]
 local values = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
-local callers, pets = version(KEYS[1], values[1]), version(KEYS[2], values[2])
+local callers, pets = version(values[1]), version(values[2])
 if callers ~= tonumber(ARGV[1]) then return { kinds.stale, callers, pets } end
 if not values[3] then return { kinds.unknown, callers, pets } end
 
