@@ -1,0 +1,302 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { writeCursor } from '../../src/domain/cursor.ts';
+import { troubles } from '../../src/domain/trouble.ts';
+import { type Client, clientOf } from '../support/client.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { allNames, readiness, until } from '../support/load.ts';
+import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
+import type { Proof } from './proof.ts';
+
+/** What the store promises: nothing acknowledged is hidden for longer, on any instance. */
+const boundMs = 1_000;
+/** How long /readyz may take, and how soon it has to tell the truth. */
+const readyMs = 50;
+const truthMs = 2_000;
+const faultMs = 5_000;
+const writeEveryMs = 120;
+const readEveryMs = 15;
+const mostPending = 12;
+/** Keys that are revoked, and bans that are lifted, while a fault lasts. */
+const keysPerFault = 6;
+const recoveryMs = 15_000;
+/** A key whose ban is lifted must not be banned anew while it is looked at: that takes a second and 100 strikes. */
+const lookedAtMs = boundMs + 200;
+
+/** An instance that reaches its servers through proxies, and one that does not. */
+interface Pair {
+  readonly cluster: Cluster;
+  readonly urls: { readonly near: string; readonly far: string };
+  readonly redis: TcpProxy;
+  readonly postgres: TcpProxy;
+}
+
+interface Fault {
+  readonly name: string;
+  /** What the far instance has to say on /readyz of the server while it lasts; undefined where both may be true. */
+  readonly says?: { readonly trouble: string; readonly is: boolean };
+  /** Begins it; resolves when it needs nothing more, which may be its end. */
+  begin(pair: Pair): Promise<void>;
+}
+
+const faults: readonly Fault[] = [
+  { name: 'Redis cut', says: { trouble: troubles.redis, is: true }, begin: ({ redis }) => redis.cut() },
+  {
+    name: 'Redis silent',
+    says: { trouble: troubles.redis, is: true },
+    begin: async ({ redis }) => redis.hold(),
+  },
+  { name: 'Redis 60 ms away', begin: async ({ redis }) => redis.delay(60) },
+  { name: 'Redis 200 ms away', begin: async ({ redis }) => redis.delay(200) },
+  {
+    name: 'Redis 2,000 ms away',
+    says: { trouble: troubles.redis, is: true },
+    begin: async ({ redis }) => redis.delay(2_000),
+  },
+  { name: 'Redis in blips of 70 ms', begin: ({ redis }) => blips(redis) },
+  {
+    name: 'PostgreSQL cut',
+    says: { trouble: troubles.postgres, is: true },
+    begin: ({ postgres }) => postgres.cut(),
+  },
+  {
+    name: 'PostgreSQL silent',
+    says: { trouble: troubles.postgres, is: true },
+    begin: async ({ postgres }) => postgres.hold(),
+  },
+  {
+    name: 'PostgreSQL 60 ms away',
+    says: { trouble: troubles.postgres, is: false },
+    begin: async ({ postgres }) => postgres.delay(60),
+  },
+  {
+    name: 'PostgreSQL 200 ms away',
+    says: { trouble: troubles.postgres, is: false },
+    begin: async ({ postgres }) => postgres.delay(200),
+  },
+  {
+    name: 'PostgreSQL 2,000 ms away',
+    says: { trouble: troubles.postgres, is: true },
+    begin: async ({ postgres }) => postgres.delay(2_000),
+  },
+];
+
+async function blips(redis: TcpProxy): Promise<void> {
+  for (let blip = 0; blip < faultMs / 350; blip++) {
+    redis.hold();
+    await sleep(70);
+    await redis.heal();
+    await sleep(280);
+  }
+}
+
+/** Answers of one instance to one request that is sent again and again. */
+interface Seen {
+  readonly begunAt: number;
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Sends a request again and again until the time is over, which may come to be known meanwhile. */
+async function looked(client: Client, target: string, endsAt: () => number): Promise<Seen[]> {
+  const seen: Seen[] = [];
+  const pending = new Set<Promise<void>>();
+  while (performance.now() < endsAt()) {
+    const begunAt = performance.now();
+    // One that waits for a slow server does not keep the others from looking, as long as they are few.
+    if (pending.size < mostPending) {
+      const look: Promise<void> = client.get(target).then(({ status, text }) => {
+        seen.push({ begunAt, status, text });
+        pending.delete(look);
+      });
+      pending.add(look);
+    }
+    await sleep(readEveryMs);
+  }
+  await Promise.all(pending);
+  return seen;
+}
+
+/** How long after an instant an answer still showed what was before it, in ms; 0 when none did. */
+function staleFor(seen: readonly Seen[], acknowledgedAt: number, isStale: (one: Seen) => boolean): number {
+  const late = seen.filter((one) => one.begunAt > acknowledgedAt && isStale(one));
+  return Math.max(0, ...late.map(({ begunAt }) => begunAt - acknowledgedAt));
+}
+
+/** Worst staleness there was, in ms, of what was acknowledged: shown creations, refused keys, ended bans. */
+async function creations(
+  { cluster, urls }: Pair,
+  endsAt: number,
+): Promise<{ stale: number; names: string[] }> {
+  const { key } = await cluster.issueKey();
+  const clients = [clientOf(urls.near, key), clientOf(urls.far, key)] as const;
+  const first = JSON.parse((await clients[0].add('first')).text) as { id: number };
+  const target = `/pets?limit=100&cursor=${writeCursor({ after: BigInt(first.id), status: undefined })}`;
+  const looking = clients.map((client) => looked(client, target, () => endsAt));
+  const added: { name: string; at: number }[] = [];
+  const adding: Promise<void>[] = [];
+  for (let number = 0; performance.now() < endsAt - boundMs * 1.5 && number < 99; number++) {
+    const name = `${first.id}-${number}`;
+    const done = ({ status }: { status: number }) => {
+      if (status === 201) added.push({ name, at: performance.now() });
+    };
+    adding.push((clients[number % 2] as Client).add(name).then(done));
+    await sleep(writeEveryMs);
+  }
+  await Promise.all(adding);
+  const seen = await Promise.all(looking);
+  const stale = seen.flatMap((answers) =>
+    added.map(({ name, at }) =>
+      staleFor(answers, at, ({ status, text }) => status === 200 && !text.includes(`"${name}"`)),
+    ),
+  );
+  return { stale: Math.max(0, ...stale), names: added.map(({ name }) => name) };
+}
+
+/** Changes one key after the other, and looks with each on both instances. */
+async function operations(
+  { urls }: Pair,
+  keys: readonly { key: string; keyId: number }[],
+  endsAt: number,
+  change: (keyId: number) => Promise<void>,
+  isStale: (one: Seen) => boolean,
+): Promise<number> {
+  const begunAt = performance.now();
+  const stepMs = (endsAt - boundMs * 1.5 - begunAt) / keys.length;
+  const worst = keys.map(async ({ key, keyId }, index) => {
+    const from = begunAt + index * stepMs;
+    await sleep(Math.max(0, from - performance.now()));
+    let at = Number.POSITIVE_INFINITY;
+    const looking = Promise.all(
+      Object.values(urls).map((url) => looked(clientOf(url, key), '/pets?limit=1', () => at + lookedAtMs)),
+    );
+    await sleep(stepMs / 3);
+    await change(keyId);
+    at = performance.now();
+    return Math.max(...(await looking).map((seen) => staleFor(seen, at, isStale)));
+  });
+  return Math.max(...(await Promise.all(worst)));
+}
+
+/** How long /readyz of the far instance took, and how long until it said what it has to. */
+async function readyzOf({ urls }: Pair, says: Fault['says'], endsAt: number) {
+  const begunAt = performance.now();
+  let [slowest, truthAt] = [0, says === undefined ? begunAt : undefined] as [number, number | undefined];
+  while (performance.now() < endsAt) {
+    const took = async (path: string) => {
+      const startedAt = performance.now();
+      const text = await (await fetch(urls.far + path)).text();
+      return { ms: performance.now() - startedAt, text };
+    };
+    const [live, ready] = await Promise.all([took('/livez'), took('/readyz')]);
+    // What /livez takes at the same moment is the machine's, not the answer's.
+    slowest = Math.max(slowest, ready.ms - Math.max(0, live.ms - 5));
+    const trouble = (JSON.parse(ready.text) as { trouble?: string[] }).trouble ?? [];
+    const isTrue = says === undefined || trouble.includes(says.trouble) === says.is;
+    if (isTrue) truthAt ??= performance.now();
+    else if (performance.now() - begunAt > truthMs) throw new Error(`/readyz says ${ready.text}`);
+    await sleep(20);
+  }
+  return { slowest, truth: (truthAt ?? Number.POSITIVE_INFINITY) - begunAt };
+}
+
+/** Keys that both instances refuse as banned. */
+async function bannedKeys({ cluster, urls }: Pair): Promise<{ key: string; keyId: number }[]> {
+  const make = async () => {
+    const issued = await cluster.issueKey({ perMinute: 1, perDay: 1_000 });
+    for (const url of Object.values(urls)) {
+      const client = clientOf(url, issued.key);
+      await until(async () => (await client.get('/pets')).text.includes('api_key_banned'), recoveryMs);
+    }
+    return issued;
+  };
+  return Promise.all(Array.from({ length: keysPerFault }, make));
+}
+
+async function usedKeys({ cluster, urls }: Pair): Promise<{ key: string; keyId: number }[]> {
+  const make = async () => {
+    const issued = await cluster.issueKey();
+    for (const url of Object.values(urls)) await clientOf(url, issued.key).get('/pets?limit=1');
+    return issued;
+  };
+  return Promise.all(Array.from({ length: keysPerFault }, make));
+}
+
+/** One fault, from its beginning to its end; what it showed, in ms. */
+async function lived(pair: Pair, fault: Fault) {
+  const { operator } = pair.cluster;
+  const [used, banned] = [await usedKeys(pair), await bannedKeys(pair)];
+  const endsAt = performance.now() + faultMs;
+  const begun = fault.begin(pair);
+  const [created, revoked, lifted, readyz] = await Promise.all([
+    creations(pair, endsAt),
+    operations(pair, used, endsAt, operator.keys.revoke.bind(operator.keys), ({ status }) => status === 200),
+    operations(pair, banned, endsAt, operator.keys.liftBan.bind(operator.keys), ({ text }) =>
+      text.includes('api_key_banned'),
+    ),
+    readyzOf(pair, fault.says, endsAt),
+  ]);
+  await begun;
+  await Promise.all([pair.redis.heal(), pair.postgres.heal()]);
+  const healedAt = performance.now();
+  await until(async () => (await readiness(pair.urls.far)).status === 'ready', recoveryMs);
+  return { created, revoked, lifted, readyz, recovery: performance.now() - healedAt };
+}
+
+async function startPair(): Promise<Pair & AsyncDisposable> {
+  await using made = new AsyncDisposableStack();
+  const cluster = made.use(await startCluster({ instances: 1 }));
+  if (cluster === undefined) throw new Error('This machine has no PostgreSQL and Redis to prove it with.');
+  const redis = made.use(await tcpProxy(cluster.redis.url));
+  const postgres = made.use(await tcpProxy(cluster.postgres.url));
+  const far = await cluster.startInstance({ REDIS_URL: redis.url, DATABASE_URL: postgres.url });
+  const urls = { near: cluster.instances[0]?.url ?? '', far: far.url };
+  const kept = made.move();
+  return { cluster, urls, redis, postgres, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+export const clusterFreshness: Proof = {
+  name: 'cluster-freshness',
+  promise:
+    'while one instance is away from Redis or PostgreSQL, or far, what any of them acknowledged shows on all within a ' +
+    'second, and /readyz is true and answers at once',
+  rounds: 3,
+  async run({ rounds, progress }) {
+    await using pair = await startPair();
+    const worst = new Map<string, number[]>();
+    const names: string[] = [];
+    for (let round = 0; round < rounds; round++) {
+      for (const fault of faults) {
+        const { created, revoked, lifted, readyz, recovery } = await lived(pair, fault);
+        names.push(...created.names);
+        const values = [created.stale, revoked, lifted, readyz.slowest, readyz.truth, recovery].map(
+          Math.round,
+        );
+        const before = worst.get(fault.name) ?? [];
+        worst.set(
+          fault.name,
+          values.map((value, index) => Math.max(value, before[index] ?? 0)),
+        );
+        progress(`${round + 1}, ${fault.name}: ${values.join(', ')} ms, ${created.names.length} created`);
+        if (Math.max(created.stale, revoked, lifted) > boundMs || readyz.slowest > readyMs) {
+          throw new Error(
+            `${fault.name}: stale for ${values.slice(0, 3).join(', ')} ms, /readyz ${values[3]} ms`,
+          );
+        }
+      }
+    }
+    const { key } = await pair.cluster.issueKey();
+    for (const url of Object.values(pair.urls)) {
+      const there = new Set(await allNames(clientOf(url, key)));
+      const lost = names.filter((name) => !there.has(name)).length;
+      if (lost > 0) throw new Error(`${lost} acknowledged animals are not shown by ${url}.`);
+    }
+    const told = [...worst].map(([name, [created, revoked, lifted, ready, truth, back]]) => {
+      const shown = `201 hidden ${created}, revoked key served ${revoked}, lifted ban kept ${lifted}`;
+      return [
+        `${name}, ms at most`,
+        `${shown}; /readyz ${ready}, true after ${truth}, ready again after ${back}`,
+      ];
+    });
+    return { ...Object.fromEntries(told), acknowledged: names.length, lost: 0 };
+  },
+};
