@@ -1,14 +1,18 @@
 /**
  * The store of several instances: PostgreSQL has the data, Redis the limits and the word that something changed.
  *
- * Why what one instance acknowledged, every instance shows: a change is committed, then announced (its version in
- * Redis rises), then acknowledged. Every request asks Redis anyway, to be counted; the answer brings the versions, and
- * a page or caller read under an older one is read again.
+ * Why what one instance acknowledged, every instance shows: a change moves a version in PostgreSQL in the statement
+ * that makes it, is then announced (Redis is told that version), then acknowledged. Every request asks Redis anyway, to
+ * be counted; the answer brings the versions, and a page or caller read under another one is read again.
  *
- * While Redis is away each instance counts alone, from what it last knew, and believes no cache: pages are read from
- * the database each time, callers at least once a second, and who changes callers waits that second before the
- * acknowledgement. A new connection raises both versions before it is used. What remains: an instance that reaches
- * Redis does not notice the changes of one that does not, until that one is connected again.
+ * Redis may not be told: it is away for who made the change, or the answer of the commit was lost. So every instance
+ * also looks at the versions in PostgreSQL several times a second, and tells Redis what it does not know. Nothing
+ * acknowledged is hidden for longer than `staleAtMostMs` from an instance that reaches PostgreSQL, or that reaches Redis
+ * while any instance reaches both. One that only reaches Redis, with none that reaches both, goes on with what it holds.
+ *
+ * While Redis is away each instance counts alone, from what it last knew. It reads pages from the database each time, and
+ * believes callers while PostgreSQL tells that they are as they were; who changes callers waits `staleAtMostMs` before
+ * the acknowledgement.
  *
  * How much is admitted over the limit: while Redis is away, at most one limit per window and instance, for none knows
  * of the others. After Redis lost its memory, in the running windows at most what was admitted since the last snapshot
