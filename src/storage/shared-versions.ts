@@ -42,6 +42,8 @@ export class SharedVersions {
   }
 
   hearRedis(told: Versions): Versions {
+    // Every request comes by here, and nearly always finds nothing new.
+    if (told.callers === this.#redis.callers && told.pets === this.#redis.pets) return this.#now;
     for (const what of kinds) {
       const before = this.#redis[what];
       if (told[what] === before) continue;
