@@ -5,8 +5,8 @@
 export const troubles = {
   dataFile: 'The data file cannot be written: creations are answered 503.',
   limitFile: 'Limits are not being saved: they are counted in memory.',
-  postgres: 'PostgreSQL does not answer: what needs it is answered 503.',
-  redis: 'Redis does not answer: each instance counts limits alone.',
+  postgres: 'PostgreSQL does not work: what needs it is answered 503.',
+  redis: 'Redis does not work: each instance counts limits alone.',
 } as const;
 
 export type Trouble = (typeof troubles)[keyof typeof troubles];

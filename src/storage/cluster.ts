@@ -65,7 +65,7 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
   const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
   await database.migrate();
   const versions = new SharedVersions();
-  if (serving) opened.use(await watched(options, versions));
+  if (serving) opened.use(await watch(database, versions));
   const memory = new PostgresSnapshots(database);
   const limits = opened.use(
     new RedisLimits({ url: redisUrl, prefix, timeoutMs, clock, rules, memory, versions, serving, notice }),
@@ -94,20 +94,13 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
   };
 }
 
-/** How long PostgreSQL has to tell the versions, in ms; it is asked anew then. */
-const lookTimeoutMs = 600;
-
-/** Looks at the versions in PostgreSQL again and again, over a connection that no request waits for. */
-async function watched({ url }: ClusterOptions, versions: SharedVersions): Promise<AsyncDisposable> {
-  await using opened = new AsyncDisposableStack();
-  const options = { url, poolSize: 1, statementTimeoutMs: lookTimeoutMs, notice: () => {} };
-  const database = opened.use(new PostgresDatabase(options));
+/** Looks at the versions in PostgreSQL again and again. */
+async function watch(database: PostgresDatabase, versions: SharedVersions): Promise<Repeated> {
   const look = async () => {
     const askedAt = performance.now();
     versions.hearPostgres(await readVersions(database), askedAt);
   };
   // That it fails now is no reason not to start: /readyz says so.
   await look().catch(() => undefined);
-  opened.use(new Repeated(lookEveryMs, look));
-  return opened.move();
+  return new Repeated(lookEveryMs, look);
 }
