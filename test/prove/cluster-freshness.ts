@@ -137,6 +137,9 @@ async function bannedKeys({ cluster, urls }: Pair): Promise<{ key: string; keyId
       const client = clientOf(url, issued.key);
       await until(async () => (await client.get('/pets')).text.includes('api_key_banned'), recoveryMs);
     }
+    // An instance that took Redis for gone on a busy machine tells it afterwards.
+    const { keys } = cluster.operator;
+    await until(async () => (await keys.bans()).some(({ keyId }) => keyId === issued.keyId), recoveryMs);
     return issued;
   };
   return Promise.all(Array.from({ length: keysPerFault }, make));

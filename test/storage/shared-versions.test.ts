@@ -60,7 +60,7 @@ test('without Redis a caller is believed while PostgreSQL tells that none change
   expect(versions.isFresh(versions.now.callers)).toBe(false);
   const read = versions.alone().callers;
   expect(versions.isFresh(read)).toBe(true);
-  expect(versions.isFresh(read + staleAtMostMs)).toBe(false);
+  expect(versions.isFresh(read + staleAtMostMs + 1)).toBe(false);
 });
 
 test('without Redis no page is believed', () => {
