@@ -46,7 +46,7 @@ export function incomingOf(url: string, headers: Readonly<Record<string, string>
 
 /** Serves with these parts on a port of its own. */
 export function serve(house: House): { readonly url: string } & AsyncDisposable {
-  const outside = { openapi: '{"servers":[]}', publicUrl: undefined, health: async () => [] };
+  const outside = { openapi: '{"servers":[]}', publicUrl: undefined, health: () => [] };
   const server = startServer({
     ...{ house, routes, outside, hostname: '127.0.0.1', port: 0 },
     trustedProxies: [],
