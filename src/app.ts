@@ -6,7 +6,9 @@ import type { Config } from './config.ts';
 import { type Clock, steadyClock } from './domain/clock.ts';
 import type { RandomBytes } from './domain/key.ts';
 import { answersOf } from './http/answers.ts';
+import { BanLog } from './http/ban-log.ts';
 import { FinishedAnswers } from './http/finished-answers.ts';
+import { requestLogOf } from './http/request-log.ts';
 import { routesOf } from './http/routes.ts';
 import { startServer } from './http/server.ts';
 import { AccountOperations } from './operations/accounts.ts';
@@ -89,17 +91,24 @@ export async function startApp(
   let draining = false;
   const server = startServer({
     house: {
-      admission: new AdmissionOperations(storage.keys, storage.limits, surroundings.clock),
+      admission: new AdmissionOperations(
+        storage.keys,
+        storage.limits,
+        surroundings.clock,
+        ({ message, fields }) => log.info(fields, message),
+      ),
       answers: answersOf(new PetOperations(storage.pets), config.publicUrl),
       finished: new FinishedAnswers(),
       clock: surroundings.clock,
       corsOrigins: config.corsOrigins,
       log,
+      requestLog: requestLogOf(log, config.logRequests, config.logSlowMs),
+      bans: new BanLog(log),
       makeRequestId: requestIds(surroundings.randomBytes),
       isDraining: () => draining,
     },
     routes: routesOf(config.publicUrl, config.getPetSunset),
-    outside: { openapi, publicUrl: config.publicUrl, health: async () => storage.health() },
+    outside: { openapi, publicUrl: config.publicUrl, health: storage.health },
     hostname: config.host,
     port: config.port,
     trustedProxies: config.trustedProxies,
@@ -114,6 +123,9 @@ export async function startApp(
 
   // Only now, for a key made before a port turned out to be taken would never be shown.
   const firstKey = await firstKeyOf(office);
+  if (firstKey !== undefined) {
+    log.info({ account: firstKey.accountId, key: firstKey.id }, 'first account and API key made');
+  }
   const kept = started.move();
   const [host, port] = [server.hostname ?? config.host, server.port];
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -1,7 +1,8 @@
 /** The only reader of the environment. Every setting is a row of the table; `docs/operating.md` is held to it. */
-import { BlockList, isIP } from 'node:net';
 import { operations } from './contract/operations.ts';
+import { type Network, parseNetwork } from './domain/address.ts';
 import { defaultBanRules } from './domain/limit.ts';
+import { maskedUrl } from './domain/masked-url.ts';
 
 /** Throws an `Error` whose message completes "NAME …". */
 type Parse<T> = (text: string) => T;
@@ -76,30 +77,20 @@ function list(value: string): string[] {
   return value.split(/[\s,]+/).filter((item) => item !== '');
 }
 
-function networks(value: string): BlockList | undefined {
-  const items = list(value);
-  if (items.length === 0) return undefined;
-  const blocks = new BlockList();
-  for (const item of items) addNetwork(blocks, item);
-  return blocks;
-}
-
-function addNetwork(blocks: BlockList, item: string): void {
-  const [address = '', bits, ...more] = item.split('/');
-  const version = isIP(address);
-  const most = version === 6 ? 128 : 32;
-  const wrong =
-    version === 0 ||
-    more.length > 0 ||
-    (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most));
-  if (wrong) throw new Error(`must list addresses or networks such as 10.0.0.7 or 10.0.0.0/8, not "${item}"`);
-  blocks.addSubnet(address, Number(bits ?? most), version === 6 ? 'ipv6' : 'ipv4');
+function networks(value: string): readonly Network[] {
+  return list(value).map((item) => {
+    const network = parseNetwork(item);
+    if (network !== undefined) return network;
+    throw new Error(`must list addresses or networks such as 10.0.0.7 or 10.0.0.0/8, not "${item}"`);
+  });
 }
 
 function origins(value: string): ReadonlySet<string> {
   for (const item of list(value)) {
     if (URL.parse(item)?.origin !== item) {
-      throw new Error(`must list origins such as https://shop.example.com, without path, not "${item}"`);
+      throw new Error(
+        `must list origins such as https://shop.example.com, without path, not "${shown(item)}"`,
+      );
     }
   }
   return new Set(list(value));
@@ -118,10 +109,14 @@ function instant(value: string): number {
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-function logLevel(value: string): (typeof logLevels)[number] {
-  const level = logLevels.find((known) => known === value);
-  if (level === undefined) throw new Error(`must be one of ${logLevels.join(', ')}`);
-  return level;
+const loggedRequests = ['all', 'errors', 'slow', 'off'] as const;
+
+function oneOf<const T extends string>(values: readonly T[]): Parse<T> {
+  return (text) => {
+    const value = values.find((known) => known === text);
+    if (value === undefined) throw new Error(`must be one of ${values.join(', ')}`);
+    return value;
+  };
 }
 
 const year = 31_536_000;
@@ -203,7 +198,17 @@ export const settings = {
     'On SIGTERM: how long new requests are still served, for load balancers to notice.',
     integer(0, 5),
   ),
-  LOG_LEVEL: setting('info', `How much is logged: ${logLevels.join(', ')}.`, logLevel),
+  LOG_LEVEL: setting('info', `How much is logged: ${logLevels.join(', ')}.`, oneOf(logLevels)),
+  LOG_REQUESTS: setting(
+    'off',
+    'Which requests are logged: all, errors (4xx and 5xx), slow (see LOG_SLOW_MS), off.',
+    oneOf(loggedRequests),
+  ),
+  LOG_SLOW_MS: setting(
+    '500',
+    'Milliseconds from which on LOG_REQUESTS=slow logs a request.',
+    integer(1, 600_000),
+  ),
 } as const;
 
 type SettingName = keyof typeof settings;
@@ -222,9 +227,10 @@ export class ConfigError extends Error {
   }
 }
 
-/** An address as it may be shown and logged. */
-export function withoutPassword(url: string): string {
-  return url.replace(/^(\w+:\/*[^:@/]*):[^/]*@/, '$1:***@');
+/** A wrong value as it may be shown: those that bear passwords, or look as if they did, are masked. */
+function shown(value: string, name?: string): string {
+  const mayBearPassword = name === 'DATABASE_URL' || name === 'REDIS_URL' || value.includes('@');
+  return mayBearPassword ? maskedUrl(value) : value;
 }
 
 /** Reads and checks every setting. Throws `ConfigError` with all mistakes at once. */
@@ -235,9 +241,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     try {
       values[name] = parse(environment[name]?.trim() || defaultText);
     } catch (error) {
-      mistakes.push(
-        `${name} ${(error as Error).message} (it is "${withoutPassword(environment[name] ?? '')}").`,
-      );
+      mistakes.push(`${name} ${(error as Error).message} (it is "${shown(environment[name] ?? '', name)}").`);
     }
   }
   if (String(values.DATABASE_URL).startsWith('postgres') && !environment.REDIS_URL?.trim()) {
@@ -285,5 +289,7 @@ function configOf(values: Values) {
     }),
     drainSeconds: values.DRAIN_SECONDS,
     logLevel: values.LOG_LEVEL,
+    logRequests: values.LOG_REQUESTS,
+    logSlowMs: values.LOG_SLOW_MS,
   });
 }

@@ -1,4 +1,4 @@
-#!/usr/bin/env bun
+#!/usr/bin/env -S bun --config=/dev/null
 import { run } from './cli/cli.ts';
 
 process.exitCode = await run(process.argv.slice(2), process.env);

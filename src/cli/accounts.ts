@@ -2,7 +2,7 @@ import { openOffice } from '../app.ts';
 import type { Config } from '../config.ts';
 import type { Quota } from '../domain/plan.ts';
 import type { AccountOperations } from '../operations/accounts.ts';
-import { grouped, instant, say, sayJson, table } from './terminal.ts';
+import { grouped, instant, printable, say, sayJson, table } from './terminal.ts';
 
 type Account = Awaited<ReturnType<AccountOperations['create']>>;
 
@@ -51,7 +51,9 @@ function report(account: Account, json: true | undefined): void {
   const [perMinute, perDay] = [grouped(quota.perMinute), grouped(quota.perDay)];
   if (json) sayJson(shownToMachines(account));
   else
-    say(`Account ${id} (${name}) has the plan ${plan}: ${perMinute} requests per minute, ${perDay} per day.`);
+    say(
+      `Account ${id} (${printable(name)}) has the plan ${plan}: ${perMinute} requests per minute, ${perDay} per day.`,
+    );
 }
 
 function shownToMachines({ id, name, plan, quota: { perMinute, perDay }, createdAt }: Account) {

@@ -2,23 +2,40 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { PlanError } from '../domain/plan.ts';
 import { type Environment, programOf } from './program.ts';
-import { CommandError, endQuietlyOnClosedPipe, messageOf } from './terminal.ts';
+import { CommandError, endQuietlyOnClosedPipe, messageOf, printable } from './terminal.ts';
 
 export type ExitCode = 0 | 1 | 2;
 
 /** Runs a command line and returns its exit code: 0 done, 1 could not be done, 2 wrong use. */
 export async function run(argv: readonly string[], environment: Environment): Promise<ExitCode> {
   endQuietlyOnClosedPipe();
+  const asJson = argv.includes('--json');
   try {
-    await programOf(environment).parseAsync(argv, { from: 'user' });
+    await programOf(environment, asJson).parseAsync(argv, { from: 'user' });
     return 0;
   } catch (error) {
-    // Commander has said what was wrong already, and where to read on.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    process.stderr.write(`animal-store: ${messageOf(error)}\n`);
+    if (error instanceof CommanderError) {
+      if (error.exitCode === 0) return 0;
+      // Unless machines read it, Commander has said what was wrong already, and where to read on.
+      if (asJson) sayFailureAsJson(wrongUse(error));
+      return 2;
+    }
+    if (asJson) sayFailureAsJson(messageOf(error));
+    else process.stderr.write(`animal-store: ${printable(messageOf(error), '\n')}\n`);
     if (/^(debug|trace)$/.test(environment.LOG_LEVEL ?? '')) console.error(error);
     return exitCodeOf(error);
   }
+}
+
+/** A failure for machines: one line of JSON on standard error. */
+function sayFailureAsJson(message: string): void {
+  process.stderr.write(`${printable(JSON.stringify({ error: { message } }))}\n`);
+}
+
+function wrongUse({ code, message }: CommanderError): string {
+  return code === 'commander.help'
+    ? 'No command is given. See "animal-store --help".'
+    : message.replace(/^error: /, '');
 }
 
 function exitCodeOf(error: unknown): ExitCode {

@@ -7,15 +7,17 @@ import { count } from './values.ts';
 const settingsHint =
   'Settings come from the environment or a .env file: "animal-store serve --help" lists them.';
 
-export function newProgram(version: string): Command {
-  return new Command('animal-store')
+export function newProgram(version: string, isSilent: boolean): Command {
+  const program = new Command('animal-store')
     .description('The Animal Store API: a self-hosted HTTP/JSON service for the animals of a pet store.')
     .version(version)
     .exitOverride()
     .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'animal-store: ')) })
+    .helpCommand(false)
     .showHelpAfterError('See "animal-store --help".')
     .addHelpText('after', `\nExit codes: 0 done; 1 could not be done; 2 wrong use.\n${settingsHint}`);
+  return isSilent ? program.configureOutput({ writeErr: () => {} }) : program;
 }
 
 export interface Description {
@@ -50,13 +52,29 @@ export function addGroup(program: Command, name: string, summary: string): Comma
     .addHelpText('after', `\n"${pathOf(group)} COMMAND --help" says more about a command.\n${settingsHint}`);
 }
 
+/** `help`, for commands of any depth: Commander's own knows the first level only. */
+export function addHelp(program: Command): void {
+  addCommand(program, 'help [command...]', {
+    summary: 'Show help for a command.',
+    examples: ['animal-store help keys create'],
+  }).action((words: readonly string[]) => {
+    let found = program;
+    for (const word of words) {
+      const next = found.commands.find((command) => command.name() === word);
+      if (next === undefined) found.error(`error: unknown command '${word}'`);
+      else found = next;
+    }
+    found.help();
+  });
+}
+
 function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
 export const planChoice = `plan: ${planNames.join(', ')}`;
 
-export const jsonOption = () => new Option('--json', 'report as one line of JSON');
+export const jsonOption = () => new Option('--json', 'report, or a failure, as one line of JSON');
 
 export const quotaOptions = () => [
   new Option('--per-minute <requests>', 'limit per minute, for the plan enterprise only').argParser(count),

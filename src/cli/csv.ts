@@ -169,6 +169,14 @@ export function csvRow({ name, categoryId, status }: Pet): string {
   return `${fieldText(name)},${categoryId},${status}\n`;
 }
 
+/** What spreadsheets take for the beginning of a formula (OWASP, CSV injection). */
+const formula = /^[=+\-@\t\r]/;
+
+/** An animal as a row for a spreadsheet: an apostrophe keeps a name from being run as a formula. */
+export function spreadsheetRow(pet: Pet): string {
+  return csvRow(formula.test(pet.name) ? { ...pet, name: `'${pet.name}` } : pet);
+}
+
 function fieldText(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

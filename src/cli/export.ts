@@ -1,6 +1,7 @@
 import { openOffice } from '../app.ts';
 import type { Config } from '../config.ts';
 import { ExportOperations } from '../operations/exports.ts';
+import { spreadsheetRow } from './csv.ts';
 import { type Format, type FormatName, formatOf } from './formats.ts';
 import { fileOutput, type Output, standardOutput } from './output.ts';
 import { Progress } from './progress.ts';
@@ -10,15 +11,16 @@ import { CommandError, grouped, isClosedPipe } from './terminal.ts';
 export interface ExportOptions {
   readonly format?: FormatName;
   readonly force?: true;
+  readonly escapeFormulas?: true;
   readonly json?: true;
 }
 
 export async function exportPets(
   config: Config,
   file: string,
-  { format, force, json }: ExportOptions,
+  { format, force, escapeFormulas, json }: ExportOptions,
 ): Promise<void> {
-  const chosen = formatOf(file, format);
+  const chosen = rowsFor(formatOf(file, format), escapeFormulas);
   using interrupted = interruption();
   await using output = file === '-' ? standardOutput() : await fileOutput(file, force === true);
   await using office = await openOffice(config);
@@ -38,6 +40,13 @@ export async function exportPets(
   } catch (error) {
     if (!isClosedPipe(error)) throw error;
   }
+}
+
+/** The format, with its rows made harmless to spreadsheets if that is asked for. */
+function rowsFor(format: Format, escapeFormulas: true | undefined): Format {
+  if (escapeFormulas === undefined) return format;
+  if (format.name === 'csv') return { ...format, row: spreadsheetRow };
+  throw new CommandError('--escape-formulas is for CSV: no other format is read by spreadsheets.', 2);
 }
 
 /** Returns how many animals were written. */

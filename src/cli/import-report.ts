@@ -76,7 +76,10 @@ export class ImportReport {
       return;
     }
     const { lastLine, added, rejected } = stored;
-    say(`${file} is all in already, up to line ${lastLine}: ${outcome(added, rejected)}. Nothing was added.`);
+    const { firstLine } = this.#options;
+    say(
+      `${file} is all in already, lines ${firstLine} to ${lastLine}: ${outcome(added, rejected)}. Nothing was added.`,
+    );
     say('--again adds it once more; --dry-run shows what it holds.');
   }
 

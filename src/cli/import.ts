@@ -1,6 +1,11 @@
 import { openOffice } from '../app.ts';
 import type { Config } from '../config.ts';
-import { ImportOperations, type ImportProgress, type RejectedRow } from '../operations/imports.ts';
+import {
+  ImportOperations,
+  type ImportProgress,
+  partSource,
+  type RejectedRow,
+} from '../operations/imports.ts';
 import { type FormatName, formatOf } from './formats.ts';
 import { ImportReport } from './import-report.ts';
 import { fileInput, type Input, standardInput } from './input.ts';
@@ -30,8 +35,9 @@ export async function importPets(config: Config, file: string, options: ImportOp
   await using office = options.dryRun === true ? undefined : await openOffice(config);
 
   const imports = new ImportOperations(office?.storage.imports);
-  const stored = input.source === undefined ? undefined : await imports.find(input.source);
-  const passedOver = linesPassedOver(stored, options);
+  const part = partOf(options, format.firstLine);
+  const { source, stored } = await runOf(imports, input, part, options);
+  const passedOver = Math.max((part ?? 1) - 1, stored?.finished === false ? stored.lastLine : 0);
   const firstLine = Math.max(format.firstLine, passedOver + 1);
   const report = new ImportReport({ file, firstLine, stored, ...options });
   if (stored?.finished === true && options.again !== true) return report.allIn(stored);
@@ -41,7 +47,9 @@ export async function importPets(config: Config, file: string, options: ImportOp
       imports,
       input,
       reader,
+      source,
       stored,
+      part,
       passedOver,
       rejects,
       report,
@@ -61,36 +69,79 @@ interface Work {
   readonly imports: ImportOperations;
   readonly input: Input;
   readonly reader: RecordReader;
+  readonly source: string | undefined;
   readonly stored: ImportProgress | undefined;
+  readonly part: number | undefined;
   readonly passedOver: number;
   readonly rejects: RejectsFile | undefined;
   readonly report: ImportReport;
   readonly signal: AbortSignal;
 }
 
-async function addRows({ imports, input, reader, stored, passedOver, rejects, report, signal }: Work) {
+async function addRows(work: Work): Promise<void> {
+  const { imports, input, reader, source, stored, part, passedOver, rejects, report, signal } = work;
   // The rejected rows of the part that is in already are written again, so that the file has all of them.
   const rewrites = stored?.finished === false && rejects !== undefined;
   const onPassedOver = rewrites ? (row: RejectedRow) => rejects.write([row]) : undefined;
-  const rows = new Rows({ input, reader, afterLine: passedOver, onPassedOver, signal });
+  const rows = new Rows({
+    input,
+    reader,
+    afterLine: passedOver,
+    mustHaveRow: part !== undefined && stored?.finished !== false,
+    onPassedOver,
+    signal,
+  });
   using progress = new Progress('rows', input.bytes);
-  for await (const group of imports.add({ source: input.source, stored, rows, signal })) {
+  for await (const group of imports.add({ source, stored, rows, signal })) {
     report.add(group);
     rejects?.write(group.rejected);
     progress.update(rows.bytesRead, report.rows);
   }
 }
 
-/** How many lines are not dealt with this time: those an interrupted import dealt with, or those before `--from-line`. */
-function linesPassedOver(stored: ImportProgress | undefined, { fromLine }: ImportOptions): number {
-  if (stored === undefined || stored.finished) return (fromLine ?? 1) - 1;
-  if (fromLine !== undefined) {
+/** The line a part of the input begins on; undefined for the whole input, which has no row before its first line. */
+function partOf({ fromLine = 1 }: ImportOptions, firstLine: number): number | undefined {
+  return fromLine > firstLine ? fromLine : undefined;
+}
+
+interface Run {
+  /** Under which name its progress is kept; undefined for standard input. */
+  readonly source: string | undefined;
+  readonly stored: ImportProgress | undefined;
+}
+
+/** What the store knows of this import. A part is kept apart from the whole file, so that it never passes for it. */
+async function runOf(
+  imports: ImportOperations,
+  { name, source: content }: Input,
+  part: number | undefined,
+  { again }: ImportOptions,
+): Promise<Run> {
+  if (content === undefined) return { source: undefined, stored: undefined };
+  const whole = await imports.find(content);
+  if (part !== undefined && whole?.finished === false) {
     throw new CommandError(
-      `The lines up to ${stored.lastLine} of this file are dealt with, and it goes on behind them: leave out --from-line.`,
+      `Lines up to ${whole.lastLine} of ${name} are imported already, and the import continues behind them: ` +
+        'leave out --from-line.',
       2,
     );
   }
-  return stored.lastLine;
+  if (part !== undefined && (whole === undefined || again === true)) {
+    const source = partSource(content, part);
+    return { source, stored: await imports.find(source) };
+  }
+  if (whole === undefined && again !== true) await refuseAfterParts(imports, name, content);
+  return { source: content, stored: whole };
+}
+
+/** Rows of a part that is in would be added twice by an import of the whole file. */
+async function refuseAfterParts(imports: ImportOperations, name: string, content: string): Promise<void> {
+  const lines = await imports.partsOf(content);
+  if (lines.length === 0) return;
+  throw new CommandError(
+    `Part of ${name} is imported already, with --from-line ${lines.join(' and ')}. ` +
+      '--again imports the whole file, and those rows once more.',
+  );
 }
 
 function rejectsFile(

@@ -1,5 +1,5 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
-import { CommandError, cannotWrite, say } from './terminal.ts';
+import { CommandError, cannotWrite, printable, say } from './terminal.ts';
 
 /** Where an export writes to. */
 export interface Output extends AsyncDisposable {
@@ -19,7 +19,9 @@ export function standardOutput(): Output {
     leavesTerminalFree: process.stderr.isTTY === true && process.stdout.isTTY !== true,
     write: (text) =>
       new Promise((resolve, reject) => {
-        process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+        // A terminal shows what others wrote; a file or a pipe gets it exactly.
+        const shown = process.stdout.isTTY === true ? printable(text, '\n') : text;
+        process.stdout.write(shown, (error) => (error ? reject(error) : resolve()));
       }),
     finish: async () => {},
     report: (line) => process.stderr.write(`${line}\n`),

@@ -5,36 +5,43 @@ import { type Config, readConfig, settings } from '../config.ts';
 import {
   addCommand,
   addGroup,
+  addHelp,
   formatOption,
   jsonOption,
   newProgram,
   planChoice,
   quotaOptions,
 } from './command.ts';
+import { shellWord } from './terminal.ts';
 import { count, duration, durationOrNow, label, storeUrl } from './values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 type ReadConfig = () => Config;
 
-/** The parser; running a command throws what its function throws, or `CommanderError` for wrong use. */
-export function programOf(environment: Environment): Command {
-  const program = newProgram(packageJson.version);
+/**
+ * The parser; running a command throws what its function throws, or `CommanderError` for wrong use, which it also
+ * writes to standard error unless it is silent.
+ */
+export function programOf(environment: Environment, isSilent = false): Command {
+  const program = newProgram(packageJson.version, isSilent);
   const config = () => readConfig(environment);
-  addServe(program, config, environment.npm_command === 'exec');
+  addServe(program, config, environment);
   addAccounts(program, config);
   addKeys(program, config);
   addBans(program, config);
   addImport(program, config);
   addExport(program, config);
-  addCopy(program);
+  addCopy(program, environment);
   addOpenapi(program, config);
+  addHelp(program);
   return program;
 }
 
-const atOnce = 'A process that serves the store honours it on the next request.';
+const atOnce =
+  'A process that serves the store honours it on the next request; each of several instances does within 1 s.';
 
-function addServe(program: Command, config: ReadConfig, startedByNpx: boolean): void {
+function addServe(program: Command, config: ReadConfig, environment: Environment): void {
   addCommand(program, 'serve', {
     summary: 'Answer requests until SIGTERM or SIGINT; a second signal ends it at once.',
     examples: ['animal-store serve', 'PORT=8080 DATABASE_URL=sqlite:./store/animals.db animal-store serve'],
@@ -48,8 +55,15 @@ function addServe(program: Command, config: ReadConfig, startedByNpx: boolean): 
     // Before anything is loaded: a wrong setting is the commonest reason not to start.
     const checked = config();
     const { serve } = await import('./serve.ts');
-    await serve(checked, startedByNpx);
+    await serve(checked, environment.npm_command === 'exec', commandOf(environment));
   });
+}
+
+/** How to call this command line again. */
+function commandOf({ npm_command: npm }: Environment): string {
+  if (npm !== undefined) return 'npx animal-store';
+  // Bun would run what a bunfig.toml of the working directory names.
+  return [process.execPath, '--config=/dev/null', process.argv[1] ?? ''].map(shellWord).join(' ');
 }
 
 function addAccounts(program: Command, config: ReadConfig): void {
@@ -217,33 +231,43 @@ function addExport(program: Command, config: ReadConfig): void {
     notes: [
       'Columns or members: name, categoryId, status, as import reads them; CSV is quoted by RFC 4180.',
       'Every animal there was at the start is in exactly once. The file appears under its name when it is whole.',
+      '',
+      'A spreadsheet runs a name such as "=1+1" as a formula. --escape-formulas puts an apostrophe before such names;',
+      'without it, names are exported exactly, and an import of the file restores them.',
     ],
   })
     .argument('<file>', 'FILE.csv or FILE.ndjson, or - for standard output')
     .addOption(formatOption("unless the file's name says it"))
     .option('--force', 'replace the file if there is one')
+    .option('--escape-formulas', 'CSV only: keep spreadsheets from running names as formulas')
     .addOption(jsonOption())
     .action(async (file, options) => (await import('./export.ts')).exportPets(config(), file, options));
 }
 
-function addCopy(program: Command): void {
+function addCopy(program: Command, environment: Environment): void {
   addCommand(program, 'copy', {
     summary: 'Copy a store to another engine: accounts, keys, imports and animals, with all their ids.',
     examples: [
       'animal-store copy --from sqlite:./data/animal-store.db --to postgres://store@db.example.com/animals',
-      'animal-store copy --from postgres://store@db.example.com/animals --to sqlite:./data/back.db',
+      'FROM_DATABASE_URL=postgres://store:PASSWORD@db.example.com/animals animal-store copy --to sqlite:./data/back.db',
     ],
     notes: [
+      'Give an address that has a password in the environment: other users see the arguments of a command.',
+      '',
       'Stop the service first: a SQLite store that is served is refused, and what is written to PostgreSQL while',
       'it is copied may be missing. In the end both sides are read whole and compared, by count and SHA-256.',
       'The target has to be empty, or hold what a copy of the same source left when it was broken off: the same',
       'command goes on from there. API keys go on working. Counts of requests and bans begin anew.',
     ],
   })
-    .requiredOption('--from <url>', 'the store to copy: sqlite:PATH or postgres://…', storeUrl)
-    .requiredOption('--to <url>', 'where to: sqlite:PATH or postgres://…', storeUrl)
+    .option('--from <url>', 'the store to copy: sqlite:PATH or postgres://…; else FROM_DATABASE_URL')
+    .option('--to <url>', 'where to: sqlite:PATH or postgres://…; else TO_DATABASE_URL')
     .addOption(jsonOption())
-    .action(async (options) => (await import('./copy.ts')).copyStore(options));
+    .action(async ({ json, ...options }) => {
+      const from = storeUrl('--from', options.from, 'FROM_DATABASE_URL', environment);
+      const to = storeUrl('--to', options.to, 'TO_DATABASE_URL', environment);
+      await (await import('./copy.ts')).copyStore({ from, to, json });
+    });
 }
 
 function addOpenapi(program: Command, config: ReadConfig): void {

@@ -1,7 +1,8 @@
 import { type App, startApp } from '../app.ts';
-import { type Config, withoutPassword } from '../config.ts';
+import type { Config } from '../config.ts';
 import { basePath } from '../contract/operations.ts';
-import type { IssuedKey } from '../operations/keys.ts';
+import { maskedUrl } from '../domain/masked-url.ts';
+import { greet } from './greeting.ts';
 import { openLog } from './log.ts';
 import { openapiText } from './openapi.ts';
 import { interruption } from './signals.ts';
@@ -14,7 +15,7 @@ const parentCheckMs = 500;
  * Serves until SIGTERM or SIGINT, then drains and stops; a second signal ends the process at once. npx does not
  * pass SIGTERM on: started by it, the service also stops when its parent is gone.
  */
-export async function serve(config: Config, startedByNpx: boolean): Promise<void> {
+export async function serve(config: Config, startedByNpx: boolean, command: string): Promise<void> {
   // Taken first: a parent that goes during the start is to be missed too.
   const parent = startedByNpx ? process.ppid : undefined;
   using interrupted = interruption();
@@ -23,8 +24,10 @@ export async function serve(config: Config, startedByNpx: boolean): Promise<void
     await using app = await started(startApp(config, openapiText(config), log), config);
     say(`Animal Store API   ${styled('bold', config.publicUrl ?? app.url)}${basePath}`);
     say(`Reference          ${config.publicUrl ?? app.url}/docs`);
-    if (app.firstKey !== undefined) greet(app.firstKey, app.url);
-    log.info({ url: app.url, database: withoutPassword(config.databaseUrl) }, 'serving');
+    if (app.firstKey !== undefined) {
+      greet({ firstKey: app.firstKey, url: app.url, databaseUrl: config.databaseUrl, command });
+    }
+    log.info({ url: app.url, database: maskedUrl(config.databaseUrl) }, 'serving');
     await ended(interrupted.signal, parent);
     log.info('stopping');
   }
@@ -61,12 +64,4 @@ async function started(starting: Promise<App>, { host, port }: Config): Promise<
     }
     throw error;
   }
-}
-
-function greet({ key }: IssuedKey, url: string): void {
-  say();
-  say('The store is new. This is its first API key (plan free); it is shown only now:');
-  say(`  ${styled('bold', key)}`);
-  say('Try it:');
-  say(`  curl -H "Authorization: Bearer ${key}" ${url}${basePath}/pets`);
 }

@@ -25,6 +25,17 @@ export function cannotWrite(path: string, error: unknown): CommandError {
   return new CommandError(`Cannot write ${path}: ${reason}.`, 1, error);
 }
 
+/** Characters that make a terminal do something, or show text in another order than it has: controls and bidi controls. */
+const unprintable = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu;
+
+/** Text from outside as a terminal may show it: what is not to be printed is escaped as JSON does, but for `kept`. */
+export function printable(text: string, kept = ''): string {
+  return text.replace(unprintable, (character) => {
+    if (kept.includes(character)) return character;
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}
+
 /** Writes a line for people to standard output. */
 export function say(line = ''): void {
   process.stdout.write(`${line}\n`);
@@ -32,7 +43,8 @@ export function say(line = ''): void {
 
 /** Writes a value for machines to standard output, as one line of JSON. */
 export function sayJson(value: unknown): void {
-  say(JSON.stringify(value));
+  // In JSON only strings can hold such characters, and there the escape stands for the same one.
+  say(printable(JSON.stringify(value)));
 }
 
 /** A reader that has seen enough (`| head`) closes the pipe: that is no error, and the rest is for nobody. */
@@ -65,13 +77,19 @@ export function instant(ms: number): string {
 
 /** Rows as columns, each as wide as its widest cell. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const shown = rows.map((row) => row.map((cell) => printable(cell)));
   const widths = header.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+    Math.max(title.length, ...shown.map((row) => row[column]?.length ?? 0)),
   );
   const line = (row: readonly string[]) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
       .trimEnd();
-  return [styled('bold', line(header)), ...rows.map(line)].join('\n');
+  return [styled('bold', line(header)), ...shown.map(line)].join('\n');
+}
+
+/** Text as one word of a shell's command. */
+export function shellWord(text: string): string {
+  return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,6 +1,8 @@
 /** What options and arguments may be: each reader returns the value, or says what would be right. */
 import { InvalidArgumentError } from 'commander';
 import { settings } from '../config.ts';
+import { maskedUrl } from '../domain/masked-url.ts';
+import { CommandError } from './terminal.ts';
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const longestMs = 3_650 * unitMs.d;
@@ -42,11 +44,22 @@ export function label(text: string): string {
   return text;
 }
 
-/** The address of a store, as DATABASE_URL takes it. */
-export function storeUrl(text: string): string {
+/**
+ * The address of a store, from an option or else from the environment. It is checked here and not by the parser, whose
+ * message would repeat it with its password. Throws `CommandError`.
+ */
+export function storeUrl(
+  option: string,
+  given: string | undefined,
+  variable: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): string {
+  const text = given ?? environment[variable]?.trim();
+  if (!text) throw new CommandError(`Name the store with ${option} URL, or in ${variable}.`, 2);
   try {
     return settings.DATABASE_URL.parse(text);
   } catch (error) {
-    throw new InvalidArgumentError(`It ${(error as Error).message}.`);
+    const name = given === undefined ? variable : option;
+    throw new CommandError(`${name} ${(error as Error).message} (it is "${maskedUrl(text)}").`, 2);
   }
 }

@@ -2,7 +2,9 @@ import type { Logger } from 'pino';
 import type { Clock } from '../domain/clock.ts';
 import type { AdmissionOperations } from '../operations/admission.ts';
 import type { Answers } from './answers.ts';
+import type { BanLog } from './ban-log.ts';
 import type { FinishedAnswers } from './finished-answers.ts';
+import type { RequestLog } from './request-log.ts';
 import type { Route, RoutedOperation } from './routes.ts';
 
 /** What the pipeline works with. */
@@ -13,11 +15,14 @@ export interface House {
   readonly clock: Clock;
   readonly corsOrigins: ReadonlySet<string>;
   readonly log: Logger;
+  /** Undefined when requests are not logged. */
+  readonly requestLog: RequestLog | undefined;
+  readonly bans: BanLog;
   readonly makeRequestId: () => string;
   readonly isDraining: () => boolean;
 }
 
-/** A request under the version, with what the router found out about it. */
+/** A request, with what the router found out about it; outside the version that is no route. */
 export interface Incoming {
   readonly request: Request;
   readonly route: Route | undefined;
@@ -26,6 +31,10 @@ export interface Incoming {
   /** The path parameter as it came; empty where the path has none. */
   readonly petId: string;
   readonly requestId: string;
+  /** The address of the client. */
+  readonly client: () => string;
   /** The network of the client, for failed authentications. */
   readonly network: () => string;
+  /** When it came, for the request log, in ms of the process's own clock; 0 when requests are not logged. */
+  readonly startedAt: number;
 }

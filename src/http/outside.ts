@@ -1,17 +1,18 @@
 import { basePath } from '../contract/operations.ts';
 import { Refusal } from '../domain/refusal.ts';
+import type { Trouble } from '../domain/trouble.ts';
 import { docsPage, docsScript } from './docs.ts';
 import type { HeaderFields } from './headers.ts';
-import type { House } from './house.ts';
-import { errorBody } from './replies.ts';
+import type { House, Incoming } from './house.ts';
+import { errorBody, errorPageHeaders, failed } from './replies.ts';
 
 /** What is served outside the version: for people, operators and machines, without a credential. */
 export interface Outside {
   /** The OpenAPI document, as text. */
   readonly openapi: string;
   readonly publicUrl: string | undefined;
-  /** What does not work right now; empty when all does. */
-  readonly health: () => Promise<string[]>;
+  /** What does not work, as far as is known; empty when all does. Asks nobody. */
+  readonly health: () => readonly Trouble[];
 }
 
 type Page = (request: Request) => Response | Promise<Response>;
@@ -20,7 +21,7 @@ type Page = (request: Request) => Response | Promise<Response>;
 export function outsideRoutes(
   house: House,
   outside: Outside,
-): (request: Request, path: string) => Promise<Response> {
+): (incoming: Incoming, path: string) => Promise<Response> {
   const pages = new Map<string, Page>([
     [
       '/',
@@ -28,33 +29,45 @@ export function outsideRoutes(
     ],
     ['/docs', docsPage(outside.openapi)],
     ['/docs/scalar.js', docsScript()],
-    ['/openapi.json', () => json(200, outside.openapi)],
+    ['/openapi.json', () => json(200, outside.openapi, toRevalidate)],
     ['/livez', () => json(200, '{"status":"ok"}')],
     ['/readyz', () => readiness(house, outside)],
     ['/.well-known/api-catalog', () => catalog(outside.publicUrl ?? '')],
   ]);
-  return async (request, path) => {
-    const response = await answer(pages.get(path), request);
+  return async (incoming, path) => {
+    const { request, requestId } = incoming;
+    const page = pages.get(path);
+    const response = await answer(house, incoming, page);
+    response.headers.set('X-Request-Id', requestId);
     // Bun leaves the date out where it leaves the body out.
     if (request.method === 'HEAD') response.headers.set('Date', new Date().toUTCString());
     // Bun takes what follows for a tunnel, so the next request on the connection would never be answered.
     if (request.method === 'CONNECT') response.headers.set('Connection', 'close');
+    house.requestLog?.(incoming, { status: response.status, page: page && path });
     return response;
   };
 }
 
-function answer(page: Page | undefined, request: Request): Response | Promise<Response> {
+async function answer(
+  house: House,
+  { request, requestId }: Incoming,
+  page: Page | undefined,
+): Promise<Response> {
   if (page === undefined) return refused(new Refusal('route_not_found'), 404);
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return refused(new Refusal('method_not_allowed'), 405, { Allow: 'GET, HEAD' });
   }
-  return page(request);
+  try {
+    return await page(request);
+  } catch (error) {
+    return failed(house, requestId, error);
+  }
 }
 
-async function readiness(house: House, { health }: Outside): Promise<Response> {
+function readiness(house: House, { health }: Outside): Response {
   if (house.isDraining())
     return json(503, '{"status":"stopping"}', { 'Retry-After': '5', Connection: 'close' });
-  const trouble = await health();
+  const trouble = health();
   return json(
     200,
     JSON.stringify(trouble.length === 0 ? { status: 'ready' } : { status: 'degraded', trouble }),
@@ -74,13 +87,16 @@ function catalog(publicUrl: string): Response {
   const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
   // RFC 9727 section 2 wants the link on HEAD, where a client asks whether there is a catalog.
   const link = `<${publicUrl}/.well-known/api-catalog>; rel="api-catalog"`;
-  return json(200, JSON.stringify({ linkset }), { 'Content-Type': type, Link: link });
+  return json(200, JSON.stringify({ linkset }), { ...toRevalidate, 'Content-Type': type, Link: link });
 }
 
 function refused(refusal: Refusal, status: number, headers: HeaderFields = {}): Response {
   return json(status, errorBody(refusal), headers);
 }
 
+/** Documents change with the service's version and settings only; how things stand, and errors, with every moment. */
+const toRevalidate = { 'Cache-Control': 'no-cache' } as const;
+
 function json(status: number, body: string, headers: HeaderFields = {}): Response {
-  return new Response(body, { status, headers: { 'Content-Type': 'application/json', ...headers } });
+  return new Response(body, { status, headers: { ...errorPageHeaders, ...headers } });
 }

@@ -1,15 +1,18 @@
-import type { BlockList } from 'node:net';
 import { basePath } from '../contract/operations.ts';
-import { clientNetwork } from './address.ts';
-import type { House } from './house.ts';
+import { type Network, networkOf } from '../domain/address.ts';
+import { clientAddress } from './address.ts';
+import type { House, Incoming } from './house.ts';
 import { type Outside, outsideRoutes } from './outside.ts';
 import { pipeline } from './pipeline.ts';
+import { failed } from './replies.ts';
 import type { Route } from './routes.ts';
+import { afterChunkedBody } from './unread-body.ts';
 
 /** A connection on which nothing moves is closed after this long. */
 const idleTimeoutSeconds = 20;
 
-const ownRequestId = /^[A-Za-z0-9._-]{1,64}$/;
+/** A client's own; one with a key in it is not taken, for ids are logged and keys are not. */
+const ownRequestId = /^(?!.*ask_[0-9A-Za-z]{38})[A-Za-z0-9._-]{1,64}$/;
 
 export interface ServerOptions {
   readonly house: House;
@@ -17,7 +20,7 @@ export interface ServerOptions {
   readonly outside: Outside;
   readonly hostname: string;
   readonly port: number;
-  readonly trustedProxies: BlockList | undefined;
+  readonly trustedProxies: readonly Network[];
 }
 
 type BunRequest = Request & { readonly params?: Record<string, string> };
@@ -32,21 +35,28 @@ export function startServer({
   trustedProxies,
 }: ServerOptions): Bun.Server<undefined> {
   type Server = Bun.Server<undefined>;
-  const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
+  const incomingOf = (request: BunRequest, server: Server, route?: Route): Incoming => {
     const sent = request.headers.get('x-request-id');
-    return pipeline(house, {
+    const client = () =>
+      clientAddress(
+        server.requestIP(request)?.address ?? '',
+        request.headers.get('x-forwarded-for'),
+        trustedProxies,
+      );
+    return {
       request,
       route,
       routed: route?.methods.get(request.method),
       petId: request.params?.petId ?? '',
       requestId: sent !== null && ownRequestId.test(sent) ? sent : house.makeRequestId(),
-      network: () =>
-        clientNetwork(
-          server.requestIP(request)?.address ?? '',
-          request.headers.get('x-forwarded-for'),
-          trustedProxies,
-        ),
-    });
+      client,
+      network: () => networkOf(client()),
+      startedAt: house.requestLog === undefined ? 0 : performance.now(),
+    };
+  };
+  const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
+    const answer = pipeline(house, incomingOf(request, server, route));
+    return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
   };
   const unknown = handle(undefined);
   const elsewhere = outsideRoutes(house, outside);
@@ -68,8 +78,11 @@ export function startServer({
       // The router matches the path as it was sent; `request.url` has its dot segments resolved (RFC 3986 section 5.2.4).
       const path = pathOf(request.url);
       if (path === basePath || path.startsWith(`${basePath}/`)) return unknown(request, server);
-      return elsewhere(request, path);
+      const answer = elsewhere(incomingOf(request, server), path);
+      return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
     },
+    // What fails outside of every answer's own making; the runtime would send a page of its own.
+    error: (error) => failed(house, house.makeRequestId(), error),
   });
 }
 

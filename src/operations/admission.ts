@@ -7,6 +7,7 @@ import { fingerprint, isWellFormedKey } from '../domain/key.ts';
 import type { Verdict, WindowState } from '../domain/limit.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Caller, KeyStore, LimitStore, Versions } from '../storage/storage.ts';
+import { type CallerChange, callerChanges } from './caller-changes.ts';
 
 /** How many callers are held in memory. */
 const heldCallers = 100_000;
@@ -43,12 +44,20 @@ export class AdmissionOperations {
   readonly #keys: KeyStore;
   readonly #limits: LimitStore;
   readonly #clock: Clock;
+  readonly #changed: (change: CallerChange) => void;
   readonly #held = new LRUCache<string, HeldCaller>(atMost(heldCallers));
 
-  constructor(keys: KeyStore, limits: LimitStore, clock: Clock) {
+  /** `changed` is told what operators changed about callers that are held, when their key is used next. */
+  constructor(
+    keys: KeyStore,
+    limits: LimitStore,
+    clock: Clock,
+    changed: (change: CallerChange) => void = () => undefined,
+  ) {
     this.#keys = keys;
     this.#limits = limits;
     this.#clock = clock;
+    this.#changed = changed;
   }
 
   /**
@@ -104,6 +113,8 @@ export class AdmissionOperations {
 
   #read(print: string, { callers: version }: Versions): Awaitable<HeldCaller | undefined> {
     return andThen(this.#keys.findCaller(print), (caller) => {
+      const before = this.#held.get(print)?.caller;
+      if (before !== undefined) callerChanges(before, caller).forEach(this.#changed);
       if (caller === undefined) {
         this.#held.delete(print);
         return undefined;

@@ -39,13 +39,18 @@ export interface ImportGroup {
 export type ImportProgress = Omit<ImportRun, 'source'>;
 
 export interface ImportTask {
-  /** SHA-256 of the whole input; undefined for one that cannot be read twice, and so cannot be resumed. */
+  /** SHA-256 of the whole input, or the name of a part of it; undefined for one that cannot be read twice, and so cannot be resumed. */
   readonly source: string | undefined;
   /** What `find` said of the source. An unfinished import goes on; a finished one is done once more. */
   readonly stored: ImportProgress | undefined;
   /** The rows that are not committed yet, in order. Ends early, without an error, when `signal` is aborted. */
   readonly rows: AsyncIterable<readonly ImportRow[]>;
   readonly signal: AbortSignal;
+}
+
+/** The name of the part of an input that begins on a line. */
+export function partSource(content: string, fromLine: number): string {
+  return `${content}:${fromLine}`;
 }
 
 const nothing: ImportProgress = { lastLine: 0, added: 0, rejected: 0, finished: false };
@@ -62,6 +67,14 @@ export class ImportOperations {
   /** How far an input is imported; undefined when it never was begun. */
   async find(source: string): Promise<ImportProgress | undefined> {
     return this.#imports?.find(source);
+  }
+
+  /** The lines on which the parts of this input begin that were imported alone, ascending. */
+  async partsOf(content: string): Promise<number[]> {
+    const parts = (await this.#imports?.findParts(content)) ?? [];
+    return parts
+      .map(({ source }) => Number(source.slice(content.length + 1)))
+      .sort((one, other) => one - other);
   }
 
   /**

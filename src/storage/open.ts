@@ -1,5 +1,6 @@
 import type { Clock } from '../domain/clock.ts';
 import type { LimitRules } from '../domain/limit.ts';
+import { maskedUrl } from '../domain/masked-url.ts';
 import type { Notice } from './breaker.ts';
 import type { ClusterSettings } from './cluster.ts';
 import { openSqlite } from './sqlite/sqlite.ts';
@@ -21,7 +22,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { url, clock, rules, serving, cluster, notice = warn } = options;
   const path = sqlitePath(url);
   if (path !== undefined) return openSqlite({ path, clock, rules, serving });
-  if (!isPostgres(url)) throw new StorageUnusable(`There is no store for the URL "${url}".`);
+  if (!isPostgres(url)) throw new StorageUnusable(`There is no store for the URL "${maskedUrl(url)}".`);
   if (cluster === undefined) throw new StorageUnusable('PostgreSQL needs Redis beside it: set REDIS_URL.');
   // Only who has the servers waits for their drivers to load.
   const { openCluster } = await import('./cluster.ts');
@@ -38,7 +39,7 @@ export async function openArchive(url: string, mustExist: boolean): Promise<Arch
     const { openSqliteArchive } = await import('./sqlite/archive.ts');
     return openSqliteArchive(path, mustExist);
   }
-  if (!isPostgres(url)) throw new StorageUnusable(`There is no store for the URL "${url}".`);
+  if (!isPostgres(url)) throw new StorageUnusable(`There is no store for the URL "${maskedUrl(url)}".`);
   const { openPostgresArchive } = await import('./postgres/archive.ts');
   return openPostgresArchive({
     url,

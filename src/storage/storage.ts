@@ -4,6 +4,7 @@ import type { Awaitable } from '../domain/awaitable.ts';
 import type { Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
+import type { Trouble } from '../domain/trouble.ts';
 import type { ArchiveTable } from './archive-tables.ts';
 
 /** The store cannot do this right now, and nothing was changed: disk full, server gone, lock not had in time. */
@@ -135,7 +136,7 @@ export interface LimitStore {
 
 /** An import that was begun; its progress is committed together with its animals. */
 export interface ImportRun {
-  /** SHA-256 of the whole input. */
+  /** SHA-256 of the whole input; a part of it has the line it begins on behind it (`…:9`). */
   readonly source: string;
   /** The last input line whose fate (in or rejected) is committed. */
   readonly lastLine: number;
@@ -149,6 +150,8 @@ export class ImportOvertaken extends Error {}
 
 export interface ImportStore {
   find(source: string): Awaitable<ImportRun | undefined>;
+  /** The runs of parts of the input with this SHA-256. */
+  findParts(content: string): Awaitable<ImportRun[]>;
   /**
    * Adds the animals and the progress in one transaction; an input that cannot be read again (a pipe) has no run.
    * `fromLine` is the last line of the stored run it goes on from, 0 for none: two imports of the same input at
@@ -163,8 +166,10 @@ export interface Storage extends AsyncDisposable {
   readonly keys: KeyStore;
   readonly limits: LimitStore;
   readonly imports: ImportStore;
-  /** What does not work right now, in words for operators; empty when all does. */
-  health(): Awaitable<string[]>;
+  /** What does not work, as far as is known: asks nobody, so that it answers at once. Empty when all works. */
+  health(): Trouble[];
+  /** How long processes may go without noticing a change that another one acknowledged, in ms. */
+  readonly staleAtMostMs: number;
 }
 
 export type ArchiveValue = string | bigint | null;

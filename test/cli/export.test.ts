@@ -90,6 +90,28 @@ test('a folder that is not there is named', async () => {
   expect(stderr).toBe('animal-store: Cannot write nowhere/pets.csv: ENOENT: no such file or directory.\n');
 });
 
+test('--escape-formulas keeps spreadsheets from running names; without it names are exact', async () => {
+  await using other = await newWorkplace();
+  const dangerous = ['=cmd|calc', '+1', '-1', '@SUM(A1)', '\t=1'];
+  const harmless = ['Ozzy', "'=1", 'a=b'];
+  const rows = [...dangerous, ...harmless].map((name) => `{"name":${JSON.stringify(name)},"categoryId":1}\n`);
+  // A tab is a control character, which no name has.
+  await other.write('names.ndjson', rows.join(''));
+  expect(await other.json<ImportReport>('import', 'names.ndjson')).toMatchObject({ added: 7, rejected: 1 });
+  await other.json('export', 'escaped.csv', '--escape-formulas');
+  await other.json('export', 'exact.csv');
+  const namesIn = async (file: string) =>
+    (await readFile(other.path(file), 'utf8'))
+      .split('\n')
+      .slice(1, -1)
+      .map((row) => row.split(',')[0]);
+  const kept = dangerous.slice(0, -1);
+  expect(await namesIn('escaped.csv')).toEqual([...kept.map((name) => `'${name}`), ...harmless]);
+  expect(await namesIn('exact.csv')).toEqual([...kept, ...harmless]);
+  const json = await other.run(['export', 'x.ndjson', '--escape-formulas']);
+  expect(json).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is for CSV') });
+});
+
 test('to standard output goes nothing but animals; the report goes to standard error', async () => {
   const { stdout, stderr } = await place.run(['export', '-', '--format', 'ndjson', '--json']);
   expect(stdout).toBe(await text('one.ndjson'));

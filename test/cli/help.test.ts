@@ -91,6 +91,54 @@ test('--help and --version succeed; no command, or an unknown one, is wrong use'
   );
 });
 
+test('help names a command of any depth', async () => {
+  for (const { words } of commands) {
+    const [asked, flag] = await Promise.all([place.run(['help', ...words]), place.run([...words, '--help'])]);
+    expect(asked).toEqual(flag);
+  }
+  expect(await place.run(['help', 'keys', 'craete'])).toMatchObject({
+    exitCode: 2,
+    stderr: 'animal-store: unknown command \'craete\'\nSee "animal-store keys --help".\n',
+  });
+}, 60_000);
+
+test('with --json a failure is one line of JSON on standard error, and the exit code is the same', async () => {
+  await using other = await newWorkplace();
+  for (const [args, exitCode, message] of [
+    [['keys', 'list', '--bogus'], 2, "unknown option '--bogus'"],
+    [['keys', 'craete'], 2, "unknown command 'craete'"],
+    [['accounts', 'create', '--name', 'A', '--plan', 'gold'], 2, 'There is no plan "gold"'],
+    [['import', 'nowhere.csv'], 1, 'There is no file nowhere.csv.'],
+  ] as const) {
+    const run = await other.run([...args, '--json']);
+    expect({ exitCode: run.exitCode, stdout: run.stdout }).toEqual({ exitCode, stdout: '' });
+    expect(run.stderr).toMatch(/^[^\n]+\n$/);
+    expect(JSON.parse(run.stderr)).toEqual({ error: { message: expect.stringContaining(message) } });
+  }
+});
+
+test('copy takes addresses from the environment, and a mistake in one shows no password', async () => {
+  const secret = 'postgres+ssl://u:Sesame@h/d';
+  const given = { environment: { FROM_DATABASE_URL: secret, TO_DATABASE_URL: secret } };
+  const runs = await Promise.all([
+    place.run(['copy'], given),
+    place.run(['copy', '--from', 'sqlite:a.db'], given),
+    place.run(['copy', '--from', secret, '--to', secret]),
+    place.run(['copy']),
+  ]);
+  const named = [
+    'FROM_DATABASE_URL must be',
+    'TO_DATABASE_URL must be',
+    '--from must be',
+    '--from URL, or in FROM_',
+  ];
+  for (const [index, run] of runs.entries()) {
+    expect(run).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(run.stderr).toContain(named[index] ?? '');
+    expect(run.stderr).not.toContain('Sesame');
+  }
+});
+
 test('wrong settings are all named, by any command that needs them, with exit code 2 and no store made', async () => {
   const environment = { PORT: 'many', DATABASE_URL: 'mysql://x' };
   for (const args of [['serve'], ['keys', 'list'], ['openapi']]) {

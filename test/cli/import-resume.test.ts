@@ -83,13 +83,15 @@ test('SIGINT finishes the running group, says what is in and how to go on, with 
   child.kill('SIGINT');
   const broken = await ended(child);
   expect(broken.exitCode).toBe(1);
-  expect(broken.stderr).toEndWith('animal-store: Interrupted. To go on, run the same command again.\n');
+  expect(broken.stderr).toEndWith(
+    '{"error":{"message":"Interrupted. To go on, run the same command again."}}\n',
+  );
   const first = JSON.parse(broken.stdout) as ImportReport;
   expect(first.status).toBe('interrupted');
   expect(first.added + first.rejected).toBe(first.lastLine - 1);
   const wrong = await place.run(['import', 'pets.csv', '--from-line', '9']);
   expect(wrong).toMatchObject({ exitCode: 2, stdout: '' });
-  expect(wrong.stderr).toContain(`The lines up to ${first.lastLine} of this file are dealt with`);
+  expect(wrong.stderr).toContain(`Lines up to ${first.lastLine} of pets.csv are imported already`);
   // --again does not begin anew what is not finished: the command that was broken off can be repeated as it was.
   const second = await place.json<ImportReport>('import', 'pets.csv', '--again');
   expect(second).toMatchObject({

@@ -202,7 +202,7 @@ describe('once and again', () => {
     const told = await place.run(['import', 'once.csv']);
     expect(told).toMatchObject({ exitCode: 0, stderr: '' });
     expect(told.stdout).toStartWith(
-      'once.csv is all in already, up to line 3: 1 in, 1 rejected. Nothing was added.',
+      'once.csv is all in already, lines 2 to 3: 1 in, 1 rejected. Nothing was added.',
     );
     const again = await place.json<Report>('import', 'once.csv', '--again');
     expect(again).toMatchObject({ status: 'complete', added: 1, rejected: 1 });
@@ -227,6 +227,45 @@ describe('once and again', () => {
       firstLine: 3,
       lastLine: 4,
     });
+  });
+
+  test('--from-line beyond the end says where the file ends, and leaves no trace: the whole is imported after it', async () => {
+    for (const [name, content] of [
+      ['end.csv', 'name,categoryId\nA,1\nB,1\n'],
+      ['end.ndjson', '{"name":"A","categoryId":1}\n{"name":"B","categoryId":1}\n{"name":"C","categoryId":1}'],
+    ] as const) {
+      await place.write(name, content);
+      const beyond = await place.run(['import', name, '--from-line', '99']);
+      expect(beyond).toMatchObject({ exitCode: 1, stdout: '' });
+      expect(beyond.stderr).toBe(
+        `animal-store: There is no row from line 99 on: ${name} ends with line 3. Nothing was imported.\n`,
+      );
+      expect(await place.json<Report>('import', name)).toMatchObject({ status: 'complete', lastLine: 3 });
+    }
+  });
+
+  test('a part of a file never passes for the whole: its rows are in once, and that is said', async () => {
+    const name = await place.write('part.csv', 'name,categoryId\nPartA,1\nPartB,1\nPartC,1\n');
+    const part = ['import', name, '--from-line', '4'];
+    expect(await place.json<Report>(...part)).toMatchObject({ status: 'complete', added: 1, firstLine: 4 });
+    const repeated = await place.run(part);
+    expect(repeated.stdout).toStartWith(
+      'part.csv is all in already, lines 4 to 4: 1 in, 0 rejected. Nothing',
+    );
+    const whole = await place.run(['import', name]);
+    expect(whole).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(whole.stderr).toStartWith(
+      'animal-store: Part of part.csv is imported already, with --from-line 4. --again imports the whole file',
+    );
+    const again = await place.json<Report>('import', name, '--again');
+    expect(again).toMatchObject({ status: 'complete', added: 3, total: { added: 3, rejected: 0 } });
+    expect((await place.json<Report>('import', name)).status).toBe('already-complete');
+  });
+
+  test('--from-line on the first row is the whole file', async () => {
+    const name = await place.write('first.csv', 'name,categoryId\nFirst,1\n');
+    expect((await place.json<Report>('import', name, '--from-line', '2')).added).toBe(1);
+    expect((await place.json<Report>('import', name)).status).toBe('already-complete');
   });
 });
 

@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { commandLine, newWorkplace, type Workplace } from '../support/cli.ts';
-import { settingsIn } from '../support/process.ts';
+import { operatorOf, settingsIn } from '../support/process.ts';
 
 // Processes start slowly on a busy machine.
 setDefaultTimeout(20_000);
@@ -41,6 +41,32 @@ test('a terminal sees progress with rate and time left, and nothing of it when t
       args[0] === 'import' ? 'lines 2 to 60001 are dealt with' : '60,000 animals written',
     );
     if (noun === 'rows') expect(shown).toMatch(/ {2}[\d,]+ a second {2}\d+ s left/);
+  }
+});
+
+/** C1's CSI, and the control that turns text around. */
+const hostile = 'Oz\u009b31m\u202ezy';
+const shownHostile = 'Oz\\u009b31m\\u202ezy';
+
+test('what others wrote reaches a terminal with its control characters escaped; a file or a pipe gets it exactly', async () => {
+  await using place = await newWorkplace();
+  await place.write('pets.ndjson', `{"name":${JSON.stringify(hostile)},"categoryId":1}\n`);
+  await place.json('import', 'pets.ndjson');
+  for (const format of ['csv', 'ndjson']) {
+    const args = ['export', '-', '--format', format];
+    expect(await onTerminal(place, args)).toContain(shownHostile);
+    expect((await place.run(args)).stdout).toContain(hostile);
+  }
+  await place.write('header.csv', `name,categoryId,${hostile}\n`);
+  expect((await place.run(['import', 'header.csv'])).stderr).toContain(shownHostile);
+  await using operator = await operatorOf(place.folder);
+  const { id } = await operator.accounts.create(hostile, 'free');
+  await operator.keys.create(id, hostile);
+  for (const group of ['accounts', 'keys']) {
+    expect(await onTerminal(place, [group, 'list'])).toContain(shownHostile);
+    expect(await place.json<{ name: string }[]>(group, 'list')).toContainEqual(
+      expect.objectContaining({ name: hostile }),
+    );
   }
 });
 

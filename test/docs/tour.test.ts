@@ -29,9 +29,10 @@ async function startedService(folder: string) {
   let output = '';
   for await (const chunk of service.stdout) {
     output += new TextDecoder().decode(chunk);
-    if (output.includes('curl')) break;
+    if (output.includes('Manage accounts')) break;
   }
-  const [, api = '', key = ''] = /(http:\S+\/v1)\n[\s\S]*(ask_\w+)/.exec(output) ?? [];
+  const [, api = '', keyFile = ''] = /(http:\S+\/v1)\n[\s\S]* is in (.*); read it/.exec(output) ?? [];
+  const key = (await Bun.file(keyFile).text()).trim();
   return { service, env, api, key };
 }
 

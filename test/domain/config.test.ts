@@ -42,6 +42,8 @@ const wrong: Readonly<Record<string, readonly string[]>> = {
   BAN_FORGIVEN_AFTER_SECONDS: ['0', ' 1 2 '],
   DRAIN_SECONDS: ['-1', '6', '0.5'],
   LOG_LEVEL: ['INFO', 'verbose', 'off'],
+  LOG_REQUESTS: ['ALL', 'none', 'true'],
+  LOG_SLOW_MS: ['0', '-1', '0.5', '1s'],
 };
 
 function mistakesOf(environment: Record<string, string>): readonly string[] {

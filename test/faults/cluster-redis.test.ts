@@ -39,7 +39,7 @@ describe.skipIf(cluster === undefined)('Redis', () => {
       await Bun.sleep(200);
       await begin();
       await degraded();
-      expect((await readiness(instances[0]?.url ?? '')).trouble?.join()).toContain('degraded: Redis');
+      expect((await readiness(instances[0]?.url ?? '')).trouble?.join()).toContain('Redis does not work');
       await Bun.sleep(300);
       await end();
       await ready();

@@ -1,7 +1,8 @@
 import { expect } from 'bun:test';
+import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { testWith } from '../support/means.ts';
-import { startService } from '../support/process.ts';
+import { root, start, startService } from '../support/process.ts';
 
 testWith('npm and setsid (util-linux)', ['setsid', 'npm', '--version'])(
   'npm start passes SIGTERM on: the service drains and is gone, and npm with it',
@@ -15,6 +16,20 @@ testWith('npm and setsid (util-linux)', ['setsid', 'npm', '--version'])(
     await npm.exited;
     expect(npm.stderr()).toContain('"msg":"stopped"');
     await expect(fetch(`${npm.url}/livez`)).rejects.toThrow();
+  },
+  20_000,
+);
+
+testWith('env -S (GNU coreutils or BSD)', ['env', '-S', 'true'])(
+  'the command runs nothing that a bunfig.toml of the working directory names',
+  async () => {
+    await using folder = await temporaryFolder();
+    await Bun.write(join(folder.path, 'bunfig.toml'), 'preload = ["./stranger.ts"]\n');
+    await Bun.write(join(folder.path, 'stranger.ts'), "console.log('stranger');\n");
+    const environment = { PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` };
+    await using command = start([join(root, 'src/main.ts'), '--version'], { environment, cwd: folder.path });
+    expect(await command.exited).toBe(0);
+    expect(command.stdout()).toMatch(/^\d+\.\d+\.\d+\n$/);
   },
   20_000,
 );

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testWith } from '../support/means.ts';
@@ -8,7 +8,7 @@ import { dataFileIn, serveCommand, settingsIn, start, startService } from '../su
 const timeoutMs = 15_000;
 
 testWith('curl', ['curl', '--version'])(
-  'the first start prints the address, the reference, a key and a curl line that works as it stands',
+  'the first start prints the address, the reference and a curl line that works as it stands',
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path);
@@ -19,13 +19,43 @@ testWith('curl', ['curl', '--version'])(
     await using pasted = start(['sh', '-c', line]);
     expect(await pasted.exited).toBe(0);
     expect(JSON.parse(pasted.stdout())).toEqual([]);
-    expect(line).toContain(service.firstKey ?? 'no key');
   },
   timeoutMs,
 );
 
 test(
-  'a second start prints no key, and knows the data and the key of the first',
+  'without a terminal the first key goes to no log: only its owner can read it, in a file that is named',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path);
+    expect(service.firstKey).toMatch(/^ask_\w{38}$/);
+    expect(service.stdout() + service.stderr()).not.toContain('ask_');
+    const file = `${dataFileIn(folder.path)}.first-key`;
+    expect(service.stdout()).toContain(`is in ${file}; read it`);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  },
+  timeoutMs,
+);
+
+test(
+  'a first key that cannot be written is not printed; the command that issues another one is, and works as it stands',
+  async () => {
+    await using folder = await temporaryFolder();
+    // A folder where the file has to be.
+    mkdirSync(`${dataFileIn(folder.path)}.first-key`);
+    await using service = await startService(folder.path);
+    expect(service.stdout()).toContain('could not be written');
+    const line = /^ {2}(cd .* keys create .*)$/m.exec(service.stdout())?.[1] ?? '';
+    await using pasted = start(['sh', '-c', line], { environment: settingsIn(folder.path) });
+    expect(await pasted.exited).toBe(0);
+    const key = /ask_\w{38}/.exec(pasted.stdout())?.[0] ?? '';
+    expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
+  },
+  timeoutMs,
+);
+
+test(
+  'a second start says nothing of a key, and knows the data and the key of the first',
   async () => {
     await using folder = await temporaryFolder();
     let key: string;
@@ -37,7 +67,7 @@ test(
       expect(await first.exited).toBe(0);
     }
     await using second = await startService(folder.path);
-    expect(second.stdout()).not.toContain('ask_');
+    expect(second.stdout()).not.toContain('The store is new');
     const { status, text } = await clientOf(second.url, key).get('/pets/1');
     expect([status, JSON.parse(text).name]).toEqual([200, 'Ozzy']);
   },
@@ -87,7 +117,7 @@ test(
     expect(service.stdout()).not.toContain('ask_');
 
     await using second = start(serveCommand, { environment: settingsIn(folder.path) });
-    await second.said(/^ *curl .*ask_/m);
+    await second.said(/^Manage .*\n/m);
   },
   timeoutMs,
 );

@@ -7,6 +7,7 @@ import { type Cluster, startCluster } from '../support/cluster.ts';
 import { allNames, load, readiness, until } from '../support/load.ts';
 import { type TestServers, testServers } from '../support/servers.ts';
 import { countedWindow } from '../support/windows.ts';
+import { clusterFreshness } from './cluster-freshness.ts';
 import { limitsProof } from './limits.ts';
 import type { Figures, Proof, ProofOptions } from './proof.ts';
 
@@ -141,4 +142,10 @@ const clusterFaults: Proof = {
 };
 
 /** The proofs of the store of several instances; they need PostgreSQL and Redis on the machine. */
-export const clusterProofs: readonly Proof[] = [clusterLimits, clusterAnswers, clusterWindows, clusterFaults];
+export const clusterProofs: readonly Proof[] = [
+  clusterLimits,
+  clusterAnswers,
+  clusterWindows,
+  clusterFaults,
+  clusterFreshness,
+];

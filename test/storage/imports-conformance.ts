@@ -49,6 +49,15 @@ export function importsConform(check: StoreTest): void {
     expect((await store.imports.find(begun.source))?.lastLine).toBe(6);
   });
 
+  check('the parts of an input are found by it, and only they', async ({ store: { imports } }) => {
+    for (const source of [begun.source, `${begun.source}:9`, `${begun.source}:12`, `${'e'.repeat(64)}:9`]) {
+      await imports.commit([], { ...begun, source });
+    }
+    const parts = await imports.findParts(begun.source);
+    expect(parts.map(({ source }) => source).sort()).toEqual([`${begun.source}:12`, `${begun.source}:9`]);
+    expect(parts[0]).toMatchObject({ lastLine: begun.lastLine, finished: false });
+  });
+
   check('an input that cannot be read again leaves animals and no progress', async ({ store }) => {
     const added = await store.imports.commit([newPet('one'), newPet('two')]);
     expect(added.map(({ id, name }) => `${id} ${name}`)).toEqual(['1 one', '2 two']);

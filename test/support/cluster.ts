@@ -1,7 +1,8 @@
 import { type Office, openOffice } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Quota } from '../../src/domain/plan.ts';
-import { ample, type Service, serveCommand, start } from './process.ts';
+import { temporaryFolder } from './folder.ts';
+import { ample, firstKeyOf, type Service, serveCommand, start } from './process.ts';
 import { type OwnServer, ownPostgres, ownRedis } from './servers.ts';
 
 /** Several instances of the real service on servers that a test may mistreat. */
@@ -58,7 +59,9 @@ export async function startCluster({
 
 async function startService(environment: Readonly<Record<string, string>>): Promise<Service> {
   await using started = new AsyncDisposableStack();
-  const running = started.use(start(serveCommand, { environment }));
+  // The first key of a new store is written below the working directory.
+  const folder = started.use(await temporaryFolder());
+  const running = started.use(start(serveCommand, { environment, cwd: folder.path }));
   await running.said(/^Reference .*\n/m);
   const url = /^Animal Store API +(http:\S+)\/v1$/m.exec(running.stdout())?.[1];
   if (url === undefined) throw new Error(`There is no address in:\n${running.stdout()}`);
@@ -67,7 +70,7 @@ async function startService(environment: Readonly<Record<string, string>>): Prom
     ...running,
     url,
     get firstKey() {
-      return /ask_[0-9A-Za-z]{38}/.exec(running.stdout())?.[0];
+      return firstKeyOf(running);
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };

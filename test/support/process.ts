@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Office, openOffice } from '../../src/app.ts';
@@ -83,7 +83,7 @@ function collect(stream: ReadableStream<Uint8Array>): { text: () => string; done
 export interface Service extends Running {
   /** Where it listens, without the version. */
   readonly url: string;
-  /** The key it printed; undefined when it printed none. */
+  /** The first key of a store that was new; undefined for any other. */
   readonly firstKey: string | undefined;
 }
 
@@ -101,7 +101,7 @@ export function limitFileIn(folder: string): string {
   return join(folder, 'store.limits.db');
 }
 
-export const serveCommand = [process.execPath, 'src/main.ts', 'serve'];
+export const serveCommand = [process.execPath, join(root, 'src/main.ts'), 'serve'];
 
 /** Starts the service on the store in the folder, and waits until it has said all it says at a start. */
 export async function startService(
@@ -112,16 +112,24 @@ export async function startService(
   await using started = new AsyncDisposableStack();
   const isNew = !existsSync(dataFileIn(folder));
   const running = started.use(start(command, { environment: { ...settingsIn(folder), ...environment } }));
-  await running.said(isNew ? /^ *curl .*\n/m : /^Reference .*\n/m);
+  await running.said(isNew ? /^Manage .*\n.*\n/m : /^Reference .*\n/m);
   const url = /^Animal Store API +(http:\S+)\/v1$/m.exec(running.stdout())?.[1];
   if (url === undefined) throw new Error(`There is no address in:\n${running.stdout()}`);
   const kept = started.move();
   return {
     ...running,
     url,
-    firstKey: /ask_[0-9A-Za-z]{38}/.exec(running.stdout())?.[0],
+    firstKey: firstKeyOf(running),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+/** The key of a new store, from the file the service says it is in; undefined when it says nothing of one. */
+export function firstKeyOf({ pid, stdout }: Running): string | undefined {
+  const file = /^The store is new\. .* is in (.*); read it/m.exec(stdout())?.[1];
+  if (file === undefined) return undefined;
+  // A service on a disk of its own names the file as that process sees it.
+  return readFileSync(existsSync(file) ? file : `/proc/${pid}/root${file}`, 'utf8').trim();
 }
 
 /** The store of a folder as an operator's command line opens it. */

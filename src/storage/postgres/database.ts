@@ -71,9 +71,8 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#pool.begin(work);
   }
 
-  /** Why it does not work; undefined when it does. Asks the server. */
-  async trouble(): Promise<string | undefined> {
-    if (this.#breaker.trouble === undefined) await this.read((sql) => sql`SELECT 1`).catch(() => undefined);
+  /** Why it does not work, as far as is known; undefined while it does. */
+  get trouble(): string | undefined {
     return this.#breaker.trouble;
   }
 

@@ -3,7 +3,7 @@ import { type KeyRow, keyOfRow } from '../key-row.ts';
 import type { Caller, Key, KeyStore, NewKey } from '../storage.ts';
 import { type QuotaColumns, quotaOfRow } from './accounts.ts';
 import type { PostgresDatabase } from './database.ts';
-import type { Announce } from './pets.ts';
+import { type Announce, AnnouncedWrites, risenVersion, type Versioned } from './versions.ts';
 
 type CallerRow = QuotaColumns & {
   readonly keyId: bigint;
@@ -17,15 +17,15 @@ const columns = (sql: SQL) =>
 
 export class PostgresKeys implements KeyStore {
   readonly #database: PostgresDatabase;
-  readonly #announce: Announce;
+  readonly #writes: AnnouncedWrites;
 
   constructor(database: PostgresDatabase, announce: Announce) {
     this.#database = database;
-    this.#announce = announce;
+    this.#writes = new AnnouncedWrites(database, announce);
   }
 
   async create(key: NewKey): Promise<Key> {
-    return this.#created(await this.#database.write((sql) => insert(sql, key)));
+    return this.#created(await this.#writes.write((sql) => insert(sql, key)));
   }
 
   async list(): Promise<Key[]> {
@@ -57,37 +57,45 @@ export class PostgresKeys implements KeyStore {
 
   /** One statement, so that the old key ends only if the new one begins. */
   async rotate(oldId: number, oldEndsAt: number, successor: NewKey): Promise<Key> {
-    return this.#created(await this.#database.write((sql) => insert(sql, successor, { oldId, oldEndsAt })));
+    return this.#created(await this.#writes.write((sql) => insert(sql, successor, { oldId, oldEndsAt })));
   }
 
   async revoke(id: number, at: number): Promise<boolean> {
-    const rows = await this.#database.write<unknown[]>(
-      (sql) => sql`UPDATE keys SET revoked_at = coalesce(revoked_at, ${at}) WHERE id = ${id} RETURNING id`,
+    // The counter's row first, as whoever rotates the key has it: so none of the two waits for the other in a circle.
+    const rows = await this.#writes.write<Versioned>(
+      (sql) => sql`
+        WITH moved AS (
+          UPDATE counters SET ${risenVersion(sql)}
+          WHERE name = 'keys' AND EXISTS (SELECT 1 FROM keys WHERE id = ${id}) RETURNING version
+        )
+        UPDATE keys SET revoked_at = coalesce(revoked_at, ${at}) FROM moved WHERE id = ${id} RETURNING version`,
     );
-    await this.#announce();
     return rows.length > 0;
   }
 
   async #created([row]: KeyRow[]): Promise<Key> {
     if (row === undefined) throw new Error('The table "counters" has no row "keys".');
-    await this.#announce();
     return keyOfRow(row);
   }
 }
 
 /** Stores a key, and lets another one end with it. */
-function insert(sql: SQL, key: NewKey, ended?: { oldId: number; oldEndsAt: number }): Promise<KeyRow[]> {
+function insert(
+  sql: SQL,
+  key: NewKey,
+  ended?: { oldId: number; oldEndsAt: number },
+): Promise<(KeyRow & Versioned)[]> {
   const { oldId, oldEndsAt } = ended ?? { oldId: null, oldEndsAt: null };
   return sql`
     WITH ended AS (
       UPDATE keys SET expires_at = least(coalesce(expires_at, ${oldEndsAt}::bigint), ${oldEndsAt}::bigint)
       WHERE id = ${oldId}::bigint
     ), taken AS (
-      UPDATE counters SET last = last + 1 WHERE name = 'keys' RETURNING last
+      UPDATE counters SET last = last + 1, ${risenVersion(sql)} WHERE name = 'keys' RETURNING last, version
     )
     INSERT INTO keys (id, account_id, name, fingerprint, last_four, created_at, expires_at)
     SELECT last, ${key.accountId}::bigint, ${key.name}, ${key.fingerprint}, ${key.lastFour},
            ${key.createdAt}::bigint, ${key.expiresAt}::bigint
     FROM taken
-    RETURNING ${columns(sql)}`;
+    RETURNING ${columns(sql)}, (SELECT version FROM taken) AS version`;
 }

@@ -66,6 +66,10 @@ const steps: readonly string[] = [
   CREATE INDEX ban_snapshots_by_account ON ban_snapshots (account_id);
   `,
   `
+  -- Rises with every change of what is counted; that of keys also with what they stand for: plans, bans that end.
+  ALTER TABLE counters ADD COLUMN version bigint NOT NULL DEFAULT 0;
+  `,
+  `
   -- What tells this store from every other: its keys in Redis begin with it, behind the prefix its instances use.
   CREATE TABLE store (
     id           text NOT NULL,

@@ -2,6 +2,7 @@ import type { SQL } from 'bun';
 import type { Usage } from '../../domain/limit.ts';
 import type { Ban } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
+import { risenVersion, type Versioned } from './versions.ts';
 
 /** What an account had used at some instant. */
 export interface UsageSnapshot {
@@ -101,13 +102,17 @@ export class PostgresSnapshots {
     return rows.map(banOfRow);
   }
 
-  /** False when there is none that runs at this Unix second. */
-  async deleteBan(keyId: number, second: number): Promise<boolean> {
-    const rows = await this.#database.write<unknown[]>(
+  /** Whether there was one that runs at this Unix second, and the version of callers that tells that it is gone. */
+  async deleteBan(keyId: number, second: number): Promise<{ existed: boolean; version: number }> {
+    const [row] = await this.#database.write<(Versioned & { existed: boolean })[]>(
       (sql) => sql`
-        DELETE FROM ban_snapshots WHERE key_id = ${keyId} AND banned_until > ${second} RETURNING key_id`,
+        WITH deleted AS (
+          DELETE FROM ban_snapshots WHERE key_id = ${keyId} AND banned_until > ${second} RETURNING key_id
+        )
+        UPDATE counters SET ${risenVersion(sql)} WHERE name = 'keys'
+        RETURNING version, EXISTS (SELECT 1 FROM deleted) AS existed`,
     );
-    return rows.length > 0;
+    return { existed: row?.existed ?? false, version: Number(row?.version ?? 0n) };
   }
 }
 

@@ -40,9 +40,9 @@ export class BanList {
   /** The memory goes first, so that it cannot give back what Redis has forgotten. */
   async lift(keyId: number, second: number): Promise<boolean> {
     const { run, keys, memory, now } = this.#options;
-    const forgotten = await memory.deleteBan(keyId, second);
-    const lifted = await run('lift', [keys.bans, keys.callers], [keyId, keys.prefix, ...now()]);
-    return forgotten || lifted === 1;
+    const { existed, version } = await memory.deleteBan(keyId, second);
+    const lifted = await run('lift', [keys.bans, keys.callers], [keyId, keys.prefix, version, ...now()]);
+    return existed || lifted === 1;
   }
 
   async #running(): Promise<Ban[]> {

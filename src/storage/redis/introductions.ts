@@ -30,7 +30,7 @@ const tellingGroup = 500;
 /** How often bans are read again that callers' changes overtook. */
 const mostReadings = 4;
 /** For bans that were not read, but decided here. */
-const anyVersion = 0;
+const anyVersion = -1;
 
 const nothing: Untold = { count: 0, doubts: [] };
 
@@ -133,10 +133,10 @@ export class Introductions {
   async #withBans(accountId: number): Promise<Remembered> {
     const { memory, run, keys } = this.#options;
     for (let reading = 0; reading < mostReadings; reading++) {
-      const [callers = 0] = (await run('versions', [keys.callers, keys.pets], [])) as number[];
+      const [callers = 0] = (await run('versions', [keys.callers, keys.pets], [0, 0])) as number[];
       const remembered = await memory.find(accountId);
       const restored = remembered.bans.map((ban) => this.#restoreBan(accountId, ban, callers));
-      if ((await Promise.all(restored)).every((answer) => answer === 0)) return remembered;
+      if ((await Promise.all(restored)).every((answer) => answer === 1)) return remembered;
     }
     throw new StorageUnavailable('bans are lifted faster than they can be read');
   }

@@ -4,14 +4,12 @@ export class RedisKeys {
   readonly callers: string;
   readonly pets: string;
   readonly bans: string;
-  readonly probe: string;
 
   constructor(prefix: string) {
     this.prefix = prefix;
     this.callers = `${prefix}callers`;
     this.pets = `${prefix}pets`;
     this.bans = `${prefix}bans`;
-    this.probe = `${prefix}probe`;
   }
 
   usage(accountId: number): string {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../domain/clock.ts';
 import {
   admitted,
@@ -11,6 +12,8 @@ import {
 } from '../../domain/limit.ts';
 import type { Notice } from '../breaker.ts';
 import { Overloaded } from '../concurrency-limit.ts';
+import { Repeated } from '../repeated.ts';
+import { lookEveryMs, type SharedVersions, staleAtMostMs } from '../shared-versions.ts';
 import {
   type Admission,
   type Ban,
@@ -21,12 +24,11 @@ import {
   type Versions,
 } from '../storage.ts';
 import { AddressFailures } from './address-failures.ts';
-import { AloneVersions } from './alone.ts';
 import { usageOf, withoutUnopened } from './answers.ts';
 import { BanList } from './ban-list.ts';
 import { Introductions } from './introductions.ts';
 import { RedisKeys } from './keys.ts';
-import { NoAnswer, RedisLink } from './link.ts';
+import { NoAnswer, RedisLink, type Run } from './link.ts';
 import { Memory, type Snapshots } from './memory.ts';
 import { Mirror } from './mirror.ts';
 import { kinds, scriptTexts } from './scripts.ts';
@@ -41,6 +43,7 @@ export interface RedisLimitsOptions {
   readonly clock: Clock;
   readonly rules: LimitRules;
   readonly snapshots: Snapshots;
+  readonly versions: SharedVersions;
   /** Whether this process answers requests. */
   readonly serving: boolean;
   readonly notice: Notice;
@@ -55,7 +58,6 @@ const mostTries = 4;
  */
 export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly #clock: Clock;
-  readonly #notice: Notice;
   readonly #keys: RedisKeys;
   readonly #link: RedisLink;
   readonly #mirror: Mirror;
@@ -63,21 +65,20 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly #introductions: Introductions;
   readonly #failures: AddressFailures;
   readonly #bans: BanList;
-  readonly #alone = new AloneVersions();
+  readonly #versions: SharedVersions;
+  readonly #serving: boolean;
+  #looking: Repeated | undefined;
   /** How far Redis' clock is ahead of this machine's. */
   #aheadMs = 0;
   readonly #process: string;
   /** The number of the last request Redis was asked to count, so that one that is given up for late counts once. */
   #number = 0;
-  /** Whether something may have been written that Redis was not told of. */
-  #mayOwe: boolean;
 
   constructor(options: RedisLimitsOptions) {
     const { url, prefix, timeoutMs, clock, rules, snapshots, serving, notice } = options;
     this.#process = options.process;
-    // The process before this one may have ended between a commit and its word.
-    this.#mayOwe = serving;
-    this.#notice = notice;
+    this.#versions = options.versions;
+    this.#serving = serving;
     this.#clock = clock;
     this.#keys = new RedisKeys(prefix);
     this.#mirror = new Mirror(rules);
@@ -90,10 +91,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
         notice(...told);
         if (this.#link.trouble === undefined) void this.#introductions.tellAll();
       },
-      onConnect: async (run) => {
-        const owed = this.#mayOwe && run('announce', [this.#keys.callers, this.#keys.pets], []);
-        await Promise.all([run('probe', [this.#keys.probe], []), owed]);
-      },
+      onConnect: (run) => this.#confer(run),
     });
     this.#introductions = new Introductions({
       run: (...command) => this.#link.run(...command),
@@ -124,35 +122,35 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   async open(): Promise<void> {
     await this.#link.open();
     this.#memory.start();
+    if (this.#serving) {
+      this.#looking = new Repeated(lookEveryMs, () =>
+        this.#confer((...command) => this.#link.run(...command)),
+      );
+    }
   }
 
-  /** Why Redis does not work; undefined when it does. Asks it. */
-  async trouble(): Promise<string | undefined> {
-    await this.versions();
+  /** Why Redis does not work, as far as is known; undefined while it does. */
+  get trouble(): string | undefined {
     return this.#link.trouble;
   }
 
-  /** Tells every instance that something changed. When Redis cannot be told, resolves once none relies on it. */
-  async announce(what: keyof Versions): Promise<void> {
+  /**
+   * Tells every instance of a change, by its version in PostgreSQL, 0 if that is not known. When Redis cannot be told
+   * of changed callers, resolves once every instance had the time to see it in PostgreSQL.
+   */
+  async announce(what: keyof Versions, version: number): Promise<void> {
     try {
-      await this.#link.run('announce', [this.#keys[what]], []);
+      await this.#link.run('announce', [this.#keys[what]], [version]);
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      this.#mayOwe = true;
-      if (what === 'pets') return;
-      this.#notice('Redis could not be told of a change; an instance that reaches it may notice late');
-      await this.#alone.callersReadBefore();
+      if (what === 'callers') await sleep(staleAtMostMs);
     }
   }
 
   async versions(): Promise<Versions> {
     return this.#link.shared(
-      async () => {
-        const answer = await this.#link.ask('versions', [this.#keys.callers, this.#keys.pets], []);
-        const [callers = 0, pets = 0] = answer as number[];
-        return { callers, pets };
-      },
-      async () => this.#alone.next(),
+      () => this.#confer((...command) => this.#link.ask(...command)),
+      async () => this.#versions.alone(),
     );
   }
 
@@ -193,18 +191,29 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#looking?.[Symbol.asyncDispose]();
     await this.#memory[Symbol.asyncDispose]();
     this.#link[Symbol.dispose]();
+  }
+
+  /** Compares versions with Redis: either side learns what it did not know. */
+  async #confer(run: Run): Promise<Versions> {
+    const { callers: leastCallers, pets: leastPets } = this.#versions.postgres;
+    const keys = [this.#keys.callers, this.#keys.pets];
+    const [callers = 0, pets = 0] = (await run('versions', keys, [leastCallers, leastPets])) as number[];
+    return this.#versions.hearRedis({ callers, pets });
   }
 
   async #takeShared(caller: Caller, callersVersion: number): Promise<Admission> {
     const { accountId, keyId, quota } = caller;
     const keys = this.#keys.ofTake(accountId, keyId);
     for (let tries = 0; tries < mostTries; tries++) {
+      const { now, redis } = this.#versions;
+      if (callersVersion !== now.callers) return { verdict: undefined, versions: now };
       // Commands of one connection are done in order: what Redis is told here it knows when it judges.
       if (this.#mirror.isUntold(accountId)) void this.#introductions.tell(accountId);
       const number = ++this.#number;
-      const args = [callersVersion, quota.perMinute, quota.perDay, `${keyId}:${accountId}`];
+      const args = [redis.callers, quota.perMinute, quota.perDay, `${keyId}:${accountId}`];
       let answer: number[];
       try {
         const ask = this.#link.ask('take', keys, [...args, this.#process, number, ...this.#givenNow()]);
@@ -215,7 +224,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
         return this.#takeAlone(caller, callersVersion);
       }
       if (answer[0] === kinds.unknown) {
-        const decided = await this.#introduced(caller, callersVersion, answer);
+        const decided = await this.#introduced(caller, callersVersion);
         if (decided !== undefined) return decided;
       } else if (answer[0] !== kinds.overtaken) return this.#read(caller, answer);
     }
@@ -223,11 +232,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   /** The decision when Redis cannot be given back what it lost of the account; undefined when it is. */
-  async #introduced(
-    caller: Caller,
-    callersVersion: number,
-    [, callers = 0, pets = 0]: readonly number[],
-  ): Promise<Admission | undefined> {
+  async #introduced(caller: Caller, callersVersion: number): Promise<Admission | undefined> {
     try {
       await this.#introductions.introduce(caller.accountId);
       return undefined;
@@ -236,13 +241,13 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       if (this.#link.trouble !== undefined) return this.#takeAlone(caller, callersVersion);
       // Neither Redis nor the memory can tell: who is not known here either has to come again.
       if (!this.#mirror.knows(caller.accountId)) throw error;
-      return { verdict: this.#decide(caller), versions: { callers, pets } };
+      return { verdict: this.#decide(caller), versions: this.#versions.now };
     }
   }
 
   #read(caller: Caller, answer: readonly number[]): Admission {
     const [kind, callers = 0, pets = 0, nowMs = 0] = answer;
-    const versions = { callers, pets };
+    const versions = this.#versions.hearRedis({ callers, pets });
     if (kind === kinds.stale) return { verdict: undefined, versions };
 
     this.#aheadMs = nowMs - this.#clock.now();
@@ -258,8 +263,8 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   async #takeAlone(caller: Caller, callersVersion: number): Promise<Admission> {
-    const versions = this.#alone.next();
-    if (!this.#alone.isFresh(callersVersion)) return { verdict: undefined, versions };
+    const versions = this.#versions.alone();
+    if (!this.#versions.isFresh(callersVersion)) return { verdict: undefined, versions };
     try {
       await this.#introductions.recall(caller);
     } catch (error) {

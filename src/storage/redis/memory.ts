@@ -23,8 +23,8 @@ export interface Snapshots {
   listBans(second: number): Promise<readonly Ban[]>;
   saveUsage(snapshots: readonly { accountId: number; usage: Usage }[]): Promise<void>;
   saveBan(ban: AccountBan): Promise<void>;
-  /** False when there is none that runs at this Unix second. */
-  deleteBan(keyId: number, second: number): Promise<boolean>;
+  /** Whether there was one that runs at this Unix second, and the version of callers that tells that it is gone. */
+  deleteBan(keyId: number, second: number): Promise<{ existed: boolean; version: number }>;
 }
 
 const snapshotEveryMs = 10_000;
@@ -87,8 +87,8 @@ export class Memory implements AsyncDisposable {
     this.#savingBans.add(saving);
   }
 
-  /** False when there is no ban that runs at this Unix second. */
-  async deleteBan(keyId: number, second: number): Promise<boolean> {
+  /** Whether there was one that runs at this Unix second, and the version of callers that tells that it is gone. */
+  async deleteBan(keyId: number, second: number): Promise<{ existed: boolean; version: number }> {
     this.#unsavedBans.delete(keyId);
     // One that is just being saved is deleted after it.
     await Promise.all(this.#savingBans);

@@ -4,14 +4,13 @@ import bans from './scripts/bans.lua' with { type: 'text' };
 import common from './scripts/common.lua' with { type: 'text' };
 import fail from './scripts/fail.lua' with { type: 'text' };
 import lift from './scripts/lift.lua' with { type: 'text' };
-import probe from './scripts/probe.lua' with { type: 'text' };
 import refund from './scripts/refund.lua' with { type: 'text' };
 import restore from './scripts/restore.lua' with { type: 'text' };
 import restoreBan from './scripts/restore-ban.lua' with { type: 'text' };
 import take from './scripts/take.lua' with { type: 'text' };
 import versions from './scripts/versions.lua' with { type: 'text' };
 
-const sources = { take, refund, restore, restoreBan, fail, versions, announce, bans, lift, probe };
+const sources = { take, refund, restore, restoreBan, fail, versions, announce, bans, lift };
 
 export type ScriptName = keyof typeof sources;
 

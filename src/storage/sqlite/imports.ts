@@ -5,20 +5,23 @@ import { attempt } from './database.ts';
 import type { SqlitePets } from './pets.ts';
 
 interface ImportRow {
+  source: string;
   lastLine: bigint;
   added: bigint;
   rejected: bigint;
   finished: bigint;
 }
 
+const selection = 'SELECT source, last_line AS lastLine, added, rejected, finished FROM imports';
+
 export class SqliteImports implements ImportStore {
   readonly #find;
+  readonly #findParts;
   readonly #commit: (pets: readonly NewPet[], run?: ImportRun, fromLine?: number) => Pet[];
 
   constructor(database: Database, pets: SqlitePets) {
-    this.#find = database.query<ImportRow, [string]>(
-      'SELECT last_line AS lastLine, added, rejected, finished FROM imports WHERE source = ?',
-    );
+    this.#find = database.query<ImportRow, [string]>(`${selection} WHERE source = ?`);
+    this.#findParts = database.query<ImportRow, [string]>(`${selection} WHERE source LIKE ? || ':%'`);
     const save = database.query<never, [string, number, number, number, number]>(
       'INSERT OR REPLACE INTO imports (source, last_line, added, rejected, finished) VALUES (?, ?, ?, ?, ?)',
     );
@@ -33,9 +36,11 @@ export class SqliteImports implements ImportStore {
 
   find(source: string): ImportRun | undefined {
     const row = attempt(() => this.#find.get(source));
-    if (row === null) return undefined;
-    const [lastLine, added, rejected] = [Number(row.lastLine), Number(row.added), Number(row.rejected)];
-    return { source, lastLine, added, rejected, finished: row.finished === 1n };
+    return row === null ? undefined : runOf(row);
+  }
+
+  findParts(content: string): ImportRun[] {
+    return attempt(() => this.#findParts.all(content)).map(runOf);
   }
 
   commit(pets: readonly NewPet[], run?: ImportRun, fromLine?: number): Pet[] {
@@ -48,4 +53,14 @@ export class SqliteImports implements ImportStore {
       throw new ImportOvertaken(`Another import of the same input is at work; it is at line ${lastLine}.`);
     }
   }
+}
+
+function runOf({ source, lastLine, added, rejected, finished }: ImportRow): ImportRun {
+  return {
+    source,
+    lastLine: Number(lastLine),
+    added: Number(added),
+    rejected: Number(rejected),
+    finished: finished === 1n,
+  };
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../domain/clock.ts';
 import type { LimitRules } from '../../domain/limit.ts';
+import { type Trouble, troubles } from '../../domain/trouble.ts';
 import type { Admission, Caller, LimitStore, Storage, Versions } from '../storage.ts';
 import { SqliteAccounts } from './accounts.ts';
 import { ForeignChanges } from './changes.ts';
@@ -57,7 +58,13 @@ export function openSqlite({ path, clock, rules, serving }: SqliteOptions): Stor
     keys,
     limits: observed(limits, limitChanges, versions),
     imports: new SqliteImports(data, pets),
-    health: () => [pets.trouble, limits.trouble].filter((trouble) => trouble !== undefined),
+    health: () => {
+      const found: Trouble[] = [];
+      if (pets.trouble !== undefined) found.push(troubles.dataFile);
+      if (limits.trouble !== undefined) found.push(troubles.limitFile);
+      return found;
+    },
+    staleAtMostMs: 0,
     [Symbol.asyncDispose]: async () => {
       await pets.idle();
       limits.flush();

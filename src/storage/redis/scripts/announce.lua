@@ -1,11 +1,6 @@
--- Raises versions, to what they never were before, not even on a primary that was lost. One that is not there begins so.
--- KEYS: versions
-local raised = 0
-for _, key in ipairs(KEYS) do
-  local value = redis.call('GET', key)
-  if value then
-    redis.call('SET', key, text(math.max(tonumber(value) + 1, micros())))
-    raised = raised + 1
-  end
-end
-return raised
+-- Raises a version: to the one PostgreSQL gave a change, or by one if that is not known or not higher.
+-- KEYS: version
+-- ARGV: the change's version; 0: not known
+local risen = math.max(version(redis.call('GET', KEYS[1])) + 1, tonumber(ARGV[1]))
+redis.call('SET', KEYS[1], text(risen))
+return risen

@@ -6,15 +6,11 @@ local day_seconds = 86400
 -- State that has run out is kept for a while yet, should the clock step back.
 local kept_ms = 120000
 
--- Unix microseconds of Redis' own clock.
-local function micros()
-  local time = redis.call('TIME')
-  return time[1] * 1000000 + time[2]
-end
-
--- Unix milliseconds; a test brings its own.
+-- Unix milliseconds of Redis' own clock; a test brings its own.
 local function now_ms(given)
-  return given and tonumber(given) or math.floor(micros() / 1000)
+  if given then return tonumber(given) end
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
 -- A whole number, as it is: Lua would round it to 14 digits.
@@ -22,12 +18,9 @@ local function text(number)
   return string.format('%.0f', number)
 end
 
--- A version that was never there before, even after Redis lost its memory: it begins at the clock's microseconds.
-local function version(key, value)
-  if value then return tonumber(value) end
-  local first = micros()
-  redis.call('SET', key, text(first))
-  return first
+-- A version as it is stored; 0 for one that Redis was not told or lost.
+local function version(value)
+  return tonumber(value or 0)
 end
 
 -- A window as it stands in this second: when it opened, and its count.

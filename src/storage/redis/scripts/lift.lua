@@ -1,8 +1,8 @@
 -- Ends a ban and forgets the key's strikes and level.
 -- KEYS: bans, version of callers
--- ARGV: id of the key, prefix of all keys[, now]
+-- ARGV: id of the key, prefix of all keys, the version PostgreSQL gave it[, now]
 local lifted = 0
-local running = redis.call('ZRANGE', KEYS[1], '(' .. text(math.floor(now_ms(ARGV[3]) / 1000)), '+inf', 'BYSCORE')
+local running = redis.call('ZRANGE', KEYS[1], '(' .. text(math.floor(now_ms(ARGV[4]) / 1000)), '+inf', 'BYSCORE')
 for _, member in ipairs(running) do
   local key, account = string.match(member, '(%d+):(%d+):')
   if key == ARGV[1] then
@@ -12,7 +12,6 @@ for _, member in ipairs(running) do
     lifted = 1
   end
 end
--- Instances forget what they know of keys when callers change; and one that was about to give the ban back does not.
-local risen = version(KEYS[2], redis.call('GET', KEYS[2])) + 1
-redis.call('SET', KEYS[2], text(math.max(risen, micros())))
+-- In the same step, so that an instance that was about to give the ban back does not.
+redis.call('SET', KEYS[2], text(math.max(version(redis.call('GET', KEYS[2])) + 1, tonumber(ARGV[3]))))
 return lifted

@@ -3,7 +3,7 @@
 -- ARGV: version the caller was read under, limit per minute, limit per day, "key:account", name of the process and the
 -- number of the request, which rises[, now]
 local values = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
-local callers, pets = version(KEYS[1], values[1]), version(KEYS[2], values[2])
+local callers, pets = version(values[1]), version(values[2])
 if callers ~= tonumber(ARGV[1]) then return { kinds.stale, callers, pets } end
 if not values[3] then return { kinds.unknown, callers, pets } end
 if tonumber(ARGV[6]) <= last_number(values[3], ARGV[5]) then return { kinds.overtaken, callers, pets } end

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { ConfigError, readConfig } from '../../src/config.ts';
+import { maskedUrl } from '../../src/domain/masked-url.ts';
+import { always } from '../support/property.ts';
+
+const password = 'se/cr:et@1';
+
+describe('an address that may be shown', () => {
+  test.each([
+    ['postgres://u:pw@h:5432/db', 'postgres://u:***@h:5432/db'],
+    ['postgres://u@h/db?sslmode=require&password=X', 'postgres://u:***@h/db?sslmode=require&password=***'],
+    [
+      'postgres://h/db?user=u&password=X&search_path=s',
+      'postgres://h/db?user=***&password=***&search_path=s',
+    ],
+    ['postgres://u:a/b@h/db', 'postgres:***'],
+    [' redis://:pw@h:6379/0', 'redis://:***@h:6379/0'],
+    ['jdbc:postgresql://h/db?user=u&password=X', 'jdbc:***'],
+    ['postgres+ssl://u:pw@h/db', 'postgres+ssl://u:***@h/db'],
+    ['"postgres://u:pw@h/db"', '***'],
+    ['host=h user=u password=X', '***'],
+    ['sqlite:./data/a@b.db', 'sqlite:./data/a@b.db'],
+    ['./data/store.db', './data/store.db'],
+    ['mysql://localhost/pets', 'mysql://localhost/pets'],
+  ])('of %s is %s', (text, shown) => {
+    expect(maskedUrl(text)).toBe(shown);
+  });
+
+  test('has no password in it, however the address is misspelt', () => {
+    const forms = [
+      (secret: string) => `postgres://u:${secret}@h/db`,
+      (secret: string) => `postgres://u:${encodeURIComponent(secret)}@h/db`,
+      (secret: string) => `postgres://h/db?user=u&password=${secret}`,
+      (secret: string) => `"rediss://:${secret}@h"`,
+      (secret: string) => ` postgres://h/db?sslpassword=${secret}`,
+      (secret: string) => `jdbc:postgresql://h/db?password=${secret}`,
+      (secret: string) => `host=h password='${secret}'`,
+    ];
+    // Letters that no other part of the forms has.
+    const secret = fc.string({
+      unit: fc.constantFrom('Q', 'Z', 'X', '/', ':', '@', '?', '#', '%', ' '),
+      minLength: 6,
+    });
+    always(fc.tuple(fc.constantFrom(...forms), secret), ([form, chosen]) => {
+      expect(maskedUrl(form(chosen))).not.toMatch(/[QZX]/);
+    });
+  });
+
+  test('is what a mistake in a setting shows', () => {
+    const messageOf = (environment: Record<string, string>) => {
+      try {
+        readConfig(environment);
+        return '';
+      } catch (error) {
+        return error instanceof ConfigError ? error.message : String(error);
+      }
+    };
+    for (const DATABASE_URL of [
+      `postgres://u:${password}@h/db`,
+      `jdbc:postgresql://u:${password}@h/db`,
+      `"postgres://u:${password}@h"`,
+    ]) {
+      expect(messageOf({ DATABASE_URL })).toContain('***');
+      expect(messageOf({ DATABASE_URL })).not.toContain('cr:et');
+    }
+    expect(messageOf({ PUBLIC_URL: `https://u:${password}@h` })).not.toContain('cr:et');
+    expect(messageOf({ GET_PET_SUNSET: '2030-12-05T00:00:00' })).toContain('2030-12-05T00:00:00');
+  });
+});
