@@ -3,7 +3,7 @@ import { randomBytes as systemRandomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
-import { type Clock, steadyClock } from './domain/clock.ts';
+import { type Clock, systemClock } from './domain/clock.ts';
 import type { RandomBytes } from './domain/key.ts';
 import { answersOf } from './http/answers.ts';
 import { BanLog } from './http/ban-log.ts';
@@ -26,7 +26,7 @@ export interface Surroundings {
 }
 
 export const systemSurroundings = (): Surroundings => ({
-  clock: steadyClock(),
+  clock: systemClock(),
   randomBytes: systemRandomBytes,
 });
 

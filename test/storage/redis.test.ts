@@ -41,7 +41,8 @@ describe.skipIf(servers === undefined)('Redis', () => {
     await using schema = await there.makeSchema();
     const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: there.makePrefix() };
     // A machine whose clock is years off.
-    const clock = { now: () => Date.parse('2040-01-01T00:00:00Z') };
+    const years = Date.parse('2040-01-01T00:00:00Z');
+    const clock = { now: () => years, steady: () => years, aheadSeconds: 0 };
     await using store = await openStorage({
       url: schema.url,
       clock,
