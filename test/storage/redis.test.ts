@@ -121,7 +121,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
     await store.limits.take(caller, callers);
     await store.limits.fail('192.0.2.1');
     const keys = (await command('KEYS', `${prefix}*`)) as string[];
-    const lasting = [`${prefix}callers`, `${prefix}pets`, `${prefix}bans`];
+    const lasting = ['callers', 'pets', 'bans', 'clock'].map((name) => prefix + name);
     const passing = keys.filter((key) => !lasting.includes(key));
     expect(passing.length).toBe(4);
     for (const key of passing) {
