@@ -78,10 +78,17 @@ export interface Caller {
   readonly expiresAt: number;
 }
 
+export interface KeyPrint {
+  readonly id: number;
+  readonly fingerprint: string;
+}
+
 export interface KeyStore {
   create(key: NewKey): Awaitable<Key>;
   list(): Awaitable<Key[]>;
   find(id: number): Awaitable<Key | undefined>;
+  /** Up to `limit` keys that were ever made, from the one with the id `fromId` on, by ascending id. */
+  fingerprints(fromId: number, limit: number): Awaitable<KeyPrint[]>;
   /** Revoked keys are not found. */
   findCaller(fingerprint: string): Awaitable<Caller | undefined>;
   /** Stores the successor and lets the old key end at `oldEndsAt` (Unix ms), in one step. */
@@ -126,6 +133,11 @@ export interface LimitStore {
   refund(caller: Caller, taken: Verdict): Awaitable<Verdict>;
   /** Counts one failed authentication of an address. */
   fail(address: string): Awaitable<FailureVerdict>;
+  /**
+   * The same for a key that is nobody's under `callersVersion`; undefined when that is not the version any more: nothing
+   * was counted, look again.
+   */
+  failUnder(address: string, callersVersion: number): Awaitable<FailureVerdict | undefined>;
   /** What the address has left, without counting. */
   peek(address: string): Awaitable<WindowState>;
   bans(): Awaitable<Ban[]>;

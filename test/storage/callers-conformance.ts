@@ -69,6 +69,18 @@ export function keysConform(check: StoreTest): void {
     expect((await store.keys.findCaller('lasting'))?.quota).toEqual(plans.business);
   });
 
+  check('the fingerprints of all keys are read on from any id', async ({ store: { accounts, keys } }) => {
+    const { id: accountId } = await enterprise(accounts, tiny);
+    const made: { id: number; fingerprint: string }[] = [];
+    for (const fingerprint of ['one', 'two', 'three']) {
+      made.push({ id: (await keys.create(newKey(accountId, fingerprint))).id, fingerprint });
+    }
+    await keys.revoke(made[1]?.id ?? 0, 1_700_000_005_000);
+    expect(await keys.fingerprints(0, 2)).toEqual(made.slice(0, 2));
+    expect(await keys.fingerprints(made[1]?.id ?? 0, 9)).toEqual(made.slice(1));
+    expect(await keys.fingerprints((made[2]?.id ?? 0) + 1, 9)).toEqual([]);
+  });
+
   check('a revoked key calls no more, and keeps its first instant', async ({ store: { accounts, keys } }) => {
     const { id: accountId } = await enterprise(accounts, tiny);
     const key = await keys.create(newKey(accountId, 'one'));

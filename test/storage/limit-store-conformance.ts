@@ -77,6 +77,18 @@ export function limitStoreConforms(check: StoreTest): void {
     expect((await limits.fail('192.0.2.2')).refused).toBe(false);
   });
 
+  check('a failure under an older version of callers is not counted', async ({ store, beside }) => {
+    const [caller] = await callersOf(store, 1);
+    const { callers: before } = await store.limits.versions();
+    expect((await store.limits.failUnder('192.0.2.1', before))?.state.remaining).toBe(4);
+    await (await beside()).keys.create(newKey((caller as Caller).accountId, 'another'));
+    await nextTurn();
+    expect(await store.limits.failUnder('192.0.2.1', before)).toBeUndefined();
+    expect((await store.limits.peek('192.0.2.1')).remaining).toBe(4);
+    const { callers: after } = await store.limits.versions();
+    expect((await store.limits.failUnder('192.0.2.1', after))?.state.remaining).toBe(3);
+  });
+
   check('a ban strikes one key, is listed, and ends when another connection lifts it', async (bench) => {
     const { store, clock, beside } = bench;
     const [one, two] = await callersOf(store, 2);

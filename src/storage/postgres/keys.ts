@@ -1,6 +1,6 @@
 import type { SQL } from 'bun';
 import { type KeyRow, keyOfRow } from '../key-row.ts';
-import type { Caller, Key, KeyStore, NewKey } from '../storage.ts';
+import type { Caller, Key, KeyPrint, KeyStore, NewKey } from '../storage.ts';
 import { type QuotaColumns, quotaOfRow } from './accounts.ts';
 import type { PostgresDatabase } from './database.ts';
 import type { Announce } from './pets.ts';
@@ -40,6 +40,13 @@ export class PostgresKeys implements KeyStore {
       (sql) => sql`SELECT ${columns(sql)} FROM keys WHERE id = ${id}`,
     );
     return row === undefined ? undefined : keyOfRow(row);
+  }
+
+  async fingerprints(fromId: number, limit: number): Promise<KeyPrint[]> {
+    const rows = await this.#database.read<{ id: bigint; fingerprint: string }[]>(
+      (sql) => sql`SELECT id, fingerprint FROM keys WHERE id >= ${fromId} ORDER BY id LIMIT ${limit}`,
+    );
+    return rows.map(({ id, fingerprint }) => ({ id: Number(id), fingerprint }));
   }
 
   async findCaller(fingerprint: string): Promise<Caller | undefined> {

@@ -152,20 +152,24 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
 
   fail(address: string): Promise<FailureVerdict> {
     return this.#shared(
-      async () => {
-        const { nowMs, window, refused } = await this.#failures(address, 1);
-        return { state: peek(window, this.#rules.failuresPerMinute, nowMs), refused };
-      },
+      async () => (await this.#failures(address, 1)) as FailureVerdict,
       async () => this.#mirror.fail(address, this.#clock.now()),
+    );
+  }
+
+  failUnder(address: string, callersVersion: number): Promise<FailureVerdict | undefined> {
+    return this.#shared(
+      () => this.#failures(address, 1, callersVersion),
+      async () => {
+        const isFresh = this.#alone.isFresh(callersVersion);
+        return isFresh ? this.#mirror.fail(address, this.#clock.now()) : undefined;
+      },
     );
   }
 
   peek(address: string): Promise<WindowState> {
     return this.#shared(
-      async () => {
-        const { nowMs, window } = await this.#failures(address, 0);
-        return peek(window, this.#rules.failuresPerMinute, nowMs);
-      },
+      async () => ((await this.#failures(address, 0)) as FailureVerdict).state,
       async () => this.#mirror.peek(address, this.#clock.now()),
     );
   }
@@ -259,14 +263,21 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     return { verdict, versions };
   }
 
-  async #failures(address: string, count: 0 | 1) {
-    const args = [this.#rules.failuresPerMinute, count, ...this.#clock.arguments()];
-    const keys = [this.#keys.failures(address), this.#keys.clock];
-    const answer = (await this.#link.run('fail', keys, args)) as number[];
-    const [nowMs = 0, openedAt = 0, counted = 0, refused = 0] = answer;
+  /** Undefined when callers have another version than the one asked for. */
+  async #failures(
+    address: string,
+    count: 0 | 1,
+    callersVersion: number | 'any' = 'any',
+  ): Promise<FailureVerdict | undefined> {
+    const { callers, clock } = this.#keys;
+    const keys = [this.#keys.failures(address), clock, callers];
+    const args = [this.#rules.failuresPerMinute, count, callersVersion, ...this.#clock.arguments()];
+    const answer = await this.#link.run('fail', keys, args);
+    if (!Array.isArray(answer)) return undefined;
+    const [nowMs = 0, openedAt = 0, counted = 0, refused = 0] = answer as number[];
     const window = { openedAt, count: counted };
     this.#mirror.learnAddress(address, window);
-    return { nowMs, window, refused: refused === 1 };
+    return { state: peek(window, this.#rules.failuresPerMinute, nowMs), refused: refused === 1 };
   }
 }
 

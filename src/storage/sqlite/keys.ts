@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { type KeyRow, keyOfRow } from '../key-row.ts';
-import type { Caller, Key, KeyStore, NewKey } from '../storage.ts';
+import type { Caller, Key, KeyPrint, KeyStore, NewKey } from '../storage.ts';
 import { type QuotaColumns, quotaOfRow } from './accounts.ts';
 import { attempt } from './database.ts';
 
@@ -15,6 +15,7 @@ export class SqliteKeys implements KeyStore {
   readonly #insert;
   readonly #list;
   readonly #find;
+  readonly #fingerprints;
   readonly #findCaller;
   readonly #revoke;
   readonly #rotate: (oldId: number, oldEndsAt: number, successor: NewKey) => Key;
@@ -26,6 +27,9 @@ export class SqliteKeys implements KeyStore {
     );
     this.#list = database.query<KeyRow, []>(`SELECT ${columns} FROM keys ORDER BY id`);
     this.#find = database.query<KeyRow, [number]>(`SELECT ${columns} FROM keys WHERE id = ?`);
+    this.#fingerprints = database.query<{ id: bigint; fingerprint: string }, [number, number]>(
+      'SELECT id, fingerprint FROM keys WHERE id >= ? ORDER BY id LIMIT ?',
+    );
     this.#findCaller = database.query<CallerRow, [string]>(
       `SELECT keys.id AS keyId, account_id AS accountId, expires_at AS expiresAt,
               plan, per_minute AS perMinute, per_day AS perDay
@@ -60,6 +64,11 @@ export class SqliteKeys implements KeyStore {
   find(id: number): Key | undefined {
     const row = attempt(() => this.#find.get(id));
     return row === null ? undefined : keyOfRow(row);
+  }
+
+  fingerprints(fromId: number, limit: number): KeyPrint[] {
+    const rows = attempt(() => this.#fingerprints.all(fromId, limit));
+    return rows.map(({ id, fingerprint }) => ({ id: Number(id), fingerprint }));
   }
 
   findCaller(fingerprint: string): Caller | undefined {

@@ -1,9 +1,10 @@
 -- Counts a failed authentication of an address, or only looks: `judgeFailure` and `peek` of the law.
--- KEYS: window of the address, clock
--- ARGV: limit, 1 to count or 0 to look, time (see `present`)
+-- KEYS: window of the address, clock, version of callers
+-- ARGV: limit, 1 to count or 0 to look, the version that callers must have or "any", time (see `present`)
 local kept_ms = 120000
+if ARGV[3] ~= 'any' and version(KEYS[3], redis.call('GET', KEYS[3])) ~= tonumber(ARGV[3]) then return kinds.stale end
 local value = redis.call('GET', KEYS[1])
-local now, shown_by = present(KEYS[2], redis.call('GET', KEYS[2]), 3)
+local now, shown_by = present(KEYS[2], redis.call('GET', KEYS[2]), 4)
 local at, count = 0, 0
 if value then at, count = struct.unpack('dd', value) end
 at, count = rolled(at, count, minute_seconds, math.floor(now / 1000))
