@@ -56,6 +56,7 @@ function counted(keys: KeyStore) {
   const asked = { lookUps: 0, readings: 0 };
   const counting: KeyStore = {
     create: (key) => keys.create(key),
+    createFirst: (account, key) => keys.createFirst(account, key),
     list: () => keys.list(),
     find: (id) => keys.find(id),
     rotate: (...args) => keys.rotate(...args),

@@ -65,6 +65,10 @@ const steps: readonly string[] = [
   );
   CREATE INDEX ban_snapshots_by_account ON ban_snapshots (account_id);
   `,
+  `
+  -- The key a key was rotated to: it is rotated once.
+  ALTER TABLE keys ADD COLUMN successor_id bigint;
+  `,
 ];
 
 /** Which of two processes that start at once goes first is decided by this lock; the number is the service's own. */
