@@ -59,7 +59,7 @@ test('an instant shown as a date is never shown too early', () => {
 test.each([3_000, hour, 30 * hour])('%d ms of sleep have passed: nothing was stepped', (sleepMs) => {
   const machine = new FakeMachine();
   const { clock } = machine;
-  machine.sleep(sleepMs);
+  machine.suspend(sleepMs);
   expect(clock.steady()).toBe(start + sleepMs);
   expect(clock.aheadSeconds).toBe(0);
   // What was slept once does not pass for the sleep of a later step.
@@ -71,7 +71,7 @@ test.each([3_000, hour, 30 * hour])('%d ms of sleep have passed: nothing was ste
 test('a date that is set after sleep, as by NTP, counts the sleep and not the step', () => {
   const machine = new FakeMachine();
   const { clock } = machine;
-  machine.sleep(hour);
+  machine.suspend(hour);
   machine.step(-10 * hour);
   // The system tells how long it slept to a second or so; too little ends no window early.
   expect(clock.steady()).toBeGreaterThanOrEqual(start + hour - 3_000);

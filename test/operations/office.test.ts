@@ -37,12 +37,9 @@ test('what is not there is named, with the command that shows what is', async ()
 test('a key that is not live any more has no successor, and keeps its end', async () => {
   const { id: accountId } = await accounts.create('shop', 'pro');
   const make = async (lifetimeMs?: number) => (await keys.create(accountId, 'till', lifetimeMs)).id;
-  const [revoked, expired, rotated] = [await make(), await make(1), await make()];
+  const [revoked, expired, rotated] = [await make(), await make(-1), await make()];
   await keys.revoke(revoked);
   await keys.rotate(rotated, 3_600_000);
-  while ((await keys.list()).some(({ id, expiresAt }) => id === expired && (expiresAt ?? 0) > Date.now())) {
-    await Bun.sleep(1);
-  }
   const before = await keys.list();
   for (const [id, how] of [
     [revoked, 'is revoked'],

@@ -68,10 +68,10 @@ export class FakeMachine {
 
   pass(ms: number): void {
     this.#monotonicMs += ms;
-    this.sleep(ms);
+    this.suspend(ms);
   }
 
-  sleep(ms: number): void {
+  suspend(ms: number): void {
     this.#dateMs += ms;
     this.#uptimeMs += ms;
   }
