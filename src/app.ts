@@ -3,7 +3,7 @@ import { randomBytes as systemRandomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
-import { type Clock, steadyClock } from './domain/clock.ts';
+import { type Clock, systemClock } from './domain/clock.ts';
 import type { RandomBytes } from './domain/key.ts';
 import { answersOf } from './http/answers.ts';
 import { BanLog } from './http/ban-log.ts';
@@ -26,7 +26,7 @@ export interface Surroundings {
 }
 
 export const systemSurroundings = (): Surroundings => ({
-  clock: steadyClock(),
+  clock: systemClock(),
   randomBytes: systemRandomBytes,
 });
 
@@ -122,7 +122,7 @@ export async function startApp(
   });
 
   // Only now, for a key made before a port turned out to be taken would never be shown.
-  const firstKey = await firstKeyOf(office);
+  const firstKey = await office.keys.createFirst('default', 'free', 'first');
   if (firstKey !== undefined) {
     log.info({ account: firstKey.accountId, key: firstKey.id }, 'first account and API key made');
   }
@@ -130,12 +130,6 @@ export async function startApp(
   const [host, port] = [server.hostname ?? config.host, server.port];
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   return { url, firstKey, office, [Symbol.asyncDispose]: () => kept.disposeAsync() };
-}
-
-/** An empty store gets an account to begin with, from one of the instances that find it empty. */
-async function firstKeyOf({ accounts, keys }: Office): Promise<IssuedKey | undefined> {
-  const account = await accounts.createFirst('default', 'free');
-  return account && keys.create(account.id, 'first');
 }
 
 /** Request ids: a random part for the process and a count within it. */

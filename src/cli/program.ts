@@ -13,7 +13,7 @@ import {
   quotaOptions,
 } from './command.ts';
 import { shellWord } from './terminal.ts';
-import { count, duration, durationOrNow, label, storeUrl } from './values.ts';
+import { count, duration, durationOrNever, durationOrNow, label, storeUrl } from './values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -132,7 +132,11 @@ function addKeys(program: Command, config: ReadConfig): void {
       durationOrNow,
       86_400_000,
     )
-    .option('--expires-in <duration>', 'end of the new key; without it, it never expires', duration)
+    .option(
+      '--expires-in <duration>',
+      'how long the new key lives, or never; without it, as long as the old one was given',
+      durationOrNever,
+    )
     .addOption(jsonOption())
     .action(async (id, options) => (await import('./keys.ts')).rotateKey(config(), id, options));
 

@@ -49,8 +49,6 @@ export interface Account {
 
 export interface AccountStore {
   create(account: Omit<Account, 'id'>): Awaitable<Account>;
-  /** Makes the first account there ever was; undefined for all but one of the processes that try. */
-  createFirst(account: Omit<Account, 'id'>): Awaitable<Account | undefined>;
   list(): Awaitable<Account[]>;
   find(id: number): Awaitable<Account | undefined>;
   /** Undefined when there is no such account. */
@@ -66,9 +64,19 @@ export interface Key {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  /** The key it was rotated to. */
+  readonly successorId: number | null;
 }
 
-export type NewKey = Omit<Key, 'id' | 'revokedAt'> & { readonly fingerprint: string };
+export type NewKey = Omit<Key, 'id' | 'revokedAt' | 'successorId'> & { readonly fingerprint: string };
+
+/** The account that a new store begins with. */
+export interface FirstAccount {
+  readonly name: string;
+  readonly plan: Exclude<PlanName, 'enterprise'>;
+  /** Unix ms. */
+  readonly createdAt: number;
+}
 
 /** Who calls: what a valid key stands for. */
 export interface Caller {
@@ -79,14 +87,30 @@ export interface Caller {
   readonly expiresAt: number;
 }
 
+export interface KeyPrint {
+  readonly id: number;
+  readonly fingerprint: string;
+}
+
 export interface KeyStore {
   create(key: NewKey): Awaitable<Key>;
+  /**
+   * Makes the first key there ever was, and its account, in one step. An account that stands there alone, as this would
+   * make it, gets the key: a start of version 1.0.0 broke off in between. Undefined when there are others or a key, and
+   * for all but one of the processes that try.
+   */
+  createFirst(account: FirstAccount, key: Omit<NewKey, 'accountId'>): Awaitable<Key | undefined>;
   list(): Awaitable<Key[]>;
   find(id: number): Awaitable<Key | undefined>;
+  /** Up to `limit` keys that were ever made, from the one with the id `fromId` on, by ascending id. */
+  fingerprints(fromId: number, limit: number): Awaitable<KeyPrint[]>;
   /** Revoked keys are not found. */
   findCaller(fingerprint: string): Awaitable<Caller | undefined>;
-  /** Stores the successor and lets the old key end at `oldEndsAt` (Unix ms), in one step. */
-  rotate(oldId: number, oldEndsAt: number, successor: NewKey): Awaitable<Key>;
+  /**
+   * Stores the successor and lets the old key end at `oldEndsAt` (Unix ms), in one step. Undefined, and nothing done,
+   * unless the old key is live when the successor is made: there, not revoked, not expired, not rotated.
+   */
+  rotate(oldId: number, oldEndsAt: number, successor: NewKey): Awaitable<Key | undefined>;
   /** False when there is no such key. Revoking twice keeps the first instant. */
   revoke(id: number, at: number): Awaitable<boolean>;
 }
@@ -127,6 +151,11 @@ export interface LimitStore {
   refund(caller: Caller, taken: Verdict): Awaitable<Verdict>;
   /** Counts one failed authentication of an address. */
   fail(address: string): Awaitable<FailureVerdict>;
+  /**
+   * The same for a key that is nobody's under `callersVersion`; undefined when that is not the version any more: nothing
+   * was counted, look again.
+   */
+  failUnder(address: string, callersVersion: number): Awaitable<FailureVerdict | undefined>;
   /** What the address has left, without counting. */
   peek(address: string): Awaitable<WindowState>;
   bans(): Awaitable<Ban[]>;

@@ -57,7 +57,7 @@ describe('an address', () => {
   test('gets no failure back and no Reset in the past when the clock steps back', async () => {
     await using app = await startTestApp();
     expect(await left(app)).toBe(599);
-    app.clock.advance(-3_600);
+    app.clock.step(-3_600);
     const answer = await fail(app);
     expect(answer.number('X-RateLimit-Remaining')).toBe(598);
     expect(answer.number('X-RateLimit-Reset')).toBeGreaterThan(app.clock.seconds);

@@ -87,6 +87,11 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
     ['accounts', 'create', '--name', 'N', '--plan', 'enterprise'],
     /both its limits/,
   ],
+  [
+    'more per minute than per day',
+    ['accounts', 'create', '--name', 'N', '--plan', 'enterprise', '--per-minute', '100', '--per-day', '10'],
+    /cannot take more requests per minute \(100\) than per day \(10\)/,
+  ],
   ['limits on pro', ['accounts', 'create', '--name', 'N', '--plan', 'pro', '--per-day', '5'], /fixed limits/],
   ['a limit of 0', ['accounts', 'set-plan', '1', 'enterprise', '--per-day', '0'], /whole number from 1/],
   ['an id that is none', ['accounts', 'set-plan', 'one', 'pro'], /whole number from 1/],

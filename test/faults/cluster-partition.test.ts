@@ -139,18 +139,13 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     }
   }, 60_000);
 
-  test('obeys an operator whose settings name another Redis, or a prefix nobody else has', async () => {
-    const settings = { PORT: '0', DATABASE_URL: postgres.url };
-    for (const wrong of [
-      { REDIS_URL: 'redis://127.0.0.1:1' },
-      { REDIS_URL: redis.url, REDIS_PREFIX: 'no:' },
-    ]) {
-      const { key, keyId } = await issueKey();
-      expect((await nearTo(key).get(list)).status).toBe(200);
-      await using misled = await openOffice(readConfig({ ...settings, ...wrong }));
-      await misled.keys.revoke(keyId);
-      await answers(nearTo(key), 401);
-    }
+  test('obeys an operator whose settings name another Redis', async () => {
+    const settings = { PORT: '0', DATABASE_URL: postgres.url, REDIS_URL: 'redis://127.0.0.1:1' };
+    const { key, keyId } = await issueKey();
+    expect((await nearTo(key).get(list)).status).toBe(200);
+    await using misled = await openOffice(readConfig(settings));
+    await misled.keys.revoke(keyId);
+    await answers(nearTo(key), 401);
   }, 60_000);
 
   test('the command line says within which time every instance obeys', async () => {

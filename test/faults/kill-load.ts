@@ -69,7 +69,7 @@ export class LimitedAccount {
 
   /** Fresh accounts of every kind: bound by the minute or by the day, in steps of one and of more. */
   static async make(folder: string): Promise<LimitedAccount[]> {
-    const custom: Quota = { perMinute: 1_000_000, perDay: 550 };
+    const custom: Quota = { perMinute: 550, perDay: 550 };
     const kinds: [string, PlanName, number, Quota?][] = [
       ['Free', 'free', plans.free.perMinute],
       ['Pro', 'pro', plans.pro.perMinute],

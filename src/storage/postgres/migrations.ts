@@ -76,6 +76,12 @@ const steps: readonly string[] = [
     redis_prefix text
   );
   INSERT INTO store (id) VALUES (left(replace(gen_random_uuid()::text, '-', ''), 12));
+  -- The end of the ban that was lifted last: who decided it may come to save it only now.
+  ALTER TABLE ban_snapshots ADD COLUMN lifted_until bigint NOT NULL DEFAULT 0;
+  `,
+  `
+  -- The key a key was rotated to: it is rotated once.
+  ALTER TABLE keys ADD COLUMN successor_id bigint;
   `,
 ];
 

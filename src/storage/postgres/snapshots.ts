@@ -80,16 +80,18 @@ export class PostgresSnapshots {
   async saveBan({ keyId, accountId, bannedUntil, level }: BanSnapshot): Promise<void> {
     await this.#database.write(
       (sql) => sql`
-        INSERT INTO ban_snapshots (key_id, account_id, banned_until, ban_level)
+        INSERT INTO ban_snapshots AS old (key_id, account_id, banned_until, ban_level)
         VALUES (${keyId}, ${accountId}, ${bannedUntil}, ${level})
         ON CONFLICT (key_id) DO UPDATE SET
-          banned_until = excluded.banned_until, ban_level = excluded.ban_level`,
+          banned_until = excluded.banned_until, ban_level = excluded.ban_level
+        WHERE old.lifted_until <> excluded.banned_until`,
     );
   }
 
   async findBans(accountIds: readonly number[]): Promise<BanSnapshot[]> {
     const rows = await this.#database.read<BanRow[]>(
-      (sql) => sql`SELECT ${banColumns(sql)} FROM ban_snapshots WHERE ${isIn(sql, accountIds)}`,
+      (sql) => sql`SELECT ${banColumns(sql)} FROM ban_snapshots
+                   WHERE banned_until > 0 AND ${isIn(sql, accountIds)}`,
     );
     return rows.map(banOfRow);
   }
@@ -102,17 +104,19 @@ export class PostgresSnapshots {
     return rows.map(banOfRow);
   }
 
-  /** Whether there was one that runs at this Unix second, and the version of callers that tells that it is gone. */
-  async deleteBan(keyId: number, second: number): Promise<{ existed: boolean; version: number }> {
-    const [row] = await this.#database.write<(Versioned & { existed: boolean })[]>(
+  /** Forgets a ban, also one that is saved only after this. Returns the version of callers that tells of it. */
+  async deleteBan({ keyId, accountId, bannedUntil }: BanSnapshot): Promise<number> {
+    const [row] = await this.#database.write<Versioned[]>(
       (sql) => sql`
         WITH deleted AS (
-          DELETE FROM ban_snapshots WHERE key_id = ${keyId} AND banned_until > ${second} RETURNING key_id
+          INSERT INTO ban_snapshots (key_id, account_id, banned_until, ban_level, lifted_until)
+          VALUES (${keyId}, ${accountId}, 0, 0, ${bannedUntil})
+          ON CONFLICT (key_id) DO UPDATE SET
+            banned_until = 0, ban_level = 0, lifted_until = excluded.lifted_until
         )
-        UPDATE counters SET ${risenVersion(sql)} WHERE name = 'keys'
-        RETURNING version, EXISTS (SELECT 1 FROM deleted) AS existed`,
+        UPDATE counters SET ${risenVersion(sql)} WHERE name = 'keys' RETURNING version`,
     );
-    return { existed: row?.existed ?? false, version: Number(row?.version ?? 0n) };
+    return Number(row?.version ?? 0n);
   }
 }
 

@@ -1,6 +1,6 @@
 /** What the scripts answer, as the rest of the service has it. */
 import { type Usage, unused, type Window } from '../../domain/limit.ts';
-import type { Ban } from '../storage.ts';
+import type { AccountBan } from './memory.ts';
 
 /** When the minute opened, its count, when the day opened, its count. */
 export function usageOf(windows: readonly number[]): Usage {
@@ -12,12 +12,12 @@ export function usageOf(windows: readonly number[]): Usage {
 }
 
 /** Of each ban "key:account:level", and its end. */
-export function bansOf(answer: unknown): Ban[] {
+export function bansOf(answer: unknown): AccountBan[] {
   const words = answer as readonly string[];
-  const bans: Ban[] = [];
+  const bans: AccountBan[] = [];
   for (let index = 0; index < words.length; index += 2) {
-    const [keyId = 0, , level = 0] = String(words[index]).split(':').map(Number);
-    bans.push({ keyId, bannedUntil: Number(words[index + 1]), level });
+    const [keyId = 0, accountId = 0, level = 0] = String(words[index]).split(':').map(Number);
+    bans.push({ keyId, accountId, bannedUntil: Number(words[index + 1]), level });
   }
   return bans;
 }

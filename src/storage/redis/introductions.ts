@@ -16,8 +16,8 @@ export interface IntroductionsOptions {
   readonly process: string;
   /** The next number of what Redis is asked to count. */
   readonly nextNumber: () => number;
-  /** The time scripts are given, if any. */
-  readonly now: () => number[];
+  /** The time scripts are given. */
+  readonly time: () => number[];
 }
 
 /** Keys, and bans that Redis has to be told of. */
@@ -151,12 +151,12 @@ export class Introductions {
   }
 
   async #restore(accountId: number, { usage, minute, day }: Held, number: number): Promise<unknown> {
-    const { run, keys, process, now } = this.#options;
+    const { run, keys, process, time } = this.#options;
     const windows = [
       [usage.minute.openedAt, usage.minute.count, minute.count, doubtsOf(minute)],
       [usage.day.openedAt, usage.day.count, day.count, doubtsOf(day)],
     ].flat();
-    return run('restore', [keys.usage(accountId)], [...windows, process, number, ...now()]);
+    return run('restore', [keys.usage(accountId), keys.clock], [...windows, process, number, ...time()]);
   }
 
   async #restoreBan(
@@ -164,11 +164,11 @@ export class Introductions {
     { keyId, bannedUntil, level }: Ban,
     callers: number,
   ): Promise<unknown> {
-    const { run, keys, now } = this.#options;
+    const { run, keys, time } = this.#options;
     return run(
       'restoreBan',
-      [keys.conduct(accountId, keyId), keys.bans, keys.callers],
-      [bannedUntil, level, `${keyId}:${accountId}`, callers, ...now()],
+      [keys.conduct(accountId, keyId), keys.bans, keys.callers, keys.clock],
+      [bannedUntil, level, `${keyId}:${accountId}`, callers, ...time()],
     );
   }
 }

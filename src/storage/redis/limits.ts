@@ -26,6 +26,7 @@ import {
 import { AddressFailures } from './address-failures.ts';
 import { usageOf, withoutUnopened } from './answers.ts';
 import { BanList } from './ban-list.ts';
+import { RedisClock } from './clock.ts';
 import { Introductions } from './introductions.ts';
 import { RedisKeys } from './keys.ts';
 import { NoAnswer, RedisLink, type Run } from './link.ts';
@@ -57,7 +58,7 @@ const mostTries = 4;
  * When it does not answer, this instance decides alone, by the same law, from what it last knew.
  */
 export class RedisLimits implements LimitStore, AsyncDisposable {
-  readonly #clock: Clock;
+  readonly #clock: RedisClock;
   readonly #keys: RedisKeys;
   readonly #link: RedisLink;
   readonly #mirror: Mirror;
@@ -68,8 +69,6 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly #versions: SharedVersions;
   readonly #serving: boolean;
   #looking: Repeated | undefined;
-  /** How far Redis' clock is ahead of this machine's. */
-  #aheadMs = 0;
   readonly #process: string;
   /** The number of the last request Redis was asked to count, so that one that is given up for late counts once. */
   #number = 0;
@@ -79,7 +78,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     this.#process = options.process;
     this.#versions = options.versions;
     this.#serving = serving;
-    this.#clock = clock;
+    this.#clock = new RedisClock(clock);
     this.#keys = new RedisKeys(prefix);
     this.#mirror = new Mirror(rules);
     this.#memory = new Memory(snapshots, this.#mirror);
@@ -100,21 +99,20 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       memory: this.#memory,
       process: this.#process,
       nextNumber: () => ++this.#number,
-      now: () => this.#givenNow(),
+      time: () => this.#clock.arguments(),
     });
     this.#failures = new AddressFailures({
       link: this.#link,
       keys: this.#keys,
       mirror: this.#mirror,
+      clock: this.#clock,
       limit: rules.failuresPerMinute,
-      now: () => this.#now(),
-      givenNow: () => this.#givenNow(),
     });
     this.#bans = new BanList({
       run: (...command) => this.#link.run(...command),
       keys: this.#keys,
       memory: this.#memory,
-      now: () => this.#givenNow(),
+      time: () => this.#clock.arguments(),
     });
   }
 
@@ -162,20 +160,26 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   refund(caller: Caller, taken: Verdict): Promise<Verdict> {
     return this.#link.shared(
       async () => {
+        const keys = [this.#keys.usage(caller.accountId), this.#keys.clock];
         const opened = [taken.minute.resetAt - minuteSeconds, taken.day.resetAt - daySeconds];
-        const args = [...opened, ...this.#givenNow()];
-        const answer = await this.#link.run('refund', [this.#keys.usage(caller.accountId)], args);
+        const answer = await this.#link.run('refund', keys, [...opened, ...this.#clock.arguments()]);
         const [nowMs = 0, ...windows] = answer as number[];
         const usage = usageOf(windows);
         this.#mirror.learnUsage(caller.accountId, withoutUnopened(usage));
         return admitted(usage, caller.quota, nowMs);
       },
-      async () => this.#mirror.refund(caller, taken, this.#now()),
+      async () => this.#mirror.refund(caller, taken, this.#clock.now()),
     );
   }
 
   fail(address: string): Promise<FailureVerdict> {
     return this.#failures.fail(address);
+  }
+
+  failUnder(address: string, callersVersion: number): Promise<FailureVerdict | undefined> {
+    const { now, redis } = this.#versions;
+    const known = callersVersion === now.callers ? redis.callers : undefined;
+    return this.#failures.failUnder(address, known, () => this.#versions.isFresh(callersVersion));
   }
 
   peek(address: string): Promise<WindowState> {
@@ -216,7 +220,12 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       const args = [redis.callers, quota.perMinute, quota.perDay, `${keyId}:${accountId}`];
       let answer: number[];
       try {
-        const ask = this.#link.ask('take', keys, [...args, this.#process, number, ...this.#givenNow()]);
+        const ask = this.#link.ask('take', keys, [
+          ...args,
+          this.#process,
+          number,
+          ...this.#clock.arguments(),
+        ]);
         answer = (await ask) as number[];
       } catch (error) {
         if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
@@ -250,9 +259,10 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     const versions = this.#versions.hearRedis({ callers, pets });
     if (kind === kinds.stale) return { verdict: undefined, versions };
 
-    this.#aheadMs = nowMs - this.#clock.now();
     const usage = usageOf(answer.slice(4, 8));
-    const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0] = answer.slice(8);
+    const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0, ahead = 0, epoch] =
+      answer.slice(8);
+    this.#clock.hear(nowMs, ahead, epoch);
     const conduct = { episodeFrom, episodeUntil, strikes: [], bannedUntil, banLevel };
     this.#mirror.learnUsage(caller.accountId, withoutUnopened(usage));
     this.#mirror.learnConduct(caller.keyId, conduct);
@@ -275,22 +285,12 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   #decide(caller: Caller): Verdict {
-    const { verdict, newBan } = this.#mirror.take(caller, this.#now());
+    const { verdict, newBan } = this.#mirror.take(caller, this.#clock.now());
     if (newBan !== undefined) this.#introductions.saveBan(caller, newBan, 'alone');
     return verdict;
   }
 
-  /** Redis' time as far as it is known here. */
-  #now(): number {
-    return this.#clock.now() + this.#aheadMs;
-  }
-
   #second(): number {
-    return Math.floor(this.#now() / 1_000);
-  }
-
-  /** The time scripts are given: none, so that Redis' own clock rules, unless a test's does. */
-  #givenNow(): number[] {
-    return this.#clock.rules === true ? [this.#clock.now()] : [];
+    return Math.floor(this.#clock.now() / 1_000);
   }
 }

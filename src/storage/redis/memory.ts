@@ -20,11 +20,11 @@ export interface Snapshots {
   findUsages(accountIds: readonly number[]): Promise<ReadonlyMap<number, Usage>>;
   findBans(accountIds: readonly number[]): Promise<readonly AccountBan[]>;
   /** Those that run at this Unix second. */
-  listBans(second: number): Promise<readonly Ban[]>;
+  listBans(second: number): Promise<readonly AccountBan[]>;
   saveUsage(snapshots: readonly { accountId: number; usage: Usage }[]): Promise<void>;
   saveBan(ban: AccountBan): Promise<void>;
-  /** Whether there was one that runs at this Unix second, and the version of callers that tells that it is gone. */
-  deleteBan(keyId: number, second: number): Promise<{ existed: boolean; version: number }>;
+  /** Forgets a ban, also one that is saved only after this. Returns the version of callers that tells of it. */
+  deleteBan(ban: AccountBan): Promise<number>;
 }
 
 const snapshotEveryMs = 10_000;
@@ -46,7 +46,6 @@ export class Memory implements AsyncDisposable {
   readonly #snapshots: Snapshots;
   readonly #mirror: Mirror;
   readonly #unsavedBans = new LRUCache<number, AccountBan>(atMost(mostUnsavedBans));
-  readonly #savingBans = new Set<Promise<void>>();
   #questions: Question[] = [];
   #lookUps = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -75,7 +74,7 @@ export class Memory implements AsyncDisposable {
   }
 
   /** Those that run at this Unix second. */
-  async listBans(second: number): Promise<readonly Ban[]> {
+  async listBans(second: number): Promise<readonly AccountBan[]> {
     const unsaved = [...this.#unsavedBans.values()].filter(({ bannedUntil }) => bannedUntil > second);
     return [...(await this.#snapshots.listBans(second)), ...unsaved];
   }
@@ -83,16 +82,13 @@ export class Memory implements AsyncDisposable {
   /** Costs no request anything: while the memory is away, Redis has the ban, or this instance. */
   saveBan(ban: AccountBan): void {
     this.#unsavedBans.set(ban.keyId, ban);
-    const saving = this.#saveBan(ban).finally(() => this.#savingBans.delete(saving));
-    this.#savingBans.add(saving);
+    void this.#saveBan(ban);
   }
 
-  /** Whether there was one that runs at this Unix second, and the version of callers that tells that it is gone. */
-  async deleteBan(keyId: number, second: number): Promise<{ existed: boolean; version: number }> {
-    this.#unsavedBans.delete(keyId);
-    // One that is just being saved is deleted after it.
-    await Promise.all(this.#savingBans);
-    return this.#snapshots.deleteBan(keyId, second);
+  /** Returns the version of callers that tells of it. */
+  async deleteBan(ban: AccountBan): Promise<number> {
+    this.#unsavedBans.delete(ban.keyId);
+    return this.#snapshots.deleteBan(ban);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

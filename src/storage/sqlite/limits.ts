@@ -3,6 +3,9 @@ import { LRUCache } from 'lru-cache';
 import { atMost } from '../../domain/bounded.ts';
 import type { Clock } from '../../domain/clock.ts';
 import {
+  asDate,
+  asDates,
+  believableBan,
   blameless,
   type Conduct,
   judge,
@@ -61,11 +64,16 @@ export class SqliteLimits {
   readonly #saveConduct;
   readonly #loadBans;
   readonly #deleteConduct;
+  readonly #shiftDates: (seconds: number) => void;
+  /** The file has dates: what the clock's `aheadSeconds` was when they were written. */
+  #fileAheadSeconds: number;
   /** Why the last write of limit state failed; undefined while they succeed. */
   trouble: string | undefined;
 
   constructor(database: Database, clock: Clock, rules: LimitRules) {
     this.#clock = clock;
+    clock.steady();
+    this.#fileAheadSeconds = clock.aheadSeconds;
     this.#rules = rules;
     this.#accounts = new LRUCache({ ...atMost(heldStates), dispose: (state, id) => this.#settle(id, state) });
     this.#loadUsage = database.query<UsageRow, [number]>(
@@ -89,6 +97,17 @@ export class SqliteLimits {
     this.#deleteConduct = database.query<never, [number, number]>(
       'DELETE FROM conduct WHERE key_id = ? AND banned_until > ?',
     );
+    const shiftUsage = database.query<never, [number, number]>(
+      'UPDATE usage SET minute_opened = minute_opened + ?, day_opened = day_opened + ?',
+    );
+    const shiftConduct = database.query<never, [number, number]>(
+      `UPDATE conduct SET banned_until = banned_until + ?,
+              strikes = (SELECT json_group_array(value + ?) FROM json_each(strikes))`,
+    );
+    this.#shiftDates = database.transaction((seconds: number) => {
+      shiftUsage.run(seconds, seconds);
+      shiftConduct.run(seconds, seconds * 1_000);
+    }).immediate;
   }
 
   take(caller: Caller): Verdict {
@@ -99,44 +118,46 @@ export class SqliteLimits {
       before,
       caller.quota,
       this.#rules.ban,
-      this.#clock.now(),
+      this.#clock.steady(),
     );
     if (usage !== account.usage) this.#use(caller, account, usage);
     if (conduct !== before) this.#conductTo(caller.keyId, before, conduct);
-    return verdict;
+    return asDates(verdict, this.#clock.aheadSeconds);
   }
 
   refund(caller: Caller, taken: Verdict): Verdict {
     const account = this.#account(caller.accountId);
-    const { usage, verdict } = refund(account.usage, taken, caller.quota, this.#clock.now());
+    const nowMs = this.#clock.steady();
+    const { aheadSeconds } = this.#clock;
+    const { usage, verdict } = refund(account.usage, asDates(taken, -aheadSeconds), caller.quota, nowMs);
     account.usage = usage;
-    return verdict;
+    return asDates(verdict, aheadSeconds);
   }
 
   fail(address: string): FailureVerdict {
     const before = this.#addresses.get(address) ?? unused.minute;
-    const { window, state, refused } = judgeFailure(before, this.#rules.failuresPerMinute, this.#clock.now());
+    const nowMs = this.#clock.steady();
+    const { window, state, refused } = judgeFailure(before, this.#rules.failuresPerMinute, nowMs);
     this.#addresses.set(address, window);
-    return { state, refused };
+    return { state: asDate(state, this.#clock.aheadSeconds), refused };
   }
 
   peek(address: string): WindowState {
     const window = this.#addresses.get(address) ?? unused.minute;
-    return peek(window, this.#rules.failuresPerMinute, this.#clock.now());
+    const state = peek(window, this.#rules.failuresPerMinute, this.#clock.steady());
+    return asDate(state, this.#clock.aheadSeconds);
   }
 
   bans(): Ban[] {
-    const now = Math.floor(this.#clock.now() / 1_000);
-    return attempt(() => this.#loadBans.all(now)).map((row) => ({
+    return attempt(() => this.#loadBans.all(this.#fileSecond())).map((row) => ({
       keyId: Number(row.keyId),
-      bannedUntil: Number(row.bannedUntil),
+      bannedUntil: Number(row.bannedUntil) + this.#clock.aheadSeconds - this.#fileAheadSeconds,
       level: Number(row.banLevel),
     }));
   }
 
   lift(keyId: number): boolean {
-    const now = Math.floor(this.#clock.now() / 1_000);
-    const lifted = attempt(() => this.#deleteConduct.run(keyId, now)).changes > 0;
+    const lifted = attempt(() => this.#deleteConduct.run(keyId, this.#fileSecond())).changes > 0;
     if (lifted) this.#conducts.delete(keyId);
     return lifted;
   }
@@ -148,6 +169,8 @@ export class SqliteLimits {
 
   /** Writes every count exactly as it is. */
   flush(): void {
+    this.#clock.steady();
+    this.#followClock();
     for (const [id, state] of this.#accounts.entries()) this.#settle(id, state);
   }
 
@@ -163,9 +186,12 @@ export class SqliteLimits {
   #storedUsage(id: number): Usage {
     const row = attempt(() => this.#loadUsage.get(id));
     if (row === null) return unused;
+    const second = Math.floor(this.#clock.steady() / 1_000);
+    // A window that is to begin yet, for the date was set back while nobody served, begins now.
+    const openedAt = (date: bigint) => Math.min(Number(date) - this.#fileAheadSeconds, second);
     return {
-      minute: { openedAt: Number(row.minuteOpened), count: Number(row.minuteCount) },
-      day: { openedAt: Number(row.dayOpened), count: Number(row.dayCount) },
+      minute: { openedAt: openedAt(row.minuteOpened), count: Number(row.minuteCount) },
+      day: { openedAt: openedAt(row.dayOpened), count: Number(row.dayCount) },
     };
   }
 
@@ -184,8 +210,10 @@ export class SqliteLimits {
   }
 
   #store(id: number, state: AccountState, { minute, day }: Usage): void {
+    this.#followClock();
+    const ahead = this.#fileAheadSeconds;
     const saved = this.#tried(() =>
-      this.#saveUsage.run(id, minute.openedAt, minute.count, day.openedAt, day.count),
+      this.#saveUsage.run(id, minute.openedAt + ahead, minute.count, day.openedAt + ahead, day.count),
     );
     if (saved) state.reserved = { minute, day };
   }
@@ -194,25 +222,45 @@ export class SqliteLimits {
     const held = this.#conducts.get(keyId);
     if (held !== undefined) return held;
     const row = attempt(() => this.#loadConduct.get(keyId));
-    const conduct =
-      row === null
-        ? blameless
-        : {
-            ...blameless,
-            strikes: JSON.parse(row.strikes) as number[],
-            bannedUntil: Number(row.bannedUntil),
-            banLevel: Number(row.banLevel),
-          };
+    const conduct = row === null ? blameless : this.#conductOf(row);
     this.#conducts.set(keyId, conduct);
     return conduct;
+  }
+
+  #conductOf(row: ConductRow): Conduct {
+    const ahead = this.#fileAheadSeconds;
+    const banLevel = Number(row.banLevel);
+    const bannedUntil = Number(row.bannedUntil) - ahead;
+    return {
+      ...blameless,
+      strikes: (JSON.parse(row.strikes) as number[]).map((at) => at - ahead * 1_000),
+      bannedUntil: believableBan(bannedUntil, banLevel, this.#rules.ban, this.#clock.steady()),
+      banLevel,
+    };
   }
 
   /** Strikes and bans go to disk at once; episodes last seconds and stay in memory. */
   #conductTo(keyId: number, before: Conduct, conduct: Conduct): void {
     this.#conducts.set(keyId, conduct);
     if (conduct.strikes === before.strikes && conduct.bannedUntil === before.bannedUntil) return;
-    const strikes = JSON.stringify(conduct.strikes);
-    this.#tried(() => this.#saveConduct.run(keyId, strikes, conduct.bannedUntil, conduct.banLevel));
+    this.#followClock();
+    const ahead = this.#fileAheadSeconds;
+    const strikes = JSON.stringify(conduct.strikes.map((at) => at + ahead * 1_000));
+    this.#tried(() => this.#saveConduct.run(keyId, strikes, conduct.bannedUntil + ahead, conduct.banLevel));
+  }
+
+  /** The present second as the file has dates. */
+  #fileSecond(): number {
+    return Math.floor(this.#clock.steady() / 1_000) + this.#fileAheadSeconds;
+  }
+
+  /** After a step of the system's clock the file's dates are written anew, with the next write; until then they stand. */
+  #followClock(): void {
+    const { aheadSeconds } = this.#clock;
+    const stepSeconds = aheadSeconds - this.#fileAheadSeconds;
+    if (stepSeconds !== 0 && this.#tried(() => this.#shiftDates(stepSeconds))) {
+      this.#fileAheadSeconds = aheadSeconds;
+    }
   }
 
   /** A disk that cannot be written must not stop reads: the counts go on in memory, and operators are told. */

@@ -41,6 +41,10 @@ export const dataMigrations: Migrations = [
     finished  INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- The key a key was rotated to: it is rotated once.
+  ALTER TABLE keys ADD COLUMN successor_id INTEGER;
+  `,
 ];
 
 /** The file of limit state beside it. */

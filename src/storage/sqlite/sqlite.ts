@@ -87,6 +87,8 @@ function observed(limits: SqliteLimits, changes: ForeignChanges, versions: () =>
     },
     refund: (caller, taken) => limits.refund(caller, taken),
     fail: (address) => limits.fail(address),
+    failUnder: (address, callersVersion) =>
+      versions().callers === callersVersion ? limits.fail(address) : undefined,
     peek: (address) => limits.peek(address),
     bans: () => limits.bans(),
     lift: (keyId) => limits.lift(keyId),

@@ -1,9 +1,9 @@
 -- Adds what an instance knows of an account: a snapshot, or what it counted alone while Redis was away.
--- KEYS: usage of the account
--- ARGV: for the minute and for the day: when it opened, its count, how much of that Redis was never told, and of what
--- it may have been told all the same the numbers, each with its count ("7:1,9:3"); name of the process and the number
--- of this telling, 0 when there is nothing to tell[, now]
-local now = now_ms(ARGV[11])
+-- KEYS: usage of the account, clock
+-- ARGV: for the minute and for the day: the date on which it opened, its count, how much of that Redis was never told, and
+-- of what it may have been told all the same the numbers, each with its count ("7:1,9:3"); name of the process and the
+-- number of this telling, 0 when there is nothing to tell; time (see `present`)
+local now, shown_by = present(KEYS[2], redis.call('GET', KEYS[2]), 11)
 local value = redis.call('GET', KEYS[1])
 local process, number = ARGV[9], tonumber(ARGV[10])
 -- Who has no state here may be banned: first comes what the memory has of it.
@@ -21,7 +21,8 @@ local function counted(doubtful)
 end
 
 local function restored(old_at, old_count, length, first)
-  local at, count, untold = tonumber(ARGV[first]), tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
+  local at = moved(tonumber(ARGV[first]), -shown_by)
+  local count, untold = tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
   if old_at + length <= at then return at, count end
   if old_at >= at + length then return old_at, old_count end
   -- Of windows that overlap the one in Redis stays, for clients were told when it ends.
