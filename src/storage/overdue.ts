@@ -3,7 +3,7 @@ const lookPart = 0.2;
 /** How much longer than it may be silent a server may take for one answer, while it gives others. */
 const longestParts = 10;
 /** How much longer it may be silent for each answer it owes: a busy machine takes so long for hard ones. */
-const owedMs = 0.2;
+const owedMs = 0.5;
 
 interface Pending {
   /** When it was asked, by the attentive clock. */

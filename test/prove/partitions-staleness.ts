@@ -1,14 +1,12 @@
 /** How long after an acknowledgement an instance may still answer without it. */
 import { basePath } from '../../src/contract/operations.ts';
 import { writeCursor } from '../../src/domain/cursor.ts';
+import { staleAtMostMs } from '../../src/storage/shared-versions.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import type { Figures } from './proof.ts';
 
-/**
- * The bound that is proven, in ms; Infinity: staleness is measured and not judged. A request sent later than this
- * after an animal was acknowledged anywhere has to show it, unless it is answered 503.
- */
-const boundMs = Number.POSITIVE_INFINITY;
+/** A list asked for later than this after an animal was acknowledged anywhere has to show it, or is answered 503. */
+const boundMs = staleAtMostMs;
 const everyMs = 50;
 /** Rarely, so that one is not hidden by the next. */
 const addedEveryMs = 1_500;

@@ -187,6 +187,27 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect(instance.notices).toEqual([]);
   });
 
+  test('more requests than Redis can be asked are told to come again, and not counted alone', async () => {
+    await using place = await bench();
+    await using instance = await place.open();
+    const { limits } = instance.store;
+    instance.redis.hold();
+    const asked = Array.from({ length: 11_001 }, () =>
+      Promise.resolve(limits.fail('192.0.2.1')).then(
+        ({ refused }) => (refused ? 'refused' : 'counted'),
+        (error) => (error instanceof StorageUnavailable ? 'unavailable' : error),
+      ),
+    );
+    expect(await asked.at(-1)).toBe('unavailable');
+    // Who is refused is told the state of its address all the same, without asking.
+    expect((await limits.peek('192.0.2.1')).limit).toBe(strictRules.failuresPerMinute);
+    await instance.redis.heal();
+    const answers = await Promise.all(asked);
+    expect(new Set(answers)).toEqual(new Set(['counted', 'refused', 'unavailable']));
+    expect(answers.filter((answer) => answer === 'counted').length).toBe(strictRules.failuresPerMinute);
+    expect(instance.notices).toEqual([]);
+  });
+
   test('of stores that share a Redis under one prefix are apart', async () => {
     await using one = await there.makeSchema();
     await using other = await there.makeSchema();

@@ -1,5 +1,5 @@
 import { peek, type WindowState } from '../../domain/limit.ts';
-import type { FailureVerdict } from '../storage.ts';
+import { type FailureVerdict, StorageUnavailable } from '../storage.ts';
 import type { RedisClock } from './clock.ts';
 import type { RedisKeys } from './keys.ts';
 import type { RedisLink } from './link.ts';
@@ -49,11 +49,13 @@ export class AddressFailures {
   async peek(address: string): Promise<WindowState> {
     const { link, mirror, clock } = this.#options;
     const known = () => mirror.peek(address, clock.now());
-    if (link.isBusy) return known();
-    return link.shared(
-      async () => ((await this.#ask(address, 0)) as FailureVerdict).state,
-      async () => known(),
-    );
+    if (link.trouble !== undefined || link.isBusy) return known();
+    try {
+      return ((await this.#ask(address, 0)) as FailureVerdict).state;
+    } catch (error) {
+      if (error instanceof StorageUnavailable) return known();
+      throw error;
+    }
   }
 
   #alone(address: string): FailureVerdict {
