@@ -70,24 +70,27 @@ end
 -- request it had counted: one that is sent late, or told again, counts once.
 local usage_bytes, number_bytes, most_numbers = 32, 16, 8
 
+-- Where the process stands, and the number of its last request.
 local function last_number(value, process)
   local at = value and string.find(value, process, usage_bytes + 1, true)
-  return at and struct.unpack('d', value, at + #process) or 0
+  if not at then return nil, 0 end
+  return at, (struct.unpack('d', value, at + #process))
 end
 
 local function numbers_of(value)
   return value and string.sub(value, usage_bytes + 1) or ''
 end
 
-local function numbers_with(value, process, number)
-  local numbers = numbers_of(value)
-  local at = string.find(numbers, process, 1, true)
+-- The numbers with that of a process moved to the end; `at` is where it stands.
+local function numbers_with(value, at, process, number)
+  local others
   if at then
-    numbers = string.sub(numbers, 1, at - 1) .. string.sub(numbers, at + number_bytes)
-  elseif #numbers >= number_bytes * most_numbers then
-    numbers = string.sub(numbers, number_bytes + 1)
+    others = string.sub(value, usage_bytes + 1, at - 1) .. string.sub(value, at + number_bytes)
+  else
+    others = numbers_of(value)
+    if #others >= number_bytes * most_numbers then others = string.sub(others, number_bytes + 1) end
   end
-  return numbers .. process .. struct.pack('d', number)
+  return others .. process .. struct.pack('d', number)
 end
 
 local function save_usage(key, minute_at, minute_count, day_at, day_count, numbers, now)

@@ -9,7 +9,7 @@ local process, number = ARGV[9], tonumber(ARGV[10])
 -- Who has no state here may be banned: first comes what the memory has of it.
 if not value and number > 0 then return 0 end
 local minute_at, minute_count, day_at, day_count = usage_of(value)
-local last = last_number(value, process)
+local process_at, last = last_number(value, process)
 
 -- How much of it was counted here, though the instance did not hear of it.
 local function counted(doubtful)
@@ -31,7 +31,7 @@ local function restored(old_at, old_count, length, first)
 end
 
 local numbers = numbers_of(value)
-if number > 0 then numbers = numbers_with(value, process, math.max(number, last)) end
+if number > 0 then numbers = numbers_with(value, process_at, process, math.max(number, last)) end
 minute_at, minute_count = restored(minute_at, minute_count, minute_seconds, 1)
 day_at, day_count = restored(day_at, day_count, day_seconds, 5)
 save_usage(KEYS[1], minute_at, minute_count, day_at, day_count, numbers, now)

@@ -8,7 +8,8 @@ local values = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[7])
 local callers, pets = version(values[1]), version(values[2])
 if callers ~= tonumber(ARGV[1]) then return { kinds.stale, callers, pets } end
 if not values[3] then return { kinds.unknown, callers, pets } end
-if tonumber(ARGV[6]) <= last_number(values[3], ARGV[5]) then return { kinds.overtaken, callers, pets } end
+local process_at, last = last_number(values[3], ARGV[5])
+if tonumber(ARGV[6]) <= last then return { kinds.overtaken, callers, pets } end
 
 local per_minute, per_day = tonumber(ARGV[2]), tonumber(ARGV[3])
 local now, shown_by, ahead, epoch = present(KEYS[7], values[5], 7)
@@ -21,7 +22,7 @@ local from, till, banned, level = conduct_of(values[4])
 local kind
 if minute_count < per_minute and day_count < per_day and second >= banned then
   minute_count, day_count = minute_count + 1, day_count + 1
-  local numbers = numbers_with(values[3], ARGV[5], ARGV[6])
+  local numbers = numbers_with(values[3], process_at, ARGV[5], ARGV[6])
   if day_at == old_day_at then
     redis.call('SET', KEYS[3], struct.pack('dddd', minute_at, minute_count, day_at, day_count) .. numbers, 'KEEPTTL')
   else
