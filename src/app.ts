@@ -8,6 +8,7 @@ import type { RandomBytes } from './domain/key.ts';
 import { answersOf } from './http/answers.ts';
 import { BanLog } from './http/ban-log.ts';
 import { FinishedAnswers } from './http/finished-answers.ts';
+import { Outages } from './http/outages.ts';
 import { requestLogOf } from './http/request-log.ts';
 import { routesOf } from './http/routes.ts';
 import { startServer } from './http/server.ts';
@@ -17,6 +18,7 @@ import { CopyOperations } from './operations/copies.ts';
 import { type IssuedKey, KeyOperations } from './operations/keys.ts';
 import { PetOperations } from './operations/pets.ts';
 import { openArchive, openStorage } from './storage/open.ts';
+import type { Notice } from './storage/outage.ts';
 import type { Storage } from './storage/storage.ts';
 
 /** What comes from outside the program, so that tests can bring their own. */
@@ -41,7 +43,7 @@ export interface Office extends AsyncDisposable {
 export async function openOffice(
   config: Config,
   surroundings = systemSurroundings(),
-  serving?: { readonly notice: (text: string) => void },
+  serving?: { readonly notice: Notice },
 ): Promise<Office> {
   const { clock, randomBytes } = surroundings;
   const { databaseUrl: url, cluster, limits: rules } = config;
@@ -85,7 +87,9 @@ export async function startApp(
   surroundings = systemSurroundings(),
 ): Promise<App> {
   await using started = new AsyncDisposableStack();
-  const office = started.use(await openOffice(config, surroundings, { notice: (text) => log.warn(text) }));
+  const outages = started.use(new Outages(log));
+  const { notice } = outages;
+  const office = started.use(await openOffice(config, surroundings, { notice }));
   const { storage } = office;
 
   let draining = false;
@@ -102,6 +106,7 @@ export async function startApp(
       clock: surroundings.clock,
       corsOrigins: config.corsOrigins,
       log,
+      outages,
       requestLog: requestLogOf(log, config.logRequests, config.logSlowMs),
       bans: new BanLog(log),
       makeRequestId: requestIds(surroundings.randomBytes),

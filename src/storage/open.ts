@@ -1,8 +1,8 @@
 import type { Clock } from '../domain/clock.ts';
 import type { LimitRules } from '../domain/limit.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
-import type { Notice } from './breaker.ts';
 import type { ClusterSettings } from './cluster.ts';
+import type { Notice } from './outage.ts';
 import { openSqlite } from './sqlite/sqlite.ts';
 import { type Archive, type Storage, StorageUnusable } from './storage.ts';
 
