@@ -70,8 +70,11 @@ export class LimitSaving {
   /** Writes everything, waiting for other processes' locks: nobody waits for this one any more. */
   close(accounts: Iterable<[number, AccountState]>): void {
     clearInterval(this.#retry);
+    const states = new Map([...this.#accounts.entries(), ...accounts].filter(isAhead));
+    const conducts = [...this.#conducts.entries()];
+    if (states.size + conducts.length === 0) return;
     this.#file.waitForLocks();
-    this.#write([...this.#accounts.entries(), ...accounts], [...this.#conducts.entries()]);
+    this.#write([...states], conducts);
   }
 
   #saved(write: () => void): boolean {
@@ -104,9 +107,7 @@ export class LimitSaving {
   #write(accounts: readonly [number, AccountState][], conducts: readonly [number, Conduct][]): boolean {
     try {
       this.#file.together(() => {
-        for (const [id, { usage, reserved }] of accounts) {
-          if (usage !== reserved) this.#file.saveUsage(id, usage);
-        }
+        for (const [id, { usage }] of accounts) this.#file.saveUsage(id, usage);
         for (const [keyId, conduct] of conducts) this.#file.saveConduct(keyId, conduct);
       });
       return true;
@@ -120,4 +121,9 @@ export class LimitSaving {
     const { cause } = error as { cause?: unknown };
     this.#outage.begin(cause instanceof Error ? cause.message : String(error));
   }
+}
+
+/** Whether the file does not say exactly what was used. */
+function isAhead([, { usage, reserved }]: [number, AccountState]): boolean {
+  return usage !== reserved;
 }
