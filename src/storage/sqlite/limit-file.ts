@@ -23,7 +23,7 @@ const conductColumns = 'key_id AS keyId, strikes, banned_until AS bannedUntil, b
 /** How long a process that stops waits for another one's lock on the file. */
 const lastBusyTimeoutMs = 2_000;
 
-/** The statements of the file of limit state. They throw `StorageUnavailable`. */
+/** The statements of the file of limit state. Those that read throw `StorageUnavailable`, those that save as SQLite does. */
 export class LimitFile {
   readonly #database: Database;
   readonly #format: FormatWatch;
@@ -68,7 +68,7 @@ export class LimitFile {
   }
 
   saveUsage(accountId: number, { minute, day }: Usage): void {
-    attempt(() => this.#saveUsage.run(accountId, minute.openedAt, minute.count, day.openedAt, day.count));
+    this.#saveUsage.run(accountId, minute.openedAt, minute.count, day.openedAt, day.count);
   }
 
   conduct(keyId: number): Conduct {
@@ -83,7 +83,7 @@ export class LimitFile {
   }
 
   saveConduct(keyId: number, { strikes, bannedUntil, banLevel }: Conduct): void {
-    attempt(() => this.#saveConduct.run(keyId, JSON.stringify(strikes), bannedUntil, banLevel));
+    this.#saveConduct.run(keyId, JSON.stringify(strikes), bannedUntil, banLevel);
   }
 
   /** The bans that end after `now` (Unix seconds). */
@@ -100,7 +100,7 @@ export class LimitFile {
 
   /** Writes all of it or nothing. */
   together(write: () => void): void {
-    attempt(() => this.#database.transaction(write).immediate());
+    this.#database.transaction(write).immediate();
   }
 
   /** From now on locks of other processes are waited for: nobody waits for this one any more. */

@@ -118,8 +118,7 @@ export class LimitSaving {
   }
 
   #failed(error: unknown): void {
-    const { cause } = error as { cause?: unknown };
-    this.#outage.begin(cause instanceof Error ? cause.message : String(error));
+    this.#outage.begin((error as Error).message);
   }
 }
 
