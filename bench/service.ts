@@ -27,7 +27,7 @@ export function embeddedStore(folder: string, name: string): StoreSettings {
 
 /** Fills an empty store with animals. */
 export async function fill(store: StoreSettings, count: number): Promise<void> {
-  await using office = await openOffice(readConfig(store));
+  await using office = await openOffice(readConfig(store), undefined, { create: true });
   for (const group of animals(count)) await office.storage.imports.commit(group);
 }
 

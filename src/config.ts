@@ -126,7 +126,7 @@ export const settings = {
   PORT: setting('3000', 'Port to listen on; 0 for any free one.', integer(0, 65_535)),
   DATABASE_URL: setting(
     'sqlite:./data/animal-store.db',
-    'The store: sqlite:PATH (the file and its folder are made when missing), or postgres://… for several instances.',
+    'The store: sqlite:PATH (serve and import create a missing file), or postgres://… for several instances.',
     databaseUrl,
   ),
   REDIS_URL: setting(

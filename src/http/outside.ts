@@ -66,11 +66,17 @@ async function answer(
 async function readiness(house: House, { health }: Outside): Promise<Response> {
   if (house.isDraining())
     return json(503, '{"status":"stopping"}', { 'Retry-After': '5', Connection: 'close' });
-  const trouble = await health();
-  return json(
-    200,
-    JSON.stringify(trouble.length === 0 ? { status: 'ready' } : { status: 'degraded', trouble }),
-  );
+  try {
+    const trouble = await health();
+    return json(
+      200,
+      JSON.stringify(trouble.length === 0 ? { status: 'ready' } : { status: 'degraded', trouble }),
+    );
+  } catch (error) {
+    if (!(error instanceof Refusal) || !(error.cause instanceof Error)) throw error;
+    const body = { status: 'unavailable', trouble: [error.cause.message] };
+    return json(503, JSON.stringify(body), { 'Retry-After': '5' });
+  }
 }
 
 /** The API catalog (RFC 9727), a linkset (RFC 9264). */

@@ -20,7 +20,7 @@
  */
 import type { Clock } from '../domain/clock.ts';
 import type { LimitRules } from '../domain/limit.ts';
-import type { Notice } from './breaker.ts';
+import type { Notice } from './outage.ts';
 import { PostgresAccounts } from './postgres/accounts.ts';
 import { PostgresDatabase } from './postgres/database.ts';
 import { PostgresImports } from './postgres/imports.ts';

@@ -189,12 +189,17 @@ export interface ImportStore {
 }
 
 export interface Storage extends AsyncDisposable {
+  /** Whether opening it made it; not known of a store across the network. */
+  readonly created?: boolean;
   readonly pets: PetStore;
   readonly accounts: AccountStore;
   readonly keys: KeyStore;
   readonly limits: LimitStore;
   readonly imports: ImportStore;
-  /** What does not work right now, in words for operators; empty when all does. */
+  /**
+   * What does not work right now, in words for operators; empty when all does. Fails with `StorageUnavailable` when no
+   * request can be answered.
+   */
   health(): Awaitable<string[]>;
 }
 

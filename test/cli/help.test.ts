@@ -9,7 +9,7 @@ setDefaultTimeout(20_000);
 
 let place: Workplace;
 beforeAll(async () => {
-  place = await newWorkplace();
+  place = await newWorkplace({ store: false });
 });
 afterAll(() => place[Symbol.asyncDispose]());
 

@@ -210,7 +210,7 @@ describe('once and again', () => {
   });
 
   test('--dry-run reports and writes rejected rows, and leaves the store alone', async () => {
-    await using other = await newWorkplace();
+    await using other = await newWorkplace({ store: false });
     await Bun.write(other.path('dry.csv'), 'name,categoryId\nA,1\n,1\n');
     const { exitCode, stdout } = await other.run(['import', 'dry.csv', '--dry-run', '--rejects', 'r.csv']);
     expect(exitCode).toBe(0);

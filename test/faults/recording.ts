@@ -96,6 +96,8 @@ function pathOf(name: string, text: string, folder: string): string | undefined 
   const hex = (byName ? /"([^"]*)"/ : /^\d+<([^>]*)>/).exec(text)?.[1] ?? '';
   const path = Buffer.from(bytesOf(hex)).toString();
   if (path === folder) return folderItself;
+  // The first key is shown in a file beside the store, and is no part of it.
+  if (path.endsWith('.first-key')) return undefined;
   return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : undefined;
 }
 

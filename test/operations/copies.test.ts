@@ -9,7 +9,7 @@ import { StorageUnusable } from '../../src/storage/storage.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
 async function filled(url: string): Promise<void> {
-  await using office = await openOffice(readConfig({ DATABASE_URL: url }));
+  await using office = await openOffice(readConfig({ DATABASE_URL: url }), undefined, { create: true });
   const { id } = await office.accounts.create('shop', 'free');
   for (const name of ['one', 'two']) await office.keys.create(id, name);
 }

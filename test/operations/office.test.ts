@@ -2,9 +2,10 @@
 import { afterAll, expect, test } from 'bun:test';
 import { KeyEnded, NotFound } from '../../src/operations/not-found.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { operatorOf } from '../support/process.ts';
+import { makeStore, operatorOf } from '../support/process.ts';
 
 const folder = await temporaryFolder();
+await makeStore(folder.path);
 const { accounts, keys, ...office } = await operatorOf(folder.path);
 afterAll(async () => {
   await office[Symbol.asyncDispose]();

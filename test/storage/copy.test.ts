@@ -25,7 +25,7 @@ describe.skipIf(servers === undefined)('copy', () => {
 
   function open(url: string, serving = false): Promise<Storage> {
     const cluster = { ...patient, redisUrl, redisPrefix: makePrefix() };
-    return openStorage({ url, clock: new FakeClock(), rules, serving, cluster });
+    return openStorage({ url, clock: new FakeClock(), rules, serving, create: true, cluster });
   }
 
   async function fill({ accounts, keys, imports }: Storage): Promise<void> {

@@ -3,6 +3,7 @@ import { answersOf } from '../../src/http/answers.ts';
 import { BanLog } from '../../src/http/ban-log.ts';
 import { FinishedAnswers } from '../../src/http/finished-answers.ts';
 import type { House, Incoming } from '../../src/http/house.ts';
+import { Outages } from '../../src/http/outages.ts';
 import { routesOf } from '../../src/http/routes.ts';
 import { startServer } from '../../src/http/server.ts';
 import { AdmissionOperations } from '../../src/operations/admission.ts';
@@ -21,6 +22,7 @@ export function houseOf({ app, clock }: TestApp, log: Logger = pino({ level: 'si
     log,
     requestLog: undefined,
     bans: new BanLog(log),
+    outages: new Outages(log),
     makeRequestId: () => 'made',
     isDraining: () => false,
   };

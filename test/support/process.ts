@@ -132,6 +132,11 @@ export function firstKeyOf({ pid, stdout }: Running): string | undefined {
   return readFileSync(existsSync(file) ? file : `/proc/${pid}/root${file}`, 'utf8').trim();
 }
 
+/** Makes a store with nothing in it in a folder that has none. */
+export async function makeStore(folder: string): Promise<void> {
+  await using _office = await openOffice(readConfig(settingsIn(folder)), undefined, { create: true });
+}
+
 /** The store of a folder as an operator's command line opens it. */
 export function operatorOf(folder: string): Promise<Office> {
   return openOffice(readConfig(settingsIn(folder)));

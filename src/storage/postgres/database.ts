@@ -1,5 +1,6 @@
 import { SQL } from 'bun';
-import { Breaker, type Notice } from '../breaker.ts';
+import { Breaker } from '../breaker.ts';
+import type { Notice } from '../outage.ts';
 import { Overdue } from '../overdue.ts';
 import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
 import { migrate } from './migrations.ts';

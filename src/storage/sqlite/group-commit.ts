@@ -2,6 +2,7 @@ import type { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GroupQueue } from '../group-queue.ts';
 import { commitFailure, isBusy } from './database.ts';
+import type { FormatWatch } from './format-watch.ts';
 
 /** How long a group tries to get the lock another process holds. */
 const lockTimeoutMs = 5_000;
@@ -9,8 +10,11 @@ const lockRetryMs = 2;
 
 /** Commits writes in groups: one sync of the disk for all of them. */
 export class GroupCommit<Item, Result> extends GroupQueue<Item, Result> {
-  constructor(database: Database, write: (item: Item) => Result) {
-    const commit = database.transaction((items: readonly Item[]) => items.map(write)).immediate;
+  constructor(database: Database, format: FormatWatch, write: (item: Item) => Result) {
+    const commit = database.transaction((items: readonly Item[]) => {
+      format.verify();
+      return items.map(write);
+    }).immediate;
     super((items) => unlocked(() => commit(items)));
   }
 }
