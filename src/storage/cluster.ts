@@ -74,8 +74,8 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
     limits,
     imports: new PostgresImports(database, announcePets),
     health: async () => {
-      const troubles = await Promise.all([database.trouble(), limits.trouble()]);
-      return troubles.filter((trouble) => trouble !== undefined);
+      const [troubles, trouble] = await Promise.all([database.troubles(), limits.trouble()]);
+      return trouble === undefined ? troubles : [...troubles, trouble];
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };

@@ -76,7 +76,7 @@ export class PostgresKeys implements KeyStore {
 }
 
 /** Stores a key, and lets another one end with it. */
-function insert(sql: SQL, key: NewKey, ended?: { oldId: number; oldEndsAt: number }): Promise<KeyRow[]> {
+function insert(sql: SQL, key: NewKey, ended?: { oldId: number; oldEndsAt: number }): SQL.Query<KeyRow[]> {
   const { oldId, oldEndsAt } = ended ?? { oldId: null, oldEndsAt: null };
   return sql`
     WITH ended AS (

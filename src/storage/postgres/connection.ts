@@ -1,0 +1,37 @@
+import { SQL } from 'bun';
+
+/** One session of PostgreSQL, and the statements that were sent on it. */
+export class Connection {
+  readonly sql: SQL;
+  /** Statements sent and not answered; the server runs them one after the other. */
+  active = 0;
+  /** Nothing is sent behind what it runs: a write, a transaction. */
+  exclusive = false;
+  /** It takes no further statements, and is closed when its last one is answered. */
+  retired = false;
+  /** When the last answer came, or the first statement was sent since nothing was under way (monotonic, ms). */
+  movedAt = 0;
+  /** Runs longer than any time-out: a transaction. */
+  untimed = false;
+  #failure: Error | undefined;
+
+  /** `onClose` is called once, with the reason, when an open connection is lost. */
+  constructor(options: SQL.Options, onClose: (connection: Connection) => void) {
+    this.sql = new SQL({ ...options, max: 1, onclose: () => onClose(this) });
+  }
+
+  async open(): Promise<void> {
+    await this.sql.connect();
+  }
+
+  /** What the failure of a statement on it is to be called. */
+  failureOf(error: unknown): unknown {
+    return this.#failure ?? error;
+  }
+
+  /** Ends it at once; what is under way is rejected, with `failure` if it is given. */
+  close(failure?: Error): void {
+    this.#failure = failure;
+    void this.sql.close({ timeout: 0 }).catch(() => undefined);
+  }
+}
