@@ -20,12 +20,15 @@ export interface Cluster extends AsyncDisposable {
 export interface ClusterOptions {
   readonly instances: number;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Makes the database the instances are to use, and returns its address; unless given, it is the server's own. */
+  readonly makeDatabase?: (postgres: OwnServer) => Promise<string>;
 }
 
 /** Undefined when this machine has no servers to test with. */
 export async function startCluster({
   instances,
   environment = {},
+  makeDatabase = async ({ url }) => url,
 }: ClusterOptions): Promise<Cluster | undefined> {
   await using started = new AsyncDisposableStack();
   const postgres = started.use(await ownPostgres());
@@ -33,7 +36,7 @@ export async function startCluster({
   if (!postgres || !redis) return undefined;
   const settings = {
     PORT: '0',
-    DATABASE_URL: postgres.url,
+    DATABASE_URL: await makeDatabase(postgres),
     REDIS_URL: redis.url,
     DRAIN_SECONDS: '0',
     ...environment,

@@ -79,6 +79,9 @@ function postgresKind(initdb: string, postgres: string): ServerKind {
         stderr: 'pipe',
       });
       if ((await child.exited) !== 0) throw new Error(`initdb failed: ${await child.stderr.text()}`);
+      // Roles that a test makes log in with a password.
+      const access = 'host all postgres all trust\nhost all all all scram-sha-256\n';
+      await Bun.write(join(folder, 'data', 'pg_hba.conf'), access);
     },
     command: (folder, port) => {
       const settings = {

@@ -17,8 +17,8 @@ export interface PostgresOptions {
 }
 
 const connectTimeouts = 1.5;
-const idleSeconds = 300;
-const probeEveryMs = 500;
+/** How often it is tried whether what does not work works again. */
+const tryEveryMs = 500;
 /** How often another connection is tried for after one was refused. */
 const growEveryMs = 2_000;
 const closeSeconds = 5;
@@ -46,23 +46,18 @@ export class PostgresDatabase implements AsyncDisposable {
       connection: connectionOptions(options),
       size,
       timeoutMs,
-      onShortage: (error) => this.#connecting.trip(reasonOf(error)),
+      onShortage: (error) => this.#connecting.trip(error),
       onUnreachable: (error) => {
         // Who cannot open the database at all says so, and is done.
-        if (this.#isOpen) this.#reaching.trip(reasonOf(error));
+        if (this.#isOpen) this.#reaching.trip(error);
       },
     });
-    const breaker = (name: string, everyMs: number, probe: () => Promise<unknown>) => {
-      const explained = () =>
-        probe().then(
-          () => undefined,
-          (error) => Promise.reject(new Error(reasonOf(error), { cause: error })),
-        );
-      return new Breaker({ name, probe: explained, probeEveryMs: everyMs, notice });
+    const breaker = (name: string, probeEveryMs: number, probe: () => Promise<void>) => {
+      return new Breaker({ name, probe, probeEveryMs, notice });
     };
-    this.#reaching = breaker('PostgreSQL', probeEveryMs, () => this.#pool.read((sql) => sql`SELECT 1`));
+    this.#reaching = breaker('PostgreSQL', tryEveryMs, () => this.#ask());
     this.#connecting = breaker('Connecting to PostgreSQL', growEveryMs, () => this.#pool.grow());
-    this.#working = breaker('Reading or writing in PostgreSQL', probeEveryMs, () => this.#rehearse());
+    this.#working = breaker('Reading or writing in PostgreSQL', tryEveryMs, () => this.#rehearse());
   }
 
   /** How long a statement may take, in milliseconds. */
@@ -105,7 +100,7 @@ export class PostgresDatabase implements AsyncDisposable {
 
   /** What does not work; empty when all does. Asks the server unless that is known. */
   async troubles(): Promise<string[]> {
-    if (this.#reaching.trouble === undefined) await this.read((sql) => sql`SELECT 1`).catch(() => undefined);
+    if (this.#reaching.trouble === undefined) await this.#ask().catch(() => undefined);
     return [this.#reaching, this.#connecting, this.#working]
       .map(({ trouble }) => trouble)
       .filter((trouble) => trouble !== undefined);
@@ -130,6 +125,10 @@ export class PostgresDatabase implements AsyncDisposable {
     }
   }
 
+  async #ask(): Promise<void> {
+    await this.#pool.read((sql) => sql`SELECT 1`);
+  }
+
   #refused(error: unknown): void {
     if (this.#working.trouble !== undefined) return;
     this.#wasReadOnly = isReadOnly(error);
@@ -152,7 +151,6 @@ function connectionOptions({ url, statementTimeoutMs }: PostgresOptions): SQL.Op
     // int8 as bigint: JavaScript's numbers would round it.
     bigint: true,
     connectionTimeout: (statementTimeoutMs / 1_000) * connectTimeouts,
-    idleTimeout: idleSeconds,
     connection: { application_name: 'animal-store', statement_timeout: statementTimeoutMs },
   };
 }

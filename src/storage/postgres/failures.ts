@@ -3,17 +3,24 @@ import { SQL } from 'bun';
 /** Answers that did not come: the server, or the way to it, is frozen. */
 export class NoAnswer extends Error {}
 
+/** There is no connection, and none could be made; `cause` says why. */
+export class NoConnection extends Error {
+  constructor(cause: unknown) {
+    super(reasonOf(cause), { cause });
+  }
+}
+
 /** A statement was not answered in its time; if it was to write, it has not. */
 export class TooLate extends Error {}
 
 /**
  * What the failure of a statement means.
- * - `busy`: a lock, a time-out or another transaction was in its way; nothing was done.
+ * - `unavailable`: no connection, a lock, a time-out or another transaction was in its way; nothing was done.
  * - `refused`: the server does not let it be done: permissions, a full disk, read-only; nothing was done.
  * - `unanswered`: it was sent, and what came of it is not known.
  * - `defect`: anything else, which is a mistake of ours.
  */
-export type Failure = 'busy' | 'refused' | 'unanswered' | 'defect';
+export type Failure = 'unavailable' | 'refused' | 'unanswered' | 'defect';
 
 /** Lock time-outs, cancelled statements, serialization failures, deadlocks (SQLSTATE). */
 const busy = /^(55P03|57014|40001|40P01)/;
@@ -27,11 +34,11 @@ const going = /^(57P|08)/;
 
 /** What the failure of a statement on an open connection means. */
 export function failureOf(error: unknown): Failure {
-  if (error instanceof TooLate) return 'busy';
+  if (error instanceof TooLate || error instanceof NoConnection) return 'unavailable';
   if (error instanceof NoAnswer) return 'unanswered';
   if (!(error instanceof SQL.PostgresError)) return 'defect';
   const state = stateOf(error);
-  if (busy.test(state)) return 'busy';
+  if (busy.test(state)) return 'unavailable';
   if (refused.test(state)) return 'refused';
   if (going.test(state) || /CONNECTION|TIMEOUT|CANCELLED/.test(error.code)) return 'unanswered';
   return 'defect';

@@ -1,6 +1,6 @@
 import type { SQL } from 'bun';
 import { Connection } from './connection.ts';
-import { isOutOfConnections, NoAnswer, TooLate } from './failures.ts';
+import { isOutOfConnections, NoAnswer, NoConnection, TooLate } from './failures.ts';
 
 /** Makes a statement of a connection's tag. */
 export type Statement<T> = (sql: SQL) => SQL.Query<T>;
@@ -12,9 +12,9 @@ export interface PoolOptions {
   /** How long a statement may take, from its arrival. */
   readonly timeoutMs: number;
   /** Another connection could not be had; those that are there go on. */
-  readonly onShortage: (error: unknown) => void;
+  readonly onShortage: (error: Error) => void;
   /** There is no connection, and none can be had; or one does not answer. */
-  readonly onUnreachable: (error: unknown) => void;
+  readonly onUnreachable: (error: Error) => void;
 }
 
 interface Job {
@@ -35,6 +35,8 @@ const longestQueue = 10_000;
 /** Room for the server to end a statement itself and say so, before it counts as frozen. */
 const silenceTimeouts = 1.5;
 const looksPerTimeout = 20;
+/** A connection that nothing was sent on for this long is closed, unless it is the last: others may be in need of it. */
+const idleMs = 10_000;
 
 /**
  * A bounded pool of connections that makes do with those it can have. The time a statement has counts from its
@@ -50,10 +52,12 @@ export class Pool {
   /** The last try for another connection failed. */
   #isShort = false;
   #timer: NodeJS.Timeout | undefined;
+  readonly #reaper: NodeJS.Timeout;
   #closed = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#reaper = setInterval(() => this.#closeIdle(), idleMs / 2).unref();
   }
 
   /** Runs a statement that may be sent behind others. Rejects with `TooLate` after the time-out. */
@@ -80,7 +84,7 @@ export class Pool {
     });
   }
 
-  /** Tries for another connection. Rejects when it cannot be had. */
+  /** Tries for another connection. Rejects with `NoConnection`. */
   async grow(): Promise<void> {
     if (this.#connections.size + this.#opening >= this.#options.size) return;
     this.#opening++;
@@ -92,13 +96,14 @@ export class Pool {
       this.#isShort = true;
       // Others may be in need of one: who has several gives half of them back.
       if (isOutOfConnections(error)) this.#giveBack();
-      throw error;
+      throw new NoConnection(error);
     } finally {
       this.#opening--;
     }
     this.#isShort = false;
     if (this.#closed) connection.close();
     else this.#connections.add(connection);
+    connection.movedAt = performance.now();
     this.#next();
   }
 
@@ -108,7 +113,7 @@ export class Pool {
   }
 
   /** Rejects what waits for a connection. */
-  refuseWaiting(error: unknown): void {
+  refuseWaiting(error: Error): void {
     const waiting = this.#waiting.splice(0);
     for (const job of waiting) this.#settle(job, () => job.reject(error));
   }
@@ -117,6 +122,7 @@ export class Pool {
   async close(timeoutSeconds: number): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
+    clearInterval(this.#reaper);
     this.refuseWaiting(new TooLate('the store is being closed'));
     await Promise.all([...this.#connections].map(({ sql }) => sql.close({ timeout: timeoutSeconds })));
   }
@@ -197,7 +203,7 @@ export class Pool {
     });
   }
 
-  #failed(error: unknown): void {
+  #failed(error: Error): void {
     this.refuseWaiting(error);
     this.#options.onUnreachable(error);
   }
@@ -206,6 +212,13 @@ export class Pool {
     const connections = [...this.#connections].filter(({ retired }) => !retired);
     const idleFirst = connections.sort((one, other) => one.active - other.active);
     for (const connection of idleFirst.slice(0, Math.floor(connections.length / 2))) this.#retire(connection);
+  }
+
+  #closeIdle(): void {
+    const since = performance.now() - idleMs;
+    for (const connection of [...this.#connections].slice(1)) {
+      if (connection.active === 0 && connection.movedAt < since) this.#retire(connection);
+    }
   }
 
   #retire(connection: Connection): void {
