@@ -5,6 +5,8 @@ import { StorageUnavailable } from './storage.ts';
 const longestQueue = 10_000;
 /** Most writes in one transaction, so that none holds the event loop for long. */
 const largestGroup = 1_000;
+/** The part of the time-out that a commit is given at least; who has less left is refused. */
+const leastPart = 0.05;
 
 interface Waiting<Item, Result> {
   readonly item: Item;
@@ -30,6 +32,7 @@ export class GroupQueue<Item, Result> {
   /** How long the last group took that was committed, in milliseconds; half the time-out at most. */
   #lastTookMs = 0;
 
+  /** `timeoutMs` is how long a write may take from its arrival. */
   constructor(timeoutMs: number, commit: Commit<Item, Result>) {
     this.#timeoutMs = timeoutMs;
     this.#commit = commit;
@@ -65,7 +68,7 @@ export class GroupQueue<Item, Result> {
 
   /** Refuses who has less time left than a commit takes, so that no group is taken up to be given up. */
   #refuseLate(): void {
-    const soonest = performance.now() + this.#lastTookMs;
+    const soonest = performance.now() + Math.max(this.#lastTookMs, this.#timeoutMs * leastPart);
     const inTime = this.#queue.findIndex(({ dueAt }) => dueAt > soonest);
     const late = this.#queue.splice(0, inTime < 0 ? this.#queue.length : inTime);
     const reason = `writes waited for their commit for ${this.#timeoutMs} ms`;
