@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { type Client, clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { allNames, load, readiness, until } from '../support/load.ts';
-import { makeShopDatabase, type ShopDatabase } from './refusals.ts';
+import { ShopDatabase } from './refusals.ts';
 
 /** Longer than any machine takes; what is waited for is an event. */
 const patienceMs = 20_000;
@@ -12,7 +12,7 @@ let database: ShopDatabase | undefined;
 const cluster = await startCluster({
   instances: 2,
   makeDatabase: async (postgres) => {
-    database = await makeShopDatabase(postgres);
+    database = await ShopDatabase.make(postgres);
     return database.url;
   },
 });
@@ -21,13 +21,14 @@ afterAll(() => cluster?.[Symbol.asyncDispose]());
 describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
   // Skipped without one.
   const { instances, issueKey } = cluster ?? ({} as NonNullable<typeof cluster>);
-  const { refusals = {}, allowConnections, sessions } = database ?? ({} as ShopDatabase);
   const troubles = () =>
     Promise.all(instances.map(async ({ url }) => (await readiness(url)).trouble?.join() ?? ''));
   const ready = () => until(async () => (await troubles()).every((trouble) => trouble === ''), patienceMs);
   const logged = () => instances.map(({ stderr }) => stderr().trimEnd().split('\n').length);
 
-  for (const [name, { begin, end, reason, firstReason = reason }] of Object.entries(refusals)) {
+  for (const [name, { begin, end, reason, firstReason = reason }] of Object.entries(
+    database?.refusals() ?? {},
+  )) {
     test(`because ${name}: 503 and no 500, the reason in log and health, and it recovers by itself`, async () => {
       const { key } = await issueKey();
       const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
@@ -65,7 +66,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
     const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
     const adding = load(16, (number) => (clients[number % 2] as Client).add(`few ${number}`));
     // The test's own operator has sessions, too.
-    await allowConnections(3);
+    await database?.allowConnections(3);
     let served = 0;
     await until(async () => {
       const replies = await Promise.all(clients.map((client) => client.add('few')));
@@ -80,8 +81,8 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
       Array.from({ length: 200 }, (_, index) => (clients[index % 2] as Client).get(`/pets/${index + 1}`)),
     );
     expect(settled.filter(({ status }) => status !== 200 && status !== 404)).toEqual([]);
-    expect(await sessions()).toBeLessThanOrEqual(3);
-    await allowConnections(-1);
+    expect(await database?.sessions()).toBeLessThanOrEqual(3);
+    await database?.allowConnections(-1);
     await ready();
   }, 60_000);
 });
