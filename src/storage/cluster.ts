@@ -56,6 +56,7 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
   const { redisUrl, redisPrefix: prefix, redisTimeoutMs: timeoutMs } = options;
   const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
   await database.migrate();
+  const encryption = await database.encryption();
   const memory = new PostgresSnapshots(database);
   const limits = opened.use(
     new RedisLimits({ url: redisUrl, prefix, timeoutMs, clock, rules, memory, serving, notice }),
@@ -68,6 +69,7 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
   opened.defer(() => pets.idle());
   const kept = opened.move();
   return {
+    encryption,
     pets,
     accounts: new PostgresAccounts(database, announceCallers),
     keys: new PostgresKeys(database, announceCallers),

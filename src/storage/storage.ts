@@ -160,6 +160,8 @@ export interface ImportStore {
 }
 
 export interface Storage extends AsyncDisposable {
+  /** How the connections to its server are protected on their way, in words; undefined where there is no server. */
+  readonly encryption?: string;
   readonly pets: PetStore;
   readonly accounts: AccountStore;
   readonly keys: KeyStore;

@@ -1,4 +1,16 @@
 import { SQL } from 'bun';
+import { sslModeOf } from './encryption.ts';
+
+/** A connection is waited for this many times as long as a statement. */
+const connectTimeouts = 1.5;
+
+export interface ConnectionSettings {
+  readonly url: string;
+  /** The server ends a statement after this long, in milliseconds. */
+  readonly statementTimeoutMs: number;
+}
+
+type Tls = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
 
 /** One session of PostgreSQL, and the statements that were sent on it. */
 export class Connection {
@@ -15,9 +27,18 @@ export class Connection {
   untimed = false;
   #failure: Error | undefined;
 
-  /** `onClose` is called once, with the reason, when an open connection is lost. */
-  constructor(options: SQL.Options, onClose: (connection: Connection) => void) {
-    this.sql = new SQL({ ...options, max: 1, onclose: () => onClose(this) });
+  /** `onClose` is called when it is closed, also when it was never open. */
+  constructor({ url, statementTimeoutMs }: ConnectionSettings, onClose: (connection: Connection) => void) {
+    this.sql = new SQL({
+      url,
+      max: 1,
+      // int8 as bigint: JavaScript's numbers would round it.
+      bigint: true,
+      connectionTimeout: (statementTimeoutMs / 1_000) * connectTimeouts,
+      connection: { application_name: 'animal-store', statement_timeout: statementTimeoutMs },
+      tls: sslModeOf(url) as Tls,
+      onclose: () => onClose(this),
+    });
   }
 
   async open(): Promise<void> {

@@ -2,6 +2,7 @@ import type { SQL } from 'bun';
 import { Breaker } from '../breaker.ts';
 import type { Notice } from '../outage.ts';
 import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
+import { askForEncryption, describeEncryption } from './encryption.ts';
 import { failureOf, isReadOnly, reasonOf } from './failures.ts';
 import { migrate } from './migrations.ts';
 import { Pool, type Statement } from './pool.ts';
@@ -16,7 +17,6 @@ export interface PostgresOptions {
   readonly notice: Notice;
 }
 
-const connectTimeouts = 1.5;
 /** How often it is tried whether what does not work works again. */
 const tryEveryMs = 500;
 /** How often another connection is tried for after one was refused. */
@@ -41,11 +41,10 @@ export class PostgresDatabase implements AsyncDisposable {
 
   constructor(options: PostgresOptions) {
     this.#options = options;
-    const { notice, poolSize: size, statementTimeoutMs: timeoutMs } = options;
+    const { notice, poolSize: size } = options;
     this.#pool = new Pool({
-      connection: connectionOptions(options),
+      connection: options,
       size,
-      timeoutMs,
       onShortage: (error) => this.#connecting.trip(error),
       onUnreachable: (error) => {
         // Who cannot open the database at all says so, and is done.
@@ -98,6 +97,11 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#pool.transaction(work);
   }
 
+  /** How the connections are protected on their way, in words for operators. */
+  encryption(): Promise<string> {
+    return this.read(askForEncryption).then(([row]) => describeEncryption(this.#options.url, row?.version));
+  }
+
   /** What does not work; empty when all does. Asks the server unless that is known. */
   async troubles(): Promise<string[]> {
     if (this.#reaching.trouble === undefined) await this.#ask().catch(() => undefined);
@@ -143,14 +147,4 @@ export class PostgresDatabase implements AsyncDisposable {
       throw error;
     });
   }
-}
-
-function connectionOptions({ url, statementTimeoutMs }: PostgresOptions): SQL.Options {
-  return {
-    url,
-    // int8 as bigint: JavaScript's numbers would round it.
-    bigint: true,
-    connectionTimeout: (statementTimeoutMs / 1_000) * connectTimeouts,
-    connection: { application_name: 'animal-store', statement_timeout: statementTimeoutMs },
-  };
 }

@@ -1,16 +1,14 @@
 import type { SQL } from 'bun';
-import { Connection } from './connection.ts';
+import { Connection, type ConnectionSettings } from './connection.ts';
 import { isOutOfConnections, NoAnswer, NoConnection, TooLate } from './failures.ts';
 
 /** Makes a statement of a connection's tag. */
 export type Statement<T> = (sql: SQL) => SQL.Query<T>;
 
 export interface PoolOptions {
-  readonly connection: SQL.Options;
+  readonly connection: ConnectionSettings;
   /** Most connections. */
   readonly size: number;
-  /** How long a statement may take, from its arrival. */
-  readonly timeoutMs: number;
   /** Another connection could not be had; those that are there go on. */
   readonly onShortage: (error: Error) => void;
   /** There is no connection, and none can be had; or one does not answer. */
@@ -87,8 +85,8 @@ export class Pool {
   /** Tries for another connection. Rejects with `NoConnection`. */
   async grow(): Promise<void> {
     if (this.#connections.size + this.#opening >= this.#options.size) return;
-    this.#opening++;
     const connection = new Connection(this.#options.connection, (closed) => this.#remove(closed));
+    this.#opening++;
     try {
       await connection.open();
     } catch (error) {
@@ -128,7 +126,7 @@ export class Pool {
   }
 
   #dueAt(): number {
-    return performance.now() + this.#options.timeoutMs;
+    return performance.now() + this.#options.connection.statementTimeoutMs;
   }
 
   #add<T>(
@@ -147,7 +145,10 @@ export class Pool {
         );
       const job: Job = { exclusive, dueAt, start, reject };
       this.#jobs.add(job);
-      this.#timer ??= setInterval(() => this.#look(), this.#options.timeoutMs / looksPerTimeout).unref();
+      this.#timer ??= setInterval(
+        () => this.#look(),
+        this.#options.connection.statementTimeoutMs / looksPerTimeout,
+      ).unref();
       this.#waiting.push(job);
       this.#next();
     });
@@ -251,7 +252,7 @@ export class Pool {
   }
 
   #endDue(now: number): void {
-    const { timeoutMs } = this.#options;
+    const { statementTimeoutMs } = this.#options.connection;
     for (const job of this.#jobs) {
       if (job.dueAt > now) continue;
       if (job.cancel !== undefined) {
@@ -263,12 +264,12 @@ export class Pool {
       const isWaiting = this.#waiting.includes(job);
       if (isWaiting) this.#waiting = this.#waiting.filter((other) => other !== job);
       const what = isWaiting ? 'no connection was free' : 'no answer';
-      this.#settle(job, () => job.reject(new TooLate(`${what} within ${timeoutMs} ms`)));
+      this.#settle(job, () => job.reject(new TooLate(`${what} within ${statementTimeoutMs} ms`)));
     }
   }
 
   #endSilent(now: number): void {
-    const silentMs = this.#options.timeoutMs * silenceTimeouts;
+    const silentMs = this.#options.connection.statementTimeoutMs * silenceTimeouts;
     for (const connection of this.#connections) {
       if (connection.active === 0 || connection.untimed || now - connection.movedAt < silentMs) continue;
       const failure = new NoAnswer(`no answer within ${silentMs} ms`);
