@@ -54,6 +54,13 @@ export function isOutOfConnections(error: unknown): boolean {
   return stateOf(error) === '53300';
 }
 
+/** A row's key is taken, or what it refers to is missing; undefined when it is something else. */
+export function conflictOf(error: unknown): 'taken' | 'missing' | undefined {
+  const state = stateOf(error);
+  if (state === '23505') return 'taken';
+  return state === '23503' ? 'missing' : undefined;
+}
+
 /** The reason, for operators. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -1,6 +1,13 @@
+import { SQLiteError } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { type ArchiveTable, archiveTables, columnsOf } from '../archive-tables.ts';
-import { type Archive, type ArchiveRow, type ArchiveValue, StorageUnusable } from '../storage.ts';
+import {
+  type Archive,
+  ArchiveConflict,
+  type ArchiveRow,
+  type ArchiveValue,
+  StorageUnusable,
+} from '../storage.ts';
 import { attempt, openDatabase } from './database.ts';
 import { dataMigrations as migrations } from './migrations.ts';
 import { lockForServing } from './serving-lock.ts';
@@ -41,8 +48,19 @@ export function openSqliteArchive(path: string, mustExist: boolean): Archive {
       return attempt(() => select.values(...values)) as ArchiveRow[];
     },
     async add(table, rows) {
-      attempt(() => add.immediate(table, rows));
+      try {
+        attempt(() => add.immediate(table, rows));
+      } catch (error) {
+        const kind = conflictOf(error);
+        throw kind === undefined ? error : new ArchiveConflict(kind, error);
+      }
     },
     [Symbol.asyncDispose]: async () => kept.dispose(),
   };
+}
+
+function conflictOf(error: unknown): 'taken' | 'missing' | undefined {
+  const code = error instanceof SQLiteError ? String(error.code) : '';
+  if (/CONSTRAINT_(PRIMARYKEY|UNIQUE|ROWID)/.test(code)) return 'taken';
+  return /CONSTRAINT_FOREIGNKEY/.test(code) ? 'missing' : undefined;
 }
