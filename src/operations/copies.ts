@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Archive, ArchiveConflict, type ArchiveRow } from '../storage/storage.ts';
+import type { Archive, ArchiveRow } from '../storage/storage.ts';
 
 type Table = Archive['tables'][number];
 
@@ -9,8 +9,7 @@ const batchLength = 1_000;
 /** The copy cannot go on; `message` says why and what to do. */
 export class CopyError extends Error {}
 
-const sourceWritten =
-  'The source was written to meanwhile: stop what writes to it, and copy again, into an empty database.';
+const sourceWritten = 'The source was written to meanwhile: stop what writes to it, and copy again.';
 const targetWritten =
   'The target was written to meanwhile: stop the service that uses it, and copy again, into an empty database.';
 
@@ -83,15 +82,13 @@ export class CopyOperations {
   }
 
   async #add(table: Table, rows: ArchiveRow[]): Promise<void> {
-    try {
-      await this.#to.add(table, rows);
-    } catch (error) {
-      if (!(error instanceof ArchiveConflict)) throw error;
-      const what =
-        error.kind === 'taken' ? 'holds a row that was still to be copied' : 'refers to a row not copied';
+    const conflict = await this.#to.add(table, rows);
+    if (conflict === 'taken') {
+      throw new CopyError(`The table "${table}" of the target has got rows of its own. ${targetWritten}`);
+    }
+    if (conflict === 'missing') {
       throw new CopyError(
-        `The table "${table}" in the copy ${what}. ${error.kind === 'taken' ? targetWritten : sourceWritten}`,
-        { cause: error },
+        `The table "${table}" of the source refers to rows that were not copied. ${sourceWritten}`,
       );
     }
     this.#read(table, rows);

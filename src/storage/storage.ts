@@ -176,14 +176,8 @@ export type ArchiveValue = string | bigint | null;
 /** A row as the engines have it in common, its key first. */
 export type ArchiveRow = readonly ArchiveValue[];
 
-/** Rows do not fit to what the store holds, which was changed meanwhile: a key is taken, or what they refer to is missing. */
-export class ArchiveConflict extends Error {
-  readonly kind: 'taken' | 'missing';
-  constructor(kind: 'taken' | 'missing', cause: unknown) {
-    super(kind === 'taken' ? 'a key is taken' : 'what a row refers to is missing', { cause });
-    this.kind = kind;
-  }
-}
+/** Why rows do not fit what a store holds, which was changed meanwhile: a key is taken, or what they refer to is missing. */
+export type ArchiveConflict = 'taken' | 'missing';
 
 /** A store as plain rows, to move it from one engine to another. */
 export interface Archive extends AsyncDisposable {
@@ -192,6 +186,6 @@ export interface Archive extends AsyncDisposable {
   count(table: ArchiveTable): Promise<number>;
   /** Up to `limit` rows behind the one with this key, by ascending key. */
   rows(table: ArchiveTable, after: ArchiveValue | undefined, limit: number): Promise<ArchiveRow[]>;
-  /** Adds all of the rows or none. Ids given out later are above theirs. Rejects with `ArchiveConflict`. */
-  add(table: ArchiveTable, rows: readonly ArchiveRow[]): Promise<void>;
+  /** Adds all of the rows, or none and tells why. Ids given out later are above theirs. */
+  add(table: ArchiveTable, rows: readonly ArchiveRow[]): Promise<ArchiveConflict | undefined>;
 }

@@ -1,5 +1,5 @@
 import { type ArchiveTable, archiveTables, columnsOf } from '../archive-tables.ts';
-import { type Archive, ArchiveConflict, type ArchiveRow, type ArchiveValue } from '../storage.ts';
+import type { Archive, ArchiveRow, ArchiveValue } from '../storage.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { conflictOf } from './failures.ts';
 
@@ -29,9 +29,11 @@ export async function openPostgresArchive(options: PostgresOptions): Promise<Arc
       try {
         await database.write((sql) => sql.unsafe(text, [JSON.stringify(rows.map(textual))]));
       } catch (error) {
-        const kind = conflictOf(error);
-        throw kind === undefined ? error : new ArchiveConflict(kind, error);
+        const conflict = conflictOf(error);
+        if (conflict === undefined) throw error;
+        return conflict;
       }
+      return undefined;
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };

@@ -20,7 +20,7 @@ export interface PostgresOptions {
 /** How often it is tried whether what does not work works again. */
 const tryEveryMs = 500;
 /** How often another connection is tried for after one was refused. */
-const growEveryMs = 2_000;
+const growEveryMs = 5_000;
 const closeSeconds = 5;
 
 /**
@@ -55,7 +55,7 @@ export class PostgresDatabase implements AsyncDisposable {
       return new Breaker({ name, probe, probeEveryMs, notice });
     };
     this.#reaching = breaker('PostgreSQL', tryEveryMs, () => this.#ask());
-    this.#connecting = breaker('Connecting to PostgreSQL', growEveryMs, () => this.#pool.grow());
+    this.#connecting = breaker('Connecting to PostgreSQL', growEveryMs, () => this.#pool.fill());
     this.#working = breaker('Reading or writing in PostgreSQL', tryEveryMs, () => this.#rehearse());
   }
 

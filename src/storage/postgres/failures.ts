@@ -1,4 +1,5 @@
 import { SQL } from 'bun';
+import type { ArchiveConflict } from '../storage.ts';
 
 /** Answers that did not come: the server, or the way to it, is frozen. */
 export class NoAnswer extends Error {}
@@ -51,11 +52,11 @@ export function isReadOnly(error: unknown): boolean {
 
 /** The server, the database or the role allows no further connection. */
 export function isOutOfConnections(error: unknown): boolean {
-  return stateOf(error) === '53300';
+  return stateOf(error instanceof NoConnection ? error.cause : error) === '53300';
 }
 
 /** A row's key is taken, or what it refers to is missing; undefined when it is something else. */
-export function conflictOf(error: unknown): 'taken' | 'missing' | undefined {
+export function conflictOf(error: unknown): ArchiveConflict | undefined {
   const state = stateOf(error);
   if (state === '23505') return 'taken';
   return state === '23503' ? 'missing' : undefined;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { type ArchiveTable, archiveTables, columnsOf } from '../archive-tables.ts';
 import {
   type Archive,
-  ArchiveConflict,
+  type ArchiveConflict,
   type ArchiveRow,
   type ArchiveValue,
   StorageUnusable,
@@ -51,15 +51,17 @@ export function openSqliteArchive(path: string, mustExist: boolean): Archive {
       try {
         attempt(() => add.immediate(table, rows));
       } catch (error) {
-        const kind = conflictOf(error);
-        throw kind === undefined ? error : new ArchiveConflict(kind, error);
+        const conflict = conflictOf(error);
+        if (conflict === undefined) throw error;
+        return conflict;
       }
+      return undefined;
     },
     [Symbol.asyncDispose]: async () => kept.dispose(),
   };
 }
 
-function conflictOf(error: unknown): 'taken' | 'missing' | undefined {
+function conflictOf(error: unknown): ArchiveConflict | undefined {
   const code = error instanceof SQLiteError ? String(error.code) : '';
   if (/CONSTRAINT_(PRIMARYKEY|UNIQUE|ROWID)/.test(code)) return 'taken';
   return /CONSTRAINT_FOREIGNKEY/.test(code) ? 'missing' : undefined;
