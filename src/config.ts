@@ -149,12 +149,12 @@ export const settings = {
   ),
   POSTGRES_POOL_SIZE: setting(
     '10',
-    'Connections each instance opens to PostgreSQL, at most.',
+    'Connections each instance opens to PostgreSQL, at most; it makes do with fewer.',
     integer(1, 1_000),
   ),
   POSTGRES_TIMEOUT_MS: setting(
     '2000',
-    'Milliseconds a statement may take in PostgreSQL; a server silent for half as long again gets 503.',
+    'Milliseconds PostgreSQL has for a statement, from when it is asked for; a server silent for half as long again is away.',
     integer(100, 600_000),
   ),
   PUBLIC_URL: setting(

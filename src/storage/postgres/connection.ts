@@ -31,6 +31,8 @@ export class Connection {
   constructor({ url, statementTimeoutMs }: ConnectionSettings, onClose: (connection: Connection) => void) {
     this.sql = new SQL({
       url,
+      // Bun would believe PGDATABASE rather than the address.
+      ...databaseOf(url),
       max: 1,
       // int8 as bigint: JavaScript's numbers would round it.
       bigint: true,
@@ -55,4 +57,10 @@ export class Connection {
     this.#failure = failure;
     void this.sql.close({ timeout: 0 }).catch(() => undefined);
   }
+}
+
+function databaseOf(url: string): { database?: string } {
+  const { pathname, searchParams } = new URL(url);
+  const database = searchParams.get('dbname') ?? decodeURIComponent(pathname.slice(1));
+  return database === '' ? {} : { database };
 }
