@@ -30,6 +30,9 @@ function text(value: string): string {
   return value;
 }
 
+/** How a connection to PostgreSQL is protected, as libpq names it. */
+const sslModes: readonly string[] = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
+
 function databaseUrl(value: string): string {
   if (/^sqlite:(?:\/\/)?\s*:memory:$/.test(value)) {
     throw new Error(
@@ -41,6 +44,10 @@ function databaseUrl(value: string): string {
     throw new Error(
       'must be sqlite:PATH, such as sqlite:./data/animal-store.db, or postgres://USER:PASSWORD@HOST/DATABASE',
     );
+  }
+  const sslMode = isPostgres ? new URL(value).searchParams.get('sslmode') : null;
+  if (sslMode !== null && !sslModes.includes(sslMode)) {
+    throw new Error(`must have an sslmode of ${sslModes.join(', ')}, not "${sslMode}"`);
   }
   return value;
 }
@@ -142,12 +149,12 @@ export const settings = {
   ),
   POSTGRES_POOL_SIZE: setting(
     '10',
-    'Connections each instance opens to PostgreSQL, at most.',
+    'Connections each instance opens to PostgreSQL, at most; it makes do with fewer.',
     integer(1, 1_000),
   ),
   POSTGRES_TIMEOUT_MS: setting(
     '2000',
-    'Milliseconds a statement may take in PostgreSQL; a server silent for half as long again gets 503.',
+    'Milliseconds PostgreSQL has for a statement, from when it is asked for; a server silent for half as long again is away.',
     integer(100, 600_000),
   ),
   PUBLIC_URL: setting(

@@ -27,7 +27,8 @@ export async function serve(config: Config, startedByNpx: boolean, command: stri
     if (app.firstKey !== undefined) {
       greet({ firstKey: app.firstKey, url: app.url, databaseUrl: config.databaseUrl, command });
     }
-    log.info({ url: app.url, database: maskedUrl(config.databaseUrl) }, 'serving');
+    const { encryption } = app.office.storage;
+    log.info({ url: app.url, database: maskedUrl(config.databaseUrl), encryption }, 'serving');
     await ended(interrupted.signal, parent);
     log.info('stopping');
   }

@@ -56,6 +56,7 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
   const { redisUrl, redisPrefix: prefix, redisTimeoutMs: timeoutMs } = options;
   const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
   await database.migrate();
+  const encryption = await database.encryption();
   const memory = new PostgresSnapshots(database);
   const limits = opened.use(
     new RedisLimits({ url: redisUrl, prefix, timeoutMs, clock, rules, memory, serving, notice }),
@@ -68,14 +69,15 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
   opened.defer(() => pets.idle());
   const kept = opened.move();
   return {
+    encryption,
     pets,
     accounts: new PostgresAccounts(database, announceCallers),
     keys: new PostgresKeys(database, announceCallers),
     limits,
     imports: new PostgresImports(database, announcePets),
     health: async () => {
-      const troubles = await Promise.all([database.trouble(), limits.trouble()]);
-      return troubles.filter((trouble) => trouble !== undefined);
+      const [troubles, trouble] = await Promise.all([database.troubles(), limits.trouble()]);
+      return trouble === undefined ? troubles : [...troubles, trouble];
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };

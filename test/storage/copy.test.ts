@@ -92,6 +92,27 @@ describe.skipIf(servers === undefined)('copy', () => {
     expect(await copy(from, schema.url)).toEqual(whole);
   }, 20_000);
 
+  test('a target that is written to while it is copied to is what the message names, with the remedy', async () => {
+    await using folder = await temporaryFolder();
+    await using schema = await makeSchema();
+    const from = `sqlite:${join(folder.path, 'store.db')}`;
+    {
+      await using store = await open(from);
+      await fill(store);
+    }
+    await using target = await open(schema.url);
+    await using copying = await openCopy(from, schema.url);
+    const begun = copying.copy();
+    // The first rows are in the target when it says more than none.
+    while (((await begun.next()).value ?? 1) === 0);
+    await target.pets.add(newPet('somebody else'));
+    const rest = Array.fromAsync(begun);
+    await expect(rest).rejects.toThrow(CopyError);
+    await expect(rest).rejects.toThrow(
+      /"pets".*The target was written to meanwhile: stop the service that uses it/,
+    );
+  }, 20_000);
+
   test('a target that holds something else is left alone, and a store that is served is not copied', async () => {
     await using folder = await temporaryFolder();
     await using schema = await makeSchema();

@@ -20,9 +20,9 @@ export function houseOf({ app, clock }: TestApp, log: Logger = pino({ level: 'si
     clock,
     corsOrigins: new Set(),
     log,
+    outages: new Outages(log),
     requestLog: undefined,
     bans: new BanLog(log),
-    outages: new Outages(log),
     makeRequestId: () => 'made',
     isDraining: () => false,
   };

@@ -114,7 +114,7 @@ export function findProgram(name: string): string | undefined {
 }
 
 /** PostgreSQL refuses to run as root: then it runs as the user given here. */
-function serverUser(): number | undefined {
+export function serverUser(): number | undefined {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {
     const { stdout, success } = Bun.spawnSync(['id', '-u', name]);

@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { RedisClient, SQL } from 'bun';
+import type { Certificate } from './certificates.ts';
 import { asServerUser, findProgram, type OwnServer, ownServer, type ServerKind } from './server-process.ts';
 
 export type { OwnServer } from './server-process.ts';
@@ -53,12 +54,12 @@ export async function testServers(): Promise<TestServers | undefined> {
   };
 }
 
-/** A PostgreSQL server of the test's own; undefined when this machine has none. */
-export async function ownPostgres(): Promise<OwnServer | undefined> {
+/** A PostgreSQL server of the test's own, with TLS if it gets a certificate; undefined when this machine has none. */
+export async function ownPostgres(certificate?: Certificate): Promise<OwnServer | undefined> {
   const initdb = findProgram('initdb');
   const postgres = findProgram('postgres');
   if (initdb === undefined || postgres === undefined) return missing('PostgreSQL');
-  return ownServer(postgresKind(initdb, postgres));
+  return ownServer(postgresKind(initdb, postgres, certificate));
 }
 
 /** A Redis or Valkey server of the test's own; undefined when this machine has none. */
@@ -67,7 +68,7 @@ export async function ownRedis(): Promise<OwnServer | undefined> {
   return program === undefined ? missing('Redis or Valkey') : ownServer(redisKind(program));
 }
 
-function postgresKind(initdb: string, postgres: string): ServerKind {
+function postgresKind(initdb: string, postgres: string, certificate?: Certificate): ServerKind {
   return {
     scheme: 'postgres://postgres@',
     path: '/postgres',
@@ -79,6 +80,19 @@ function postgresKind(initdb: string, postgres: string): ServerKind {
         stderr: 'pipe',
       });
       if ((await child.exited) !== 0) throw new Error(`initdb failed: ${await child.stderr.text()}`);
+      // Roles that a test makes log in with a password.
+      const access = 'host all postgres all trust\nhost all all all scram-sha-256\n';
+      await Bun.write(join(folder, 'data', 'pg_hba.conf'), access);
+      if (certificate === undefined) return;
+      for (const [name, text] of Object.entries({
+        'server.crt': certificate.certificate,
+        'server.key': certificate.key,
+      })) {
+        // PostgreSQL takes no key that others may read.
+        const write = asServerUser(['sh', '-c', 'umask 077 && cat > "$0"', join(folder, 'data', name)]);
+        const writing = Bun.spawn(write, { stdin: new Blob([text]) });
+        if ((await writing.exited) !== 0) throw new Error(`${name} was not written.`);
+      }
     },
     command: (folder, port) => {
       const settings = {
@@ -86,6 +100,7 @@ function postgresKind(initdb: string, postgres: string): ServerKind {
         port,
         unix_socket_directories: '',
         max_connections: 60,
+        ssl: certificate === undefined ? 'off' : 'on',
       };
       const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
       return [postgres, '-D', join(folder, 'data'), ...options];

@@ -90,7 +90,7 @@ export class PostgresKeys implements KeyStore {
   }
 }
 
-function insert(sql: SQL, key: NewKey): Promise<KeyRow[]> {
+function insert(sql: SQL, key: NewKey): SQL.Query<KeyRow[]> {
   return sql`
     WITH taken AS (
       UPDATE counters SET last = last + 1 WHERE name = 'keys' RETURNING last
@@ -103,7 +103,7 @@ function insert(sql: SQL, key: NewKey): Promise<KeyRow[]> {
 }
 
 /** Stores a key, and lets the one end that it takes the place of, if that is live: who revokes or rotates it goes first or after. */
-function insertInPlaceOf(sql: SQL, oldId: number, oldEndsAt: number, key: NewKey): Promise<KeyRow[]> {
+function insertInPlaceOf(sql: SQL, oldId: number, oldEndsAt: number, key: NewKey): SQL.Query<KeyRow[]> {
   return sql`
     WITH old AS (
       SELECT id FROM keys
@@ -132,7 +132,7 @@ function insertFirst(
   sql: SQL,
   { name, plan, createdAt }: FirstAccount,
   key: Omit<NewKey, 'accountId'>,
-): Promise<KeyRow[]> {
+): SQL.Query<KeyRow[]> {
   return sql`
     WITH first AS (
       UPDATE counters SET last = 1

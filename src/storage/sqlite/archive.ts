@@ -1,5 +1,6 @@
+import { SQLiteError } from 'bun:sqlite';
 import { type ArchiveTable, archiveTables, columnsOf } from '../archive-tables.ts';
-import type { Archive, ArchiveRow, ArchiveValue } from '../storage.ts';
+import type { Archive, ArchiveConflict, ArchiveRow, ArchiveValue } from '../storage.ts';
 import { attempt, openDatabase } from './database.ts';
 import { storeFiles } from './files.ts';
 import { dataFormat } from './migrations.ts';
@@ -49,8 +50,21 @@ export function openSqliteArchive(path: string, mustExist: boolean): Archive {
       return attempt(() => select.values(...values)) as ArchiveRow[];
     },
     async add(table, rows) {
-      attempt(() => add.immediate(table, rows));
+      try {
+        attempt(() => add.immediate(table, rows));
+      } catch (error) {
+        const conflict = conflictOf(error);
+        if (conflict === undefined) throw error;
+        return conflict;
+      }
+      return undefined;
     },
     [Symbol.asyncDispose]: async () => kept.dispose(),
   };
+}
+
+function conflictOf(error: unknown): ArchiveConflict | undefined {
+  const code = error instanceof SQLiteError ? String(error.code) : '';
+  if (/CONSTRAINT_(PRIMARYKEY|UNIQUE|ROWID)/.test(code)) return 'taken';
+  return /CONSTRAINT_FOREIGNKEY/.test(code) ? 'missing' : undefined;
 }
