@@ -113,6 +113,25 @@ test('a restart within the minute goes on in the same windows', async () => {
   expect(second.minute.remaining).toBe(58);
 });
 
+test('a date that was set back while nobody served keeps counts, and lets no ban last longer than one of its level', async () => {
+  await using folder = await temporaryFolder();
+  const caller = callerOf({ perMinute: 2, perDay: 100 });
+  {
+    const clock = new FakeClock('2027-01-15T10:00:00Z');
+    await using store = await open(folder.path, clock);
+    for (let request = 0; request < 3; request++) await take(store.limits, caller);
+    clock.advance(1);
+    for (let strike = 0; strike < strictRules.ban.strikes; strike++) await take(store.limits, caller);
+  }
+  const clock = new FakeClock('2027-01-15T09:00:00Z');
+  await using store = await open(folder.path, clock);
+  const banned = await take(store.limits, caller);
+  expect(banned).toMatchObject({ refusal: 'api_key_banned', retryAfterSeconds: 120 });
+  expect(banned.day.remaining).toBe(98);
+  clock.advance(120);
+  expect(await take(store.limits, caller)).toMatchObject({ refusal: undefined, day: { remaining: 97 } });
+});
+
 test('accounts that are dropped from memory have their exact counts on disk, and go on from there', async () => {
   await using folder = await temporaryFolder();
   await using store = await open(folder.path, new FakeClock());

@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite';
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { dataFormat, limitFormat } from '../../src/storage/sqlite/migrations.ts';
 import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -55,7 +56,7 @@ test('a store that is being served is not touched by a newer start that is refus
       /^Another process is serving the store /,
     );
     expect(() => openLater(path, { serving: false, formats })).toThrow(
-      /has the format 1 of the service that is running on it; this version is newer and needs format 2\. Upgrade the service first, or stop it/,
+      /has the format \d of the service that is running on it; this version is newer and needs format \d\. Upgrade the service first, or stop it/,
     );
     expect((await client.get('/pets')).status).toBe(200);
   }
@@ -70,8 +71,11 @@ test('a newer command line upgrades a store that nobody serves, also when severa
   await writeOldStore(path, limitFileIn(folder.path));
   await using _one = openLater(path, { serving: false });
   await using _two = openLater(path, { serving: false });
-  for (const file of [path, limitFileIn(folder.path)]) {
-    expect(rowsOf(file, 'PRAGMA user_version')).toEqual([{ user_version: 2 }]);
+  for (const [file, { migrations }] of [
+    [path, laterFormats.data],
+    [limitFileIn(folder.path), laterFormats.limits],
+  ] as const) {
+    expect(rowsOf(file, 'PRAGMA user_version')).toEqual([{ user_version: migrations.length }]);
     expect(rowsOf(file, 'SELECT * FROM of_tomorrow')).toEqual([]);
   }
   // This version is the older one now.
@@ -90,10 +94,11 @@ test('an older command that is still at work does not write into a store that wa
   expect(rowsOf(path, "SELECT * FROM pets WHERE name = 'late'")).toEqual([]);
 });
 
-for (const [file, part, sql] of [
-  ['data', dataFileIn, 'ALTER TABLE pets RENAME TO animals'],
-  ['limits', limitFileIn, 'ALTER TABLE usage RENAME TO counts'],
+for (const [file, part, format, sql] of [
+  ['data', dataFileIn, dataFormat, 'ALTER TABLE pets RENAME TO animals'],
+  ['limits', limitFileIn, limitFormat, 'ALTER TABLE usage RENAME TO counts'],
 ] as const) {
+  const known = format.migrations.length;
   test(`a service whose ${file} file is upgraded under it answers 503, says so once and on /readyz, and stops in order`, async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
@@ -102,7 +107,7 @@ for (const [file, part, sql] of [
     {
       // As a version does that does not ask whether the store is being served.
       using other = new Database(part(folder.path));
-      other.run(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = 2; COMMIT`);
+      other.run(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${known + 1}; COMMIT`);
     }
     for (let round = 0; round < 3; round++) {
       for (const target of ['/pets', '/pets/1', '/pets?status=sold', '/nowhere']) {
@@ -114,7 +119,9 @@ for (const [file, part, sql] of [
     expect(ready.status).toBe(503);
     const { status, trouble } = (await ready.json()) as { status: string; trouble: string[] };
     expect([status, trouble.length]).toEqual(['unavailable', 1]);
-    expect(trouble[0]).toContain(`another process changed the format of ${part(folder.path)} from 1 to 2`);
+    expect(trouble[0]).toContain(
+      `another process changed the format of ${part(folder.path)} from ${known} to ${known + 1}`,
+    );
     expect((await fetch(`${service.url}/livez`)).status).toBe(200);
     service.signal('SIGTERM');
     expect(await service.exited).toBe(0);

@@ -1,5 +1,4 @@
 /** The files of an embedded store: whose they are, how they are named, and what is done when one is not as it should be. */
-import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { chmodSync, linkSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -189,18 +188,6 @@ describe('the file of limit state', () => {
     for (const limits of ['store-limits.db', 'store.limits.db']) {
       expect(rowsOf(pathOf(limits), 'SELECT * FROM conduct').length).toBe(1);
     }
-  });
-
-  test('of version 1.0.0 stays where it is while that version still serves the store', async () => {
-    await writeOldStore(pathOf('animals'), pathOf('animals.limits.db'));
-    rowsOf(pathOf('animals.limits.db'), 'UPDATE conduct SET banned_until = 4000000000');
-    using lock = new Database(pathOf('animals.serving'), { create: true });
-    lock.run('BEGIN EXCLUSIVE');
-    await using store = await open('animals', false);
-    expect((await store.limits.bans()).map(({ keyId }) => keyId)).toEqual([2]);
-    expect(await store.limits.lift(2)).toBe(true);
-    expect(rowsOf(pathOf('animals.limits.db'), 'SELECT * FROM conduct')).toEqual([]);
-    expect(readdirSync(folder.path)).not.toContain('animals-limits.db');
   });
 
   test('is not served as a store of its own', async () => {

@@ -102,14 +102,19 @@ function insert(sql: SQL, key: NewKey): SQL.Query<KeyRow[]> {
     RETURNING ${columns(sql)}`;
 }
 
-/** Stores a key, and lets the one end that it takes the place of, if that is live: who revokes or rotates it goes first or after. */
+/**
+ * Stores a key, and lets the one end that it takes the place of, if that is live: whoever revokes or rotates it goes first or
+ * after. The counter's row is locked before the key's, as in every statement that takes both.
+ */
 function insertInPlaceOf(sql: SQL, oldId: number, oldEndsAt: number, key: NewKey): SQL.Query<KeyRow[]> {
   return sql`
-    WITH old AS (
-      SELECT id FROM keys
+    WITH counter AS (
+      SELECT name FROM counters WHERE name = 'keys' FOR UPDATE
+    ), old AS (
+      SELECT id FROM keys CROSS JOIN counter
       WHERE id = ${oldId} AND revoked_at IS NULL AND successor_id IS NULL
         AND (expires_at IS NULL OR expires_at > ${key.createdAt}::bigint)
-      FOR UPDATE
+      FOR UPDATE OF keys
     ), taken AS (
       UPDATE counters SET last = last + 1 WHERE name = 'keys' AND EXISTS (SELECT 1 FROM old) RETURNING last
     ), ended AS (

@@ -89,10 +89,12 @@ export class LimitFile {
   usage(accountId: number): Usage {
     const row = attempt(() => this.#loadUsage.get(accountId), this.#format);
     if (row === null) return unused;
-    const ahead = this.#aheadSeconds;
+    const second = Math.floor(this.#clock.steady() / 1_000);
+    // A window that is to begin yet, for the date was set back while nobody served, begins now.
+    const openedAt = (date: bigint) => Math.min(Number(date) - this.#aheadSeconds, second);
     return {
-      minute: { openedAt: Number(row.minuteOpened) - ahead, count: Number(row.minuteCount) },
-      day: { openedAt: Number(row.dayOpened) - ahead, count: Number(row.dayCount) },
+      minute: { openedAt: openedAt(row.minuteOpened), count: Number(row.minuteCount) },
+      day: { openedAt: openedAt(row.dayOpened), count: Number(row.dayCount) },
     };
   }
 
