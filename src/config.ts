@@ -55,7 +55,7 @@ export const settings = {
   ),
   POSTGRES_TIMEOUT_MS: setting(
     '2000',
-    'Milliseconds PostgreSQL has for a statement, from when it is asked for; a server silent for half as long again is away.',
+    'Milliseconds PostgreSQL has for a statement, waiting included; then 503.',
     integer(100, 600_000),
   ),
   PUBLIC_URL: setting(

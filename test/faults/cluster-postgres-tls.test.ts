@@ -21,23 +21,24 @@ const plain = made.use(await ownPostgres());
 const environment = { PGSSLMODE: 'disable', PGDATABASE: 'none_of_this_name' };
 const cluster = certificate && made.use(await startCluster({ instances: 1, certificate, environment }));
 
-describe.skipIf(plain === undefined || cluster === undefined)('TLS to PostgreSQL', () => {
-  /** What the server says of the connection, or why there is none. */
-  async function connect(server: string | undefined, parameters: string): Promise<string> {
-    await using database = new PostgresDatabase({
-      url: `${server}${parameters}`,
-      poolSize: 1,
-      statementTimeoutMs: 10_000,
-      notice: () => {},
-    });
-    try {
-      await database.migrate();
-      return await database.encryption();
-    } catch (error) {
-      if (error instanceof StorageUnusable) return error.message;
-      throw error;
-    }
+/** What the server says of the connection, or why there is none. */
+async function connect(server: string | undefined, parameters: string): Promise<string> {
+  await using database = new PostgresDatabase({
+    url: `${server}${parameters}`,
+    poolSize: 1,
+    statementTimeoutMs: 10_000,
+    notice: () => {},
+  });
+  try {
+    await database.migrate();
+    return await database.encryption();
+  } catch (error) {
+    if (error instanceof StorageUnusable) return error.message;
+    throw error;
   }
+}
+
+describe.skipIf(plain === undefined || cluster === undefined)('TLS to PostgreSQL', () => {
   const secured = cluster?.postgres.url;
   const byName = secured?.replace('127.0.0.1', 'localhost');
   const root = `sslrootcert=${certificate?.authorityPath}`;
@@ -46,6 +47,10 @@ describe.skipIf(plain === undefined || cluster === undefined)('TLS to PostgreSQL
     expect(await connect(secured, '')).toMatch(/^TLSv1\.\d, certificate not verified \(sslmode=prefer\)$/);
     expect(await connect(plain?.url, '')).toBe('none');
     expect(await connect(secured, '?sslmode=disable')).toBe('none');
+  });
+
+  testTls('an sslmode there is not is refused with those there are', async () => {
+    expect(await connect(secured, '?sslmode=on')).toMatch(/sslmode.*must be one of: disable, .*verify-full/);
   });
 
   testTls('sslmode=require has it or nothing', async () => {
