@@ -3,6 +3,7 @@ import { answersOf } from '../../src/http/answers.ts';
 import { BanLog } from '../../src/http/ban-log.ts';
 import { FinishedAnswers } from '../../src/http/finished-answers.ts';
 import type { House, Incoming } from '../../src/http/house.ts';
+import { Outages } from '../../src/http/outages.ts';
 import { routesOf } from '../../src/http/routes.ts';
 import { startServer } from '../../src/http/server.ts';
 import { AdmissionOperations } from '../../src/operations/admission.ts';
@@ -19,6 +20,7 @@ export function houseOf({ app, clock }: TestApp, log: Logger = pino({ level: 'si
     clock,
     corsOrigins: new Set(),
     log,
+    outages: new Outages(log),
     requestLog: undefined,
     bans: new BanLog(log),
     makeRequestId: () => 'made',
