@@ -111,6 +111,7 @@ async function checked(
     clock: new FakeClock(),
     rules: { ban: defaultBanRules, failuresPerMinute: 600 },
     serving: true,
+    notice: () => {},
   });
   expectSound(dataFileIn(folder.path));
   expectSound(limitFileIn(folder.path));
