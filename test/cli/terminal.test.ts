@@ -1,9 +1,9 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { commandLine, newWorkplace, type Workplace } from '../support/cli.ts';
+import { testPatienceMs } from '../support/patience.ts';
 import { operatorOf, settingsIn } from '../support/process.ts';
 
-// Processes start slowly on a busy machine.
-setDefaultTimeout(20_000);
+setDefaultTimeout(testPatienceMs);
 
 /** What a command writes to a terminal. */
 async function onTerminal(place: Workplace, args: readonly string[]): Promise<string> {

@@ -1,8 +1,11 @@
 /** The README's tour, run as a reader would: each command in one shell, its output compared with what stands below it. */
-import { expect, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { testPatienceMs } from '../support/patience.ts';
+
+setDefaultTimeout(testPatienceMs);
 
 const repository = join(import.meta.dir, '../..');
 const step = /```sh\n([\s\S]*?)```\n(?:```\n([\s\S]*?)```\n)?/g;
@@ -56,7 +59,7 @@ test("the README's tour works as it is printed", async () => {
     await service.exited;
     await rm(folder, { recursive: true });
   }
-}, 60_000);
+});
 
 /** A reader's file lies in the working directory; the test's in its own. */
 function inFolder(commands: string, folder: string): string {
