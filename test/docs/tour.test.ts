@@ -1,8 +1,9 @@
 /** The README's tour, run as a reader would: each command in one shell, its output compared with what stands below it. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, setDefaultTimeout } from 'bun:test';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { testWith } from '../support/means.ts';
 import { testPatienceMs } from '../support/patience.ts';
 
 setDefaultTimeout(testPatienceMs);
@@ -39,29 +40,32 @@ async function startedService(folder: string) {
   return { service, env, api, key };
 }
 
-test("the README's tour works as it is printed", async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'tour-'));
-  const { service, env, api, key } = await startedService(folder);
-  try {
-    const readme = await Bun.file(join(repository, 'README.md')).text();
-    const tour = readme.slice(readme.indexOf('<!-- tour'), readme.indexOf('<!-- /tour'));
-    const steps = [...tour.matchAll(step)];
-    expect(steps.length).toBeGreaterThan(6);
-    for (const [, commands = '', expected] of steps.slice(1)) {
-      const script = `cd '${repository}'; export API='${api}' KEY='${key}'; ${inFolder(commands, folder)}`;
-      const shell = Bun.spawn(['sh', '-c', script], { env, stdout: 'pipe', stderr: 'ignore' });
-      const output = await new Response(shell.stdout).text();
-      if (expected !== undefined)
-        expect(output.replace(/\r/g, '')).toMatch(pattern(inFolder(expected, folder)));
+testWith({ name: 'curl', package: 'curl' }, ['curl', '--version'])(
+  "the README's tour works as it is printed",
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tour-'));
+    const { service, env, api, key } = await startedService(folder);
+    try {
+      const readme = await Bun.file(join(repository, 'README.md')).text();
+      const tour = readme.slice(readme.indexOf('<!-- tour'), readme.indexOf('<!-- /tour'));
+      const steps = [...tour.matchAll(step)];
+      expect(steps.length).toBeGreaterThan(6);
+      for (const [, commands = '', expected] of steps.slice(1)) {
+        const script = `cd '${repository}'; export API='${api}' KEY='${key}'; ${inFolder(commands, `'${folder}/'`)}`;
+        const shell = Bun.spawn(['sh', '-c', script], { env, stdout: 'pipe', stderr: 'ignore' });
+        const output = await new Response(shell.stdout).text();
+        if (expected !== undefined)
+          expect(output.replace(/\r/g, '')).toMatch(pattern(inFolder(expected, `${folder}/`)));
+      }
+    } finally {
+      service.kill('SIGTERM');
+      await service.exited;
+      await rm(folder, { recursive: true });
     }
-  } finally {
-    service.kill('SIGTERM');
-    await service.exited;
-    await rm(folder, { recursive: true });
-  }
-});
+  },
+);
 
 /** A reader's file lies in the working directory; the test's in its own. */
 function inFolder(commands: string, folder: string): string {
-  return commands.replaceAll('animals.csv', join(folder, 'animals.csv'));
+  return commands.replaceAll('animals.csv', `${folder}animals.csv`);
 }
