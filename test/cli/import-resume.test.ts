@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
 import { type Child, ended, type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';
-import { testPatienceMs } from '../support/patience.ts';
+import { testPatienceMs, until } from '../support/patience.ts';
 import { operatorOf } from '../support/process.ts';
 
 setDefaultTimeout(testPatienceMs);
@@ -21,10 +21,10 @@ const content = `name,categoryId,status\n${rows.join('')}`;
 /** Resolves when at least that many animals are committed. */
 async function committed(place: Workplace, child: Child, count: number): Promise<void> {
   await using office = await operatorOf(place.folder);
-  while ((await office.storage.pets.count()) < count) {
+  await until(async () => {
     if (child.exitCode !== null) throw new Error('The import ended before it could be broken off.');
-    await Bun.sleep(1);
-  }
+    return (await office.storage.pets.count()) >= count;
+  });
 }
 
 /** Every sound row once, in order. */

@@ -20,6 +20,8 @@ function pattern(expected: string): RegExp {
 async function startedService(folder: string) {
   const env = {
     ...process.env,
+    // npx needs a home it can write to, and not every user has one.
+    HOME: folder,
     PORT: '0',
     DATABASE_URL: `sqlite:${join(folder, 'store.db')}`,
     DRAIN_SECONDS: '0',
