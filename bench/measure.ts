@@ -67,7 +67,8 @@ export async function runOnce({
   animals,
   folder,
 }: Run): Promise<Sample | undefined> {
-  const plan = scenario.plan(running.addressing, animals);
+  const lasts = Math.min(seconds, scenario.seconds ?? seconds);
+  const plan = await scenario.plan({ addressing: running.addressing, animals, seconds: lasts });
   const first = plan?.[0];
   if (plan === undefined || first === undefined) return undefined;
   if (scenario.status === 429) await send(running.server.url, first);
@@ -76,7 +77,7 @@ export async function runOnce({
 
   const others = watchOthers();
   const before = running.server.usage().cpuSeconds;
-  const load = await applyLoad(running.server.url, path, Math.min(seconds, scenario.seconds ?? seconds));
+  const load = await applyLoad(running.server.url, path, lasts);
   const cpuSeconds = running.server.usage().cpuSeconds - before;
   const foreign = others([cpuSeconds, load.loadCpuSeconds]);
   await settled(running);
