@@ -92,7 +92,7 @@ export function serviceContender({ name, title, store, animals, refusals }: Serv
         ...addressingOf(key),
         callers: async (who: Callers, seconds: number) => {
           await using office = await openOffice(readConfig(store));
-          return makeCallers(office, who, seconds);
+          return await makeCallers(office, who, seconds);
         },
         refused: () => ({ target: listTarget, key: refusedKeys.pop() ?? bannedKey }),
         banned: { target: listTarget, key: bannedKey },
