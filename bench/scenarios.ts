@@ -64,8 +64,8 @@ export const scenarios: readonly Scenario[] = [
     plan: (load) => {
       const { addressing, animals } = load;
       const chance = chances(1);
-      const any = () => get(addressing.pet(1 + Math.floor(chance() * animals)));
-      return called(Array.from({ length: planLength }, any), load);
+      const one = () => get(addressing.pet(1 + Math.floor(chance() * animals)));
+      return called(Array.from({ length: planLength }, one), load);
     },
   },
   {

@@ -9,7 +9,6 @@ const tests = codeIn(projectFiles(), 'test')
 
 /** Sleeps that stand for no event: the pace of clients, the moment of a kill, bounds of what hangs. It only shrinks. */
 const sleepsAllowed: Readonly<Record<string, number>> = {
-  'test/cli/serve.test.ts': 1,
   'test/faults/kill-load.ts': 1,
   'test/faults/kill-rounds.ts': 1,
   'test/process/drain.ts': 1,
