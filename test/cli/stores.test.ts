@@ -3,9 +3,9 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test
 import { chmod, stat } from 'node:fs/promises';
 import { digests } from '../storage/sqlite-files.ts';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
+import { testPatienceMs } from '../support/patience.ts';
 
-// Processes start slowly on a busy machine.
-setDefaultTimeout(30_000);
+setDefaultTimeout(testPatienceMs);
 
 let place: Workplace;
 beforeEach(async () => {

@@ -1,9 +1,12 @@
 /** PostgreSQL runs, and refuses: 503 with the reason, nothing acknowledged is lost, and it recovers by itself. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { type Client, clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { allNames, load, readiness, until } from '../support/load.ts';
+import { testPatienceMs } from '../support/patience.ts';
 import { ShopDatabase } from './refusals.ts';
+
+setDefaultTimeout(testPatienceMs);
 
 /** Longer than any machine takes; what is waited for is an event. */
 const patienceMs = 20_000;
@@ -58,7 +61,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
         expect(lines - (linesBefore[index] ?? 0)).toBeLessThanOrEqual(8);
       }
       expect(instances.map(({ stderr }) => stderr()).join('')).toMatch(firstReason);
-    }, 60_000);
+    });
   }
 
   test('all but a few connections: each instance gets some of them, and serves with those', async () => {
@@ -84,5 +87,5 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
     expect(await database?.sessions()).toBeLessThanOrEqual(3);
     await database?.allowConnections(-1);
     await ready();
-  }, 60_000);
+  });
 });

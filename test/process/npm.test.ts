@@ -1,10 +1,13 @@
-import { expect } from 'bun:test';
+import { expect, setDefaultTimeout } from 'bun:test';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { testWith } from '../support/means.ts';
+import { testPatienceMs } from '../support/patience.ts';
 import { root, start, startService } from '../support/process.ts';
 
-testWith('npm and setsid (util-linux)', ['setsid', 'npm', '--version'])(
+setDefaultTimeout(testPatienceMs);
+
+testWith({ name: 'npm and setsid', package: 'npm util-linux' }, ['setsid', 'npm', '--version'])(
   'npm start passes SIGTERM on: the service drains and is gone, and npm with it',
   async () => {
     await using folder = await temporaryFolder();
@@ -17,10 +20,9 @@ testWith('npm and setsid (util-linux)', ['setsid', 'npm', '--version'])(
     expect(npm.stderr()).toContain('"msg":"stopped"');
     await expect(fetch(`${npm.url}/livez`)).rejects.toThrow();
   },
-  20_000,
 );
 
-testWith('env -S (GNU coreutils or BSD)', ['env', '-S', 'true'])(
+testWith({ name: 'env -S', package: 'coreutils' }, ['env', '-S', 'true'])(
   'the command runs nothing that a bunfig.toml of the working directory names',
   async () => {
     await using folder = await temporaryFolder();
@@ -31,7 +33,6 @@ testWith('env -S (GNU coreutils or BSD)', ['env', '-S', 'true'])(
     expect(await command.exited).toBe(0);
     expect(command.stdout()).toMatch(/^\d+\.\d+\.\d+\n$/);
   },
-  20_000,
 );
 
 function killGroup(leader: number): void {

@@ -1,5 +1,5 @@
 /** `animal-store copy`: a store moves to another engine and back, and nothing is lost on the way. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import { openCopy } from '../../src/app.ts';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
@@ -9,9 +9,12 @@ import { openStorage } from '../../src/storage/open.ts';
 import { type Storage, StorageUnusable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { testPatienceMs } from '../support/patience.ts';
 import { testServers } from '../support/servers.ts';
 import { patient } from './cluster-place.ts';
 import { enterprise, newKey, newPet } from './samples.ts';
+
+setDefaultTimeout(testPatienceMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
@@ -73,7 +76,7 @@ describe.skipIf(servers === undefined)('copy', () => {
       expect((await store.keys.create(newKey(1, 'c'))).id).toBe(3);
       expect(await store.imports.find('f'.repeat(64))).toMatchObject({ added: 3, finished: true });
     }
-  }, 20_000);
+  });
 
   test('broken off, it goes on where it stopped; done, it only compares', async () => {
     await using folder = await temporaryFolder();
@@ -90,7 +93,7 @@ describe.skipIf(servers === undefined)('copy', () => {
     const whole = await copy(from, schema.url);
     expect(whole.pets?.count).toBe(animals);
     expect(await copy(from, schema.url)).toEqual(whole);
-  }, 20_000);
+  });
 
   test('a target that is written to while it is copied to is what the message names, with the remedy', async () => {
     await using folder = await temporaryFolder();
@@ -111,7 +114,7 @@ describe.skipIf(servers === undefined)('copy', () => {
     await expect(rest).rejects.toThrow(
       /"pets".*The target was written to meanwhile: stop the service that uses it/,
     );
-  }, 20_000);
+  });
 
   test('a target that holds something else is left alone, and a store that is served is not copied', async () => {
     await using folder = await temporaryFolder();
@@ -127,5 +130,5 @@ describe.skipIf(servers === undefined)('copy', () => {
     expect(await target.pets.count()).toBe(1);
     expect(await target.accounts.list()).toEqual([]);
     await expect(copy(`${from}.missing`, schema.url)).rejects.toThrow(StorageUnusable);
-  }, 20_000);
+  });
 });

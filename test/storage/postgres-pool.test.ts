@@ -1,11 +1,14 @@
 /** The connections of one process to PostgreSQL: what a lock, a lost session and a slow statement do to them. */
-import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
+import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SQL } from 'bun';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresPets } from '../../src/storage/postgres/pets.ts';
 import { StorageUnavailable, WriteUncertain } from '../../src/storage/storage.ts';
+import { testPatienceMs } from '../support/patience.ts';
 import { testServers } from '../support/servers.ts';
 import { newPet } from './samples.ts';
+
+setDefaultTimeout(testPatienceMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
@@ -72,7 +75,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     expect(during).toContain((await sessions())[0] as number);
     expect(await database.troubles()).toEqual([]);
     expect(notices).toEqual([]);
-  }, 20_000);
+  });
 
   test('creations behind a lock are refused when their time is over, and none of them is done', async () => {
     await using store = await opened(400);
@@ -87,7 +90,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     expect((await pets.add(newPet('next'))).id).toBe(2n);
     expect(await pets.count()).toBe(2);
     expect(notices).toEqual([]);
-  }, 20_000);
+  });
 
   test('creations that wait for a lock less long than their time are done', async () => {
     await using store = await opened(60_000);
@@ -99,7 +102,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     await other`COMMIT`;
     expect(new Set(await Promise.all(creations))).toEqual(new Set(['done']));
     expect(await pets.count()).toBe(1_501);
-  }, 20_000);
+  });
 
   test('sessions that an administrator ends are replaced, without a word and without an outage', async () => {
     await using store = await opened(10_000);

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { expect, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { plans, type Quota } from '../../src/domain/plan.ts';
@@ -7,9 +7,12 @@ import { openStorage } from '../../src/storage/open.ts';
 import type { Caller, LimitStore, Storage } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { testPatienceMs } from '../support/patience.ts';
 import { start } from '../support/process.ts';
 import { strictRules } from './place.ts';
 import { rowsOf } from './sqlite-files.ts';
+
+setDefaultTimeout(testPatienceMs);
 
 const quotas: Record<string, Quota> = {
   ...plans,
@@ -140,7 +143,7 @@ test('accounts that are dropped from memory have their exact counts on disk, and
   for (let other = 2; other <= 100_001; other++) await take(store.limits, callerOf(plans.business, other));
   expect(countsOnDisk(folder.path)).toEqual({ minute: 3, day: 3 });
   expect((await take(store.limits, callerOf(plans.business))).minute.remaining).toBe(996);
-}, 30_000);
+});
 
 test('a limit file that is locked holds up no request, and has all that was counted as soon as it can', async () => {
   await using folder = await temporaryFolder();

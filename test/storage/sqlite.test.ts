@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { describe, expect, spyOn, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test';
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openStorage } from '../../src/storage/open.ts';
@@ -9,9 +9,12 @@ import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
 import { type Storage, StorageUnusable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { testPatienceMs } from '../support/patience.ts';
 import { strictRules } from './place.ts';
 import { newPet } from './samples.ts';
 import { commitsInWal, digests, rowsOf } from './sqlite-files.ts';
+
+setDefaultTimeout(testPatienceMs);
 
 function open(path: string, serving = true): Promise<Storage> {
   return openStorage({ url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, serving });
@@ -67,7 +70,7 @@ describe('the data file', () => {
     expect(await store.pets.count()).toBe(20_000);
     // SQLite's own bound is 1,000 pages of 4 KiB, looked at after each commit.
     expect(statSync(`${path}-wal`).size).toBeLessThan(6 * 2 ** 20);
-  }, 20_000);
+  });
 
   test('an id is never given again, not even the last one after its animal is gone', async () => {
     await using folder = await temporaryFolder();
