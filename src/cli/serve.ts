@@ -1,3 +1,5 @@
+import { lookup } from 'node:dns/promises';
+import { createServer } from 'node:net';
 import { type App, startApp } from '../app.ts';
 import type { Config } from '../config.ts';
 import { basePath } from '../contract/operations.ts';
@@ -12,13 +14,16 @@ import { CommandError, say, styled } from './terminal.ts';
 const parentCheckMs = 500;
 
 /**
- * Serves until SIGTERM or SIGINT, then drains and stops; a second signal ends the process at once. npx does not
- * pass SIGTERM on: started by it, the service also stops when its parent is gone.
+ * Serves until SIGTERM, SIGINT or SIGHUP, then drains and stops; a signal a second later or more ends the process at
+ * once. npx does not pass SIGTERM on: started by it, the service also stops when its parent is gone.
  */
 export async function serve(config: Config, startedByNpx: boolean, command: string): Promise<void> {
   // Taken first: a parent that goes during the start is to be missed too.
   const parent = startedByNpx ? process.ppid : undefined;
   using interrupted = interruption();
+  await lookup(config.host).catch(() => {
+    throw noSuchAddress(config.host);
+  });
   const log = await openLog(config.logLevel);
   {
     await using app = await started(startApp(config, openapiText(config), log), config);
@@ -53,16 +58,29 @@ async function started(starting: Promise<App>, { host, port }: Config): Promise<
     return await starting;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'EADDRINUSE') {
-      const remedy = 'Stop what listens there, or set PORT to another one (0: any free one).';
-      throw new CommandError(`Port ${port} on ${host} is taken. ${remedy}`);
-    }
     if (code === 'EACCES') {
       throw new CommandError(`Port ${port} on ${host} may not be listened on. Set PORT to one above 1023.`);
     }
-    if (code === 'EADDRNOTAVAIL' || code === 'EINVAL') {
-      throw new CommandError(`This machine has no address ${host} to listen on. Set HOST to one it has.`);
-    }
-    throw error;
+    const isAddress = code === 'EADDRINUSE' || code === 'EADDRNOTAVAIL' || code === 'EINVAL';
+    if (!isAddress) throw error;
+    if (!(await canListenOn(host))) throw noSuchAddress(host);
+    const remedy = 'Stop what listens there, or set PORT to another one (0: any free one).';
+    throw new CommandError(`Port ${port} on ${host} is taken. ${remedy}`);
   }
+}
+
+function noSuchAddress(host: string): CommandError {
+  return new CommandError(`This machine has no address ${host} to listen on. Set HOST to one it has.`);
+}
+
+/**
+ * Whether some port of the address can be listened on. The runtime's error code does not tell: it may say "in use"
+ * of an address that is not there (oven-sh/bun#37690).
+ */
+function canListenOn(host: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const probe = createServer();
+  probe.once('error', () => resolve(false));
+  probe.listen({ host, port: 0 }, () => probe.close(() => resolve(true)));
+  return promise;
 }
