@@ -3,8 +3,11 @@ import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { testWith } from '../support/means.ts';
 import { root, start, startService } from '../support/process.ts';
+import { type DoubledStop, doubledStops, killGroup, stopNpm } from './npm-stop.ts';
 
-testWith('npm and setsid (util-linux)', ['setsid', 'npm', '--version'])(
+const npmTest = testWith('npm and setsid (util-linux)', ['setsid', 'npm', '--version']);
+
+npmTest(
   'npm start passes SIGTERM on: the service drains and is gone, and npm with it',
   async () => {
     await using folder = await temporaryFolder();
@@ -20,6 +23,10 @@ testWith('npm and setsid (util-linux)', ['setsid', 'npm', '--version'])(
   20_000,
 );
 
+for (const how of Object.keys(doubledStops) as DoubledStop[]) {
+  npmTest(`${how} is one signal: the service drains and stops in good order`, () => stopNpm(how), 20_000);
+}
+
 testWith('env -S (GNU coreutils or BSD)', ['env', '-S', 'true'])(
   'the command runs nothing that a bunfig.toml of the working directory names',
   async () => {
@@ -33,12 +40,3 @@ testWith('env -S (GNU coreutils or BSD)', ['env', '-S', 'true'])(
   },
   20_000,
 );
-
-function killGroup(leader: number): void {
-  try {
-    process.kill(-leader, 'SIGKILL');
-  } catch (error) {
-    // As it should be: nobody is left.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
-}
