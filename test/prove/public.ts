@@ -1,0 +1,183 @@
+/** What is served without a key, asked for by crowds that read slowly or not at all: it costs others nothing. */
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { bytesOf } from './generate/http.ts';
+import type { Figures, Proof, ProofOptions } from './proof.ts';
+import { type ProvingService, provingService } from './service.ts';
+import { Wires } from './wire.ts';
+
+/** Every public path, and the large one also as it is sent to who takes no gzip, and to who only asks for its head. */
+const requests = [
+  'GET / HTTP/1.1\r\n',
+  'GET /docs HTTP/1.1\r\n',
+  'GET /docs/scalar.js HTTP/1.1\r\n',
+  'GET /docs/scalar.js HTTP/1.1\r\nAccept-Encoding: gzip\r\n',
+  'HEAD /docs/scalar.js HTTP/1.1\r\n',
+  'GET /openapi.json HTTP/1.1\r\n',
+  'GET /livez HTTP/1.1\r\n',
+  'GET /readyz HTTP/1.1\r\n',
+  'GET /.well-known/api-catalog HTTP/1.1\r\n',
+  'GET /none HTTP/1.1\r\n',
+].map((head) => `${head}Host: a\r\n\r\n`);
+
+/** Requests each connection of a crowd sends at once. */
+const pipelined = 3;
+const slowReadBytes = 1_024;
+/** Every connection is read from once in so many milliseconds, a part of them at a time. */
+const slowReadEveryMs = 1_000;
+const readParts = 20;
+
+const loopers = 8;
+const keyedClients = 16;
+const measureMs = 500;
+/** Before it is measured, what a crowd that came or went has asked for is done: the process rests for so long. */
+const restMs = 200;
+const settledWithinMs = 10_000;
+
+const mostPeakMb = 150;
+const leastRate = 0.9;
+
+type Crowd = 'reads nothing' | 'reads slowly' | 'asks for heads in a loop';
+export const crowds: readonly Crowd[] = ['reads nothing', 'reads slowly', 'asks for heads in a loop'];
+
+class Gathered implements Disposable {
+  readonly #sockets: Socket[] = [];
+  readonly #timers: Timer[] = [];
+
+  constructor(url: string, crowd: Crowd, perPath: number) {
+    const each = crowd === 'asks for heads in a loop' ? Math.min(loopers, perPath) : perPath;
+    const { hostname, port } = new URL(url);
+    for (const request of requests) {
+      for (let count = 0; count < each; count++) {
+        const socket = connect({ host: hostname, port: Number(port) });
+        socket.on('error', () => undefined);
+        this.#sockets.push(socket);
+        if (crowd === 'asks for heads in a loop') loop(socket, request.replace('GET', 'HEAD'));
+        else {
+          socket.pause();
+          socket.write(request.repeat(pipelined));
+        }
+      }
+    }
+    if (crowd !== 'reads slowly') return;
+    let part = 0;
+    const read = () => {
+      part = (part + 1) % readParts;
+      for (let at = part; at < this.#sockets.length; at += readParts) this.#sockets[at]?.read(slowReadBytes);
+    };
+    this.#timers.push(setInterval(read, slowReadEveryMs / readParts));
+  }
+
+  [Symbol.dispose](): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+/** Asks again as soon as a head has come; heads come in one piece. */
+function loop(socket: Socket, request: string): void {
+  socket.on('data', () => socket.write(request));
+  socket.write(request);
+}
+
+/** The most memory the process ever held, in MB. Linux only. */
+function peakMbOf(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) / 1_024;
+}
+
+/** Ticks (10 ms) of a processor the process has used. Linux only. */
+function ticksOf(pid: number): number {
+  // The name of the process, the second of the fields, may have spaces; user and system time are the 14th and 15th.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return Number(fields[11]) + Number(fields[12]);
+}
+
+async function settled(pid: number): Promise<void> {
+  const deadline = performance.now() + settledWithinMs;
+  for (let before = -1; performance.now() < deadline; ) {
+    const now = ticksOf(pid);
+    // A fifth of the time: a crowd that reads slowly keeps it a little busy for ever.
+    if (before >= 0 && (now - before) * 10 < restMs / 5) return;
+    before = now;
+    await sleep(restMs);
+  }
+}
+
+/** Requests per second of clients with a key. */
+async function keyedRate({ url, key }: ProvingService): Promise<number> {
+  using wires = new Wires(url, keyedClients);
+  const request = bytesOf({ method: 'GET', target: '/pets', headers: [['Authorization', `Bearer ${key}`]] });
+  const start = performance.now();
+  let answered = 0;
+  await wires.each(keyedClients, async (wire) => {
+    while (performance.now() - start < measureMs) {
+      const { status } = await wire.send(request);
+      if (status !== 200) throw new Error(`a request with a key was answered ${status}`);
+      answered++;
+    }
+  });
+  return (answered / (performance.now() - start)) * 1_000;
+}
+
+/** The rate beside a crowd as a share of the rate without: quiet and crowded moments take turns, the median counts. */
+async function shareBeside(
+  service: ProvingService,
+  crowd: Crowd,
+  { rounds, perPath }: { rounds: number; perPath: number },
+): Promise<number> {
+  const shares: number[] = [];
+  await keyedRate(service);
+  for (let round = 0; round < rounds; round++) {
+    const before = await keyedRate(service);
+    let beside: number;
+    {
+      using _crowd = new Gathered(service.url, crowd, perPath);
+      await settled(service.pid);
+      beside = await keyedRate(service);
+    }
+    await settled(service.pid);
+    shares.push(beside / ((before + (await keyedRate(service))) / 2));
+  }
+  return shares.sort((a, b) => a - b)[Math.floor(shares.length / 2)] ?? 0;
+}
+
+/** `perPath` connections for every public path. Throws when memory passes the bound. */
+export async function publicCrowds(
+  { rounds, progress }: Omit<ProofOptions, 'seed'>,
+  perPath: number,
+): Promise<{ readonly peakMb: number; readonly shares: ReadonlyMap<Crowd, number> }> {
+  const shares = new Map<Crowd, number>();
+  let peakMb = 0;
+  for (const crowd of crowds) {
+    progress(`a crowd that ${crowd}`);
+    // As if of many addresses; only who loops is one address, and meets its bound.
+    const unbounded = { PUBLIC_REQUESTS_PER_MINUTE: '1000000000' };
+    await using service = await provingService(crowd === 'asks for heads in a loop' ? {} : unbounded);
+    shares.set(crowd, await shareBeside(service, crowd, { rounds, perPath }));
+    service.checkRunning();
+    peakMb = Math.max(peakMb, peakMbOf(service.pid));
+  }
+  if (peakMb >= mostPeakMb) throw new Error(`the service took ${Math.round(peakMb)} MB`);
+  return { peakMb, shares };
+}
+
+export const publicPages: Proof = {
+  name: 'public',
+  promise:
+    `200 connections for every public path, read slowly or not at all, cost less than ${mostPeakMb} MB, and requests ` +
+    `with a key keep ${100 * leastRate} % of their rate`,
+  rounds: 7,
+  async run(options) {
+    const { peakMb, shares } = await publicCrowds(options, 200);
+    const figures: Record<string, number> = { 'peak memory in MB': Math.round(peakMb) };
+    for (const [crowd, share] of shares) {
+      figures[`rate beside a crowd that ${crowd}, in %`] = Math.round(100 * share);
+      if (share < leastRate)
+        throw new Error(`beside a crowd that ${crowd} the rate is ${Math.round(100 * share)} %`);
+    }
+    return figures satisfies Figures;
+  },
+};
