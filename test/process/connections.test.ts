@@ -1,8 +1,8 @@
 import { expect } from 'bun:test';
 import { temporaryFolder } from '../support/folder.ts';
 import { testWith } from '../support/means.ts';
-import { serveCommand, startService } from '../support/process.ts';
-import { Connection } from './connection.ts';
+import { issueKey, serveCommand, startService } from '../support/process.ts';
+import { beginPost, Connection } from './connection.ts';
 
 const descriptors = 96;
 
@@ -28,6 +28,30 @@ testWith('prlimit (util-linux)', ['prlimit', '--nofile=96', 'true'])(
     expect(await service.exited).toBe(0);
   },
   30_000,
+);
+
+testWith('/proc (Linux)', ['test', '-e', '/proc/self/fd'])(
+  'at MAX_CONNECTIONS idle connections are closed, and a request under way is finished',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path, { DRAIN_SECONDS: '0', MAX_CONNECTIONS: '20' });
+    const body = '{"name":"Ozzy","categoryId":1}';
+    using busy = await Connection.open(service.url);
+    busy.write(beginPost(await issueKey(folder.path, 'pro'), body, 10));
+    using idle = new DisposableStack();
+    const closed: Promise<unknown>[] = [];
+    for (let count = 0; count < 30; count++) {
+      const connection = idle.use(await Connection.open(service.url));
+      connection.write('GET /livez HTTP/1.1\r\nHost: test\r\n\r\n');
+      // The second answer never comes: the connection ends before it.
+      closed.push(connection.reply().then(() => connection.reply().catch(() => 'closed')));
+    }
+    expect(await Promise.race(closed)).toBe('closed');
+    busy.write(body.slice(10));
+    expect((await busy.reply()).status).toBe(201);
+    expect(service.stderr()).toContain('too many connections');
+  },
+  20_000,
 );
 
 /** A client that tries again when its connection is not accepted or reset, as every client of a network has to. */
