@@ -8,6 +8,7 @@ import { maskedUrl } from './domain/masked-url.ts';
 import { answersOf } from './http/answers.ts';
 import { BanLog } from './http/ban-log.ts';
 import { FinishedAnswers } from './http/finished-answers.ts';
+import { checkHost } from './http/host.ts';
 import { Outages } from './http/outages.ts';
 import { requestLogOf } from './http/request-log.ts';
 import { routesOf } from './http/routes.ts';
@@ -88,13 +89,17 @@ export interface App extends AsyncDisposable {
 /** Drain and requests under way get this long in all, so that with the store's end everything is over within 10 s. */
 const stopWithinMs = 9_500;
 
-/** Starts the service; disposing it drains and stops it. Throws `StorageUnusable`, or an error if the port is taken. */
+/**
+ * Starts the service; disposing it drains and stops it. Throws `HostUnusable`, `StorageUnusable`, or an error if the
+ * port is taken.
+ */
 export async function startApp(
   config: Config,
   openapi: string,
   log: Logger,
   surroundings = systemSurroundings(),
 ): Promise<App> {
+  await checkHost(config.host);
   await using started = new AsyncDisposableStack();
   const outages = started.use(new Outages(log));
   const { notice } = outages;

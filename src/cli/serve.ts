@@ -1,5 +1,3 @@
-import { lookup } from 'node:dns/promises';
-import { createServer } from 'node:net';
 import { type App, startApp } from '../app.ts';
 import type { Config } from '../config.ts';
 import { basePath } from '../contract/operations.ts';
@@ -21,9 +19,6 @@ export async function serve(config: Config, startedByNpx: boolean, command: stri
   // Taken first: a parent that goes during the start is to be missed too.
   const parent = startedByNpx ? process.ppid : undefined;
   using interrupted = interruption();
-  await lookup(config.host).catch(() => {
-    throw noSuchAddress(config.host);
-  });
   const log = await openLog(config.logLevel);
   {
     await using app = await started(startApp(config, openapiText(config), log), config);
@@ -52,35 +47,19 @@ async function ended(signal: AbortSignal, parent: number | undefined): Promise<v
   clearInterval(timer);
 }
 
-/** Waits for the start; what the system says about the address is said in the words of the settings. */
+/** Waits for the start; what the system says about the port is said in the words of the settings. */
 async function started(starting: Promise<App>, { host, port }: Config): Promise<App> {
   try {
     return await starting;
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EADDRINUSE') {
+      const remedy = 'Stop what listens there, or set PORT to another one (0: any free one).';
+      throw new CommandError(`Port ${port} on ${host} is taken. ${remedy}`);
+    }
     if (code === 'EACCES') {
       throw new CommandError(`Port ${port} on ${host} may not be listened on. Set PORT to one above 1023.`);
     }
-    const isAddress = code === 'EADDRINUSE' || code === 'EADDRNOTAVAIL' || code === 'EINVAL';
-    if (!isAddress) throw error;
-    if (!(await canListenOn(host))) throw noSuchAddress(host);
-    const remedy = 'Stop what listens there, or set PORT to another one (0: any free one).';
-    throw new CommandError(`Port ${port} on ${host} is taken. ${remedy}`);
+    throw error;
   }
-}
-
-function noSuchAddress(host: string): CommandError {
-  return new CommandError(`This machine has no address ${host} to listen on. Set HOST to one it has.`);
-}
-
-/**
- * Whether some port of the address can be listened on. The runtime's error code does not tell: it may say "in use"
- * of an address that is not there (oven-sh/bun#37690).
- */
-function canListenOn(host: string): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const probe = createServer();
-  probe.once('error', () => resolve(false));
-  probe.listen({ host, port: 0 }, () => probe.close(() => resolve(true)));
-  return promise;
 }
