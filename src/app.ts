@@ -1,6 +1,5 @@
 /** The only place that knows all parts: configuration → storage → operations → server. */
 import { randomBytes as systemRandomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { type Clock, systemClock } from './domain/clock.ts';
@@ -9,6 +8,7 @@ import { maskedUrl } from './domain/masked-url.ts';
 import { answersOf } from './http/answers.ts';
 import { BanLog } from './http/ban-log.ts';
 import { FinishedAnswers } from './http/finished-answers.ts';
+import { checkHost } from './http/host.ts';
 import { Outages } from './http/outages.ts';
 import { requestLogOf } from './http/request-log.ts';
 import { routesOf } from './http/routes.ts';
@@ -86,16 +86,20 @@ export interface App extends AsyncDisposable {
   readonly office: Office;
 }
 
-/** In-flight requests get this long to finish after the drain: with the longest drain, all is over within 10 s. */
-const stopTimeoutMs = 4_000;
+/** Drain and requests under way get this long in all, so that with the store's end everything is over within 10 s. */
+const stopWithinMs = 9_500;
 
-/** Starts the service; disposing it drains and stops it. Throws `StorageUnusable`, or an error if the port is taken. */
+/**
+ * Starts the service; disposing it drains and stops it. Throws `HostUnusable`, `StorageUnusable`, or an error if the
+ * port is taken.
+ */
 export async function startApp(
   config: Config,
   openapi: string,
   log: Logger,
   surroundings = systemSurroundings(),
 ): Promise<App> {
+  await checkHost(config.host);
   await using started = new AsyncDisposableStack();
   const outages = started.use(new Outages(log));
   const { notice } = outages;
@@ -123,17 +127,21 @@ export async function startApp(
       isDraining: () => draining,
     },
     routes: routesOf(config.publicUrl, config.getPetSunset),
-    outside: { openapi, publicUrl: config.publicUrl, health: async () => storage.health() },
+    outside: {
+      openapi,
+      publicUrl: config.publicUrl,
+      perMinute: config.publicRequestsPerMinute,
+      health: async () => storage.health(),
+    },
     hostname: config.host,
     port: config.port,
+    maxConnections: config.maxConnections,
     trustedProxies: config.trustedProxies,
   });
   started.defer(async () => {
     // Keep-alive clients learn from `Connection: close` to come back elsewhere before the sockets go.
     draining = true;
-    await sleep(config.drainSeconds * 1_000);
-    await Promise.race([server.stop(), sleep(stopTimeoutMs, undefined, { ref: false })]);
-    await server.stop(true);
+    await server.stop(config.drainSeconds * 1_000, stopWithinMs);
   });
 
   if (storage.created) log.info({ database: maskedUrl(config.databaseUrl) }, 'created the store');

@@ -32,6 +32,11 @@ const year = 31_536_000;
 export const settings = {
   HOST: setting('127.0.0.1', 'Address to listen on; 0.0.0.0 or :: for all.', text),
   PORT: setting('3000', 'Port to listen on; 0 for any free one.', integer(0, 65_535)),
+  MAX_CONNECTIONS: setting(
+    '0',
+    'Open connections, at most; 0: three quarters of the free file descriptors, up to 10000.',
+    integer(0, 1_000_000),
+  ),
   DATABASE_URL: setting(
     'sqlite:./data/animal-store.db',
     'The store: sqlite:PATH (serve and import create a missing file), or postgres://… for several instances.',
@@ -80,6 +85,11 @@ export const settings = {
     'Invalid API keys an address (IPv4, or IPv6 /64) may send per minute before they get 429.',
     integer(1, 1_000_000_000),
   ),
+  PUBLIC_REQUESTS_PER_MINUTE: setting(
+    '600',
+    'Requests an address may send per minute outside /v1, probes aside, before they get 429.',
+    integer(1, 1_000_000_000),
+  ),
   BAN_STRIKES: setting(
     String(defaultBanRules.strikes),
     'Strikes (requests while Retry-After runs) that ban a key; at most 1000, for each is kept.',
@@ -103,7 +113,7 @@ export const settings = {
   ),
   DRAIN_SECONDS: setting(
     '1',
-    'On SIGTERM: how long new requests are still served, for load balancers to notice.',
+    'On a signal to stop: how long new requests are still served, for load balancers to notice.',
     integer(0, 5),
   ),
   LOG_LEVEL: setting('info', `How much is logged: ${logLevels.join(', ')}.`, oneOf(logLevels)),
@@ -172,6 +182,7 @@ function configOf(values: Values) {
   return Object.freeze({
     host: values.HOST,
     port: values.PORT,
+    maxConnections: values.MAX_CONNECTIONS,
     databaseUrl: values.DATABASE_URL,
     cluster: clusterOf(values),
     publicUrl: values.PUBLIC_URL,
@@ -189,6 +200,7 @@ function configOf(values: Values) {
         forgivenAfterSeconds: values.BAN_FORGIVEN_AFTER_SECONDS,
       }),
     }),
+    publicRequestsPerMinute: values.PUBLIC_REQUESTS_PER_MINUTE,
     drainSeconds: values.DRAIN_SECONDS,
     logLevel: values.LOG_LEVEL,
     logRequests: values.LOG_REQUESTS,

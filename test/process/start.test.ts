@@ -102,6 +102,18 @@ test('a port that is taken is named, with exit code 1, and the first key is not 
   await second.said(/^Manage .*\n/m);
 });
 
+test('a port that another service of ours serves is taken, too: no two share one', async () => {
+  await using folder = await temporaryFolder();
+  await using otherFolder = await temporaryFolder();
+  await using first = await startService(folder.path);
+  const { port } = new URL(first.url);
+  const environment = { ...settingsIn(otherFolder.path), PORT: port };
+  await using second = start(serveCommand, { environment });
+  expect(await second.exited).toBe(1);
+  expect(second.stderr()).toContain(`Port ${port} on 127.0.0.1 is taken.`);
+  expect((await clientOf(first.url, first.firstKey ?? '').get('/pets')).status).toBe(200);
+});
+
 test('a store that is served already is not served twice, with exit code 1', async () => {
   await using folder = await temporaryFolder();
   await using first = await startService(folder.path);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 
 /** What the tests that make certificates need of the machine. */
-export const openssl = ['openssl, to make certificates', ['openssl', 'version']] as const;
+export const openssl = [{ name: 'openssl', package: 'openssl' }, ['openssl', 'version']] as const;
 
 /** A server's certificate, as PEM. */
 export interface Certificate {

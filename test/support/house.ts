@@ -48,13 +48,18 @@ export function incomingOf(url: string, headers: Readonly<Record<string, string>
 
 /** Serves with these parts on a port of its own. */
 export function serve(house: House): { readonly url: string } & AsyncDisposable {
-  const outside = { openapi: '{"servers":[]}', publicUrl: undefined, health: async () => [] };
+  const outside = {
+    openapi: '{"servers":[]}',
+    publicUrl: undefined,
+    perMinute: 1_000,
+    health: async () => [],
+  };
   const server = startServer({
-    ...{ house, routes, outside, hostname: '127.0.0.1', port: 0 },
+    ...{ house, routes, outside, hostname: '127.0.0.1', port: 0, maxConnections: 0 },
     trustedProxies: [],
   });
   return {
     url: `http://127.0.0.1:${server.port}`,
-    [Symbol.asyncDispose]: () => server.stop(true),
+    [Symbol.asyncDispose]: async () => server[Symbol.dispose](),
   };
 }
