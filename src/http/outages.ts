@@ -52,7 +52,8 @@ export class Outages implements Disposable {
   }
 
   #begin(part: string, text: string): void {
-    this.#known.set(part, { beganAt: performance.now(), refused: 0 });
+    // What goes on already goes on for another reason.
+    if (!this.#known.has(part)) this.#known.set(part, { beganAt: performance.now(), refused: 0 });
     this.#log.warn({ part }, text);
   }
 

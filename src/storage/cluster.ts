@@ -76,8 +76,8 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
     limits,
     imports: new PostgresImports(database, announcePets),
     health: async () => {
-      const [troubles, trouble] = await Promise.all([database.troubles(), limits.trouble()]);
-      return trouble === undefined ? troubles : [...troubles, trouble];
+      const troubles = [database.trouble, await limits.trouble()];
+      return troubles.filter((trouble) => trouble !== undefined);
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };

@@ -57,6 +57,22 @@ test('an outage is two lines in the log, with how long it lasted and how many re
   expect(lines[1]?.seconds).toBeGreaterThanOrEqual(0);
 });
 
+test('another reason is a line of its own once it stays, and does not begin to count anew', () => {
+  const { log, lines } = keptLog('info');
+  using outages = new Outages(log);
+  const database = new Outage('PostgreSQL', outages.notice);
+  database.begin('terminating connection');
+  outages.refused(refusal('a'));
+  for (let index = 0; index < 20; index++) database.begin('database "animals" does not exist');
+  outages.refused(refusal('b'));
+  database.end();
+  expect(lines.map(({ msg, refused }) => [msg, refused])).toEqual([
+    ['degraded: PostgreSQL does not work: terminating connection', undefined],
+    ['degraded: PostgreSQL does not work: database "animals" does not exist', undefined],
+    ['PostgreSQL works again', 2],
+  ]);
+});
+
 test('requests refused while every part works (a lock, a full queue) are one outage, over when none was for a while', async () => {
   const { log, lines, said } = keptLog('info');
   using outages = new Outages(log, 10);

@@ -69,16 +69,21 @@ class Drill {
     ];
   }
 
-  troubles(): Promise<string[]> {
-    return Promise.all(
-      this.#cluster.instances.map(async ({ url }) => (await readiness(url)).trouble?.join() ?? ''),
-    );
+  /** All instances say that, by /readyz and, if there is a reason to give, by their logs since they were this long. */
+  async areAll(status: string, reason = /(?:)/, since: readonly number[] = []): Promise<boolean> {
+    const said = await Promise.all(this.#cluster.instances.map(({ url }) => readiness(url)));
+    const logs = this.#cluster.instances.map(({ stderr }, index) => stderr().slice(since[index]));
+    return said.every((one) => one.status === status) && logs.every((log) => reason.test(log));
+  }
+
+  logLengths(): number[] {
+    return this.#cluster.instances.map(({ stderr }) => stderr().length);
   }
 
   /** All instances add an animal and say that they are ready. */
   async recovered(): Promise<void> {
     const tookMs = await until(async () => {
-      if ((await this.troubles()).some((trouble) => trouble !== '')) return false;
+      if (!(await this.areAll('ready'))) return false;
       const added = await Promise.all(this.#clients.map((client) => client.add('back')));
       return added.every(({ status }) => status === 201);
     }, recoveryMs);
@@ -150,11 +155,9 @@ async function proveRefusals({ rounds, seed, progress }: ProofOptions): Promise<
     const refusal = refusals[name] as Refusal;
     const loads = drill.begin(`${round} ${name}`);
     await sleep(200);
+    const since = drill.logLengths();
     await refusal.begin();
-    await until(
-      async () => (await drill.troubles()).every((trouble) => refusal.reason.test(trouble)),
-      recoveryMs,
-    );
+    await until(() => drill.areAll('degraded', refusal.reason, since), recoveryMs);
     await sleep(ms);
     await refusal.end();
     await drill.recovered();

@@ -54,7 +54,9 @@ export class PostgresDatabase implements AsyncDisposable {
     const breaker = (name: string, probeEveryMs: number, probe: () => Promise<void>) => {
       return new Breaker({ name, probe, probeEveryMs, notice });
     };
-    this.#reaching = breaker('PostgreSQL', tryEveryMs, () => this.#ask());
+    this.#reaching = breaker('PostgreSQL', tryEveryMs, async () => {
+      await this.#pool.read((sql) => sql`SELECT 1`);
+    });
     this.#connecting = breaker('Connecting to PostgreSQL', growEveryMs, () => this.#pool.fill());
     this.#working = breaker('Reading or writing in PostgreSQL', tryEveryMs, () => this.#rehearse());
   }
@@ -102,12 +104,9 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.read(askForEncryption).then(([row]) => describeEncryption(this.#options.url, row?.version));
   }
 
-  /** What does not work; empty when all does. Asks the server unless that is known. */
-  async troubles(): Promise<string[]> {
-    if (this.#reaching.trouble === undefined) await this.#ask().catch(() => undefined);
-    return [this.#reaching, this.#connecting, this.#working]
-      .map(({ trouble }) => trouble)
-      .filter((trouble) => trouble !== undefined);
+  /** What does not work, as far as is known; undefined while all does. */
+  get trouble(): string | undefined {
+    return this.#reaching.trouble ?? this.#working.trouble ?? this.#connecting.trouble;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -127,10 +126,6 @@ export class PostgresDatabase implements AsyncDisposable {
       const Kind = failure === 'unanswered' ? Unanswered : StorageUnavailable;
       throw new Kind(reasonOf(error), error);
     }
-  }
-
-  async #ask(): Promise<void> {
-    await this.#pool.read((sql) => sql`SELECT 1`);
   }
 
   #refused(error: unknown): void {
