@@ -12,7 +12,6 @@ const sleepsAllowed: Readonly<Record<string, number>> = {
   'test/faults/kill-load.ts': 1,
   'test/faults/kill-rounds.ts': 1,
   'test/process/drain.ts': 1,
-  'test/process/stop-connections.test.ts': 2,
   'test/process/stop.test.ts': 1,
   'test/storage/hold-lock.ts': 1,
   'test/support/load.ts': 1,
