@@ -43,7 +43,7 @@ const atOnce =
 
 function addServe(program: Command, config: ReadConfig, environment: Environment): void {
   addCommand(program, 'serve', {
-    summary: 'Answer requests until SIGTERM or SIGINT; a second signal ends it at once.',
+    summary: 'Answer requests until SIGTERM, SIGINT or SIGHUP; another one a second later ends it at once.',
     examples: ['animal-store serve', 'PORT=8080 DATABASE_URL=sqlite:./store/animals.db animal-store serve'],
     notes: [
       'Settings, with their defaults:',

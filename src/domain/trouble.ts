@@ -5,7 +5,7 @@
 export const troubles = {
   dataFile: 'The data file cannot be written: creations are answered 503.',
   limitFile: 'Limits are not being saved: they are counted in memory.',
-  postgres: 'PostgreSQL does not work: what needs it is answered 503.',
+  postgres: 'PostgreSQL does not work as it should: what needs it may be answered 503.',
   redis: 'Redis does not work: each instance counts limits alone.',
 } as const;
 

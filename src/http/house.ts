@@ -4,6 +4,7 @@ import type { AdmissionOperations } from '../operations/admission.ts';
 import type { Answers } from './answers.ts';
 import type { BanLog } from './ban-log.ts';
 import type { FinishedAnswers } from './finished-answers.ts';
+import type { Outages } from './outages.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Route, RoutedOperation } from './routes.ts';
 
@@ -15,6 +16,7 @@ export interface House {
   readonly clock: Clock;
   readonly corsOrigins: ReadonlySet<string>;
   readonly log: Logger;
+  readonly outages: Outages;
   /** Undefined when requests are not logged. */
   readonly requestLog: RequestLog | undefined;
   readonly bans: BanLog;

@@ -4,6 +4,7 @@ import type { Trouble } from '../domain/trouble.ts';
 import { docsPage, docsScript } from './docs.ts';
 import type { HeaderFields } from './headers.ts';
 import type { House, Incoming } from './house.ts';
+import { PublicBudget } from './public-budget.ts';
 import { errorBody, errorPageHeaders, failed } from './replies.ts';
 
 /** What is served outside the version: for people, operators and machines, without a credential. */
@@ -11,17 +12,31 @@ export interface Outside {
   /** The OpenAPI document, as text. */
   readonly openapi: string;
   readonly publicUrl: string | undefined;
-  /** What does not work, as far as is known; empty when all does. Asks nobody. */
+  /** Answers an address gets per minute, probes aside; more are refused with 429. */
+  readonly perMinute: number;
+  /**
+   * What does not work, as far as is known; empty when all does. Asks nobody. Throws `service_unavailable` when no
+   * request can be answered.
+   */
   readonly health: () => readonly Trouble[];
 }
 
 type Page = (request: Request) => Response | Promise<Response>;
+
+/** What load balancers ask: never refused, but answered later to an address that asks too often. */
+const probes = new Set(['/livez', '/readyz']);
+/** Below any balancer's time-out. */
+const probeHeldMs = 100;
+const refusalHeldMs = 1_000;
 
 /** Answers every request outside the version. */
 export function outsideRoutes(
   house: House,
   outside: Outside,
 ): (incoming: Incoming, path: string) => Promise<Response> {
+  const budget = new PublicBudget(outside.perMinute, house.clock);
+  const probeBudget = new PublicBudget(outside.perMinute, house.clock);
+  const openapi = new Blob([outside.openapi]);
   const pages = new Map<string, Page>([
     [
       '/',
@@ -29,7 +44,7 @@ export function outsideRoutes(
     ],
     ['/docs', docsPage(outside.openapi)],
     ['/docs/scalar.js', docsScript()],
-    ['/openapi.json', () => json(200, outside.openapi, toRevalidate)],
+    ['/openapi.json', () => json(200, openapi, toRevalidate)],
     ['/livez', () => json(200, '{"status":"ok"}')],
     ['/readyz', () => readiness(house, outside)],
     ['/.well-known/api-catalog', () => catalog(outside.publicUrl ?? '')],
@@ -37,7 +52,11 @@ export function outsideRoutes(
   return async (incoming, path) => {
     const { request, requestId } = incoming;
     const page = pages.get(path);
-    const response = await answer(house, incoming, page);
+    const isProbe = probes.has(path);
+    const waitSeconds = (isProbe ? probeBudget : budget).take(incoming.network());
+    if (isProbe && waitSeconds > 0) await probeBudget.holdBack(probeHeldMs);
+    const response =
+      isProbe || waitSeconds === 0 ? await answer(house, incoming, page) : await tooMany(budget, waitSeconds);
     response.headers.set('X-Request-Id', requestId);
     // Bun leaves the date out where it leaves the body out.
     if (request.method === 'HEAD') response.headers.set('Date', new Date().toUTCString());
@@ -46,6 +65,16 @@ export function outsideRoutes(
     house.requestLog?.(incoming, { status: response.status, page: page && path });
     return response;
   };
+}
+
+const tooManyMessage =
+  'Too many requests without an API key came from this address. Wait for the seconds in Retry-After.';
+
+/** The refusal of an address that has used up its minute, held back so that asking on at once does not pay. */
+async function tooMany(budget: PublicBudget, waitSeconds: number): Promise<Response> {
+  const headers: HeaderFields = { 'Retry-After': String(waitSeconds) };
+  if (!(await budget.holdBack(refusalHeldMs))) headers.Connection = 'close';
+  return refused(new Refusal('rate_limit_exceeded', { message: tooManyMessage }), 429, headers);
 }
 
 async function answer(
@@ -67,11 +96,17 @@ async function answer(
 function readiness(house: House, { health }: Outside): Response {
   if (house.isDraining())
     return json(503, '{"status":"stopping"}', { 'Retry-After': '5', Connection: 'close' });
-  const trouble = health();
-  return json(
-    200,
-    JSON.stringify(trouble.length === 0 ? { status: 'ready' } : { status: 'degraded', trouble }),
-  );
+  try {
+    const trouble = health();
+    return json(
+      200,
+      JSON.stringify(trouble.length === 0 ? { status: 'ready' } : { status: 'degraded', trouble }),
+    );
+  } catch (error) {
+    if (!(error instanceof Refusal) || !(error.cause instanceof Error)) throw error;
+    const body = { status: 'unavailable', trouble: [error.cause.message] };
+    return json(503, JSON.stringify(body), { 'Retry-After': '5' });
+  }
 }
 
 /** The API catalog (RFC 9727), a linkset (RFC 9264). */
@@ -97,6 +132,6 @@ function refused(refusal: Refusal, status: number, headers: HeaderFields = {}): 
 /** Documents change with the service's version and settings only; how things stand, and errors, with every moment. */
 const toRevalidate = { 'Cache-Control': 'no-cache' } as const;
 
-function json(status: number, body: string, headers: HeaderFields = {}): Response {
+function json(status: number, body: string | Blob, headers: HeaderFields = {}): Response {
   return new Response(body, { status, headers: { ...errorPageHeaders, ...headers } });
 }

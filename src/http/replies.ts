@@ -51,7 +51,7 @@ export function refuse(
 ): Awaitable<Response> {
   const refusal = error instanceof Refusal ? error : new Refusal('internal_error', { cause: error });
   const { status } = errors[refusal.code];
-  if (status >= 500) logFailure(house, incoming, refusal);
+  if (status >= 500) logFailure(house, incoming, refusal, status);
   if (refusal.code === 'api_key_banned' && admission?.caller !== undefined) house.bans.refused(admission);
   const judged = status === 503 ? refunded(house, admission) : admission;
   const standing = andThen(judged, (known) => known ?? unjudged(house, incoming, refusal.code));
@@ -148,9 +148,13 @@ function unjudged(house: House, { network }: Incoming, refusal: ErrorCode): Awai
 }
 
 /** The route, not the address: a client may have put its key into the path or the query, where none belongs. */
-function logFailure(house: House, { request, requestId, route }: Incoming, refusal: Refusal): void {
-  const { code, cause } = refusal;
-  const level = code === 'internal_error' ? 'error' : 'warn';
-  const { method } = request;
-  house.log[level]({ requestId, method, route: route?.path, code, err: cause }, 'request failed');
+function logFailure(
+  house: House,
+  { request: { method }, requestId, route }: Incoming,
+  { code, cause }: Refusal,
+  status: number,
+): void {
+  const fields = { requestId, method, route: route?.path, code, err: cause };
+  if (status === 503) house.outages.refused(fields);
+  else house.log.error(fields, 'request failed');
 }

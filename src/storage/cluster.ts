@@ -29,7 +29,7 @@
 import type { Clock } from '../domain/clock.ts';
 import type { LimitRules } from '../domain/limit.ts';
 import { type Trouble, troubles } from '../domain/trouble.ts';
-import type { Notice } from './breaker.ts';
+import type { Notice } from './outage.ts';
 import { PostgresAccounts } from './postgres/accounts.ts';
 import { PostgresDatabase } from './postgres/database.ts';
 import { identify } from './postgres/identity.ts';
@@ -69,6 +69,7 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
   const { redisUrl, redisTimeoutMs: timeoutMs } = options;
   const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
   await database.migrate();
+  const encryption = await database.encryption();
   const identity = await identify(database, options.redisPrefix, { serving, notice });
   const versions = new SharedVersions();
   if (serving) opened.use(await watch(database, versions));
@@ -96,6 +97,7 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
   opened.defer(() => pets.idle());
   const kept = opened.move();
   return {
+    encryption,
     pets,
     accounts: new PostgresAccounts(database, announceCallers),
     keys: new PostgresKeys(database, announceCallers),

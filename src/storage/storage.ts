@@ -190,12 +190,19 @@ export interface ImportStore {
 }
 
 export interface Storage extends AsyncDisposable {
+  /** Whether opening it made it; not known of a store across the network. */
+  readonly created?: boolean;
+  /** How the connections to its server are protected on their way, in words; undefined where there is no server. */
+  readonly encryption?: string;
   readonly pets: PetStore;
   readonly accounts: AccountStore;
   readonly keys: KeyStore;
   readonly limits: LimitStore;
   readonly imports: ImportStore;
-  /** What does not work, as far as is known: asks nobody, so that it answers at once. Empty when all works. */
+  /**
+   * What does not work, as far as is known: asks nobody, so that it answers at once. Empty when all works. Throws
+   * `StorageUnavailable` when no request can be answered.
+   */
   health(): Trouble[];
   /** How long processes may go without noticing a change that another one acknowledged, in ms. */
   readonly staleAtMostMs: number;
@@ -206,6 +213,9 @@ export type ArchiveValue = string | bigint | null;
 /** A row as the engines have it in common, its key first. */
 export type ArchiveRow = readonly ArchiveValue[];
 
+/** Why rows do not fit what a store holds, which was changed meanwhile: a key is taken, or what they refer to is missing. */
+export type ArchiveConflict = 'taken' | 'missing';
+
 /** A store as plain rows, to move it from one engine to another. */
 export interface Archive extends AsyncDisposable {
   /** In an order in which no table refers to a later one. */
@@ -213,6 +223,6 @@ export interface Archive extends AsyncDisposable {
   count(table: ArchiveTable): Promise<number>;
   /** Up to `limit` rows behind the one with this key, by ascending key. */
   rows(table: ArchiveTable, after: ArchiveValue | undefined, limit: number): Promise<ArchiveRow[]>;
-  /** Adds all of the rows or none. Ids given out later are above theirs. */
-  add(table: ArchiveTable, rows: readonly ArchiveRow[]): Promise<void>;
+  /** Adds all of the rows, or none and tells why. Ids given out later are above theirs. */
+  add(table: ArchiveTable, rows: readonly ArchiveRow[]): Promise<ArchiveConflict | undefined>;
 }

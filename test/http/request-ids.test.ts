@@ -79,7 +79,12 @@ describe('500 internal_error', () => {
   test('when a page outside the version fails, under the id of the request', async () => {
     const { log, lines } = keptLog();
     const house = houseOf(app, log);
-    const answer = outsideRoutes(house, { openapi: '{"servers":[]}', publicUrl: undefined, health: broken });
+    const answer = outsideRoutes(house, {
+      openapi: '{"servers":[]}',
+      publicUrl: undefined,
+      perMinute: 1,
+      health: broken,
+    });
     const response = await answer(
       incomingOf('http://a.example/readyz', { 'X-Request-Id': 'mine' }),
       '/readyz',

@@ -2,9 +2,10 @@
 import { afterAll, expect, test } from 'bun:test';
 import { KeyEnded, NotFound } from '../../src/operations/not-found.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { operatorOf } from '../support/process.ts';
+import { makeStore, operatorOf } from '../support/process.ts';
 
 const folder = await temporaryFolder();
+await makeStore(folder.path);
 const { accounts, keys, ...office } = await operatorOf(folder.path);
 afterAll(async () => {
   await office[Symbol.asyncDispose]();
@@ -16,9 +17,9 @@ const notThere = (noun: 'account' | 'key' | 'ban on key', command: string) => ne
 test('accounts and keys are listed in the order they were made in', async () => {
   const first = await accounts.create('first', 'free');
   const second = await accounts.create('second', 'enterprise', { perMinute: 5, perDay: 50 });
-  expect(await accounts.list()).toEqual([first, second]);
+  expect((await accounts.list()).slice(-2)).toEqual([first, second]);
   const [one, other] = [await keys.create(second.id, 'one'), await keys.create(first.id, 'other', 1_000)];
-  const listed = await keys.list();
+  const listed = (await keys.list()).slice(-2);
   expect(listed.map(({ id, accountId, name }) => [id, accountId, name])).toEqual([
     [one.id, second.id, 'one'],
     [other.id, first.id, 'other'],

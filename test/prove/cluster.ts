@@ -10,6 +10,7 @@ import { countedWindow } from '../support/windows.ts';
 import { clusterFreshness } from './cluster-freshness.ts';
 import { limitsProof } from './limits.ts';
 import type { Figures, Proof, ProofOptions } from './proof.ts';
+import { clusterRefusals } from './refusals.ts';
 
 const recoveryMs = 5_000;
 
@@ -148,4 +149,5 @@ export const clusterProofs: readonly Proof[] = [
   clusterWindows,
   clusterFaults,
   clusterFreshness,
+  clusterRefusals,
 ];

@@ -3,6 +3,7 @@ import { answersOf } from '../../src/http/answers.ts';
 import { BanLog } from '../../src/http/ban-log.ts';
 import { FinishedAnswers } from '../../src/http/finished-answers.ts';
 import type { House, Incoming } from '../../src/http/house.ts';
+import { Outages } from '../../src/http/outages.ts';
 import { routesOf } from '../../src/http/routes.ts';
 import { startServer } from '../../src/http/server.ts';
 import { AdmissionOperations } from '../../src/operations/admission.ts';
@@ -19,6 +20,7 @@ export function houseOf({ app, clock }: TestApp, log: Logger = pino({ level: 'si
     clock,
     corsOrigins: new Set(),
     log,
+    outages: new Outages(log),
     requestLog: undefined,
     bans: new BanLog(log),
     makeRequestId: () => 'made',
@@ -46,13 +48,13 @@ export function incomingOf(url: string, headers: Readonly<Record<string, string>
 
 /** Serves with these parts on a port of its own. */
 export function serve(house: House): { readonly url: string } & AsyncDisposable {
-  const outside = { openapi: '{"servers":[]}', publicUrl: undefined, health: () => [] };
+  const outside = { openapi: '{"servers":[]}', publicUrl: undefined, perMinute: 1_000, health: () => [] };
   const server = startServer({
-    ...{ house, routes, outside, hostname: '127.0.0.1', port: 0 },
+    ...{ house, routes, outside, hostname: '127.0.0.1', port: 0, maxConnections: 0 },
     trustedProxies: [],
   });
   return {
     url: `http://127.0.0.1:${server.port}`,
-    [Symbol.asyncDispose]: () => server.stop(true),
+    [Symbol.asyncDispose]: async () => server[Symbol.dispose](),
   };
 }

@@ -1,4 +1,4 @@
-import type { Notice } from '../breaker.ts';
+import type { Notice } from '../outage.ts';
 import { StorageUnusable } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
 

@@ -89,7 +89,7 @@ export class PostgresKeys implements KeyStore {
   }
 }
 
-function insert(sql: SQL, key: NewKey): Promise<(KeyRow & Versioned)[]> {
+function insert(sql: SQL, key: NewKey): SQL.Query<(KeyRow & Versioned)[]> {
   return sql`
     WITH taken AS (
       UPDATE counters SET last = last + 1, ${risenVersion(sql)} WHERE name = 'keys' RETURNING last, version
@@ -110,7 +110,7 @@ function insertInPlaceOf(
   oldId: number,
   oldEndsAt: number,
   key: NewKey,
-): Promise<(KeyRow & Versioned)[]> {
+): SQL.Query<(KeyRow & Versioned)[]> {
   return sql`
     WITH counter AS (
       SELECT name FROM counters WHERE name = 'keys' FOR UPDATE
@@ -142,7 +142,7 @@ function insertFirst(
   sql: SQL,
   { name, plan, createdAt }: FirstAccount,
   key: Omit<NewKey, 'accountId'>,
-): Promise<(KeyRow & Versioned)[]> {
+): SQL.Query<(KeyRow & Versioned)[]> {
   return sql`
     WITH first AS (
       UPDATE counters SET last = 1, ${risenVersion(sql)}

@@ -8,11 +8,12 @@ import { type Announce, AnnouncedWrites, risenVersion, type Versioned } from './
 export class PostgresPets implements PetStore {
   readonly #database: PostgresDatabase;
   readonly #writes: AnnouncedWrites;
-  readonly #group = new GroupQueue<NewPet, Pet>((pets) => this.#insert(pets));
+  readonly #group: GroupQueue<NewPet, Pet>;
 
   constructor(database: PostgresDatabase, announce: Announce) {
     this.#database = database;
     this.#writes = new AnnouncedWrites(database, announce);
+    this.#group = new GroupQueue(database.statementTimeoutMs, (pets, dueAt) => this.#insert(pets, dueAt));
   }
 
   add(pet: NewPet): Promise<Pet> {
@@ -48,9 +49,10 @@ export class PostgresPets implements PetStore {
     return this.#group.idle();
   }
 
-  async #insert(pets: readonly NewPet[]): Promise<Pet[]> {
+  async #insert(pets: readonly NewPet[], dueAt: number): Promise<Pet[]> {
     const [row] = await this.#writes.write<TakenRow>(
       (sql) => sql`WITH ${adding(sql, pets)} SELECT last, version FROM taken`,
+      dueAt,
     );
     return addedPets(pets, row?.last ?? 0n);
   }

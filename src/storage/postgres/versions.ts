@@ -1,6 +1,7 @@
 import type { SQL } from 'bun';
 import { type Versions, WriteUncertain } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
+import type { Statement } from './pool.ts';
 
 /**
  * Tells every instance of a change, by the version PostgreSQL gave it; of one whose version is not known, for perhaps
@@ -40,9 +41,9 @@ export class AnnouncedWrites {
     this.#announce = announce;
   }
 
-  /** Runs a statement that returns the version it moved. Rejects as the database does. */
-  async write<Row extends Versioned>(query: (sql: SQL) => Promise<Row[]>): Promise<Row[]> {
-    const rows = await this.#database.write(query).catch(async (error) => {
+  /** Runs a statement that returns the version it moved, as the database does. */
+  async write<Row extends Versioned>(statement: Statement<Row[]>, dueAt?: number): Promise<Row[]> {
+    const rows = await this.#database.write(statement, dueAt).catch(async (error) => {
       // It may be committed: whoever looks "whether it was done" must not be shown what was held before.
       if (error instanceof WriteUncertain) await this.#announce(0);
       throw error;

@@ -10,8 +10,8 @@ import {
   type Verdict,
   type WindowState,
 } from '../../domain/limit.ts';
-import type { Notice } from '../breaker.ts';
 import { Overloaded } from '../concurrency-limit.ts';
+import type { Notice } from '../outage.ts';
 import { Repeated } from '../repeated.ts';
 import { lookEveryMs, type SharedVersions, staleAtMostMs } from '../shared-versions.ts';
 import {

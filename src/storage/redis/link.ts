@@ -1,6 +1,7 @@
 import { RedisClient } from 'bun';
-import { Breaker, type Notice } from '../breaker.ts';
+import { Breaker } from '../breaker.ts';
 import { ConcurrencyLimit, Overloaded } from '../concurrency-limit.ts';
+import type { Notice } from '../outage.ts';
 import { Overdue } from '../overdue.ts';
 import { StorageUnavailable } from '../storage.ts';
 import { connectionFailure } from './connection-failure.ts';

@@ -3,6 +3,7 @@ import { type KeyRow, keyOfRow } from '../key-row.ts';
 import type { Caller, FirstAccount, Key, KeyPrint, KeyStore, NewKey } from '../storage.ts';
 import { type QuotaColumns, quotaOfRow } from './accounts.ts';
 import { attempt } from './database.ts';
+import type { FormatWatch } from './format-watch.ts';
 
 type CallerRow = QuotaColumns & { keyId: bigint; accountId: bigint; expiresAt: bigint | null };
 
@@ -12,6 +13,7 @@ const columns = `id, account_id AS accountId, name, last_four AS lastFour, creat
 export class SqliteKeys implements KeyStore {
   /** Rises with every write of this process. */
   writes = 0;
+  readonly #format: FormatWatch;
   readonly #insert;
   readonly #list;
   readonly #find;
@@ -21,7 +23,8 @@ export class SqliteKeys implements KeyStore {
   readonly #rotate: (oldId: number, oldEndsAt: number, successor: NewKey) => Key | undefined;
   readonly #createFirst: (account: FirstAccount, key: Omit<NewKey, 'accountId'>) => Key | undefined;
 
-  constructor(database: Database) {
+  constructor(database: Database, format: FormatWatch) {
+    this.#format = format;
     this.#insert = database.query<never, [number, string, string, string, number, number | null]>(
       `INSERT INTO keys (account_id, name, fingerprint, last_four, created_at, expires_at)
        VALUES (?, ?, ?, ?, ?, ?)`,
@@ -84,7 +87,7 @@ export class SqliteKeys implements KeyStore {
   }
 
   findCaller(fingerprint: string): Caller | undefined {
-    const row = attempt(() => this.#findCaller.get(fingerprint));
+    const row = attempt(() => this.#findCaller.get(fingerprint), this.#format);
     if (row === null) return undefined;
     const expiresAt = row.expiresAt === null ? Number.POSITIVE_INFINITY : Number(row.expiresAt);
     return { keyId: Number(row.keyId), accountId: Number(row.accountId), quota: quotaOfRow(row), expiresAt };
