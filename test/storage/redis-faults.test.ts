@@ -5,7 +5,7 @@ import { RedisClient } from 'bun';
 import { openStorage } from '../../src/storage/open.ts';
 import { type Caller, type Storage, StorageUnavailable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
-import { until } from '../support/load.ts';
+import { until } from '../support/patience.ts';
 import { testServers } from '../support/servers.ts';
 import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
 import { patient } from './cluster-place.ts';
@@ -20,8 +20,6 @@ const caller: Caller = {
   quota: { perMinute: 50, perDay: 60 },
   expiresAt: Number.POSITIVE_INFINITY,
 };
-/** Far from what a test waits for. */
-const longMs = 15_000;
 
 /** Instances of one store, each behind proxies of its own. */
 interface Bench extends AsyncDisposable {
@@ -125,7 +123,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     const stranger = { ...caller, keyId: 9, accountId: 9 };
     expect(await take(instance.store, stranger).catch((error) => error)).toBeInstanceOf(StorageUnavailable);
     await instance.postgres.heal();
-    await until(() => instance.notices.includes('PostgreSQL works again'), longMs);
+    await until(() => instance.notices.includes('PostgreSQL works again'));
     expect((await take(instance.store)).refusal).toBe('api_key_banned');
     expect((await take(instance.store, stranger)).remaining).toBe(49);
   });
@@ -136,11 +134,11 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await using other = await place.open();
     await take(cutOff.store);
     await cutOff.redis.cut();
-    await until(() => cutOff.notices.length > 0, longMs);
+    await until(() => cutOff.notices.length > 0);
     await ban(other, place.clock);
-    await until(async () => (await take(cutOff.store)).refusal === 'api_key_banned', longMs);
+    await until(async () => (await take(cutOff.store)).refusal === 'api_key_banned');
     expect(await other.store.limits.lift(caller.keyId)).toBe(true);
-    await until(async () => (await take(cutOff.store)).refusal !== 'api_key_banned', longMs);
+    await until(async () => (await take(cutOff.store)).refusal !== 'api_key_banned');
   });
 
   test('a request is charged once that Redis counted and nobody heard of', async () => {
@@ -152,7 +150,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await instance.redis.answerHeld();
     instance.redis.drop();
     await instance.redis.heal();
-    await until(() => instance.notices.includes('Redis works again'), longMs);
+    await until(() => instance.notices.includes('Redis works again'));
     expect((await take(instance.store)).remaining).toBe(41);
   });
 
@@ -163,7 +161,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     instance.redis.hold('questions');
     expect(await takes(instance.store, 5)).toEqual([46, 45, 44, 43, 42]);
     await instance.redis.heal();
-    await until(() => instance.notices.includes('Redis works again'), longMs);
+    await until(() => instance.notices.includes('Redis works again'));
     expect((await take(instance.store)).remaining).toBe(41);
     // Nor does another instance find more of it.
     await using other = await place.open();

