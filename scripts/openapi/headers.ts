@@ -4,8 +4,9 @@ import type { oas31 } from 'zod-openapi';
 type Header = oas31.HeaderObject;
 
 const text = (example: string): oas31.SchemaObject => ({ type: 'string', examples: [example] });
-const count = (minimum: number, example: number): oas31.SchemaObject => ({
+const count = (minimum: number, example: number, format = 'int64'): oas31.SchemaObject => ({
   type: 'integer',
+  format,
   minimum,
   examples: [example],
 });
@@ -54,7 +55,7 @@ export const headers = {
     description:
       'Whole seconds to wait. A client that waits exactly this long is not turned away a second time.',
     required: true,
-    schema: count(1, 42),
+    schema: count(1, 42, 'int32'),
   },
   'WWW-Authenticate': {
     description: 'The challenge of RFC 6750; `error` only when a credential was sent.',
