@@ -19,9 +19,9 @@ const style = `
 export function comparisonChart(results: Results): string {
   let top = 0;
   const parts: string[] = [];
-  for (const { name, title } of scenarios) {
+  for (const { name, title, callers } of scenarios) {
     const figures = figuresOf(results, name);
-    if (figures.length < 2) continue;
+    if (figures.length < 2 || callers !== undefined) continue;
     parts.push(scenarioBars(title, figures, top));
     top += titleHeight + figures.length * rowHeight + gap;
   }

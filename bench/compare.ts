@@ -20,7 +20,9 @@ export async function compare(options: Options, folder: string): Promise<void> {
   if (options.only.some((name) => peerNames.includes(name)) || Bun.which('wrk') === null) installPeers();
   await using servers = new AsyncDisposableStack();
   const running = await startAll(options, folder, servers);
-  const cases = scenarios.flatMap((scenario) => running.map((one) => ({ scenario, running: one })));
+  const cases = scenarios
+    .filter(({ name }) => options.loads.includes(name))
+    .flatMap((scenario) => running.map((one) => ({ scenario, running: one })));
   const samples = await runRounds(options, folder, animalCount, cases);
   const results: Results = {
     measuredAt: new Date().toISOString(),

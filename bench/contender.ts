@@ -1,7 +1,11 @@
 /** What is measured: the service, the limits it is compared with, and its peers. */
+import type { PlanName } from '../src/domain/plan.ts';
 import type { Feature } from './features.ts';
 import type { PlannedRequest } from './load.ts';
 import type { ServerProcess } from './server-process.ts';
+
+/** Who calls: many Free and Pro accounts side by side, or accounts of one plan. */
+export type Callers = 'free and pro' | PlanName;
 
 export interface Target {
   readonly target: string;
@@ -14,6 +18,11 @@ export interface Addressing {
   readonly list: Target;
   pet(id: number): Target;
   readonly create: Target;
+  /**
+   * The keys of callers for one run of so long, in the order in which they call, no account beyond its limits; where
+   * a contender knows no plans, one key makes all requests.
+   */
+  readonly callers?: (who: Callers, seconds: number) => Promise<readonly string[]>;
   /** Refused with 429 after its first request in a minute. A limit may have one that never ran before each time. */
   readonly refused?: () => Target;
   /** Refused with 429 because its key is banned, once it was hammered. */

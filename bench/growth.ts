@@ -119,14 +119,15 @@ const cached: Scenario = {
   name: 'cached',
   title: 'from the cache',
   status: 200,
-  plan: ({ list }) => [get(list)],
+  plan: ({ addressing: { list } }) => [get(list)],
 };
 
 const uncached: Scenario = {
   name: 'uncached',
   title: 'not from the cache',
   status: 200,
-  plan: ({ list }) => spellings.map((spelling) => get({ ...list, target: spelled(list.target, spelling) })),
+  plan: ({ addressing: { list } }) =>
+    spellings.map((spelling) => get({ ...list, target: spelled(list.target, spelling) })),
 };
 
 /** More than the cache of finished answers holds, so that going through them in turn never meets one again. */

@@ -1,11 +1,14 @@
 import { parseArgs } from 'node:util';
 import { type ClusterStore, clusterOf } from './cluster.ts';
 import { peerNames } from './peers.ts';
+import { scenarios } from './scenarios.ts';
 
 /** Animals in every store, unless the growth of the cost is measured. */
 export const animalCount = 100_000;
 
 export const contenderNames: readonly string[] = ['animal-store', 'nginx', 'bun-constant', ...peerNames];
+
+const loadNames = scenarios.map(({ name }) => name);
 
 /** What is measured: the service against others, how its cost grows, or what more instances add. */
 export type Measurement = 'comparison' | 'growth' | 'scaling';
@@ -19,6 +22,8 @@ export interface Options {
   readonly careful: boolean;
   /** The contenders measured; the service always is. */
   readonly only: readonly string[];
+  /** The loads measured, by name. */
+  readonly loads: readonly string[];
   /** Where a store on PostgreSQL and Redis may be made, to measure an instance on it besides. */
   readonly cluster: ClusterStore | undefined;
   /** Whether the results are written into the project. */
@@ -39,6 +44,8 @@ Writes bench/results/ and the figures in docs/performance.md.
   --seconds S     length of each run in whole seconds (default 2)
   --only A,B,…    only these besides the service: ${contenderNames.slice(1).join(', ')};
                   written nowhere
+  --loads A,B,…   only these loads: ${loadNames.join(', ')};
+                  written nowhere
   --postgres URL  measures besides an instance of the service on this PostgreSQL database, which must be empty
                   and is left filled,
   --redis URL     and this Redis
@@ -56,6 +63,7 @@ export function readOptions(argv: string[]): Options | undefined {
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       only: { type: 'string' },
+      loads: { type: 'string' },
       postgres: { type: 'string' },
       redis: { type: 'string' },
       help: { type: 'boolean', default: false },
@@ -70,9 +78,10 @@ export function readOptions(argv: string[]): Options | undefined {
     rounds: positive('--rounds', values.rounds ?? (values.quick ? '1' : '5')),
     seconds: positive('--seconds', values.seconds ?? (values.quick ? '1' : '2')),
     careful: !values.quick,
-    only: known(values.only),
+    only: known('--only', contenderNames, values.only),
+    loads: known('--loads', loadNames, values.loads),
     cluster: clusterOf(values.postgres, values.redis),
-    publish: !values.quick && values.only === undefined,
+    publish: !values.quick && values.only === undefined && values.loads === undefined,
   };
 }
 
@@ -82,13 +91,11 @@ function positive(name: string, text: string): number {
   return value;
 }
 
-function known(text: string | undefined): readonly string[] {
-  if (text === undefined) return contenderNames;
+function known(option: string, all: readonly string[], text: string | undefined): readonly string[] {
+  if (text === undefined) return all;
   const names = text.split(',').filter((name) => name !== '');
   for (const name of names) {
-    if (!contenderNames.includes(name)) {
-      throw new Error(`--only knows ${contenderNames.join(', ')}, not "${name}".`);
-    }
+    if (!all.includes(name)) throw new Error(`${option} knows ${all.join(', ')}, not "${name}".`);
   }
   return names;
 }

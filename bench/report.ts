@@ -13,10 +13,15 @@ export function comparisonMarkdown(results: Results): string {
   return [
     `${conditions(results)} Every store holds ${results.animals.toLocaleString('en')} animals.`,
     goalsTable(goalsOf(results), results.samples),
-    ...scenarios.flatMap(({ name, title }) => {
+    ...scenarios.flatMap(({ name, title, callers }) => {
       const figures = figuresOf(results, name);
-      return figures.length === 0 ? [] : [`### ${title}`, scenarioTable(results, name, figures)];
+      const isOfOnePlan = callers !== undefined;
+      return figures.length === 0 || isOfOnePlan
+        ? []
+        : [`### ${title}`, scenarioTable(results, name, figures)];
     }),
+    '### What a plan costs: the list page, held, by accounts of one plan within their limits',
+    plansTable(results),
     '### Memory and first answer',
     entrantsTable(results),
     '### What each does, and leaves out',
@@ -94,6 +99,32 @@ function scenarioTable(
       String(figure.wrong),
     ]),
   );
+}
+
+/** What the same page costs each plan, and how much more than Enterprise, whose account is never near its limit. */
+function plansTable(results: Results): string {
+  const { samples } = results;
+  const cheapest = 'list-enterprise';
+  const cost = (sample: Sample) => sample.cpuMicrosecondsPerRequest;
+  const rows = scenarios.flatMap(({ name: scenario, callers }) =>
+    callers === undefined
+      ? []
+      : figuresOf(results, scenario).map((figure) => {
+          const contender = figure.entrant.name;
+          const times = ratio(samples, cost, { scenario, contender }, { scenario: cheapest, contender });
+          return [
+            callers,
+            nameOf(figure),
+            Math.round(figure.requestsPerSecond).toLocaleString('en'),
+            figure.p99Ms.toFixed(2),
+            figure.cpuMicroseconds.toFixed(1),
+            `${times.toFixed(2)} ×`,
+            String(figure.wrong),
+          ];
+        }),
+  );
+  const header = ['', '', 'requests/s', 'p99 ms', 'CPU µs/request', 'of Enterprise', 'wrong'];
+  return table(header, rows);
 }
 
 function nameOf({ entrant: { name, role } }: Figure): string {

@@ -53,8 +53,12 @@ export async function measureScaling(options: Options, folder: string): Promise<
   progress(`adding ${animalCount.toLocaleString('en')} animals`);
   await fill(cluster, animalCount);
   const [key = ''] = await issueKeys(cluster, 1);
+  const addressing = addressingOf(key);
   for (const { name, plan } of scenarios.filter(({ name }) => loads.includes(name))) {
-    await writePlan(planPath(folder, name), plan(addressingOf(key), animalCount) ?? []);
+    await writePlan(
+      planPath(folder, name),
+      (await plan({ addressing, animals: animalCount, seconds })) ?? [],
+    );
   }
   const instances = await startInstances(cluster, key, servers);
   const redis = new RedisClient(cluster.REDIS_URL);

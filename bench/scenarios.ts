@@ -1,6 +1,7 @@
 /** The loads every contender is put under. */
+import type { PlanName } from '../src/domain/plan.ts';
 import { animal, chances } from './animals.ts';
-import { type Addressing, get, post } from './contender.ts';
+import { type Addressing, type Callers, get, post } from './contender.ts';
 import type { PlannedRequest } from './load.ts';
 
 export interface Scenario {
@@ -10,8 +11,17 @@ export interface Scenario {
   readonly status: number;
   /** Where it may not last as long as the others. */
   readonly seconds?: number;
+  /** Whose list page it is, where plans are compared with each other. */
+  readonly callers?: Callers;
   /** The requests of one run, in turn; undefined where a contender cannot do this. */
-  plan(addressing: Addressing, animals: number): PlannedRequest[] | undefined;
+  plan(load: PlanOptions): PlannedRequest[] | undefined | Promise<PlannedRequest[] | undefined>;
+}
+
+export interface PlanOptions {
+  readonly addressing: Addressing;
+  readonly animals: number;
+  /** How long the run lasts. */
+  readonly seconds: number;
 }
 
 /** Different requests in one plan. */
@@ -19,6 +29,21 @@ const planLength = 20_000;
 
 /** Of a hundred mixed requests: 90 lists, 9 animals by id, 1 creation. */
 const mixedParts = { list: 0.9, listOrPet: 0.99 } as const;
+
+/** The requests, each by the next caller where there are several; as often as it takes for the callers to come out even. */
+async function called(
+  requests: readonly PlannedRequest[],
+  { addressing, seconds }: PlanOptions,
+  who: Callers = 'free and pro',
+): Promise<PlannedRequest[]> {
+  const keys = await addressing.callers?.(who, seconds);
+  if (keys === undefined) return [...requests];
+  const length = Math.ceil(requests.length / keys.length) * keys.length;
+  return Array.from({ length }, (_, index) => {
+    const request = requests[index % requests.length] as PlannedRequest;
+    return { ...request, key: keys[index % keys.length] ?? request.key };
+  });
+}
 
 const newPet = (index: number) => {
   const { name, categoryId, status } = animal(index);
@@ -30,22 +55,27 @@ export const scenarios: readonly Scenario[] = [
     name: 'list',
     title: 'List page (limit=20&status=available)',
     status: 200,
-    plan: ({ list }) => [get(list)],
+    plan: (load) => called([get(load.addressing.list)], load),
   },
   {
     name: 'pet',
     title: 'One animal by id, any of them',
     status: 200,
-    plan: ({ pet }, animals) => {
+    plan: (load) => {
+      const { addressing, animals } = load;
       const chance = chances(1);
-      return Array.from({ length: planLength }, () => get(pet(1 + Math.floor(chance() * animals))));
+      const one = () => get(addressing.pet(1 + Math.floor(chance() * animals)));
+      return called(Array.from({ length: planLength }, one), load);
     },
   },
   {
     name: 'create',
     title: 'POST, durable',
     status: 201,
-    plan: ({ create }) => Array.from({ length: planLength }, (_, index) => post(create, newPet(index))),
+    plan: (load) => {
+      const one = (_: unknown, index: number) => post(load.addressing.create, newPet(index));
+      return called(Array.from({ length: planLength }, one), load);
+    },
   },
   {
     name: 'refused',
@@ -53,26 +83,41 @@ export const scenarios: readonly Scenario[] = [
     status: 429,
     // The service counts strikes against keys that go on for longer; that is the next scenario.
     seconds: 1,
-    plan: ({ refused }) => refused && [get(refused())],
+    plan: ({ addressing: { refused } }) => refused && [get(refused())],
   },
   {
     name: 'banned',
     title: 'Refused request of a banned key (429)',
     status: 429,
-    plan: ({ banned }) => banned && [get(banned)],
+    plan: ({ addressing: { banned } }) => banned && [get(banned)],
   },
   {
     name: 'mixed',
     title: 'Mixed: 90 % list, 9 % by id, 1 % POST',
     status: 200,
-    plan: ({ list, pet, create }, animals) => {
+    plan: (load) => {
+      const { list, pet, create } = load.addressing;
       const chance = chances(2);
-      return Array.from({ length: planLength }, (_, index) => {
+      const requests = Array.from({ length: planLength }, (_, index) => {
         const part = chance();
         if (part < mixedParts.list) return get(list);
-        if (part < mixedParts.listOrPet) return get(pet(1 + Math.floor(chance() * animals)));
+        if (part < mixedParts.listOrPet) return get(pet(1 + Math.floor(chance() * load.animals)));
         return post(create, newPet(index));
       });
+      return called(requests, load);
     },
   },
+  ...(['free', 'pro', 'business', 'enterprise'] as const).map(listOf),
 ];
+
+/** The list page by accounts of one plan. */
+function listOf(plan: PlanName): Scenario {
+  return {
+    name: `list-${plan}`,
+    title: `List page by accounts of the plan ${plan}`,
+    status: 200,
+    callers: plan,
+    plan: (load) =>
+      load.addressing.callers === undefined ? undefined : called([get(load.addressing.list)], load, plan),
+  };
+}

@@ -5,14 +5,13 @@ import packageJson from '../package.json' with { type: 'json' };
 import { type Office, openOffice } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { animals } from './animals.ts';
-import type { Addressing, Contender } from './contender.ts';
+import { makeCallers, unlimited } from './callers.ts';
+import type { Addressing, Callers, Contender } from './contender.ts';
 import { features } from './features.ts';
 import { freePort, type ServerProcess, startServer } from './server-process.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
-/** Never reached. */
-const unlimited = { perMinute: 1_000_000_000, perDay: 1_000_000_000_000 };
 /** One request a minute, then 429. */
 const exhausted = { perMinute: 1, perDay: 1_000_000 };
 
@@ -27,7 +26,7 @@ export function embeddedStore(folder: string, name: string): StoreSettings {
 
 /** Fills an empty store with animals. */
 export async function fill(store: StoreSettings, count: number): Promise<void> {
-  await using office = await openOffice(readConfig(store));
+  await using office = await openOffice(readConfig(store), undefined, { create: true });
   for (const group of animals(count)) await office.storage.imports.commit(group);
 }
 
@@ -91,6 +90,10 @@ export function serviceContender({ name, title, store, animals, refusals }: Serv
       const server = await startService(store, key);
       const addressing = {
         ...addressingOf(key),
+        callers: async (who: Callers, seconds: number) => {
+          await using office = await openOffice(readConfig(store));
+          return await makeCallers(office, who, seconds);
+        },
         refused: () => ({ target: listTarget, key: refusedKeys.pop() ?? bannedKey }),
         banned: { target: listTarget, key: bannedKey },
       };

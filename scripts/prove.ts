@@ -13,18 +13,22 @@ import { limits } from '../test/prove/limits.ts';
 import { mutation } from '../test/prove/mutation.ts';
 import { power } from '../test/prove/power.ts';
 import type { Proof } from '../test/prove/proof.ts';
+import { publicPages } from '../test/prove/public.ts';
 import { rolling } from '../test/prove/rolling.ts';
 import { soak } from '../test/prove/soak.ts';
+import { stop } from '../test/prove/stop.ts';
 import { syscalls } from '../test/prove/syscalls.ts';
 
 const proofs: readonly Proof[] = [
   kill,
   disk,
   drain,
+  stop,
   limits,
   syscalls,
   ...clusterProofs,
   ...httpProofs,
+  publicPages,
   power,
   rolling,
   soak,

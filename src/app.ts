@@ -1,12 +1,16 @@
 /** The only place that knows all parts: configuration → storage → operations → server. */
 import { randomBytes as systemRandomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
-import { type Clock, steadyClock } from './domain/clock.ts';
+import { type Clock, systemClock } from './domain/clock.ts';
 import type { RandomBytes } from './domain/key.ts';
+import { maskedUrl } from './domain/masked-url.ts';
 import { answersOf } from './http/answers.ts';
+import { BanLog } from './http/ban-log.ts';
 import { FinishedAnswers } from './http/finished-answers.ts';
+import { checkHost } from './http/host.ts';
+import { Outages } from './http/outages.ts';
+import { requestLogOf } from './http/request-log.ts';
 import { routesOf } from './http/routes.ts';
 import { startServer } from './http/server.ts';
 import { AccountOperations } from './operations/accounts.ts';
@@ -15,7 +19,10 @@ import { CopyOperations } from './operations/copies.ts';
 import { type IssuedKey, KeyOperations } from './operations/keys.ts';
 import { PetOperations } from './operations/pets.ts';
 import { openArchive, openStorage } from './storage/open.ts';
+import type { Notice } from './storage/outage.ts';
 import type { Storage } from './storage/storage.ts';
+
+export { isStoreFile } from './storage/sqlite/files.ts';
 
 /** What comes from outside the program, so that tests can bring their own. */
 export interface Surroundings {
@@ -24,7 +31,7 @@ export interface Surroundings {
 }
 
 export const systemSurroundings = (): Surroundings => ({
-  clock: steadyClock(),
+  clock: systemClock(),
   randomBytes: systemRandomBytes,
 });
 
@@ -35,16 +42,23 @@ export interface Office extends AsyncDisposable {
   readonly keys: KeyOperations;
 }
 
-/** Opens the store to manage it, beside the process that may be serving it. Throws `StorageUnusable`. */
+/** How a store is opened; unless given, to manage one that is there. */
+export interface OpenOptions {
+  readonly serving?: boolean;
+  /** Whether a store that is missing is made. */
+  readonly create?: boolean;
+  readonly notice?: Notice;
+}
+
+/** Opens the store, beside the process that may be serving it. Throws `StorageUnusable`. */
 export async function openOffice(
   config: Config,
   surroundings = systemSurroundings(),
-  serving?: { readonly notice: (text: string) => void },
+  { serving = false, ...how }: OpenOptions = {},
 ): Promise<Office> {
   const { clock, randomBytes } = surroundings;
   const { databaseUrl: url, cluster, limits: rules } = config;
-  const how = { serving: serving !== undefined, ...serving };
-  const storage = await openStorage({ url, cluster, clock, rules, ...how });
+  const storage = await openStorage({ url, cluster, clock, rules, serving, ...how });
   return {
     storage,
     accounts: new AccountOperations(storage.accounts, clock),
@@ -72,58 +86,74 @@ export interface App extends AsyncDisposable {
   readonly office: Office;
 }
 
-/** In-flight requests get this long to finish after the drain: with the longest drain, all is over within 10 s. */
-const stopTimeoutMs = 4_000;
+/** Drain and requests under way get this long in all, so that with the store's end everything is over within 10 s. */
+const stopWithinMs = 9_500;
 
-/** Starts the service; disposing it drains and stops it. Throws `StorageUnusable`, or an error if the port is taken. */
+/**
+ * Starts the service; disposing it drains and stops it. Throws `HostUnusable`, `StorageUnusable`, or an error if the
+ * port is taken.
+ */
 export async function startApp(
   config: Config,
   openapi: string,
   log: Logger,
   surroundings = systemSurroundings(),
 ): Promise<App> {
+  await checkHost(config.host);
   await using started = new AsyncDisposableStack();
-  const office = started.use(await openOffice(config, surroundings, { notice: (text) => log.warn(text) }));
+  const outages = started.use(new Outages(log));
+  const { notice } = outages;
+  const office = started.use(await openOffice(config, surroundings, { serving: true, notice }));
   const { storage } = office;
 
   let draining = false;
   const server = startServer({
     house: {
-      admission: new AdmissionOperations(storage.keys, storage.limits, surroundings.clock),
+      admission: new AdmissionOperations(
+        storage.keys,
+        storage.limits,
+        surroundings.clock,
+        ({ message, fields }) => log.info(fields, message),
+      ),
       answers: answersOf(new PetOperations(storage.pets), config.publicUrl),
       finished: new FinishedAnswers(),
       clock: surroundings.clock,
       corsOrigins: config.corsOrigins,
       log,
+      outages,
+      requestLog: requestLogOf(log, config.logRequests, config.logSlowMs),
+      bans: new BanLog(log),
       makeRequestId: requestIds(surroundings.randomBytes),
       isDraining: () => draining,
     },
     routes: routesOf(config.publicUrl, config.getPetSunset),
-    outside: { openapi, publicUrl: config.publicUrl, health: async () => storage.health() },
+    outside: {
+      openapi,
+      publicUrl: config.publicUrl,
+      perMinute: config.publicRequestsPerMinute,
+      health: async () => storage.health(),
+    },
     hostname: config.host,
     port: config.port,
+    maxConnections: config.maxConnections,
     trustedProxies: config.trustedProxies,
   });
   started.defer(async () => {
     // Keep-alive clients learn from `Connection: close` to come back elsewhere before the sockets go.
     draining = true;
-    await sleep(config.drainSeconds * 1_000);
-    await Promise.race([server.stop(), sleep(stopTimeoutMs, undefined, { ref: false })]);
-    await server.stop(true);
+    await server.stop(config.drainSeconds * 1_000, stopWithinMs);
   });
 
+  if (storage.created) log.info({ database: maskedUrl(config.databaseUrl) }, 'created the store');
   // Only now, for a key made before a port turned out to be taken would never be shown.
-  const firstKey = await firstKeyOf(office);
+  const firstKey = await office.keys.createFirst('default', 'free', 'first');
+  if (firstKey !== undefined) {
+    log.info({ account: firstKey.accountId, key: firstKey.id }, 'first account and API key made');
+  }
   const kept = started.move();
   const [host, port] = [server.hostname ?? config.host, server.port];
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   return { url, firstKey, office, [Symbol.asyncDispose]: () => kept.disposeAsync() };
-}
-
-/** An empty store gets an account to begin with, from one of the instances that find it empty. */
-async function firstKeyOf({ accounts, keys }: Office): Promise<IssuedKey | undefined> {
-  const account = await accounts.createFirst('default', 'free');
-  return account && keys.create(account.id, 'first');
 }
 
 /** Request ids: a random part for the process and a count within it. */

@@ -1,11 +1,21 @@
 /** The only reader of the environment. Every setting is a row of the table; `docs/operating.md` is held to it. */
-import { BlockList, isIP } from 'node:net';
+import {
+  databaseUrl,
+  instant,
+  integer,
+  loggedRequests,
+  logLevels,
+  networks,
+  oneOf,
+  origins,
+  type Parse,
+  publicUrl,
+  redisUrl,
+  shown,
+  text,
+} from './config/values.ts';
 import { operations } from './contract/operations.ts';
 import { defaultBanRules } from './domain/limit.ts';
-import { maskedUrl } from './domain/masked-url.ts';
-
-/** Throws an `Error` whose message completes "NAME …". */
-type Parse<T> = (text: string) => T;
 
 interface Setting<T> {
   readonly default: string;
@@ -17,124 +27,19 @@ function setting<T>(defaultText: string, about: string, parse: Parse<T>): Settin
   return { default: defaultText, about, parse };
 }
 
-function integer(min: number, max: number): Parse<number> {
-  return (text) => {
-    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-    if (!(value >= min && value <= max)) throw new Error(`must be a whole number from ${min} to ${max}`);
-    return value;
-  };
-}
-
-function text(value: string): string {
-  if (value === '') throw new Error('must not be empty');
-  return value;
-}
-
-function databaseUrl(value: string): string {
-  if (/^sqlite:(?:\/\/)?\s*:memory:$/.test(value)) {
-    throw new Error(
-      'must name a file, such as sqlite:./data/animal-store.db: a store in memory would be lost',
-    );
-  }
-  const isPostgres = /^postgres(?:ql)?:\/\/./.test(value) && URL.canParse(value);
-  if (!isPostgres && !/^sqlite:(?!\/?\/?$)./.test(value)) {
-    throw new Error(
-      'must be sqlite:PATH, such as sqlite:./data/animal-store.db, or postgres://USER:PASSWORD@HOST/DATABASE',
-    );
-  }
-  return value;
-}
-
-/** Undefined when there is no Redis. */
-function redisUrl(value: string): string | undefined {
-  if (value === '') return undefined;
-  if (!/^rediss?:\/\/./.test(value) || !URL.canParse(value)) {
-    throw new Error('must be an address such as redis://127.0.0.1:6379 or rediss://:PASSWORD@HOST:6379');
-  }
-  return value;
-}
-
-/** An address clients use, without the `/v1`; empty when there is none. */
-function publicUrl(value: string): string | undefined {
-  if (value === '') return undefined;
-  const url = URL.parse(value);
-  if (
-    url === null ||
-    !/^https?:$/.test(url.protocol) ||
-    url.search !== '' ||
-    url.hash !== '' ||
-    url.username !== ''
-  ) {
-    throw new Error('must be an http or https address such as https://animals.example.com');
-  }
-  const base = (url.origin + url.pathname).replace(/\/+$/, '');
-  if (base.endsWith('/v1'))
-    throw new Error('must be the address without /v1; the service adds the version itself');
-  return base;
-}
-
-function list(value: string): string[] {
-  return value.split(/[\s,]+/).filter((item) => item !== '');
-}
-
-function networks(value: string): BlockList | undefined {
-  const items = list(value);
-  if (items.length === 0) return undefined;
-  const blocks = new BlockList();
-  for (const item of items) addNetwork(blocks, item);
-  return blocks;
-}
-
-function addNetwork(blocks: BlockList, item: string): void {
-  const [address = '', bits, ...more] = item.split('/');
-  const version = isIP(address);
-  const most = version === 6 ? 128 : 32;
-  const wrong =
-    version === 0 ||
-    more.length > 0 ||
-    (bits !== undefined && !(/^\d{1,3}$/.test(bits) && Number(bits) <= most));
-  if (wrong) throw new Error(`must list addresses or networks such as 10.0.0.7 or 10.0.0.0/8, not "${item}"`);
-  blocks.addSubnet(address, Number(bits ?? most), version === 6 ? 'ipv6' : 'ipv4');
-}
-
-function origins(value: string): ReadonlySet<string> {
-  for (const item of list(value)) {
-    if (URL.parse(item)?.origin !== item) {
-      throw new Error(
-        `must list origins such as https://shop.example.com, without path, not "${shown(item)}"`,
-      );
-    }
-  }
-  return new Set(list(value));
-}
-
-const instantForm = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
-
-function instant(value: string): number {
-  const day = instantForm.exec(value)?.[1] ?? '';
-  // JavaScript takes 30 February for 2 March.
-  const midnight = new Date(Date.parse(`${day}T00:00Z`) || 0);
-  const time = midnight.toISOString().startsWith(`${day}T`) ? Date.parse(value) : Number.NaN;
-  if (Number.isNaN(time)) throw new Error('must be an ISO 8601 instant such as 2030-12-05T00:00:00Z');
-  return time;
-}
-
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-
-function logLevel(value: string): (typeof logLevels)[number] {
-  const level = logLevels.find((known) => known === value);
-  if (level === undefined) throw new Error(`must be one of ${logLevels.join(', ')}`);
-  return level;
-}
-
 const year = 31_536_000;
 
 export const settings = {
   HOST: setting('127.0.0.1', 'Address to listen on; 0.0.0.0 or :: for all.', text),
   PORT: setting('3000', 'Port to listen on; 0 for any free one.', integer(0, 65_535)),
+  MAX_CONNECTIONS: setting(
+    '0',
+    'Open connections, at most; 0: three quarters of the free file descriptors, up to 10000.',
+    integer(0, 1_000_000),
+  ),
   DATABASE_URL: setting(
     'sqlite:./data/animal-store.db',
-    'The store: sqlite:PATH (the file and its folder are made when missing), or postgres://… for several instances.',
+    'The store: sqlite:PATH (serve and import create a missing file), or postgres://… for several instances.',
     databaseUrl,
   ),
   REDIS_URL: setting(
@@ -150,12 +55,12 @@ export const settings = {
   ),
   POSTGRES_POOL_SIZE: setting(
     '10',
-    'Connections each instance opens to PostgreSQL, at most.',
+    'Connections each instance opens to PostgreSQL, at most; it makes do with fewer.',
     integer(1, 1_000),
   ),
   POSTGRES_TIMEOUT_MS: setting(
     '2000',
-    'Milliseconds a statement may take in PostgreSQL; a server silent for half as long again gets 503.',
+    'Milliseconds PostgreSQL has for a statement, waiting included; then 503.',
     integer(100, 600_000),
   ),
   PUBLIC_URL: setting(
@@ -178,6 +83,11 @@ export const settings = {
   AUTH_FAILURES_PER_MINUTE: setting(
     '600',
     'Invalid API keys an address (IPv4, or IPv6 /64) may send per minute before they get 429.',
+    integer(1, 1_000_000_000),
+  ),
+  PUBLIC_REQUESTS_PER_MINUTE: setting(
+    '600',
+    'Requests an address may send per minute outside /v1, probes aside, before they get 429.',
     integer(1, 1_000_000_000),
   ),
   BAN_STRIKES: setting(
@@ -203,10 +113,20 @@ export const settings = {
   ),
   DRAIN_SECONDS: setting(
     '1',
-    'On SIGTERM: how long new requests are still served, for load balancers to notice.',
+    'On a signal to stop: how long new requests are still served, for load balancers to notice.',
     integer(0, 5),
   ),
-  LOG_LEVEL: setting('info', `How much is logged: ${logLevels.join(', ')}.`, logLevel),
+  LOG_LEVEL: setting('info', `How much is logged: ${logLevels.join(', ')}.`, oneOf(logLevels)),
+  LOG_REQUESTS: setting(
+    'off',
+    'Which requests are logged: all, errors (4xx and 5xx), slow (see LOG_SLOW_MS), off.',
+    oneOf(loggedRequests),
+  ),
+  LOG_SLOW_MS: setting(
+    '500',
+    'Milliseconds from which on LOG_REQUESTS=slow logs a request.',
+    integer(1, 600_000),
+  ),
 } as const;
 
 type SettingName = keyof typeof settings;
@@ -223,12 +143,6 @@ export class ConfigError extends Error {
     );
     this.mistakes = mistakes;
   }
-}
-
-/** A wrong value as it may be shown: those that bear passwords, or look as if they did, are masked. */
-function shown(value: string, name?: string): string {
-  const mayBearPassword = name === 'DATABASE_URL' || name === 'REDIS_URL' || value.includes('@');
-  return mayBearPassword ? maskedUrl(value) : value;
 }
 
 /** Reads and checks every setting. Throws `ConfigError` with all mistakes at once. */
@@ -268,6 +182,7 @@ function configOf(values: Values) {
   return Object.freeze({
     host: values.HOST,
     port: values.PORT,
+    maxConnections: values.MAX_CONNECTIONS,
     databaseUrl: values.DATABASE_URL,
     cluster: clusterOf(values),
     publicUrl: values.PUBLIC_URL,
@@ -285,7 +200,10 @@ function configOf(values: Values) {
         forgivenAfterSeconds: values.BAN_FORGIVEN_AFTER_SECONDS,
       }),
     }),
+    publicRequestsPerMinute: values.PUBLIC_REQUESTS_PER_MINUTE,
     drainSeconds: values.DRAIN_SECONDS,
     logLevel: values.LOG_LEVEL,
+    logRequests: values.LOG_REQUESTS,
+    logSlowMs: values.LOG_SLOW_MS,
   });
 }

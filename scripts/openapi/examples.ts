@@ -18,8 +18,8 @@ export const newPetExamples = {
 
 const limitMistake = 'must be an integer from 1 to 100, in plain decimal digits';
 
-/** Errors that list mistakes word them in their message, too. */
-const mistaken: { readonly [Code in ErrorCode]?: { message: string; details: ErrorDetail[] } } = {
+/** Errors that list mistakes; those of one request's data word them in their message, too. */
+const mistaken: { readonly [Code in ErrorCode]?: { message?: string; details: ErrorDetail[] } } = {
   invalid_body: {
     message: 'The request body is invalid: name is required.',
     details: [{ in: 'body', name: 'name', message: 'is required' }],
@@ -27,6 +27,18 @@ const mistaken: { readonly [Code in ErrorCode]?: { message: string; details: Err
   invalid_parameter: {
     message: `The request is invalid: limit ${limitMistake}.`,
     details: [{ in: 'query', name: 'limit', message: limitMistake }],
+  },
+  invalid_cursor: {
+    details: [
+      {
+        in: 'query',
+        name: 'cursor',
+        message: 'is malformed or was made for another status; follow the Link header as it is',
+      },
+    ],
+  },
+  unsupported_media_type: {
+    details: [{ in: 'header', name: 'Content-Type', message: 'must be application/json, in UTF-8' }],
   },
 };
 

@@ -1,5 +1,6 @@
 /** The response headers, as components of the OpenAPI document. */
 import type { oas31 } from 'zod-openapi';
+import { cacheControl } from '../../src/contract/caching.ts';
 
 type Header = oas31.HeaderObject;
 
@@ -35,6 +36,31 @@ export const headers = {
     description: 'The id of this request: your own, or one the service made.',
     required: true,
     schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$', examples: ['q1Zb7.UxT0aK-5c'] },
+    ...beta,
+  },
+  CacheControl: {
+    description:
+      'The response is for the caller alone, who may keep it but has to ask again before each use.',
+    required: true,
+    schema: { type: 'string', const: cacheControl.success },
+    ...beta,
+  },
+  NoStore: {
+    description: 'An error is not to be kept.',
+    required: true,
+    schema: { type: 'string', const: cacheControl.error },
+    ...beta,
+  },
+  'X-Content-Type-Options': {
+    description: 'The body is what its Content-Type says.',
+    required: true,
+    schema: { type: 'string', const: 'nosniff' },
+    ...beta,
+  },
+  'Accept-Encoding': {
+    description:
+      'When the coding of the body is at fault: bodies are taken uncompressed (RFC 9110 section 12.5.3).',
+    schema: { type: 'string', const: 'identity' },
     ...beta,
   },
   RateLimit: {

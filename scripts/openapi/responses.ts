@@ -110,6 +110,9 @@ function headersOf(
 ): Record<string, oas31.ReferenceObject> {
   return {
     ...refs('X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-Request-Id'),
+    'Cache-Control': ref(status < 400 ? 'CacheControl' : 'NoStore'),
+    ...refs('X-Content-Type-Options'),
+    ...(status === 415 && refs('Accept-Encoding')),
     ...(status === 401 ? refs('WWW-Authenticate') : refs('RateLimit', 'RateLimit-Policy')),
     ...((status === 429 || status === 503) && refs('Retry-After')),
     ...(paginated && status === 200 && { Link: ref('PageLinks') }),

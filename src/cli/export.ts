@@ -57,7 +57,7 @@ async function write(
   signal: AbortSignal,
 ): Promise<number> {
   const total = await exports.count();
-  using progress = new Progress('animals', total, output.leavesTerminalFree);
+  using progress = new Progress('animals', total, { visible: output.leavesTerminalFree });
   let exported = 0;
   await output.write(format.header);
   for await (const page of exports.pages()) {

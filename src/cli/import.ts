@@ -32,7 +32,9 @@ export async function importPets(config: Config, file: string, options: ImportOp
   using interrupted = interruption();
   const input = file === '-' ? standardInput() : await fileInput(file, interrupted.signal);
   using rejects = rejectsFile(file, options, reader);
-  await using office = options.dryRun === true ? undefined : await openOffice(config);
+  await using office =
+    options.dryRun === true ? undefined : await openOffice(config, undefined, { create: true });
+  if (office?.storage.created) process.stderr.write(`Created the store ${config.databaseUrl}.\n`);
 
   const imports = new ImportOperations(office?.storage.imports);
   const part = partOf(options, format.firstLine);

@@ -1,8 +1,9 @@
 import { openOffice } from '../app.ts';
 import type { Config } from '../config.ts';
 import type { Quota } from '../domain/plan.ts';
+import { Refusal } from '../domain/refusal.ts';
 import type { IssuedKey, KeyOperations } from '../operations/keys.ts';
-import { CommandError, instant, say, sayJson, styled, table } from './terminal.ts';
+import { CommandError, instant, messageOf, say, sayJson, styled, table } from './terminal.ts';
 
 type Key = Awaited<ReturnType<KeyOperations['list']>>[number];
 
@@ -42,9 +43,9 @@ function checkOwner(account: number | undefined, plan: string | undefined, quota
 }
 
 function report(issued: IssuedKey, json: true | undefined, note?: string): void {
-  const { id, accountId, plan, key } = issued;
+  const { id, accountId, plan, key, expiresAt } = issued;
   if (json) {
-    sayJson({ id, accountId, plan, key });
+    sayJson({ id, accountId, plan, key, expiresAt: iso(expiresAt) });
     return;
   }
   say(`Key ${id} of account ${accountId} (plan ${plan}). It is shown only now:`);
@@ -56,7 +57,8 @@ export async function listKeys(config: Config, { json }: { json?: true }): Promi
   await using office = await openOffice(config);
   const keys = await office.keys.list();
   const now = Date.now();
-  if (json) return sayJson(keys.map((key) => shownToMachines(key, now)));
+  const banned = await bannedKeys(office.keys);
+  if (json) return sayJson(keys.map((key) => shownToMachines(key, banned, now)));
   say(
     table(
       ['ID', 'ACCOUNT', 'NAME', 'KEY', 'CREATED', 'EXPIRES', 'STATE'],
@@ -67,14 +69,25 @@ export async function listKeys(config: Config, { json }: { json?: true }): Promi
         `…${key.lastFour}`,
         instant(key.createdAt),
         key.expiresAt === null ? 'never' : instant(key.expiresAt),
-        stateOf(key, now),
+        stateOf(key, banned, now),
       ]),
     ),
   );
 }
 
-function shownToMachines(key: Key, now: number) {
-  const { id, accountId, name, lastFour, createdAt, expiresAt, revokedAt } = key;
+/** The list is worth having also where bans cannot be asked for: Redis has them, and may be away. */
+async function bannedKeys(keys: KeyOperations): Promise<ReadonlySet<number>> {
+  try {
+    return new Set((await keys.bans()).map(({ keyId }) => keyId));
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    process.stderr.write(`animal-store: Bans are not shown. ${messageOf(error)}\n`);
+    return new Set();
+  }
+}
+
+function shownToMachines(key: Key, banned: ReadonlySet<number>, now: number) {
+  const { id, accountId, name, lastFour, createdAt, expiresAt, revokedAt, successorId } = key;
   return {
     id,
     accountId,
@@ -83,7 +96,8 @@ function shownToMachines(key: Key, now: number) {
     createdAt: iso(createdAt),
     expiresAt: iso(expiresAt),
     revokedAt: iso(revokedAt),
-    state: stateOf(key, now),
+    successorId,
+    state: stateOf(key, banned, now),
   };
 }
 
@@ -91,15 +105,21 @@ function iso(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
 }
 
-function stateOf({ revokedAt, expiresAt }: Key, now: number): 'live' | 'expired' | 'revoked' {
+function stateOf(
+  { id, revokedAt, expiresAt }: Key,
+  banned: ReadonlySet<number>,
+  now: number,
+): 'live' | 'banned' | 'expired' | 'revoked' {
   if (revokedAt !== null) return 'revoked';
-  return expiresAt !== null && expiresAt <= now ? 'expired' : 'live';
+  if (expiresAt !== null && expiresAt <= now) return 'expired';
+  return banned.has(id) ? 'banned' : 'live';
 }
 
 export interface RotateKeyOptions {
   /** How long the old key goes on, in ms. */
   readonly grace: number;
-  readonly expiresIn?: number;
+  /** In ms; undefined: as long as the old key was given. */
+  readonly expiresIn?: number | 'never';
   readonly json?: true;
 }
 
@@ -109,12 +129,18 @@ export async function rotateKey(
   { grace, expiresIn, json }: RotateKeyOptions,
 ): Promise<void> {
   await using office = await openOffice(config);
-  const issued = await office.keys.rotate(id, grace, expiresIn);
-  const note =
+  const issued = await office.keys.rotate(id, grace, expiresIn === 'never' ? null : expiresIn);
+  const ending =
     grace === 0
       ? `Key ${id} has ended.`
       : `Key ${id} goes on until ${instant(Date.now() + grace)}, or its own expiry if that is earlier.`;
-  report(issued, json, note);
+  report(issued, json, `${lifeOf(issued, id, expiresIn === undefined)}\n${ending}`);
+}
+
+/** How long a successor lives, and whether that is the old key's doing. */
+function lifeOf({ expiresAt }: IssuedKey, oldId: number, isKept: boolean): string {
+  const life = expiresAt === null ? 'never expires' : `expires ${instant(expiresAt)}`;
+  return isKept ? `It ${life}: it was given as long as key ${oldId}.` : `It ${life}.`;
 }
 
 export async function revokeKey(config: Config, id: number, { json }: { json?: true }): Promise<void> {

@@ -1,4 +1,5 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { isStoreFile } from '../app.ts';
 import { CommandError, cannotWrite, printable, say } from './terminal.ts';
 
 /** Where an export writes to. */
@@ -31,11 +32,13 @@ export function standardOutput(): Output {
 
 /** Writes beside the file, so that what bears its name is always whole. Throws `CommandError` if it may not. */
 export async function fileOutput(path: string, force: boolean): Promise<Output> {
-  const target = await targetOf(path, force);
+  const { target, mode } = await targetOf(path, force);
   const partial = `${target}.${process.pid}.partial`;
   const attempt = <Result>(work: Promise<Result>) =>
     work.catch((error) => Promise.reject(cannotWrite(path, error)));
-  const file = await attempt(open(partial, 'wx'));
+  const file = await attempt(open(partial, 'wx', mode));
+  // Without what the umask takes away: a file that is replaced keeps its mode.
+  if (mode !== undefined) await attempt(file.chmod(mode));
   let isFinished = false;
   return {
     name: path,
@@ -43,6 +46,8 @@ export async function fileOutput(path: string, force: boolean): Promise<Output> 
     write: (text) => attempt(file.writeFile(text)),
     finish: async () => {
       await attempt(file.sync());
+      // Once more: a store of that name may have been made meanwhile.
+      refuseStoreFile(path);
       await attempt(rename(partial, target));
       isFinished = true;
     },
@@ -54,11 +59,24 @@ export async function fileOutput(path: string, force: boolean): Promise<Output> 
   };
 }
 
-async function targetOf(path: string, force: boolean): Promise<string> {
+/** Throws `CommandError` for a file that belongs to a store, whether or not it may be replaced. */
+export function refuseStoreFile(path: string): void {
+  if (!isStoreFile(path)) return;
+  throw new CommandError(`${path} belongs to a store or is another database. Name another file.`, 2);
+}
+
+interface Target {
+  readonly target: string;
+  /** Of the file that is replaced. */
+  readonly mode?: number;
+}
+
+async function targetOf(path: string, force: boolean): Promise<Target> {
+  refuseStoreFile(path);
   const found = await stat(path).catch(() => undefined);
-  if (found === undefined) return path;
+  if (found === undefined) return { target: path };
   if (!found.isFile()) throw new CommandError(`${path} is no regular file. "-" writes to standard output.`);
   if (!force) throw new CommandError(`${path} exists already. --force replaces it, or name another file.`);
   // A link stays one, and what it leads to is replaced.
-  return realpath(path);
+  return { target: await realpath(path), mode: found.mode & 0o777 };
 }

@@ -13,7 +13,7 @@ import {
   quotaOptions,
 } from './command.ts';
 import { shellWord } from './terminal.ts';
-import { count, duration, durationOrNow, label, storeUrl } from './values.ts';
+import { count, duration, durationOrNever, durationOrNow, label, storeUrl } from './values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -42,7 +42,7 @@ const atOnce = 'A process that serves the store honours it on the next request.'
 
 function addServe(program: Command, config: ReadConfig, environment: Environment): void {
   addCommand(program, 'serve', {
-    summary: 'Answer requests until SIGTERM or SIGINT; a second signal ends it at once.',
+    summary: 'Answer requests until SIGTERM, SIGINT or SIGHUP; another one a second later ends it at once.',
     examples: ['animal-store serve', 'PORT=8080 DATABASE_URL=sqlite:./store/animals.db animal-store serve'],
     notes: [
       'Settings, with their defaults:',
@@ -131,7 +131,11 @@ function addKeys(program: Command, config: ReadConfig): void {
       durationOrNow,
       86_400_000,
     )
-    .option('--expires-in <duration>', 'end of the new key; without it, it never expires', duration)
+    .option(
+      '--expires-in <duration>',
+      'how long the new key lives, or never; without it, as long as the old one was given',
+      durationOrNever,
+    )
     .addOption(jsonOption())
     .action(async (id, options) => (await import('./keys.ts')).rotateKey(config(), id, options));
 

@@ -10,38 +10,61 @@ interface Moment {
   readonly count: number;
 }
 
-/** How far a long command is, on a terminal only; it leaves no trace when it ends. */
+interface ProgressOptions {
+  /** Whether it is shown at all: on a terminal only, unless said otherwise. */
+  readonly visible?: boolean;
+  readonly terminal?: { write(text: string): unknown };
+  /** Milliseconds since any fixed moment. */
+  readonly now?: () => number;
+}
+
+/** How far a long command is: shown as soon as it begins, and without a trace when it ends. */
 export class Progress implements Disposable {
   readonly #noun: string;
   readonly #total: number | undefined;
   readonly #visible: boolean;
+  readonly #terminal: { write(text: string): unknown };
+  readonly #now: () => number;
   /** Rates are taken from here, so that what was done before this run does not count. */
   #first: Moment | undefined;
-  #drawnAt = 0;
+  #drawnAt: number;
 
   /** `total` is in the unit of `update`'s `done`; undefined when nobody knows it. */
-  constructor(noun: string, total: number | undefined, visible = process.stderr.isTTY === true) {
+  constructor(
+    noun: string,
+    total: number | undefined,
+    {
+      visible = process.stderr.isTTY === true,
+      terminal = process.stderr,
+      now = () => performance.now(),
+    }: ProgressOptions = {},
+  ) {
     this.#noun = noun;
     this.#total = total;
     this.#visible = visible;
+    this.#terminal = terminal;
+    this.#now = now;
+    this.#drawnAt = now();
+    this.#draw(0, 0, []);
   }
 
   /** `done` of the total is done, by the time `count` things have been dealt with. */
   update(done: number, count: number): void {
-    const now = { at: performance.now(), done, count };
+    const now = { at: this.#now(), done, count };
     this.#first ??= now;
-    if (!this.#visible || now.at - this.#drawnAt < redrawMs) return;
+    if (now.at - this.#drawnAt < redrawMs) return;
     this.#drawnAt = now.at;
-    const parts = [
-      this.#bar(done),
-      `${grouped(count)} ${this.#noun}`,
-      ...rates(this.#first, now, this.#total),
-    ];
-    process.stderr.write(eraseLine + parts.filter((part) => part !== '').join('  '));
+    this.#draw(done, count, rates(this.#first, now, this.#total));
   }
 
   [Symbol.dispose](): void {
-    if (this.#drawnAt > 0) process.stderr.write(eraseLine);
+    if (this.#visible) this.#terminal.write(eraseLine);
+  }
+
+  #draw(done: number, count: number, speed: readonly string[]): void {
+    if (!this.#visible) return;
+    const parts = [this.#bar(done), `${grouped(count)} ${this.#noun}`, ...speed];
+    this.#terminal.write(eraseLine + parts.filter((part) => part !== '').join('  '));
   }
 
   #bar(done: number): string {

@@ -1,6 +1,7 @@
 import { accessSync, closeSync, constants, existsSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { RejectedRow } from '../operations/imports.ts';
+import { refuseStoreFile } from './output.ts';
 import type { RecordReader } from './records.ts';
 import { CommandError, cannotWrite } from './terminal.ts';
 
@@ -23,6 +24,7 @@ export class RejectsFile implements Disposable {
     this.#reader = reader;
     const { path, inputPath, force } = options;
     checkFolder(path);
+    refuseStoreFile(path);
     if (!existsSync(path)) return;
     if (inputPath !== undefined && isSameFile(path, inputPath)) {
       throw new CommandError(`--rejects ${path} is the file to import. Name another one.`, 2);
@@ -48,6 +50,8 @@ export class RejectsFile implements Disposable {
 
   #open(): number {
     const { path, force } = this.#options;
+    // Once more: the import may have made a store of that name meanwhile.
+    refuseStoreFile(path);
     const file = openSync(path, force ? 'w' : 'wx');
     writeAll(file, Buffer.from(this.#reader.rejectsHeader()));
     return file;

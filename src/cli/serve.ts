@@ -12,8 +12,8 @@ import { CommandError, say, styled } from './terminal.ts';
 const parentCheckMs = 500;
 
 /**
- * Serves until SIGTERM or SIGINT, then drains and stops; a second signal ends the process at once. npx does not
- * pass SIGTERM on: started by it, the service also stops when its parent is gone.
+ * Serves until SIGTERM, SIGINT or SIGHUP, then drains and stops; a signal a second later or more ends the process at
+ * once. npx does not pass SIGTERM on: started by it, the service also stops when its parent is gone.
  */
 export async function serve(config: Config, startedByNpx: boolean, command: string): Promise<void> {
   // Taken first: a parent that goes during the start is to be missed too.
@@ -27,7 +27,8 @@ export async function serve(config: Config, startedByNpx: boolean, command: stri
     if (app.firstKey !== undefined) {
       greet({ firstKey: app.firstKey, url: app.url, databaseUrl: config.databaseUrl, command });
     }
-    log.info({ url: app.url, database: maskedUrl(config.databaseUrl) }, 'serving');
+    const { encryption } = app.office.storage;
+    log.info({ url: app.url, database: maskedUrl(config.databaseUrl), encryption }, 'serving');
     await ended(interrupted.signal, parent);
     log.info('stopping');
   }
@@ -46,7 +47,7 @@ async function ended(signal: AbortSignal, parent: number | undefined): Promise<v
   clearInterval(timer);
 }
 
-/** Waits for the start; what the system says about the address is said in the words of the settings. */
+/** Waits for the start; what the system says about the port is said in the words of the settings. */
 async function started(starting: Promise<App>, { host, port }: Config): Promise<App> {
   try {
     return await starting;
@@ -58,9 +59,6 @@ async function started(starting: Promise<App>, { host, port }: Config): Promise<
     }
     if (code === 'EACCES') {
       throw new CommandError(`Port ${port} on ${host} may not be listened on. Set PORT to one above 1023.`);
-    }
-    if (code === 'EADDRNOTAVAIL' || code === 'EINVAL') {
-      throw new CommandError(`This machine has no address ${host} to listen on. Set HOST to one it has.`);
     }
     throw error;
   }

@@ -1,5 +1,13 @@
-/** How a person or a supervisor ends a command. */
-const endings = ['SIGINT', 'SIGTERM'] as const;
+import { readFileSync } from 'node:fs';
+
+/** How a person, a terminal that is closed or a supervisor ends a command. */
+const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * Signals this soon after the first are the same wish to stop: npm passes Ctrl-C on to a process that had it from
+ * the terminal already, and systemd signals npm and what npm started together.
+ */
+const sameWishMs = 1_000;
 
 export interface Interruption extends Disposable {
   /** Aborted by the first signal. */
@@ -7,18 +15,31 @@ export interface Interruption extends Disposable {
 }
 
 /**
- * Lets the first SIGINT or SIGTERM end a command in good order. Only that one is caught: a second signal ends the
- * process at once, as the system does by itself.
+ * Lets a SIGINT, SIGTERM or SIGHUP end a command in good order. Those that follow within a second are one with it;
+ * a later one ends the process at once, as the system does by itself.
  */
 export function interruption(): Interruption {
   const controller = new AbortController();
-  const ignore = () => {
-    for (const name of endings) process.off(name, stop);
+  const caught = endings.filter((name) => name !== 'SIGHUP' || !ignoresHangup());
+  const release = () => {
+    for (const name of caught) process.off(name, stop);
   };
   const stop = () => {
-    ignore();
+    if (controller.signal.aborted) return;
     controller.abort();
+    setTimeout(release, sameWishMs).unref();
   };
-  for (const name of endings) process.on(name, stop);
-  return { signal: controller.signal, [Symbol.dispose]: ignore };
+  for (const name of caught) process.on(name, stop);
+  return { signal: controller.signal, [Symbol.dispose]: release };
+}
+
+/** Whether the process was started to outlive its terminal (nohup): then SIGHUP stays ignored. Known on Linux only. */
+function ignoresHangup(): boolean {
+  try {
+    const ignored = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1];
+    // Signal number 1 is the lowest bit.
+    return ignored !== undefined && (BigInt(`0x${ignored}`) & 1n) === 1n;
+  } catch {
+    return false;
+  }
 }

@@ -27,6 +27,11 @@ export function durationOrNow(text: string): number {
   return ms;
 }
 
+/** A duration, or `never`. */
+export function durationOrNever(text: string): number | 'never' {
+  return text === 'never' ? text : duration(text);
+}
+
 /** A whole number from 1. */
 export function count(text: string): number {
   const value = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;

@@ -25,7 +25,7 @@ export const errors = {
   body_too_large: { status: 413, message: 'The request body is larger than 16384 bytes.' },
   unsupported_media_type: {
     status: 415,
-    message: 'The request body must be UTF-8 JSON, sent with "Content-Type: application/json".',
+    message: 'The request body must be uncompressed UTF-8 JSON, sent with "Content-Type: application/json".',
   },
   rate_limit_exceeded: {
     status: 429,
@@ -56,6 +56,9 @@ export const errors = {
 } as const satisfies Record<string, { status: number; message: string }>;
 
 export type ErrorCode = keyof typeof errors;
+
+/** How many mistakes an error lists: a request of 16 KiB can hold thousands, each worth a line of the answer. */
+export const maxDetails = 20;
 
 /** One mistake in a request: where it is and what would be right. */
 export interface ErrorDetail {

@@ -22,12 +22,20 @@ export class NotInt64 {
 /** The text is no JSON this service reads; `message` says why, fit for the client. */
 export class JsonError extends Error {}
 
-/** Members stand twice in one object, or are named `__proto__`; what is wrong with each, by its name. */
+/**
+ * Members stand twice in one object, or are named `__proto__`; what is wrong with each, by its name. The value is
+ * there so that its other members can be checked as well; what stands twice in it is not to be relied on.
+ */
 export class MemberError extends Error {
   readonly mistakes: ReadonlyMap<string, string>;
-  constructor(mistakes: ReadonlyMap<string, string>) {
+  readonly value: unknown;
+  /** The members of the outermost object among them. */
+  readonly outermost: ReadonlySet<string>;
+  constructor(mistakes: ReadonlyMap<string, string>, value: unknown, outermost: ReadonlySet<string>) {
     super([...mistakes].map(([member, mistake]) => `${member} ${mistake}`).join('; '));
     this.mistakes = mistakes;
+    this.value = value;
+    this.outermost = outermost;
   }
 }
 
@@ -44,7 +52,7 @@ export function parseJson(text: string): unknown {
     if (error instanceof RangeError) throw new JsonError(tooDeep);
     throw new JsonError(reasonOf(error as Error));
   }
-  checkStructure(text);
+  checkStructure(text, value);
   return value;
 }
 
@@ -76,24 +84,33 @@ function int64FromNumber(source: string): bigint | NotInt64 {
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:]/g;
 
 /** Refuses deep nesting, duplicate members and `__proto__`, at any level. The text is known to be valid JSON. */
-function checkStructure(text: string): void {
+function checkStructure(text: string, value: unknown): void {
   const open: Set<string>[] = [];
   const mistakes = new Map<string, string>();
+  const outermost = new Set<string>();
   let lastString = '';
   for (const [token] of text.matchAll(tokens)) {
     if (token === '{' || token === '[') open.push(new Set());
     else if (token === '}' || token === ']') open.pop();
-    else if (token === ':') noteMember(JSON.parse(lastString) as string, open.at(-1), mistakes);
-    else lastString = token;
+    else if (token === ':') {
+      const member = JSON.parse(lastString) as string;
+      const mistake = mistakeIn(member, open.at(-1));
+      if (mistake !== undefined) {
+        mistakes.set(member, mistake);
+        if (open.length === 1) outermost.add(member);
+      }
+    } else lastString = token;
     if (open.length > maxJsonDepth) throw new JsonError(tooDeep);
   }
-  if (mistakes.size > 0) throw new MemberError(mistakes);
+  if (mistakes.size > 0) throw new MemberError(mistakes, value, outermost);
 }
 
-function noteMember(member: string, members: Set<string> | undefined, mistakes: Map<string, string>): void {
-  if (member === '__proto__') mistakes.set(member, 'is not a member of an animal');
-  else if (members?.has(member)) mistakes.set(member, 'is given more than once');
+/** What is wrong with one more member of an object that has these already. */
+function mistakeIn(member: string, members: Set<string> | undefined): string | undefined {
+  const isRepeated = members?.has(member);
   members?.add(member);
+  if (member === '__proto__') return 'is not a member of an animal';
+  return isRepeated ? 'is given more than once' : undefined;
 }
 
 const int64Form = /^(?:0|-?[1-9]\d{0,18})$/;

@@ -3,7 +3,7 @@
  * is generated from them. Integers are `bigint`, so that every int64 stays exact.
  */
 import * as z from 'zod';
-import { errors } from './errors.ts';
+import { errors, maxDetails } from './errors.ts';
 import { int64Max, int64Min, NotInt64 } from './json.ts';
 
 /** Bounds of `name`, in Unicode code points, as JSON Schema counts them. */
@@ -160,7 +160,15 @@ export const ErrorBody = z
       .min(400)
       .max(599)
       .meta({ description: 'The HTTP status code of the response.', override: { format: 'int32' } }),
-    details: z.array(ErrorDetail).optional().meta({ description: 'All mistakes found, on 400.' }),
+    details: z
+      .array(ErrorDetail)
+      .max(maxDetails)
+      .optional()
+      .meta({
+        description:
+          `All mistakes found, on 400 and 415; of more than ${maxDetails} the first, and \`message\` says how many more ` +
+          'there are.',
+      }),
   })
   .meta({ id: 'Error', description: 'Every error answer.' });
 

@@ -1,3 +1,4 @@
+import type { ErrorDetail } from '../contract/errors.ts';
 import type { PetStatus } from '../contract/schemas.ts';
 import { Refusal } from './refusal.ts';
 
@@ -19,9 +20,24 @@ export function writeCursor({ after, status }: Cursor): string {
 
 /** Reads a cursor back. Throws `invalid_cursor` if this service never wrote it, or wrote it for other filters. */
 export function readCursor(text: string, status: PetStatus | undefined): bigint {
-  const [, filter, after = '0'] = form.exec(Buffer.from(text, 'base64url').toString()) ?? [];
-  const cursor = { after: BigInt(after), status };
-  const isOurs = filter === (status ?? '') && cursor.after <= largestId && writeCursor(cursor) === text;
-  if (!isOurs) throw new Refusal('invalid_cursor');
+  const cursor = parseCursor(text);
+  if (cursor === undefined || cursor.status !== status) {
+    throw new Refusal('invalid_cursor', { details: [cursorMistake] });
+  }
   return cursor.after;
 }
+
+/** A cursor, whatever the filters it was made for; undefined when it has not the form of one. */
+export function parseCursor(text: string): Cursor | undefined {
+  const [, filter, after = '0'] = form.exec(Buffer.from(text, 'base64url').toString()) ?? [];
+  if (filter === undefined) return undefined;
+  // The caller compares the filter with one that is known to be a status.
+  const cursor = { after: BigInt(after), status: filter === '' ? undefined : (filter as PetStatus) };
+  return cursor.after <= largestId && writeCursor(cursor) === text ? cursor : undefined;
+}
+
+export const cursorMistake: ErrorDetail = {
+  in: 'query',
+  name: 'cursor',
+  message: 'is malformed or was made for another status; follow the Link header as it is',
+};

@@ -1,6 +1,7 @@
 /**
  * The law of limits: windows, strikes and bans, as pure functions of state and time. Stores keep the state and
- * call this; none has a rule of its own. Times are Unix milliseconds where named `now…`, else Unix seconds.
+ * call this; none has a rule of its own. All of it is steady time (`Clock.steady`): milliseconds where named `…Ms`,
+ * `episode…` or `strikes`, else seconds. `asDates` says a verdict in dates.
  */
 import type { Quota } from './plan.ts';
 
@@ -161,12 +162,36 @@ export function peek(window: Window, limit: number, nowMs: number): WindowState 
   return stateOf(rolled(window, minuteSeconds, nowMs), limit, minuteSeconds, nowMs);
 }
 
+/** The verdict as clients are told it, its instants as dates; `aheadSeconds` is the clock's. */
+export function asDates(verdict: Verdict, aheadSeconds: number): Verdict {
+  if (aheadSeconds === 0) return verdict;
+  const { minute, day } = verdict;
+  return {
+    ...verdict,
+    resetAt: verdict.resetAt + aheadSeconds,
+    minute: asDate(minute, aheadSeconds),
+    day: asDate(day, aheadSeconds),
+  };
+}
+
+export function asDate(state: WindowState, aheadSeconds: number): WindowState {
+  return aheadSeconds === 0 ? state : { ...state, resetAt: state.resetAt + aheadSeconds };
+}
+
+/**
+ * A ban as it may be believed at `nowMs`: if the date was set back while nobody served, one that was told to end on
+ * a date would last longer than any ban of its level does.
+ */
+export function believableBan(bannedUntil: number, banLevel: number, rules: BanRules, nowMs: number): number {
+  return Math.min(bannedUntil, Math.floor(nowMs / 1_000) + banSeconds(rules, banLevel));
+}
+
 /** Whole seconds to wait, rounded up, so that a client waiting exactly this long is not turned away again. */
 export function secondsUntil(at: number, nowMs: number): number {
   return Math.max(1, Math.ceil(at - nowMs / 1_000));
 }
 
-/** The window as it stands now: ended ones are empty; one from the future (the clock stepped back) keeps its count. */
+/** The window as it stands now: ended ones are empty; one from the future (the date was set back while nobody served) keeps its count. */
 function rolled(window: Window, lengthSeconds: number, nowMs: number): Window {
   const now = Math.floor(nowMs / 1_000);
   if (now >= window.openedAt + lengthSeconds) return { openedAt: now, count: 0 };
@@ -251,6 +276,9 @@ function ban(conduct: Conduct, rules: BanRules, nowMs: number): Conduct {
   const now = Math.floor(nowMs / 1_000);
   const repeated = conduct.bannedUntil > 0 && now < conduct.bannedUntil + rules.forgivenAfterSeconds;
   const banLevel = repeated ? conduct.banLevel + 1 : 0;
-  const seconds = Math.min(rules.firstBanSeconds * 2 ** banLevel, rules.longestBanSeconds);
-  return { ...blameless, bannedUntil: now + seconds, banLevel };
+  return { ...blameless, bannedUntil: now + banSeconds(rules, banLevel), banLevel };
+}
+
+function banSeconds({ firstBanSeconds, longestBanSeconds }: BanRules, banLevel: number): number {
+  return Math.min(firstBanSeconds * 2 ** banLevel, longestBanSeconds);
 }

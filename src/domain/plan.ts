@@ -21,8 +21,8 @@ export const largestQuota = 1_000_000_000_000;
 export class PlanError extends Error {}
 
 /**
- * The quota a plan gives. `custom` is required for `enterprise`, whole numbers from 1 to `largestQuota`, and
- * refused for the others. Throws `PlanError`.
+ * The quota a plan gives. `custom` is required for `enterprise`, whole numbers from 1 to `largestQuota`, the minute's
+ * not above the day's, and refused for the others. Throws `PlanError`.
  */
 export function quotaOf(plan: string, custom: Partial<Quota> = {}): { plan: PlanName; quota: Quota } {
   const { perMinute, perDay } = custom;
@@ -38,6 +38,11 @@ export function quotaOf(plan: string, custom: Partial<Quota> = {}): { plan: Plan
   if (!isQuota(perMinute) || !isQuota(perDay)) {
     throw new PlanError(
       'The plan "enterprise" needs both its limits, per minute and per day, as whole numbers of at least 1.',
+    );
+  }
+  if (perMinute > perDay) {
+    throw new PlanError(
+      `The plan "enterprise" cannot take more requests per minute (${perMinute}) than per day (${perDay}).`,
     );
   }
   return { plan, quota: { perMinute, perDay } };

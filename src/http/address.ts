@@ -1,44 +1,27 @@
-import { type BlockList, isIP } from 'node:net';
+import { isWithin, type Network, unmappedAddress } from '../domain/address.ts';
 
 /**
- * The address a request is counted against: an IPv4 address, or the /64 network of an IPv6 one, for a subscriber
- * has at least that many. `X-Forwarded-For` is followed from its right end only through trusted proxies.
+ * The address of the client behind a connection. `X-Forwarded-For` is followed from its right end only through
+ * trusted proxies, to the last address that they vouch for.
  */
-export function clientNetwork(
+export function clientAddress(
   peer: string,
   forwardedFor: string | null,
-  trusted: BlockList | undefined,
+  trusted: readonly Network[],
 ): string {
-  let address = unmapped(peer);
-  if (trusted !== undefined && forwardedFor !== null) {
-    for (const hop of forwardedFor.split(',').reverse()) {
-      const candidate = unmapped(hop.trim());
-      if (!isTrusted(address, trusted) || isIP(candidate) === 0) break;
-      address = candidate;
-    }
+  let address = unmappedAddress(peer) ?? peer;
+  if (forwardedFor === null || trusted.length === 0) return address;
+  for (const hop of forwardedFor.split(',').reverse()) {
+    if (!isWithin(address, trusted)) break;
+    const next = unmappedAddress(withoutPort(hop.trim()));
+    if (next === undefined) break;
+    address = next;
   }
-  return isIP(address) === 6 ? network64(address) : address;
+  return address;
 }
 
-function isTrusted(address: string, trusted: BlockList): boolean {
-  return trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
-}
-
-/** An IPv4 address in IPv6 clothes (RFC 4291 section 2.5.5.2) is that IPv4 address. */
-function unmapped(address: string): string {
-  const plain = address.replace(/^::ffff:/i, '');
-  return isIP(plain) === 4 ? plain : address;
-}
-
-/** The first four of the eight groups, with the omitted ones filled in. */
-function network64(address: string): string {
-  const [head, tail] = address.replace(/%.*$/, '').split('::');
-  const groups = head ? head.split(':') : [];
-  const end = tail ? tail.split(':') : [];
-  const omitted = tail === undefined ? 0 : 8 - groups.length - end.length;
-  const all = [...groups, ...Array<string>(Math.max(0, omitted)).fill('0'), ...end];
-  return `${all
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`;
+/** Some proxies name the port as well: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function withoutPort(hop: string): string {
+  const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(hop) ?? [];
+  return bracketed ?? plain ?? hop;
 }

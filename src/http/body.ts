@@ -1,9 +1,16 @@
+import type { ErrorDetail } from '../contract/errors.ts';
 import { JsonError, MemberError, parseJson } from '../contract/json.ts';
 import { maxBodyBytes } from '../contract/operations.ts';
 import { Refusal } from '../domain/refusal.ts';
+import { bodyTimeoutMs } from './unread-body.ts';
 
-/** How long a body may take to arrive in full. */
-const bodyTimeoutMs = 10_000;
+/** A body that is JSON, with the mistakes found in its text: members given twice, and `__proto__`. */
+export interface JsonBody {
+  readonly value: unknown;
+  readonly mistakes: readonly ErrorDetail[];
+  /** The members of the outermost object among them: what these say is not known. */
+  readonly ambiguous: ReadonlySet<string>;
+}
 
 // A BOM is kept, so that the JSON parser refuses it (RFC 8259 section 8.1).
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -12,17 +19,32 @@ const jsonType = /^application\/json[\t ]*(?:;(.*))?$/i;
 const otherCharset = /(?:^|;)[\t ]*charset=(?!"?utf-8"?[\t ]*(?:;|$))/i;
 
 /**
- * Reads a request's JSON body: media type, then size, then content. Refuses `unsupported_media_type`,
- * `body_too_large`, `invalid_json` and `invalid_body`.
+ * Reads a request's JSON body: media type and coding, then size, then content. Refuses `unsupported_media_type`,
+ * `body_too_large`, `invalid_json`, and `invalid_body` when there is none.
  */
-export async function readJsonBody(request: Request): Promise<unknown> {
-  const type = request.headers.get('content-type');
-  if (type === null && request.body === null) throw missingBody();
-  const [json, parameters = ''] = jsonType.exec(type?.trim() ?? '') ?? [];
-  if (json === undefined || otherCharset.test(parameters)) throw new Refusal('unsupported_media_type');
+export async function readJsonBody(request: Request): Promise<JsonBody> {
+  const { headers } = request;
+  if (!headers.has('content-type') && request.body === null) throw missingBody();
+  const unsupported = [...mistakesOfType(headers), ...mistakesOfCoding(headers)];
+  if (unsupported.length > 0) throw new Refusal('unsupported_media_type', { details: unsupported });
   const bytes = await readBytes(request);
   if (bytes.length === 0) throw missingBody();
   return parse(bytes);
+}
+
+function mistakesOfType(headers: Headers): ErrorDetail[] {
+  const [json, parameters = ''] = jsonType.exec(headers.get('content-type')?.trim() ?? '') ?? [];
+  if (json !== undefined && !otherCharset.test(parameters)) return [];
+  return [{ in: 'header', name: 'Content-Type', message: 'must be application/json, in UTF-8' }];
+}
+
+/** Compressed bodies are not taken (RFC 9110 section 8.4): a small one could stand for any number of bytes. */
+function mistakesOfCoding(headers: Headers): ErrorDetail[] {
+  const coding = headers.get('content-encoding')?.trim().toLowerCase();
+  if (coding === undefined || coding === '' || coding === 'identity') return [];
+  return [
+    { in: 'header', name: 'Content-Encoding', message: 'is not supported; send the body uncompressed' },
+  ];
 }
 
 function missingBody(): Refusal {
@@ -51,32 +73,29 @@ const brokenOffMessage = 'The request body broke off before its end.';
 
 const slowMessage = `The request body did not arrive within ${bodyTimeoutMs / 1_000} seconds.`;
 
-/** A body of undeclared length: read until it ends or passes the bound. */
+/** A body of undeclared length. What passes the bound is read as well, and dropped: see `afterChunkedBody`. */
 async function readChunks(request: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of request.body ?? []) {
     length += chunk.length;
-    if (length > maxBodyBytes) throw new Refusal('body_too_large');
-    chunks.push(chunk);
+    if (length <= maxBodyBytes) chunks.push(chunk);
   }
+  if (length > maxBodyBytes) throw new Refusal('body_too_large');
   return Buffer.concat(chunks, length);
 }
 
-function parse(bytes: Uint8Array): unknown {
+function parse(bytes: Uint8Array): JsonBody {
   try {
-    return parseJson(utf8.decode(bytes));
+    return { value: parseJson(utf8.decode(bytes)), mistakes: [], ambiguous: new Set() };
   } catch (error) {
-    if (error instanceof JsonError) {
-      throw new Refusal('invalid_json', { message: `The request body is not valid JSON: ${error.message}.` });
-    }
     if (error instanceof MemberError) {
-      const mistakes = [...error.mistakes];
-      throw new Refusal('invalid_body', {
-        details: mistakes.map(([name, message]) => ({ in: 'body', name, message })),
-        message: `The request body is invalid: ${error.message}.`,
-      });
+      const mistakes = [...error.mistakes].map(
+        ([name, message]): ErrorDetail => ({ in: 'body', name, message }),
+      );
+      return { value: error.value, mistakes, ambiguous: error.outermost };
     }
-    throw new Refusal('invalid_json', { message: 'The request body is not valid UTF-8.' });
+    const reason = error instanceof JsonError ? `JSON: ${error.message}` : 'UTF-8';
+    throw new Refusal('invalid_json', { message: `The request body is not valid ${reason}.` });
   }
 }

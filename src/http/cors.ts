@@ -3,6 +3,7 @@ import type { HeaderFields } from './headers.ts';
 const exposed = [
   'Link',
   'Allow',
+  'Accept-Encoding',
   'WWW-Authenticate',
   'Retry-After',
   'X-Request-Id',

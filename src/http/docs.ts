@@ -1,4 +1,8 @@
-/** The reference page: Scalar with the service's own OpenAPI document, served whole from the package's files. */
+/**
+ * The reference page: Scalar with the service's own OpenAPI document, served whole from memory. Every body is a Blob,
+ * which the runtime sends as it lies; of a string or of bytes each answer makes a copy, and keeps it until it is read.
+ */
+import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import scalarPath from '../../assets/reference/scalar.js.gz' with { type: 'file' };
@@ -48,7 +52,8 @@ export function docsPage(openapi: string): () => Response {
     'Referrer-Policy': 'no-referrer',
     'X-Content-Type-Options': 'nosniff',
   };
-  return () => new Response(page, { headers });
+  const body = new Blob([page]);
+  return () => new Response(body, { headers });
 }
 
 function contentSecurityPolicy(openapi: string): string {
@@ -70,7 +75,9 @@ function contentSecurityPolicy(openapi: string): string {
 
 /** Scalar's script, compressed for whoever takes it so. The page's address of it changes with its version. */
 export function docsScript(): (request: Request) => Promise<Response> {
-  let plain: Promise<Uint8Array> | undefined;
+  const bytes = readFileSync(scalarPath);
+  const compressed = new Blob([bytes]);
+  let plain: Promise<Blob> | undefined;
   const headers = {
     'Content-Type': 'text/javascript; charset=utf-8',
     'Cache-Control': 'public, max-age=31536000, immutable',
@@ -78,11 +85,10 @@ export function docsScript(): (request: Request) => Promise<Response> {
     Vary: 'Accept-Encoding',
   };
   return async (request) => {
-    const file = Bun.file(scalarPath);
     if (acceptsGzip(request.headers.get('accept-encoding') ?? '')) {
-      return new Response(file, { headers: { ...headers, 'Content-Encoding': 'gzip' } });
+      return new Response(compressed, { headers: { ...headers, 'Content-Encoding': 'gzip' } });
     }
-    plain ??= file.bytes().then(promisify(gunzip));
+    plain ??= promisify(gunzip)(bytes).then((script) => new Blob([script]));
     return new Response(await plain, { headers });
   };
 }

@@ -8,7 +8,7 @@ const heldSize = 8_388_608;
 const entrySize = 512;
 
 /**
- * Pages of the list, ready to send again: an answer to the same target is good while the catalogue is at the
+ * Pages of the list, ready to send again: an answer to the same target, which is path and query, is good while the catalogue is at the
  * version it was made under. Reading, checking, querying and encoding are skipped then. A single animal is asked
  * for anew: to keep it costs as much as to find it.
  */

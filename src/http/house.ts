@@ -2,7 +2,10 @@ import type { Logger } from 'pino';
 import type { Clock } from '../domain/clock.ts';
 import type { AdmissionOperations } from '../operations/admission.ts';
 import type { Answers } from './answers.ts';
+import type { BanLog } from './ban-log.ts';
 import type { FinishedAnswers } from './finished-answers.ts';
+import type { Outages } from './outages.ts';
+import type { RequestLog } from './request-log.ts';
 import type { Route, RoutedOperation } from './routes.ts';
 
 /** What the pipeline works with. */
@@ -13,11 +16,15 @@ export interface House {
   readonly clock: Clock;
   readonly corsOrigins: ReadonlySet<string>;
   readonly log: Logger;
+  readonly outages: Outages;
+  /** Undefined when requests are not logged. */
+  readonly requestLog: RequestLog | undefined;
+  readonly bans: BanLog;
   readonly makeRequestId: () => string;
   readonly isDraining: () => boolean;
 }
 
-/** A request under the version, with what the router found out about it. */
+/** A request, with what the router found out about it; outside the version that is no route. */
 export interface Incoming {
   readonly request: Request;
   readonly route: Route | undefined;
@@ -26,6 +33,10 @@ export interface Incoming {
   /** The path parameter as it came; empty where the path has none. */
   readonly petId: string;
   readonly requestId: string;
+  /** The address of the client. */
+  readonly client: () => string;
   /** The network of the client, for failed authentications. */
   readonly network: () => string;
+  /** When it came, for the request log, in ms of the process's own clock; 0 when requests are not logged. */
+  readonly startedAt: number;
 }

@@ -1,9 +1,10 @@
-import type { ErrorDetail } from '../contract/errors.ts';
+import type * as z from 'zod';
+import { type ErrorDetail, maxDetails } from '../contract/errors.ts';
 import type { Operation } from '../contract/operations.ts';
-import { validate } from '../contract/validation.ts';
+import { type Validated, validate } from '../contract/validation.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
-import { readJsonBody } from './body.ts';
+import { type JsonBody, readJsonBody } from './body.ts';
 import { queryOf, readQuery } from './query.ts';
 
 /** What an operation is called with: query and body as its schemas made them, the path parameter as it came. */
@@ -21,21 +22,33 @@ export function readInput(operation: Operation, request: Request, petId: string)
   const schema = operation.body;
   const read = schema && readJsonBody(request);
   return andThen(read, (json) => {
-    const body = schema ? validate(schema, json, 'body') : { value: undefined };
+    const body = schema && json ? checkBody(schema, json) : { value: undefined };
     const query = readQuery(operation, queryOf(request.url));
     if ('value' in query && 'value' in body) return { petId, query: query.value, body: body.value };
     throw refusalOf([...mistakesOf(query), ...mistakesOf(body)]);
   });
 }
 
+function checkBody(schema: z.ZodType, { value, mistakes, ambiguous }: JsonBody): Validated<unknown> {
+  const checked = validate(schema, value, 'body');
+  if (mistakes.length === 0) return checked;
+  const others = mistakesOf(checked).filter(({ name }) => !ambiguous.has(name));
+  return { mistakes: [...mistakes, ...others] };
+}
+
 function mistakesOf(checked: object): ErrorDetail[] {
   return 'mistakes' in checked ? (checked.mistakes as ErrorDetail[]) : [];
 }
 
-function refusalOf(details: ErrorDetail[]): Refusal {
+/** The refusal that lists these mistakes, up to `maxDetails` of them. */
+function refusalOf(all: ErrorDetail[]): Refusal {
+  const details = all.slice(0, maxDetails);
   const inQuery = details[0]?.in === 'query';
+  const unnamed = all.length - details.length;
+  const more = unnamed === 0 ? [] : [`and ${unnamed} more ${unnamed === 1 ? 'mistake' : 'mistakes'}`];
   const mistakes = details
     .map(({ in: place, name, message }) => `${name || `the ${place}`} ${message}`)
+    .concat(more)
     .join('; ');
   const message = `The ${inQuery ? 'request' : 'request body'} is invalid: ${mistakes}.`;
   return new Refusal(inQuery ? 'invalid_parameter' : 'invalid_body', { details, message });

@@ -2,25 +2,37 @@ import { basePath } from '../contract/operations.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { docsPage, docsScript } from './docs.ts';
 import type { HeaderFields } from './headers.ts';
-import type { House } from './house.ts';
-import { errorBody } from './replies.ts';
+import type { House, Incoming } from './house.ts';
+import { PublicBudget } from './public-budget.ts';
+import { errorBody, errorPageHeaders, failed } from './replies.ts';
 
 /** What is served outside the version: for people, operators and machines, without a credential. */
 export interface Outside {
   /** The OpenAPI document, as text. */
   readonly openapi: string;
   readonly publicUrl: string | undefined;
+  /** Answers an address gets per minute, probes aside; more are refused with 429. */
+  readonly perMinute: number;
   /** What does not work right now; empty when all does. */
   readonly health: () => Promise<string[]>;
 }
 
 type Page = (request: Request) => Response | Promise<Response>;
 
+/** What load balancers ask: never refused, but answered later to an address that asks too often. */
+const probes = new Set(['/livez', '/readyz']);
+/** Below any balancer's time-out. */
+const probeHeldMs = 100;
+const refusalHeldMs = 1_000;
+
 /** Answers every request outside the version. */
 export function outsideRoutes(
   house: House,
   outside: Outside,
-): (request: Request, path: string) => Promise<Response> {
+): (incoming: Incoming, path: string) => Promise<Response> {
+  const budget = new PublicBudget(outside.perMinute, house.clock);
+  const probeBudget = new PublicBudget(outside.perMinute, house.clock);
+  const openapi = new Blob([outside.openapi]);
   const pages = new Map<string, Page>([
     [
       '/',
@@ -28,37 +40,69 @@ export function outsideRoutes(
     ],
     ['/docs', docsPage(outside.openapi)],
     ['/docs/scalar.js', docsScript()],
-    ['/openapi.json', () => json(200, outside.openapi)],
+    ['/openapi.json', () => json(200, openapi, toRevalidate)],
     ['/livez', () => json(200, '{"status":"ok"}')],
     ['/readyz', () => readiness(house, outside)],
     ['/.well-known/api-catalog', () => catalog(outside.publicUrl ?? '')],
   ]);
-  return async (request, path) => {
-    const response = await answer(pages.get(path), request);
+  return async (incoming, path) => {
+    const { request, requestId } = incoming;
+    const page = pages.get(path);
+    const isProbe = probes.has(path);
+    const waitSeconds = (isProbe ? probeBudget : budget).take(incoming.network());
+    if (isProbe && waitSeconds > 0) await probeBudget.holdBack(probeHeldMs);
+    const response =
+      isProbe || waitSeconds === 0 ? await answer(house, incoming, page) : await tooMany(budget, waitSeconds);
+    response.headers.set('X-Request-Id', requestId);
     // Bun leaves the date out where it leaves the body out.
     if (request.method === 'HEAD') response.headers.set('Date', new Date().toUTCString());
     // Bun takes what follows for a tunnel, so the next request on the connection would never be answered.
     if (request.method === 'CONNECT') response.headers.set('Connection', 'close');
+    house.requestLog?.(incoming, { status: response.status, page: page && path });
     return response;
   };
 }
 
-function answer(page: Page | undefined, request: Request): Response | Promise<Response> {
+const tooManyMessage =
+  'Too many requests without an API key came from this address. Wait for the seconds in Retry-After.';
+
+/** The refusal of an address that has used up its minute, held back so that asking on at once does not pay. */
+async function tooMany(budget: PublicBudget, waitSeconds: number): Promise<Response> {
+  const headers: HeaderFields = { 'Retry-After': String(waitSeconds) };
+  if (!(await budget.holdBack(refusalHeldMs))) headers.Connection = 'close';
+  return refused(new Refusal('rate_limit_exceeded', { message: tooManyMessage }), 429, headers);
+}
+
+async function answer(
+  house: House,
+  { request, requestId }: Incoming,
+  page: Page | undefined,
+): Promise<Response> {
   if (page === undefined) return refused(new Refusal('route_not_found'), 404);
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return refused(new Refusal('method_not_allowed'), 405, { Allow: 'GET, HEAD' });
   }
-  return page(request);
+  try {
+    return await page(request);
+  } catch (error) {
+    return failed(house, requestId, error);
+  }
 }
 
 async function readiness(house: House, { health }: Outside): Promise<Response> {
   if (house.isDraining())
     return json(503, '{"status":"stopping"}', { 'Retry-After': '5', Connection: 'close' });
-  const trouble = await health();
-  return json(
-    200,
-    JSON.stringify(trouble.length === 0 ? { status: 'ready' } : { status: 'degraded', trouble }),
-  );
+  try {
+    const trouble = await health();
+    return json(
+      200,
+      JSON.stringify(trouble.length === 0 ? { status: 'ready' } : { status: 'degraded', trouble }),
+    );
+  } catch (error) {
+    if (!(error instanceof Refusal) || !(error.cause instanceof Error)) throw error;
+    const body = { status: 'unavailable', trouble: [error.cause.message] };
+    return json(503, JSON.stringify(body), { 'Retry-After': '5' });
+  }
 }
 
 /** The API catalog (RFC 9727), a linkset (RFC 9264). */
@@ -74,13 +118,16 @@ function catalog(publicUrl: string): Response {
   const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
   // RFC 9727 section 2 wants the link on HEAD, where a client asks whether there is a catalog.
   const link = `<${publicUrl}/.well-known/api-catalog>; rel="api-catalog"`;
-  return json(200, JSON.stringify({ linkset }), { 'Content-Type': type, Link: link });
+  return json(200, JSON.stringify({ linkset }), { ...toRevalidate, 'Content-Type': type, Link: link });
 }
 
 function refused(refusal: Refusal, status: number, headers: HeaderFields = {}): Response {
   return json(status, errorBody(refusal), headers);
 }
 
-function json(status: number, body: string, headers: HeaderFields = {}): Response {
-  return new Response(body, { status, headers: { 'Content-Type': 'application/json', ...headers } });
+/** Documents change with the service's version and settings only; how things stand, and errors, with every moment. */
+const toRevalidate = { 'Cache-Control': 'no-cache' } as const;
+
+function json(status: number, body: string | Blob, headers: HeaderFields = {}): Response {
+  return new Response(body, { status, headers: { ...errorPageHeaders, ...headers } });
 }

@@ -5,7 +5,8 @@ import { isPreflight } from './cors.ts';
 import { credentialOf } from './credential.ts';
 import type { House, Incoming } from './house.ts';
 import { readInput } from './input.ts';
-import { preflight, refuse, reply } from './replies.ts';
+import { targetOf } from './query.ts';
+import { failed, preflight, refuse, reply } from './replies.ts';
 
 /** Every request under the version goes this way, in the contract's order of judgement (section 2). */
 export async function pipeline(house: House, incoming: Incoming): Promise<Response> {
@@ -27,15 +28,20 @@ export async function pipeline(house: House, incoming: Incoming): Promise<Respon
 
     const { operation } = routed;
     const version = admission.versions.pets;
-    let answer = house.finished.get(operation, request.url, version);
+    const target = targetOf(request.url);
+    let answer = house.finished.get(operation, target, version);
     if (answer === undefined) {
       const input = readInput(operation, request, petId);
       const made = andThen(input, house.answers[operation.operationId]);
       answer = made instanceof Promise ? await made : made;
-      house.finished.keep(operation, request.url, version, answer);
+      house.finished.keep(operation, target, version, answer);
     }
     return reply(house, incoming, admission, answer);
   } catch (error) {
-    return refuse(house, incoming, admission, error);
+    try {
+      return await refuse(house, incoming, admission, error);
+    } catch (again) {
+      return failed(house, incoming.requestId, again);
+    }
   }
 }

@@ -1,6 +1,16 @@
 import type { ErrorDetail } from '../contract/errors.ts';
 import type { Operation } from '../contract/operations.ts';
 import { type Validated, validate } from '../contract/validation.ts';
+import { cursorMistake, parseCursor } from '../domain/cursor.ts';
+
+/**
+ * Path and query of a request: its address without scheme and authority, which the Host header only makes up. Without
+ * a usable Host the runtime gives them alone.
+ */
+export function targetOf(url: string): string {
+  // The shortest authority, one character behind `http://`, ends at 8.
+  return url.startsWith('/') ? url : url.slice(url.indexOf('/', 8));
+}
 
 /** Everything after the first `?` of a request's target, without a fragment. */
 export function queryOf(url: string): string {
@@ -25,11 +35,28 @@ export function readQuery(operation: Operation, query: string): Validated<unknow
     else if (parameters.has(name)) blame(name, 'is given more than once');
     else parameters.set(name, value);
   }
+  // Which of its values a parameter given twice has is not known, so none is judged.
+  for (const name of blamed) parameters.delete(name);
   const schema = operation.query;
   if (schema === undefined) return mistakes.length > 0 ? { mistakes } : { value: {} };
   const checked = validate(schema, Object.fromEntries(parameters), 'query');
-  if ('mistakes' in checked) mistakes.push(...checked.mistakes);
-  return mistakes.length > 0 ? { mistakes } : checked;
+  if ('mistakes' in checked) mistakes.push(...checked.mistakes.filter(({ name }) => !blamed.has(name)));
+  if (mistakes.length === 0) return checked;
+  return { mistakes: [...mistakes, ...cursorMistakes(parameters, mistakes)] };
+}
+
+/** What is wrong with the cursor of a query that has other mistakes; the operation itself judges that of one without. */
+function cursorMistakes(
+  parameters: ReadonlyMap<string, string>,
+  mistakes: readonly ErrorDetail[],
+): ErrorDetail[] {
+  const text = parameters.get('cursor');
+  if (text === undefined) return [];
+  const cursor = parseCursor(text);
+  // A filter that is itself a mistake says nothing about the cursor's.
+  const isFilterUnknown = mistakes.some(({ name }) => name === 'status');
+  const fits = isFilterUnknown || cursor?.status === parameters.get('status');
+  return cursor !== undefined && fits ? [] : [cursorMistake];
 }
 
 function unknownMessage(known: string[]): string {

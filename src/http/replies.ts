@@ -1,3 +1,4 @@
+import { cacheControl } from '../contract/caching.ts';
 import { type ErrorCode, errors } from '../contract/errors.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
@@ -15,20 +16,29 @@ const unavailableRetrySeconds = 5;
 /** An answer with the headers every response under the version carries. One object, one `Response`. */
 export function reply(
   house: House,
-  { request: { method, headers: sent }, requestId, routed }: Incoming,
+  incoming: Incoming,
   admission: Judged | Unknown,
   { status, body, headers: own }: Answer,
+  code?: ErrorCode,
 ): Response {
+  const {
+    request: { method, headers: sent },
+    requestId,
+    routed,
+  } = incoming;
   // An object that grows is cheaper by a microsecond than one that spreads others.
   const headers = limitHeaders(admission);
   headers['Content-Type'] = 'application/json';
   headers['X-Request-Id'] = requestId;
+  headers['Cache-Control'] = status < 400 ? cacheControl.success : cacheControl.error;
+  headers['X-Content-Type-Options'] = 'nosniff';
   Object.assign(headers, routed?.headers, own);
   if (house.corsOrigins.size > 0) Object.assign(headers, corsHeaders(sent, house.corsOrigins));
   // Bun takes what follows a CONNECT for a tunnel, so the next request on the connection would never be answered.
   if (house.isDraining() || method === 'CONNECT') headers.Connection = 'close';
   // Bun leaves the date out where it leaves the body out.
   if (method === 'HEAD') headers.Date = new Date().toUTCString();
+  house.requestLog?.(incoming, { status, code, admission });
   return new Response(body, { status, headers });
 }
 
@@ -41,14 +51,31 @@ export function refuse(
 ): Awaitable<Response> {
   const refusal = error instanceof Refusal ? error : new Refusal('internal_error', { cause: error });
   const { status } = errors[refusal.code];
-  if (status >= 500) logFailure(house, incoming, refusal);
+  if (status >= 500) logFailure(house, incoming, refusal, status);
+  if (refusal.code === 'api_key_banned' && admission?.caller !== undefined) house.bans.refused(admission);
   const judged = status === 503 ? refunded(house, admission) : admission;
   const standing = andThen(judged, (known) => known ?? unjudged(house, incoming, refusal.code));
   return andThen(standing, (known) => {
-    const headers = errorHeaders(refusal.code, known, incoming.route?.allow);
-    return reply(house, incoming, known, { status, body: errorBody(refusal), headers });
+    const headers = errorHeaders(refusal, known, incoming.route?.allow);
+    return reply(house, incoming, known, { status, body: errorBody(refusal), headers }, refusal.code);
   });
 }
+
+/** The answer when not even the refusal of a request succeeds. It says nothing of limits, for they are not known. */
+export function failed(house: House, requestId: string, error: unknown): Response {
+  house.log.error({ requestId, err: error }, 'request failed');
+  const refusal = new Refusal('internal_error');
+  const { status } = errors[refusal.code];
+  const headers = { ...errorPageHeaders, 'X-Request-Id': requestId };
+  return new Response(errorBody(refusal), { status, headers });
+}
+
+/** What an error carries that is answered without a judgement. */
+export const errorPageHeaders = {
+  'Content-Type': 'application/json',
+  'Cache-Control': cacheControl.error,
+  'X-Content-Type-Options': 'nosniff',
+} as const satisfies HeaderFields;
 
 /** The answer to a browser's preflight (Fetch standard, section 3.3.2). It costs nothing. */
 export async function preflight(house: House, incoming: Incoming): Promise<Response> {
@@ -59,6 +86,7 @@ export async function preflight(house: House, incoming: Incoming): Promise<Respo
     ...corsHeaders(incoming.request.headers, house.corsOrigins),
     ...preflightHeaders,
   };
+  house.requestLog?.(incoming, { status: 204 });
   return new Response(null, { status: 204, headers });
 }
 
@@ -70,7 +98,11 @@ export function errorBody({ code, message, details }: Refusal): string {
 }
 
 /** Headers that belong to certain errors: the challenge of a 401, `Allow` of a 405, the wait of a 429 or 503. */
-function errorHeaders(code: ErrorCode, admission: Judged | Unknown, allow: string | undefined): HeaderFields {
+function errorHeaders(
+  { code, details }: Refusal,
+  admission: Judged | Unknown,
+  allow: string | undefined,
+): HeaderFields {
   switch (errors[code].status) {
     case 401:
       return {
@@ -78,6 +110,9 @@ function errorHeaders(code: ErrorCode, admission: Judged | Unknown, allow: strin
       };
     case 405:
       return { Allow: allow ?? '' };
+    case 415:
+      // Sent only when the coding is at fault, so that nobody takes it for a matter of the media type (RFC 9110, 12.5.3).
+      return details.some(({ name }) => name === 'Content-Encoding') ? { 'Accept-Encoding': 'identity' } : {};
     case 429:
       return { 'Retry-After': String(retryAfterSeconds(admission)) };
     case 503:
@@ -113,9 +148,13 @@ function unjudged(house: House, { network }: Incoming, refusal: ErrorCode): Awai
 }
 
 /** The route, not the address: a client may have put its key into the path or the query, where none belongs. */
-function logFailure(house: House, { request, requestId, route }: Incoming, refusal: Refusal): void {
-  const { code, cause } = refusal;
-  const level = code === 'internal_error' ? 'error' : 'warn';
-  const { method } = request;
-  house.log[level]({ requestId, method, route: route?.path, code, err: cause }, 'request failed');
+function logFailure(
+  house: House,
+  { request: { method }, requestId, route }: Incoming,
+  { code, cause }: Refusal,
+  status: number,
+): void {
+  const fields = { requestId, method, route: route?.path, code, err: cause };
+  if (status === 503) house.outages.refused(fields);
+  else house.log.error(fields, 'request failed');
 }

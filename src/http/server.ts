@@ -1,15 +1,19 @@
-import type { BlockList } from 'node:net';
 import { basePath } from '../contract/operations.ts';
-import { clientNetwork } from './address.ts';
-import type { House } from './house.ts';
+import { type Network, networkOf } from '../domain/address.ts';
+import { clientAddress } from './address.ts';
+import type { House, Incoming } from './house.ts';
+import { Listener } from './listener.ts';
 import { type Outside, outsideRoutes } from './outside.ts';
 import { pipeline } from './pipeline.ts';
+import { failed } from './replies.ts';
 import type { Route } from './routes.ts';
+import { afterChunkedBody } from './unread-body.ts';
 
 /** A connection on which nothing moves is closed after this long. */
 const idleTimeoutSeconds = 20;
 
-const ownRequestId = /^[A-Za-z0-9._-]{1,64}$/;
+/** A client's own; one with a key in it is not taken, for ids are logged and keys are not. */
+const ownRequestId = /^(?!.*ask_[0-9A-Za-z]{38})[A-Za-z0-9._-]{1,64}$/;
 
 export interface ServerOptions {
   readonly house: House;
@@ -17,9 +21,12 @@ export interface ServerOptions {
   readonly outside: Outside;
   readonly hostname: string;
   readonly port: number;
-  readonly trustedProxies: BlockList | undefined;
+  /** Open connections, at most; 0 for what the descriptors allow. */
+  readonly maxConnections: number;
+  readonly trustedProxies: readonly Network[];
 }
 
+type Server = Bun.Server<undefined>;
 type BunRequest = Request & { readonly params?: Record<string, string> };
 
 /** Starts listening. The router only finds out where a request goes; the pipeline judges it. */
@@ -29,48 +36,62 @@ export function startServer({
   outside,
   hostname,
   port,
+  maxConnections,
   trustedProxies,
-}: ServerOptions): Bun.Server<undefined> {
-  type Server = Bun.Server<undefined>;
-  const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
+}: ServerOptions): Listener {
+  const incomingOf = (request: BunRequest, server: Server, route?: Route): Incoming => {
     const sent = request.headers.get('x-request-id');
-    return pipeline(house, {
+    const client = () =>
+      clientAddress(
+        server.requestIP(request)?.address ?? '',
+        request.headers.get('x-forwarded-for'),
+        trustedProxies,
+      );
+    return {
       request,
       route,
       routed: route?.methods.get(request.method),
       petId: request.params?.petId ?? '',
       requestId: sent !== null && ownRequestId.test(sent) ? sent : house.makeRequestId(),
-      network: () =>
-        clientNetwork(
-          server.requestIP(request)?.address ?? '',
-          request.headers.get('x-forwarded-for'),
-          trustedProxies,
-        ),
-    });
+      client,
+      network: () => networkOf(client()),
+      startedAt: house.requestLog === undefined ? 0 : performance.now(),
+    };
+  };
+  const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
+    const answer = pipeline(house, incomingOf(request, server, route));
+    return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
   };
   const unknown = handle(undefined);
   const elsewhere = outsideRoutes(house, outside);
 
-  return Bun.serve({
-    hostname,
-    port,
-    idleTimeout: idleTimeoutSeconds,
-    // Bun would show stacks to clients otherwise, unless NODE_ENV is "production".
-    development: false,
-    // The pipeline bounds bodies itself, in its turn and with its own answer.
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    routes: {
-      ...Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
-      [basePath]: unknown,
-      [`${basePath}/*`]: unknown,
-    },
-    fetch(request, server) {
-      // The router matches the path as it was sent; `request.url` has its dot segments resolved (RFC 3986 section 5.2.4).
-      const path = pathOf(request.url);
-      if (path === basePath || path.startsWith(`${basePath}/`)) return unknown(request, server);
-      return elsewhere(request, path);
-    },
-  });
+  const serve = (port: number) =>
+    Bun.serve({
+      hostname,
+      port,
+      // `development: false` would switch it on, and a second service would share the port in silence.
+      reusePort: false,
+      idleTimeout: idleTimeoutSeconds,
+      // Bun would show stacks to clients otherwise, unless NODE_ENV is "production".
+      development: false,
+      // The pipeline bounds bodies itself, in its turn and with its own answer.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      routes: {
+        ...Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
+        [basePath]: unknown,
+        [`${basePath}/*`]: unknown,
+      },
+      fetch(request, server) {
+        // The router matches the path as it was sent; `request.url` has its dot segments resolved (RFC 3986 section 5.2.4).
+        const path = pathOf(request.url);
+        if (path === basePath || path.startsWith(`${basePath}/`)) return unknown(request, server);
+        const answer = elsewhere(incomingOf(request, server), path);
+        return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
+      },
+      // What fails outside of every answer's own making; the runtime would send a page of its own.
+      error: (error) => failed(house, house.makeRequestId(), error),
+    });
+  return new Listener({ serve, port, maxConnections, log: house.log });
 }
 
 /** The path of a request's target, which is a whole address or, without a Host header, the path alone. */

@@ -18,11 +18,6 @@ export class AccountOperations {
     return this.#accounts.create({ name, ...quotaOf(plan, custom), createdAt: this.#clock.now() });
   }
 
-  /** Undefined when there are accounts already, or another process makes the first one. */
-  async createFirst(name: string, plan: string): Promise<Account | undefined> {
-    return this.#accounts.createFirst({ name, ...quotaOf(plan), createdAt: this.#clock.now() });
-  }
-
   async list(): Promise<Account[]> {
     return this.#accounts.list();
   }

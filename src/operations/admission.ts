@@ -6,11 +6,15 @@ import type { Clock } from '../domain/clock.ts';
 import { fingerprint, isWellFormedKey } from '../domain/key.ts';
 import type { Verdict, WindowState } from '../domain/limit.ts';
 import { Refusal } from '../domain/refusal.ts';
-import type { Caller, KeyStore, LimitStore, Versions } from '../storage/storage.ts';
+import type { Caller, FailureVerdict, KeyStore, LimitStore, Versions } from '../storage/storage.ts';
+import { type CallerChange, callerChanges } from './caller-changes.ts';
+import { KnownKeys } from './known-keys.ts';
 
 /** How many callers are held in memory. */
 const heldCallers = 100_000;
-/** How often a caller that keeps changing is read again for one request. */
+/** How many keys that were made once and are nobody's now (revoked ones) are held in memory. */
+const heldNobodies = 10_000;
+/** How often callers that keep changing are read again for one request. */
 const mostReadings = 4;
 
 /** What a request may send as its credential. */
@@ -43,12 +47,24 @@ export class AdmissionOperations {
   readonly #keys: KeyStore;
   readonly #limits: LimitStore;
   readonly #clock: Clock;
+  readonly #changed: (change: CallerChange) => void;
   readonly #held = new LRUCache<string, HeldCaller>(atMost(heldCallers));
+  readonly #known: KnownKeys;
+  /** The version of callers under which a key was looked up in vain. */
+  readonly #nobodies = new LRUCache<string, number>(atMost(heldNobodies));
 
-  constructor(keys: KeyStore, limits: LimitStore, clock: Clock) {
+  /** `changed` is told what operators changed about callers that are held, when their key is used next. */
+  constructor(
+    keys: KeyStore,
+    limits: LimitStore,
+    clock: Clock,
+    changed: (change: CallerChange) => void = () => undefined,
+  ) {
     this.#keys = keys;
+    this.#known = new KnownKeys(keys);
     this.#limits = limits;
     this.#clock = clock;
+    this.#changed = changed;
   }
 
   /**
@@ -61,9 +77,11 @@ export class AdmissionOperations {
     }
     const { key } = credential;
     const print = fingerprint(key);
-    return andThen(this.#held.get(print) ?? this.#find(key, print), (held) =>
-      this.#judge(print, held, address, mostReadings),
-    );
+    const held = this.#held.get(print);
+    if (held !== undefined) return this.#judge(print, held, address, mostReadings);
+    // A typo, as its checksum tells.
+    if (!isWellFormedKey(key)) return this.#fail('invalid_api_key', address());
+    return this.#meet(print, address, mostReadings);
   }
 
   /** Takes back the count of a request that is answered for nothing. */
@@ -96,16 +114,47 @@ export class AdmissionOperations {
     });
   }
 
-  /** A caller not held yet. A key whose checksum is wrong is not looked up. */
-  #find(key: string, print: string): Awaitable<HeldCaller | undefined> {
-    if (!isWellFormedKey(key)) return undefined;
-    return andThen(this.#limits.versions(), (versions) => this.#read(print, versions));
+  /**
+   * A key that is not held: most are made up, and told from those that were made without a look-up. One that was made is
+   * looked up once for each version of callers; until it is known which were, each is.
+   */
+  #meet(print: string, address: () => string, readingsLeft: number): Awaitable<Judged | Unknown> {
+    const { version } = this.#known;
+    const mayBeSomebody = version === undefined || this.#known.mayHave(print);
+    const nobodyUnder = mayBeSomebody ? this.#nobodies.get(print) : version;
+    if (nobodyUnder !== undefined) {
+      return andThen(this.#limits.failUnder(address(), nobodyUnder), (failure) =>
+        failure === undefined
+          ? this.#meetAgain(print, address, readingsLeft)
+          : unknown('invalid_api_key', failure),
+      );
+    }
+    return andThen(this.#limits.versions(), (versions) => {
+      if (version === undefined) this.#known.begin(versions.callers);
+      return andThen(this.#read(print, versions), (held) =>
+        held === undefined
+          ? this.#meet(print, address, readingsLeft)
+          : this.#judge(print, held, address, readingsLeft),
+      );
+    });
+  }
+
+  /** Callers changed since keys were read. */
+  #meetAgain(print: string, address: () => string, readingsLeft: number): Awaitable<Judged | Unknown> {
+    if (readingsLeft === 0) throw new Refusal('service_unavailable');
+    this.#nobodies.delete(print);
+    return andThen(this.#limits.versions(), ({ callers }) =>
+      andThen(this.#known.read(callers), () => this.#meet(print, address, readingsLeft - 1)),
+    );
   }
 
   #read(print: string, { callers: version }: Versions): Awaitable<HeldCaller | undefined> {
     return andThen(this.#keys.findCaller(print), (caller) => {
+      const before = this.#held.get(print)?.caller;
+      if (before !== undefined) callerChanges(before, caller).forEach(this.#changed);
       if (caller === undefined) {
         this.#held.delete(print);
+        this.#nobodies.set(print, version);
         return undefined;
       }
       const held = { caller, version };
@@ -115,10 +164,10 @@ export class AdmissionOperations {
   }
 
   #fail(code: 'missing_api_key' | 'invalid_api_key', address: string): Awaitable<Unknown> {
-    return andThen(this.#limits.fail(address), ({ state, refused }) => ({
-      caller: undefined,
-      refusal: refused ? 'too_many_failed_authentications' : code,
-      state,
-    }));
+    return andThen(this.#limits.fail(address), (failure) => unknown(code, failure));
   }
+}
+
+function unknown(code: 'missing_api_key' | 'invalid_api_key', { state, refused }: FailureVerdict): Unknown {
+  return { caller: undefined, refusal: refused ? 'too_many_failed_authentications' : code, state };
 }

@@ -9,6 +9,10 @@ const batchLength = 1_000;
 /** The copy cannot go on; `message` says why and what to do. */
 export class CopyError extends Error {}
 
+const sourceWritten = 'The source was written to meanwhile: stop what writes to it, and copy again.';
+const targetWritten =
+  'The target was written to meanwhile: stop the service that uses it, and copy again, into an empty database.';
+
 /** What a table holds: SHA-256 over its rows by ascending key. */
 export interface Checksum {
   readonly count: number;
@@ -22,6 +26,8 @@ export interface Checksum {
 export class CopyOperations {
   readonly #from: Archive;
   readonly #to: Archive;
+  /** What was read of the source's tables to be copied. */
+  readonly #copied = new Map<Table, Checksums>();
 
   constructor(from: Archive, to: Archive) {
     this.#from = from;
@@ -36,6 +42,7 @@ export class CopyOperations {
 
   /** Copies what is not there yet; yields how many rows are there so far. Throws `CopyError`. */
   async *copy(): AsyncGenerator<number> {
+    this.#copied.clear();
     // First all that is there, so that nothing is added to a store that holds something else.
     const there = new Map<Table, ArchiveRow | undefined>();
     let done = 0;
@@ -47,7 +54,7 @@ export class CopyOperations {
     }
     for (const table of this.#from.tables) {
       for await (const rows of batches(this.#from, table, there.get(table))) {
-        await this.#to.add(table, rows);
+        await this.#add(table, rows);
         done += rows.length;
         yield done;
       }
@@ -61,10 +68,10 @@ export class CopyOperations {
     for (const table of this.#from.tables) {
       const sums = await Promise.all([checksumOf(this.#from, table), checksumOf(this.#to, table)]);
       const [source, copy] = sums;
-      if (source.count !== copy.count || source.sha256 !== copy.sha256) {
+      if (!isSame(source, copy)) {
         throw new CopyError(
-          `The table "${table}" differs: ${source.count} rows there, ${copy.count} in the copy. The source was ` +
-            'written meanwhile; stop what writes to it and copy again.',
+          `The table "${table}" differs: ${source.count} rows in the source, ${copy.count} in the copy. ` +
+            this.#whoWrote(table, source, copy),
         );
       }
       checksums[table] = source;
@@ -72,6 +79,32 @@ export class CopyOperations {
       yield done;
     }
     return checksums;
+  }
+
+  async #add(table: Table, rows: ArchiveRow[]): Promise<void> {
+    const conflict = await this.#to.add(table, rows);
+    if (conflict === 'taken') {
+      throw new CopyError(`The table "${table}" of the target has got rows of its own. ${targetWritten}`);
+    }
+    if (conflict === 'missing') {
+      throw new CopyError(
+        `The table "${table}" of the source refers to rows that were not copied. ${sourceWritten}`,
+      );
+    }
+    this.#read(table, rows);
+  }
+
+  #read(table: Table, rows: readonly ArchiveRow[]): void {
+    const sums = this.#copied.get(table) ?? new Checksums();
+    sums.add(rows);
+    this.#copied.set(table, sums);
+  }
+
+  /** Which side is no longer as it was when it was copied. */
+  #whoWrote(table: Table, source: Checksum, copy: Checksum): string {
+    const copied = (this.#copied.get(table) ?? new Checksums()).checksum();
+    const [isSource, isTarget] = [!isSame(source, copied), !isSame(copy, copied)];
+    return [isSource ? sourceWritten : [], isTarget ? targetWritten : []].flat().join(' ');
   }
 
   /** What of a table is there already; it has to be the beginning of the source's. */
@@ -86,6 +119,7 @@ export class CopyOperations {
             'Name an empty database, or one that a copy of this very source was broken off in.',
         );
       }
+      this.#read(table, rows);
       last = rows.at(-1);
       count += rows.length;
     }
@@ -103,14 +137,29 @@ async function* batches(archive: Archive, table: Table, behind?: ArchiveRow): As
   }
 }
 
-async function checksumOf(archive: Archive, table: Table): Promise<Checksum> {
-  const hash = createHash('sha256');
-  let count = 0;
-  for await (const rows of batches(archive, table)) {
-    hash.update(lineOf(rows));
-    count += rows.length;
+/** A checksum that grows row by row. */
+class Checksums {
+  readonly #hash = createHash('sha256');
+  #count = 0;
+
+  add(rows: readonly ArchiveRow[]): void {
+    this.#hash.update(lineOf(rows));
+    this.#count += rows.length;
   }
-  return { count, sha256: hash.digest('hex') };
+
+  checksum(): Checksum {
+    return { count: this.#count, sha256: this.#hash.copy().digest('hex') };
+  }
+}
+
+async function checksumOf(archive: Archive, table: Table): Promise<Checksum> {
+  const sums = new Checksums();
+  for await (const rows of batches(archive, table)) sums.add(rows);
+  return sums.checksum();
+}
+
+function isSame(one: Checksum, other: Checksum): boolean {
+  return one.count === other.count && one.sha256 === other.sha256;
 }
 
 /** Rows as text, a line each, alike for every engine. */

@@ -1,8 +1,17 @@
 import type { Clock } from '../domain/clock.ts';
 import { fingerprint, lastFour, makeKey, type RandomBytes } from '../domain/key.ts';
 import type { PlanName } from '../domain/plan.ts';
-import type { Account, AccountStore, Ban, Key, KeyStore, LimitStore, NewKey } from '../storage/storage.ts';
-import { KeyRevoked, NotFound } from './not-found.ts';
+import type {
+  Account,
+  AccountStore,
+  Ban,
+  FirstAccount,
+  Key,
+  KeyStore,
+  LimitStore,
+  NewKey,
+} from '../storage/storage.ts';
+import { KeyEnded, NotFound } from './not-found.ts';
 
 /** A key just made: the only time its text is known. */
 export interface IssuedKey {
@@ -10,6 +19,8 @@ export interface IssuedKey {
   readonly accountId: number;
   readonly plan: PlanName;
   readonly key: string;
+  /** Unix ms; `null`: never. */
+  readonly expiresAt: number | null;
 }
 
 /** API keys and their bans, for operators. What they do counts on the very next request. */
@@ -37,24 +48,43 @@ export class KeyOperations {
   /** `lifetimeMs` undefined: the key never expires. Throws `NotFound`. */
   async create(accountId: number, name: string, lifetimeMs?: number): Promise<IssuedKey> {
     const account = await this.#account(accountId);
-    const { key, stored } = this.#make(accountId, name, lifetimeMs);
-    const { id } = await this.#keys.create(stored);
-    return { id, accountId, plan: account.plan, key };
+    const { key, stored } = this.#make(accountId, name, lifetimeMs ?? null);
+    return this.#issued(await this.#keys.create(stored), account.plan, key);
+  }
+
+  /** The key a new store begins with, and its account; undefined when the store is not new. */
+  async createFirst(
+    accountName: string,
+    plan: FirstAccount['plan'],
+    keyName: string,
+  ): Promise<IssuedKey | undefined> {
+    // No account has the id 0; the store puts its own in.
+    const { key, stored } = this.#make(0, keyName, null);
+    const account = { name: accountName, plan, createdAt: stored.createdAt };
+    const made = await this.#keys.createFirst(account, stored);
+    return made && this.#issued(made, plan, key);
   }
 
   async list(): Promise<Key[]> {
     return this.#keys.list();
   }
 
-  /** Makes a new key of the same account; the old one ends after `graceMs`, or when it would have. Throws `NotFound` and `KeyRevoked`. */
-  async rotate(id: number, graceMs: number, lifetimeMs?: number): Promise<IssuedKey> {
-    const old = await this.#keys.find(id);
-    if (old === undefined) throw new NotFound('key', id, 'keys list');
-    if (old.revokedAt !== null) throw new KeyRevoked(id, old.accountId);
+  /**
+   * Makes a new key of the same account; the old one ends after `graceMs`, or when it would have. The new one lives as
+   * long from now on as the old one was to live, unless `lifetimeMs` says otherwise (`null`: it never expires). Throws
+   * `NotFound`, and `KeyEnded` when the old key is not live any more.
+   */
+  async rotate(id: number, graceMs: number, lifetimeMs?: number | null): Promise<IssuedKey> {
+    const old = await this.#find(id);
     const account = await this.#account(old.accountId);
-    const { key, stored } = this.#make(old.accountId, old.name, lifetimeMs);
-    const successor = await this.#keys.rotate(id, this.#clock.now() + graceMs, stored);
-    return { id: successor.id, accountId: old.accountId, plan: account.plan, key };
+    const { key, stored } = this.#make(
+      old.accountId,
+      old.name,
+      lifetimeMs === undefined ? lifetimeOf(old) : lifetimeMs,
+    );
+    const successor = await this.#keys.rotate(id, stored.createdAt + graceMs, stored);
+    if (successor === undefined) throw endOf(await this.#find(id));
+    return this.#issued(successor, account.plan, key);
   }
 
   /** Throws `NotFound`. */
@@ -71,16 +101,26 @@ export class KeyOperations {
     if (!(await this.#limits.lift(keyId))) throw new NotFound('ban on key', keyId, 'bans list');
   }
 
+  async #find(id: number): Promise<Key> {
+    const key = await this.#keys.find(id);
+    if (key === undefined) throw new NotFound('key', id, 'keys list');
+    return key;
+  }
+
   async #account(id: number): Promise<Account> {
     const account = await this.#accounts.find(id);
     if (account === undefined) throw new NotFound('account', id, 'accounts list');
     return account;
   }
 
-  #make(accountId: number, name: string, lifetimeMs?: number): { key: string; stored: NewKey } {
+  #issued({ id, accountId, expiresAt }: Key, plan: PlanName, key: string): IssuedKey {
+    return { id, accountId, plan, key, expiresAt };
+  }
+
+  #make(accountId: number, name: string, lifetimeMs: number | null): { key: string; stored: NewKey } {
     const key = makeKey(this.#randomBytes);
     const createdAt = this.#clock.now();
-    const expiresAt = lifetimeMs === undefined ? null : createdAt + lifetimeMs;
+    const expiresAt = lifetimeMs === null ? null : createdAt + lifetimeMs;
     return {
       key,
       stored: {
@@ -93,4 +133,14 @@ export class KeyOperations {
       },
     };
   }
+}
+
+function lifetimeOf({ createdAt, expiresAt }: Key): number | null {
+  return expiresAt === null ? null : expiresAt - createdAt;
+}
+
+/** Why a key was not rotated. */
+function endOf({ id, accountId, revokedAt, successorId }: Key): KeyEnded {
+  if (revokedAt !== null) return new KeyEnded(id, accountId, 'is revoked');
+  return new KeyEnded(id, accountId, successorId === null ? 'has expired' : 'was rotated already');
 }

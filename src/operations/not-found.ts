@@ -5,11 +5,11 @@ export class NotFound extends Error {
   }
 }
 
-/** A revoked key has no successor, for whoever holds it was meant to lose access. */
-export class KeyRevoked extends Error {
-  constructor(id: number, accountId: number) {
+/** A key that is not live has no successor, for whoever holds it was meant to lose access, or has it by another key. */
+export class KeyEnded extends Error {
+  constructor(id: number, accountId: number, how: 'is revoked' | 'has expired' | 'was rotated already') {
     super(
-      `Key ${id} is revoked, so it cannot be rotated. ` +
+      `Key ${id} ${how}, so it cannot be rotated. ` +
         `"animal-store keys create --account ${accountId}" makes a new key of its account.`,
     );
   }

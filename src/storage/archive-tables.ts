@@ -1,7 +1,17 @@
 /** Everything that is moved when a store moves: tables and columns, alike in every engine, the key first. */
 const columns = {
   accounts: ['id', 'name', 'plan', 'per_minute', 'per_day', 'created_at'],
-  keys: ['id', 'account_id', 'name', 'fingerprint', 'last_four', 'created_at', 'expires_at', 'revoked_at'],
+  keys: [
+    'id',
+    'account_id',
+    'name',
+    'fingerprint',
+    'last_four',
+    'created_at',
+    'expires_at',
+    'revoked_at',
+    'successor_id',
+  ],
   imports: ['source', 'last_line', 'added', 'rejected', 'finished'],
   pets: ['id', 'name', 'category_id', 'status'],
 } as const;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Notice, Outage } from './outage.ts';
 
-/** Tells operators, in words, that something stopped working or works again. */
-export type Notice = (text: string) => void;
+export type { Notice } from './outage.ts';
 
 export interface BreakerOptions {
   /** What is watched, as operators know it. */
@@ -15,18 +15,23 @@ export interface BreakerOptions {
 /** Remembers that a server does not work, so that nothing waits for it, and tries it until it does. */
 export class Breaker implements Disposable {
   readonly #options: BreakerOptions;
+  readonly #outage: Outage;
   readonly #stopped = new AbortController();
-  /** Why it does not work; undefined while it does. */
-  trouble: string | undefined;
 
   constructor(options: BreakerOptions) {
     this.#options = options;
+    this.#outage = new Outage(options.name, options.notice);
+  }
+
+  /** Why it does not work; undefined while it does. */
+  get trouble(): string | undefined {
+    return this.#outage.trouble;
   }
 
   /** Trips once; further calls until it works again change nothing. */
   trip(reason: unknown): void {
     if (this.trouble !== undefined || this.#stopped.signal.aborted) return;
-    this.#tell(reason);
+    this.#outage.begin(reasonOf(reason));
     void this.#recover();
   }
 
@@ -34,25 +39,22 @@ export class Breaker implements Disposable {
     this.#stopped.abort();
   }
 
-  #tell(reason: unknown): void {
-    const { name, notice } = this.#options;
-    const why = reason instanceof Error ? reason.message : String(reason);
-    this.trouble = `degraded: ${name} does not work: ${why}`;
-    notice(this.trouble);
-  }
-
   async #recover(): Promise<void> {
-    const { name, probe, probeEveryMs, notice } = this.#options;
+    const { probe, probeEveryMs } = this.#options;
     const { signal } = this.#stopped;
     while (!signal.aborted) {
       try {
         await probe();
-        this.trouble = undefined;
-        notice(`${name} works again`);
+        this.#outage.end();
         return;
-      } catch {
+      } catch (error) {
+        this.#outage.begin(reasonOf(error));
         await sleep(probeEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

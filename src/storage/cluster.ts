@@ -20,7 +20,7 @@
  */
 import type { Clock } from '../domain/clock.ts';
 import type { LimitRules } from '../domain/limit.ts';
-import type { Notice } from './breaker.ts';
+import type { Notice } from './outage.ts';
 import { PostgresAccounts } from './postgres/accounts.ts';
 import { PostgresDatabase } from './postgres/database.ts';
 import { PostgresImports } from './postgres/imports.ts';
@@ -56,6 +56,7 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
   const { redisUrl, redisPrefix: prefix, redisTimeoutMs: timeoutMs } = options;
   const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
   await database.migrate();
+  const encryption = await database.encryption();
   const memory = new PostgresSnapshots(database);
   const limits = opened.use(
     new RedisLimits({ url: redisUrl, prefix, timeoutMs, clock, rules, memory, serving, notice }),
@@ -68,13 +69,14 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
   opened.defer(() => pets.idle());
   const kept = opened.move();
   return {
+    encryption,
     pets,
     accounts: new PostgresAccounts(database, announceCallers),
     keys: new PostgresKeys(database, announceCallers),
     limits,
     imports: new PostgresImports(database, announcePets),
     health: async () => {
-      const troubles = await Promise.all([database.trouble(), limits.trouble()]);
+      const troubles = [database.trouble, await limits.trouble()];
       return troubles.filter((trouble) => trouble !== undefined);
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),

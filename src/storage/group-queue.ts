@@ -5,34 +5,47 @@ import { StorageUnavailable } from './storage.ts';
 const longestQueue = 10_000;
 /** Most writes in one transaction, so that none holds the event loop for long. */
 const largestGroup = 1_000;
+/** The part of the time-out that a commit is given at least; who has less left is refused. */
+const leastPart = 0.05;
 
 interface Waiting<Item, Result> {
   readonly item: Item;
+  /** When it has to be answered (`performance.now()`). */
+  readonly dueAt: number;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
 
+/** Stores all the items or none, and returns their results in their order; gives up when it is due. */
+export type Commit<Item, Result> = (items: readonly Item[], dueAt: number) => Awaitable<readonly Result[]>;
+
 /**
  * Writes that arrive together are committed together, one group after the other. Each is answered only after
- * its group's commit; if that fails, every one of the group is rejected.
+ * its group's commit; if that fails, every one of the group is rejected. The time a write has counts from its arrival:
+ * who cannot be committed in what is left of it is refused when it is taken up, having changed nothing.
  */
 export class GroupQueue<Item, Result> {
-  readonly #commit: (items: readonly Item[]) => Awaitable<readonly Result[]>;
+  readonly #timeoutMs: number;
+  readonly #commit: Commit<Item, Result>;
   #queue: Waiting<Item, Result>[] = [];
   #running: Promise<void> | undefined;
+  /** How long the last group took that was committed, in milliseconds; half the time-out at most. */
+  #lastTookMs = 0;
 
-  /** `commit` stores all the items or none, and returns their results in their order. */
-  constructor(commit: (items: readonly Item[]) => Awaitable<readonly Result[]>) {
+  /** `timeoutMs` is how long a write may take from its arrival. */
+  constructor(timeoutMs: number, commit: Commit<Item, Result>) {
+    this.#timeoutMs = timeoutMs;
     this.#commit = commit;
   }
 
-  /** Rejects with `StorageUnavailable` when too many wait, else as the commit does. */
+  /** Rejects with `StorageUnavailable` when too many wait, or it has waited too long; else as the commit does. */
   add(item: Item): Promise<Result> {
-    if (this.#queue.length >= longestQueue) {
-      return Promise.reject(new StorageUnavailable(`${longestQueue} writes are waiting already`));
+    const groupsAhead = Math.floor(this.#queue.length / largestGroup);
+    if (this.#queue.length >= longestQueue || groupsAhead * this.#lastTookMs > this.#timeoutMs) {
+      return Promise.reject(new StorageUnavailable(`${this.#queue.length} writes are waiting already`));
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ item, resolve, reject });
+      this.#queue.push({ item, dueAt: performance.now() + this.#timeoutMs, resolve, reject });
       this.#running ??= this.#run();
     });
   }
@@ -46,14 +59,32 @@ export class GroupQueue<Item, Result> {
     while (this.#queue.length > 0) {
       // The rest of this turn of the event loop may bring more writes; they join this group.
       await new Promise((resolve) => setImmediate(resolve));
-      await this.#answer(this.#queue.splice(0, largestGroup));
+      this.#refuseLate();
+      const group = this.#queue.splice(0, largestGroup);
+      if (group.length > 0) await this.#answer(group);
     }
     this.#running = undefined;
   }
 
+  /** Refuses who has less time left than a commit takes, so that no group is taken up to be given up. */
+  #refuseLate(): void {
+    const soonest = performance.now() + Math.max(this.#lastTookMs, this.#timeoutMs * leastPart);
+    const inTime = this.#queue.findIndex(({ dueAt }) => dueAt > soonest);
+    const late = this.#queue.splice(0, inTime < 0 ? this.#queue.length : inTime);
+    const reason = `writes waited for their commit for ${this.#timeoutMs} ms`;
+    for (const { reject } of late) reject(new StorageUnavailable(reason));
+  }
+
   async #answer(group: readonly Waiting<Item, Result>[]): Promise<void> {
+    const startedAt = performance.now();
+    // The oldest is first.
+    const dueAt = group[0]?.dueAt ?? startedAt;
     try {
-      const results = await this.#commit(group.map(({ item }) => item));
+      const results = await this.#commit(
+        group.map(({ item }) => item),
+        dueAt,
+      );
+      this.#lastTookMs = Math.min(performance.now() - startedAt, this.#timeoutMs / 2);
       for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
     } catch (error) {
       for (const { reject } of group) reject(error);

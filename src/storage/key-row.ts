@@ -9,6 +9,7 @@ export interface KeyRow {
   readonly createdAt: bigint;
   readonly expiresAt: bigint | null;
   readonly revokedAt: bigint | null;
+  readonly successorId: bigint | null;
 }
 
 export function keyOfRow(row: KeyRow): Key {
@@ -20,5 +21,6 @@ export function keyOfRow(row: KeyRow): Key {
     createdAt: Number(row.createdAt),
     expiresAt: row.expiresAt === null ? null : Number(row.expiresAt),
     revokedAt: row.revokedAt === null ? null : Number(row.revokedAt),
+    successorId: row.successorId === null ? null : Number(row.successorId),
   };
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../domain/clock.ts';
 import type { LimitRules } from '../domain/limit.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
-import type { Notice } from './breaker.ts';
 import type { ClusterSettings } from './cluster.ts';
+import type { Notice } from './outage.ts';
 import { openSqlite } from './sqlite/sqlite.ts';
 import { type Archive, type Storage, StorageUnusable } from './storage.ts';
 
@@ -11,6 +11,8 @@ export interface StorageOptions {
   readonly clock: Clock;
   readonly rules: LimitRules;
   readonly serving: boolean;
+  /** Whether an embedded store that is missing is made; unless given, who serves makes it. */
+  readonly create?: boolean;
   /** What a store on PostgreSQL needs besides; undefined where there is no Redis. */
   readonly cluster?: ClusterSettings | undefined;
   /** Is told what stops working and works again; unless given, standard error is. */
@@ -21,7 +23,10 @@ export interface StorageOptions {
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { url, clock, rules, serving, cluster, notice = warn } = options;
   const path = sqlitePath(url);
-  if (path !== undefined) return openSqlite({ path, clock, rules, serving });
+  if (path !== undefined) {
+    const { create = serving } = options;
+    return openSqlite({ path, clock, rules, serving, create, notice });
+  }
   if (!isPostgres(url)) throw new StorageUnusable(`There is no store for the URL "${maskedUrl(url)}".`);
   if (cluster === undefined) throw new StorageUnusable('PostgreSQL needs Redis beside it: set REDIS_URL.');
   // Only who has the servers waits for their drivers to load.

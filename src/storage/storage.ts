@@ -48,8 +48,6 @@ export interface Account {
 
 export interface AccountStore {
   create(account: Omit<Account, 'id'>): Awaitable<Account>;
-  /** Makes the first account there ever was; undefined for all but one of the processes that try. */
-  createFirst(account: Omit<Account, 'id'>): Awaitable<Account | undefined>;
   list(): Awaitable<Account[]>;
   find(id: number): Awaitable<Account | undefined>;
   /** Undefined when there is no such account. */
@@ -65,9 +63,19 @@ export interface Key {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
+  /** The key it was rotated to. */
+  readonly successorId: number | null;
 }
 
-export type NewKey = Omit<Key, 'id' | 'revokedAt'> & { readonly fingerprint: string };
+export type NewKey = Omit<Key, 'id' | 'revokedAt' | 'successorId'> & { readonly fingerprint: string };
+
+/** The account that a new store begins with. */
+export interface FirstAccount {
+  readonly name: string;
+  readonly plan: Exclude<PlanName, 'enterprise'>;
+  /** Unix ms. */
+  readonly createdAt: number;
+}
 
 /** Who calls: what a valid key stands for. */
 export interface Caller {
@@ -78,14 +86,30 @@ export interface Caller {
   readonly expiresAt: number;
 }
 
+export interface KeyPrint {
+  readonly id: number;
+  readonly fingerprint: string;
+}
+
 export interface KeyStore {
   create(key: NewKey): Awaitable<Key>;
+  /**
+   * Makes the first key there ever was, and its account, in one step. An account that stands there alone, as this would
+   * make it, gets the key: a start of version 1.0.0 broke off in between. Undefined when there are others or a key, and
+   * for all but one of the processes that try.
+   */
+  createFirst(account: FirstAccount, key: Omit<NewKey, 'accountId'>): Awaitable<Key | undefined>;
   list(): Awaitable<Key[]>;
   find(id: number): Awaitable<Key | undefined>;
+  /** Up to `limit` keys that were ever made, from the one with the id `fromId` on, by ascending id. */
+  fingerprints(fromId: number, limit: number): Awaitable<KeyPrint[]>;
   /** Revoked keys are not found. */
   findCaller(fingerprint: string): Awaitable<Caller | undefined>;
-  /** Stores the successor and lets the old key end at `oldEndsAt` (Unix ms), in one step. */
-  rotate(oldId: number, oldEndsAt: number, successor: NewKey): Awaitable<Key>;
+  /**
+   * Stores the successor and lets the old key end at `oldEndsAt` (Unix ms), in one step. Undefined, and nothing done,
+   * unless the old key is live when the successor is made: there, not revoked, not expired, not rotated.
+   */
+  rotate(oldId: number, oldEndsAt: number, successor: NewKey): Awaitable<Key | undefined>;
   /** False when there is no such key. Revoking twice keeps the first instant. */
   revoke(id: number, at: number): Awaitable<boolean>;
 }
@@ -126,6 +150,11 @@ export interface LimitStore {
   refund(caller: Caller, taken: Verdict): Awaitable<Verdict>;
   /** Counts one failed authentication of an address. */
   fail(address: string): Awaitable<FailureVerdict>;
+  /**
+   * The same for a key that is nobody's under `callersVersion`; undefined when that is not the version any more: nothing
+   * was counted, look again.
+   */
+  failUnder(address: string, callersVersion: number): Awaitable<FailureVerdict | undefined>;
   /** What the address has left, without counting. */
   peek(address: string): Awaitable<WindowState>;
   bans(): Awaitable<Ban[]>;
@@ -160,12 +189,19 @@ export interface ImportStore {
 }
 
 export interface Storage extends AsyncDisposable {
+  /** Whether opening it made it; not known of a store across the network. */
+  readonly created?: boolean;
+  /** How the connections to its server are protected on their way, in words; undefined where there is no server. */
+  readonly encryption?: string;
   readonly pets: PetStore;
   readonly accounts: AccountStore;
   readonly keys: KeyStore;
   readonly limits: LimitStore;
   readonly imports: ImportStore;
-  /** What does not work right now, in words for operators; empty when all does. */
+  /**
+   * What does not work right now, in words for operators; empty when all does. Fails with `StorageUnavailable` when no
+   * request can be answered.
+   */
   health(): Awaitable<string[]>;
 }
 
@@ -174,6 +210,9 @@ export type ArchiveValue = string | bigint | null;
 /** A row as the engines have it in common, its key first. */
 export type ArchiveRow = readonly ArchiveValue[];
 
+/** Why rows do not fit what a store holds, which was changed meanwhile: a key is taken, or what they refer to is missing. */
+export type ArchiveConflict = 'taken' | 'missing';
+
 /** A store as plain rows, to move it from one engine to another. */
 export interface Archive extends AsyncDisposable {
   /** In an order in which no table refers to a later one. */
@@ -181,6 +220,6 @@ export interface Archive extends AsyncDisposable {
   count(table: ArchiveTable): Promise<number>;
   /** Up to `limit` rows behind the one with this key, by ascending key. */
   rows(table: ArchiveTable, after: ArchiveValue | undefined, limit: number): Promise<ArchiveRow[]>;
-  /** Adds all of the rows or none. Ids given out later are above theirs. */
-  add(table: ArchiveTable, rows: readonly ArchiveRow[]): Promise<void>;
+  /** Adds all of the rows, or none and tells why. Ids given out later are above theirs. */
+  add(table: ArchiveTable, rows: readonly ArchiveRow[]): Promise<ArchiveConflict | undefined>;
 }

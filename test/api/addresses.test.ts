@@ -57,7 +57,7 @@ describe('an address', () => {
   test('gets no failure back and no Reset in the past when the clock steps back', async () => {
     await using app = await startTestApp();
     expect(await left(app)).toBe(599);
-    app.clock.advance(-3_600);
+    app.clock.step(-3_600);
     const answer = await fail(app);
     expect(answer.number('X-RateLimit-Remaining')).toBe(598);
     expect(answer.number('X-RateLimit-Reset')).toBeGreaterThan(app.clock.seconds);
@@ -105,6 +105,36 @@ describe('X-Forwarded-For', () => {
     expect([await left(app, one), await left(app, other)]).toEqual([599, 599]);
   });
 
+  test.each([
+    ['203.0.113.1:4711', '203.0.113.1'],
+    ['203.0.113.1:1, 203.0.113.1:2', '203.0.113.1'],
+    ['[2001:db8:1:2::1]:443', '2001:db8:1:2::2'],
+    ['[2001:db8:1:2::1]', '2001:db8:1:2::2'],
+    ['::ffff:cb00:7101', '203.0.113.1'],
+    ['::FFFF:CB00:7101', '::ffff:203.0.113.1'],
+    ['0:0:0:0:0:ffff:cb00:7101', '203.0.113.1'],
+    ['[::ffff:cb00:7101]:80', '203.0.113.1'],
+    ['2001:db8:1:2::1%eth0', '2001:db8:1:2::1'],
+  ])('is understood with a port and in any spelling: %s is %s', async (one, same) => {
+    await using app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
+    expect([await left(app, one), await left(app, same)]).toEqual([599, 598]);
+    expect(await left(app)).toBe(599);
+  });
+
+  test.each(['::ffff:127.0.0.0/104', '::ffff:7f00:1', '0:0:0:0:0:FFFF:127.0.0.1/128'])(
+    'is believed from a proxy that is configured as %s',
+    async (proxy) => {
+      await using app = await startTestApp({ TRUSTED_PROXIES: proxy });
+      expect([await left(app, '203.0.113.1'), await left(app)]).toEqual([599, 599]);
+    },
+  );
+
+  test('goes on through a proxy that names itself with a port', async () => {
+    await using app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8' });
+    expect(await left(app, '203.0.113.1:4711, 10.1.2.3:80')).toBe(599);
+    expect(await left(app, '203.0.113.1')).toBe(598);
+  });
+
   test('is read from its right end, only through trusted proxies, so that nobody can invent an address', async () => {
     await using app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8, 2001:db8:aaaa::/48' });
     expect(await left(app, '203.0.113.1')).toBe(599);
@@ -126,6 +156,14 @@ describe('X-Forwarded-For', () => {
       'unknown',
       '1.2.3',
       '1.2.3.4.5',
+      '010.0.0.1',
+      '0x7f000001',
+      '203.0.113.256',
+      '203.0.113.1:port',
+      '203.0.113.1:',
+      '[203.0.113.1',
+      '2001:db8::1::2',
+      '[]:80',
       '203.0.113.1,junk',
       '"203.0.113.1"',
     ]) {

@@ -1,9 +1,12 @@
 /** Which requests count, and against whom (contract, sections 5 and 6). */
 import { Database } from 'bun:sqlite';
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import type { CallOptions } from '../support/call.ts';
+import { testPatienceMs } from '../support/patience.ts';
 import { newPet } from '../support/pets.ts';
+
+setDefaultTimeout(testPatienceMs);
 
 /** What an account has left after one more request of the key. */
 async function left(app: TestApp, key: string): Promise<number> {
@@ -71,7 +74,7 @@ describe('a request costs nothing', () => {
     expect(answer.header('RateLimit')).toBe('"minute";r=59;t=60, "day";r=999;t=86400');
     expect(await left(app, key)).toBe(58);
     expect((await app.call('GET', '/pets', { key })).text).toBe('[]');
-  }, 30_000);
+  });
 });
 
 describe('limits are counted per account', () => {

@@ -182,6 +182,40 @@ describe('415 unsupported_media_type', () => {
     expect((await send({ type: null, body: chunked(newPet()) })).status).toBe(415);
   });
 
+  const compressed = { body: Bun.gzipSync(utf8(newPet())) };
+  test.each(['gzip', 'GZIP', 'x-gzip', 'deflate', 'br', 'zstd', 'gzip, identity', 'aws-chunked', 'x'])(
+    'for a body compressed by %s, saying what is taken instead (RFC 9110 sections 8.4 and 12.5.3)',
+    async (coding) => {
+      const answer = await send({ ...compressed, headers: { 'Content-Encoding': coding } });
+      expect(answer.error).toMatchObject({ status: 415, code: 'unsupported_media_type' });
+      expect(blamed(answer)).toEqual(['header:Content-Encoding']);
+      expect(answer.error.details?.[0]?.message).toContain('uncompressed');
+      expect(answer.header('Accept-Encoding')).toBe('identity');
+    },
+  );
+
+  test('lists media type and coding at once', async () => {
+    const answer = await send({
+      ...compressed,
+      type: 'text/plain',
+      headers: { 'Content-Encoding': 'gzip' },
+    });
+    expect(blamed(answer)).toEqual(['header:Content-Type', 'header:Content-Encoding']);
+  });
+
+  test('names no coding where the media type alone is at fault', async () => {
+    const answer = await send({ type: 'text/plain', body: newPet() });
+    expect(blamed(answer)).toEqual(['header:Content-Type']);
+    expect(answer.headers.has('Accept-Encoding')).toBe(false);
+  });
+
+  test('not for the coding identity, which is none', async () => {
+    for (const coding of ['identity', 'Identity', '']) {
+      const answer = await send({ body: newPet(), headers: { 'Content-Encoding': coding } });
+      expect(answer.status).toBe(201);
+    }
+  });
+
   test('comes before the size and the content are judged', async () => {
     for (const body of ['{', bodyOf(maxBodyBytes + 1)]) {
       expect((await send({ type: 'text/plain', body })).status).toBe(415);

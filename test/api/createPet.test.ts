@@ -195,6 +195,31 @@ describe('400 invalid_body: members', () => {
     );
   });
 
+  test.each([
+    ['{"name":"a","name":"b","categoryId":"1","colour":1}', ['name', 'categoryId', 'colour']],
+    ['{"name":"","name":"","status":"lost"}', ['name', 'categoryId', 'status']],
+    ['{"__proto__":1,"name":""}', ['__proto__', 'name', 'categoryId']],
+    ['{"name":{"name":1,"name":2},"categoryId":1}', ['name', 'name']],
+    ['{"other":{"a":1,"a":2},"name":"Ozzy"}', ['a', 'other', 'categoryId']],
+    ['[{"a":1,"a":2}]', ['a', '']],
+  ])('lists all mistakes also when a member is given twice: %s', async (body, names) => {
+    const answer = await create(body);
+    expect(answer.error).toMatchObject({ status: 400, code: 'invalid_body' });
+    expect(blamed(answer).sort()).toEqual(names.map((name) => `body:${name}`).sort());
+  });
+
+  test('says of a member given twice only that: which of its values counts is not known', async () => {
+    const answer = await create('{"name":"","name":"Ozzy","categoryId":1}');
+    expect(answer.error.details).toEqual([{ in: 'body', name: 'name', message: 'is given more than once' }]);
+  });
+
+  test('lists mistakes in the query beside a member given twice', async () => {
+    const answer = await app.call('POST', '/pets?dry=1', {
+      body: '{"name":"a","name":"a","categoryId":1}',
+    });
+    expect(blamed(answer)).toEqual(['query:dry', 'body:name']);
+  });
+
   test.each(['[]', '[{"name":"Ozzy","categoryId":1}]', '"Ozzy"', '1', '1.5', 'true', 'null'])(
     'when the body is no object: %s',
     async (body) => {

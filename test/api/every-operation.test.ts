@@ -1,12 +1,23 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
+import document from '../../contract/openapi.json' with { type: 'json' };
 import { errors } from '../../src/contract/errors.ts';
+import { commonErrors, type Operation, operations } from '../../src/contract/operations.ts';
 import { makeKey } from '../../src/domain/key.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import type { Answer } from '../support/call.ts';
 import { addPets, blamed } from '../support/pets.ts';
 import { type Sample, samples } from '../support/requests.ts';
+
+interface DeclaredResponse {
+  readonly $ref?: string;
+  readonly headers?: Readonly<Record<string, { readonly $ref: string }>>;
+}
+
+interface DeclaredOperation {
+  readonly responses: Readonly<Record<string, DeclaredResponse>>;
+}
 
 const app = await startTestApp();
 await addPets(app, 1);
@@ -150,6 +161,46 @@ function stable(headers: Headers): Record<string, string> {
   );
 }
 
+describe('what caches and browsers may do with a response', () => {
+  const declared = samples.flatMap(({ method, target }) => {
+    const path = target.replace(/1$/, '{petId}') as keyof typeof document.paths;
+    const { responses } =
+      (document.paths[path] as Record<string, DeclaredOperation>)[method.toLowerCase()] ?? {};
+    return Object.entries(responses ?? {}).map(
+      ([status, response]) => [method, target, status, response] as const,
+    );
+  });
+
+  test('is looked at for every response of every operation', () => {
+    for (const { errors: own } of Object.values<Operation>(operations)) {
+      for (const code of [...own, ...commonErrors]) {
+        expect(declared.map(([, , status]) => Number(status))).toContain(errors[code].status);
+      }
+    }
+  });
+
+  test.each(declared)(
+    '%s %s %s: the contract says that it is private, and an error never stored',
+    (...row) => {
+      const [, , status, response] = row;
+      const name = response.$ref?.split('/').at(-1) as keyof typeof document.components.responses | undefined;
+      const { headers = {} } =
+        name === undefined ? response : (document.components.responses[name] as DeclaredResponse);
+      const component = Number(status) < 400 ? 'CacheControl' : 'NoStore';
+      expect(headers['Cache-Control']?.$ref).toBe(`#/components/headers/${component}`);
+      expect(headers['X-Content-Type-Options']?.$ref).toBe('#/components/headers/X-Content-Type-Options');
+    },
+  );
+
+  // That real responses are as declared is checked of each by `call`; this is what is declared.
+  test('is said in words that caches know', () => {
+    const { CacheControl, NoStore, ...others } = document.components.headers;
+    expect(CacheControl).toMatchObject({ required: true, schema: { const: 'private, no-cache' } });
+    expect(NoStore).toMatchObject({ required: true, schema: { const: 'no-store' } });
+    expect(others['X-Content-Type-Options']).toMatchObject({ required: true, schema: { const: 'nosniff' } });
+  });
+});
+
 describe('X-Request-Id', () => {
   test.each(['x', 'a'.repeat(64), 'A-Z.a_z-0.9'])("is the client's own: %s", async (id) => {
     const headers = { 'X-Request-Id': id };
@@ -166,6 +217,17 @@ describe('X-Request-Id', () => {
       expect(answer.header('X-Request-Id')).not.toBe(id);
     },
   );
+
+  test('is not one with an API key in it, for ids are logged', async () => {
+    for (const id of [app.key, `till-1.${app.key}`, `${app.key}-7`]) {
+      const answer = await app.call('GET', '/pets', { headers: { 'X-Request-Id': id } });
+      expect(answer.header('X-Request-Id')).not.toContain('ask_');
+    }
+    const harmless = { 'X-Request-Id': `task_${'x'.repeat(37)}` };
+    expect((await app.call('GET', '/pets', { headers: harmless })).header('X-Request-Id')).toStartWith(
+      'task_',
+    );
+  });
 
   test('is never the same twice', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => app.call('GET', '/pets')));

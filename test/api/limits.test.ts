@@ -172,14 +172,14 @@ describe('the binding window', () => {
   });
 });
 
-describe('a clock that steps back', () => {
-  test.each([1, 59, 61, 3_600, 200_000])(
+describe('a date that is set while the service runs', () => {
+  test.each([-200_000, -3_600, -61, -59, -1, 1, 3_600, 200_000])(
     'by %i s forgets no request and puts no Reset in the past',
     async (seconds) => {
       await using app = await startTestApp();
       const { key } = await app.tenant('enterprise', { perMinute: 3, perDay: 1_000 });
       expect(statuses(await burst(app, key, 2))).toEqual([200, 200]);
-      app.clock.advance(-seconds);
+      app.clock.step(seconds);
       const [third, fourth] = await burst(app, key, 2);
       expect([third?.status, fourth?.status]).toEqual([200, 429]);
       for (const answer of [third, fourth]) {
@@ -189,4 +189,18 @@ describe('a clock that steps back', () => {
       expect((await app.call('GET', '/pets', { key })).status).toBe(200);
     },
   );
+
+  test('decides what has expired and what was removed from then on', async () => {
+    await using app = await startTestApp({ GET_PET_SUNSET: '2027-01-15T12:00:00Z' });
+    const { account } = await app.tenant('free');
+    const { key } = await app.app.office.keys.create(account.id, 'short', 3_600_000);
+    const status = async (target: string) => (await app.call('GET', target, { key })).status;
+    expect([await status('/pets'), await status('/pets/1')]).toEqual([200, 404]);
+    app.clock.step(3_600);
+    expect(await status('/pets')).toBe(401);
+    app.clock.step(-3_600);
+    expect(await status('/pets')).toBe(200);
+    app.clock.step(7_200);
+    expect((await app.call('GET', '/pets/1')).status).toBe(410);
+  });
 });

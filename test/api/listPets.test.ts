@@ -1,8 +1,10 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
+import { errorExample } from '../../scripts/openapi/examples.ts';
 import { petStatuses } from '../../src/contract/schemas.ts';
 import { writeCursor } from '../../src/domain/cursor.ts';
 import { startTestApp } from '../support/app.ts';
+import type { ErrorAnswer } from '../support/call.ts';
 import { addPets, blamed, linksOf, newPet, relative, walk } from '../support/pets.ts';
 
 const empty = await startTestApp();
@@ -209,6 +211,36 @@ describe('400 invalid_parameter', () => {
     const answer = await app.call('GET', '/pets?limit=0&status=lost&stauts=sold');
     expect(blamed(answer).sort()).toEqual(['query:limit', 'query:status', 'query:stauts']);
   });
+
+  const sold = writeCursor({ after: 5n, status: 'sold' });
+  test.each([
+    ['limit=0&cursor=zzz', ['cursor', 'limit']],
+    [`limit=0&cursor=${sold}`, ['cursor', 'limit']],
+    [`limit=0&cursor=${sold}&status=pending`, ['cursor', 'limit']],
+    [`limit=0&cursor=${sold}&status=sold`, ['limit']],
+    ['stauts=sold&cursor=zzz', ['cursor', 'stauts']],
+    ['status=lost&cursor=zzz', ['cursor', 'status']],
+    ['limit=5&limit=5&cursor=zzz&status=lost', ['cursor', 'limit', 'status']],
+    ['cursor=zzz&cursor=zzz&limit=0', ['cursor', 'limit']],
+  ])('lists the mistake of a cursor with the others: %s', async (query, names) => {
+    const answer = await app.call('GET', `/pets?${query}`);
+    expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
+    expect(blamed(answer).sort()).toEqual(names.map((name) => `query:${name}`));
+  });
+
+  test.each(['status=lost', 'status=sold&status=pending'])(
+    'does not blame a cursor for a filter that is a mistake itself: %s',
+    async (status) => {
+      expect(blamed(await app.call('GET', `/pets?cursor=${sold}&${status}`))).toEqual(['query:status']);
+    },
+  );
+
+  test('says of a parameter given twice only that: which of its values counts is not known', async () => {
+    const answer = await app.call('GET', '/pets?limit=0&limit=5');
+    expect(answer.error.details).toEqual([
+      { in: 'query', name: 'limit', message: 'is given more than once' },
+    ]);
+  });
 });
 
 describe('400 invalid_cursor', () => {
@@ -226,7 +258,8 @@ describe('400 invalid_cursor', () => {
     'x'.repeat(5_000),
   ])('when the cursor is none the service made: "%s"', async (text) => {
     const answer = await app.call('GET', `/pets?status=sold&cursor=${text}`);
-    expect(answer.error).toMatchObject({ status: 400, code: 'invalid_cursor' });
+    // Its one example in the contract is the answer, to the letter.
+    expect(answer.error).toEqual(errorExample('invalid_cursor') as ErrorAnswer);
   });
 
   test.each(['', '&status=pending', '&status=available'])(
@@ -234,6 +267,7 @@ describe('400 invalid_cursor', () => {
     async (filter) => {
       const answer = await app.call('GET', `/pets?cursor=${cursor}${filter}`);
       expect(answer.error).toMatchObject({ status: 400, code: 'invalid_cursor' });
+      expect(blamed(answer)).toEqual(['query:cursor']);
     },
   );
 

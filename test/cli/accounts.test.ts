@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
+import { testPatienceMs } from '../support/patience.ts';
 
-// Processes start slowly on a busy machine.
-setDefaultTimeout(20_000);
+setDefaultTimeout(testPatienceMs);
 
 let place: Workplace;
 beforeAll(async () => {
@@ -86,6 +86,11 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
     'enterprise without limits',
     ['accounts', 'create', '--name', 'N', '--plan', 'enterprise'],
     /both its limits/,
+  ],
+  [
+    'more per minute than per day',
+    ['accounts', 'create', '--name', 'N', '--plan', 'enterprise', '--per-minute', '100', '--per-day', '10'],
+    /cannot take more requests per minute \(100\) than per day \(10\)/,
   ],
   ['limits on pro', ['accounts', 'create', '--name', 'N', '--plan', 'pro', '--per-day', '5'], /fixed limits/],
   ['a limit of 0', ['accounts', 'set-plan', '1', 'enterprise', '--per-day', '0'], /whole number from 1/],

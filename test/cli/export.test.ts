@@ -1,16 +1,18 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { readFile, symlink } from 'node:fs/promises';
-import { commandLine, type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';
-import { settingsIn } from '../support/process.ts';
+import {
+  type Child,
+  commandLine,
+  ended,
+  type ImportReport,
+  newWorkplace,
+  type Workplace,
+} from '../support/cli.ts';
+import { lockOutReaders } from '../support/lock.ts';
+import { testPatienceMs, until } from '../support/patience.ts';
+import { dataFileIn, operatorOf, settingsIn } from '../support/process.ts';
 
-// Processes start slowly on a busy machine.
-setDefaultTimeout(20_000);
-
-let place: Workplace;
-beforeAll(async () => {
-  place = await newWorkplace();
-});
-afterAll(() => place[Symbol.asyncDispose]());
+setDefaultTimeout(testPatienceMs);
 
 /** Names that formats are known to lose something of. */
 const names = [
@@ -31,60 +33,86 @@ const names = [
   '{"name":"x"}',
 ];
 
-const text = (name: string) => readFile(place.path(name), 'utf8');
+const rows = names.map((name, row) => ({
+  name,
+  categoryId: row % 2 === 0 ? 2n ** 63n - 1n : -(2n ** 63n),
+  status: row % 2 === 0 ? ('sold' as const) : ('pending' as const),
+}));
+
+/** The same animals as NDJSON. */
+const ndjson = rows
+  .map(
+    ({ name, categoryId, status }) =>
+      `{"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}\n`,
+  )
+  .join('');
+
+/** A store of these animals. */
+async function filledWorkplace(): Promise<Workplace> {
+  const place = await newWorkplace();
+  await using office = await operatorOf(place.folder);
+  for (const pet of rows) await office.storage.pets.add(pet);
+  return place;
+}
+
+const textAt = (place: Workplace, name: string) => readFile(place.path(name), 'utf8');
 
 test('export → import → export is the same to the byte, in both formats and from one to the other', async () => {
-  const rows = names.map((name, row) => {
-    const categoryId = row % 2 === 0 ? '9223372036854775807' : '-9223372036854775808';
-    return `{"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${['sold', 'pending'][row % 2]}"}\n`;
-  });
-  await Bun.write(place.path('names.ndjson'), rows.join(''));
+  await using place = await newWorkplace();
+  await Bun.write(place.path('names.ndjson'), ndjson);
   expect(await place.json<ImportReport>('import', 'names.ndjson')).toMatchObject({
     added: names.length,
     rejected: 0,
   });
   await place.json('export', 'one.csv');
   await place.json('export', 'one.ndjson');
-  expect(await text('one.ndjson')).toBe(rows.join(''));
+  expect(await textAt(place, 'one.ndjson')).toBe(ndjson);
 
   await using other = await newWorkplace();
   await other.json('import', place.path('one.csv'));
-  await other.json('export', place.path('two.csv'));
-  await other.json('export', place.path('two.ndjson'));
-  expect(await text('two.csv')).toBe(await text('one.csv'));
-  expect(await text('two.ndjson')).toBe(rows.join(''));
+  await other.json('export', 'two.csv');
+  await other.json('export', 'two.ndjson');
+  expect(await textAt(other, 'two.csv')).toBe(await textAt(place, 'one.csv'));
+  expect(await textAt(other, 'two.ndjson')).toBe(ndjson);
 });
 
 test('the report has the count, and only a whole file has its name', async () => {
+  await using place = await filledWorkplace();
   const { stdout, stderr, exitCode } = await place.run(['export', 'count.csv']);
   expect({ stdout, stderr, exitCode }).toEqual({
     stdout: `${names.length} animals written to count.csv.\n`,
     stderr: '',
     exitCode: 0,
   });
-  expect(await text('count.csv')).toStartWith('name,categoryId,status\nÓlafur,9223372036854775807,sold\n');
+  expect(await textAt(place, 'count.csv')).toStartWith(
+    'name,categoryId,status\nÓlafur,9223372036854775807,sold\n',
+  );
   expect((await place.files()).filter((name) => name.includes('partial'))).toEqual([]);
 });
 
 test('a file that is there is written over with --force only; a link stays one', async () => {
+  await using place = await filledWorkplace();
   await Bun.write(place.path('there.csv'), 'precious');
   const refused = await place.run(['export', 'there.csv']);
   expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
   expect(refused.stderr).toBe(
     'animal-store: there.csv exists already. --force replaces it, or name another file.\n',
   );
-  expect(await text('there.csv')).toBe('precious');
+  expect(await textAt(place, 'there.csv')).toBe('precious');
   await symlink(place.path('there.csv'), place.path('link.csv'));
   expect(await place.json<object>('export', 'link.csv', '--force')).toEqual({
     file: 'link.csv',
     exported: names.length,
   });
-  expect(await text('there.csv')).toBe(await text('count.csv'));
+  expect(await textAt(place, 'there.csv')).toStartWith(
+    'name,categoryId,status\nÓlafur,9223372036854775807,sold\n',
+  );
   const device = await place.run(['export', '/dev/null', '--format', 'csv', '--force']);
   expect(device).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is no regular file') });
 });
 
 test('a folder that is not there is named', async () => {
+  await using place = await filledWorkplace();
   const { exitCode, stderr } = await place.run(['export', 'nowhere/pets.csv']);
   expect(exitCode).toBe(1);
   expect(stderr).toBe('animal-store: Cannot write nowhere/pets.csv: ENOENT: no such file or directory.\n');
@@ -113,12 +141,14 @@ test('--escape-formulas keeps spreadsheets from running names; without it names 
 });
 
 test('to standard output goes nothing but animals; the report goes to standard error', async () => {
+  await using place = await filledWorkplace();
   const { stdout, stderr } = await place.run(['export', '-', '--format', 'ndjson', '--json']);
-  expect(stdout).toBe(await text('one.ndjson'));
+  expect(stdout).toBe(ndjson);
   expect(JSON.parse(stderr)).toEqual({ file: '-', exported: names.length });
 });
 
 test('a reader that has seen enough ends an export quietly', async () => {
+  await using place = await newWorkplace();
   const many = Array.from({ length: 20_000 }, (_, row) => `many ${row},1,sold\n`);
   await Bun.write(place.path('many.csv'), `name,categoryId,status\n${many.join('')}`);
   await place.json('import', 'many.csv');
@@ -134,16 +164,19 @@ test('a reader that has seen enough ends an export quietly', async () => {
 });
 
 test('an export that is interrupted leaves no file', async () => {
-  const child = place.start(['export', 'broken.csv']);
-  while (!(await place.files()).some((name) => name.includes('partial'))) await Bun.sleep(1);
-  child.kill('SIGINT');
-  const [exitCode, stderr] = await Promise.all([child.exited, new Response(child.stderr).text()]);
-  const files = (await place.files()).filter((name) => name.startsWith('broken'));
-  // It may have been done by the time the signal came.
-  if (exitCode === 0) expect(files).toEqual(['broken.csv']);
-  else
-    expect({ stderr, files }).toEqual({
-      stderr: 'animal-store: Interrupted. broken.csv is not written.\n',
-      files: [],
-    });
+  await using place = await filledWorkplace();
+  let child: Child;
+  {
+    // It waits for the store, having begun its file, until it has been interrupted.
+    using _held = lockOutReaders(dataFileIn(place.folder));
+    child = place.start(['export', 'broken.csv']);
+    await until(async () => (await place.files()).some((name) => name.includes('partial')));
+    child.kill('SIGINT');
+  }
+  expect(await ended(child)).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: 'animal-store: Interrupted. broken.csv is not written.\n',
+  });
+  expect((await place.files()).filter((name) => name.startsWith('broken'))).toEqual([]);
 });

@@ -3,13 +3,13 @@ import type { Command } from 'commander';
 import document from '../../contract/openapi.json' with { type: 'json' };
 import { programOf } from '../../src/cli/program.ts';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
+import { testPatienceMs } from '../support/patience.ts';
 
-// Processes start slowly on a busy machine.
-setDefaultTimeout(20_000);
+setDefaultTimeout(testPatienceMs);
 
 let place: Workplace;
 beforeAll(async () => {
-  place = await newWorkplace();
+  place = await newWorkplace({ store: false });
 });
 afterAll(() => place[Symbol.asyncDispose]());
 
@@ -100,7 +100,7 @@ test('help names a command of any depth', async () => {
     exitCode: 2,
     stderr: 'animal-store: unknown command \'craete\'\nSee "animal-store keys --help".\n',
   });
-}, 60_000);
+});
 
 test('with --json a failure is one line of JSON on standard error, and the exit code is the same', async () => {
   await using other = await newWorkplace();

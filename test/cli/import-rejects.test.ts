@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
 import { newWorkplace, type ImportReport as Report, type Workplace } from '../support/cli.ts';
+import { testPatienceMs } from '../support/patience.ts';
 
-// Processes start slowly on a busy machine.
-setDefaultTimeout(20_000);
+setDefaultTimeout(testPatienceMs);
 
 let place: Workplace;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { newWorkplace, type ImportReport as Report, type Workplace } from '../support/cli.ts';
+import { testPatienceMs } from '../support/patience.ts';
 
-// Processes start slowly on a busy machine.
-setDefaultTimeout(20_000);
+setDefaultTimeout(testPatienceMs);
 
 let place: Workplace;
 beforeAll(async () => {
@@ -125,6 +125,8 @@ describe('CSV', () => {
     ['no header at all', 'Ozzy,1,available\n', ['"name", "categoryId" are missing', '"Ozzy"']],
     ['nothing at all', '', ['is empty', 'name,categoryId,status']],
   ])('a header row with %s is named, and nothing is added', async (what, content, messages) => {
+    // Of its own, for another test may have imported the same bytes before.
+    await using place = await newWorkplace();
     const { exitCode, stdout, stderr } = await place.run([
       'import',
       await place.write(`${what}.csv`, content),
@@ -210,7 +212,7 @@ describe('once and again', () => {
   });
 
   test('--dry-run reports and writes rejected rows, and leaves the store alone', async () => {
-    await using other = await newWorkplace();
+    await using other = await newWorkplace({ store: false });
     await Bun.write(other.path('dry.csv'), 'name,categoryId\nA,1\n,1\n');
     const { exitCode, stdout } = await other.run(['import', 'dry.csv', '--dry-run', '--rejects', 'r.csv']);
     expect(exitCode).toBe(0);

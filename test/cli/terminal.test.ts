@@ -1,9 +1,9 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { commandLine, newWorkplace, type Workplace } from '../support/cli.ts';
+import { testPatienceMs } from '../support/patience.ts';
 import { operatorOf, settingsIn } from '../support/process.ts';
 
-// Processes start slowly on a busy machine.
-setDefaultTimeout(20_000);
+setDefaultTimeout(testPatienceMs);
 
 /** What a command writes to a terminal. */
 async function onTerminal(place: Workplace, args: readonly string[]): Promise<string> {
@@ -22,25 +22,20 @@ async function onTerminal(place: Workplace, args: readonly string[]): Promise<st
   return shown;
 }
 
-const eraseLine = '\x1b[2K';
+const eraseLine = '\r\x1b[2K';
 
-const rows = Array.from({ length: 60_000 }, (_, row) => `n${row},1,sold\n`);
-
-test('a terminal sees progress with rate and time left, and nothing of it when the command has ended', async () => {
+test('a terminal sees progress from the beginning, and nothing of it when the command has ended', async () => {
   await using place = await newWorkplace();
-  await Bun.write(place.path('pets.csv'), `name,categoryId,status\n${rows.join('')}`);
-  for (const [noun, args] of [
-    ['rows', ['import', 'pets.csv']],
-    ['animals', ['export', 'out.csv']],
+  await Bun.write(place.path('pets.csv'), 'name,categoryId,status\nOzzy,1,sold\nPepper,2,sold\n');
+  for (const [noun, args, told] of [
+    ['rows', ['import', 'pets.csv'], 'lines 2 to 3 are dealt with'],
+    ['animals', ['export', 'out.csv'], '2 animals written'],
   ] as const) {
     const shown = await onTerminal(place, args);
-    expect(shown).toMatch(new RegExp(`[█░]{24} \\d+ %  [\\d,]+ ${noun}`));
+    expect(shown).toStartWith(`${eraseLine}${'░'.repeat(24)} 0 %  0 ${noun}`);
     const last = shown.slice(shown.lastIndexOf(eraseLine) + eraseLine.length);
-    expect(last).not.toContain('█');
-    expect(last).toContain(
-      args[0] === 'import' ? 'lines 2 to 60001 are dealt with' : '60,000 animals written',
-    );
-    if (noun === 'rows') expect(shown).toMatch(/ {2}[\d,]+ a second {2}\d+ s left/);
+    expect(last).not.toContain('░');
+    expect(last).toContain(told);
   }
 });
 

@@ -5,10 +5,10 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { int64Max } from '../../src/contract/json.ts';
 import { startTestApp } from '../support/app.ts';
+import { testPatienceMs } from '../support/patience.ts';
 import { root } from '../support/process.ts';
 
-// Generators and compilers start slowly on a busy machine.
-setDefaultTimeout(120_000);
+setDefaultTimeout(testPatienceMs);
 
 const folder = join(root, 'test/generators');
 const generated = join(folder, 'programs/generated');

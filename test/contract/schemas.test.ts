@@ -31,10 +31,8 @@ test('all mistakes of an animal are named at once', () => {
   ]);
 });
 
-test('the longest number a body can carry is read without holding up the service', () => {
-  const zeros = '0'.repeat(maxBodyBytes - 20);
-  const start = performance.now();
+test('a number of any length is read in a time that grows with it, not with its square', () => {
+  // A hundred times what a body can carry: linear takes a tenth of a second, quadratic took half an hour.
+  const zeros = '0'.repeat(100 * maxBodyBytes);
   expect(mistakesIn(`{"name":"Ozzy","categoryId":1${zeros}1}`)).toHaveLength(1);
-  // Linear time takes less than 1 ms; quadratic took 180.
-  expect(performance.now() - start).toBeLessThan(50);
 });

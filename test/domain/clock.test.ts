@@ -1,24 +1,88 @@
-import { afterEach, expect, setSystemTime, test } from 'bun:test';
-import { steadyClock } from '../../src/domain/clock.ts';
+import { expect, test } from 'bun:test';
+import { systemClock } from '../../src/domain/clock.ts';
+import { FakeMachine } from '../support/clock.ts';
 
-afterEach(() => {
-  setSystemTime();
-});
+const start = new FakeMachine().clock.now();
+const hour = 3_600_000;
 
-test('the clock starts at the time of the system, in whole milliseconds', () => {
+test("both times start at the system's date, in whole milliseconds", () => {
   const before = Date.now();
-  const now = steadyClock().now();
-  // Two clocks are read one after the other, each to its own precision.
-  expect(now).toBeGreaterThanOrEqual(before - 2);
-  expect(now).toBeLessThanOrEqual(Date.now() + 2);
-  expect(Number.isInteger(now)).toBe(true);
+  const clock = systemClock();
+  for (const now of [clock.now(), clock.steady()]) {
+    // Two clocks are read one after the other, each to its own precision.
+    expect(now).toBeGreaterThanOrEqual(before - 2);
+    expect(now).toBeLessThanOrEqual(Date.now() + 2);
+    expect(Number.isInteger(now)).toBe(true);
+  }
+  expect(clock.aheadSeconds).toBe(0);
 });
 
-test.each([-3_600_000, 3_600_000])('a step of the wall clock by %d ms does not move it', (step) => {
-  const clock = steadyClock();
-  const before = clock.now();
-  setSystemTime(Date.now() + step);
-  const after = clock.now();
-  expect(after).toBeGreaterThanOrEqual(before);
-  expect(after - before).toBeLessThan(60_000);
+test.each([-hour, -1_000, -900, 60, 1_000, hour])(
+  'a step of %d ms moves the date at once, and steady time not at all',
+  (stepMs) => {
+    const machine = new FakeMachine();
+    const { clock } = machine;
+    machine.step(stepMs);
+    expect(clock.now()).toBe(start + stepMs);
+    expect(clock.steady()).toBe(start);
+    expect(clock.aheadSeconds).toBe(Math.ceil(stepMs / 1_000) || 0);
+    machine.pass(12_345);
+    expect(clock.steady()).toBe(start + 12_345);
+    expect(clock.now()).toBe(start + stepMs + 12_345);
+  },
+);
+
+test('steps add up, and a date that is set back to what it was leaves nothing ahead', () => {
+  const machine = new FakeMachine();
+  const { clock } = machine;
+  for (const [stepMs, ahead] of [
+    [hour, 3_600],
+    [1_000, 3_601],
+    [-2 * hour, -3_599],
+    [hour - 1_000, 0],
+  ] as const) {
+    machine.step(stepMs);
+    expect([clock.steady(), clock.aheadSeconds]).toEqual([start, ahead]);
+  }
+});
+
+test('an instant shown as a date is never shown too early', () => {
+  const machine = new FakeMachine();
+  const { clock } = machine;
+  machine.step(400);
+  const inAMinute = clock.steady() + 60_000;
+  const shown = inAMinute / 1_000 + clock.aheadSeconds;
+  machine.pass(60_000);
+  expect(shown * 1_000).toBeGreaterThanOrEqual(clock.now());
+});
+
+test.each([3_000, hour, 30 * hour])('%d ms of sleep have passed: nothing was stepped', (sleepMs) => {
+  const machine = new FakeMachine();
+  const { clock } = machine;
+  machine.suspend(sleepMs);
+  expect(clock.steady()).toBe(start + sleepMs);
+  expect(clock.aheadSeconds).toBe(0);
+  // What was slept once does not pass for the sleep of a later step.
+  machine.step(sleepMs);
+  expect(clock.steady()).toBe(start + sleepMs);
+  expect(clock.aheadSeconds).toBe(sleepMs / 1_000);
+});
+
+test('a date that is set after sleep, as by NTP, counts the sleep and not the step', () => {
+  const machine = new FakeMachine();
+  const { clock } = machine;
+  machine.suspend(hour);
+  machine.step(-10 * hour);
+  // The system tells how long it slept to a second or so; too little ends no window early.
+  expect(clock.steady()).toBeGreaterThanOrEqual(start + hour - 3_000);
+  expect(clock.steady()).toBeLessThanOrEqual(start + hour);
+});
+
+test('a pause between two readings is no step', () => {
+  const machine = new FakeMachine();
+  const { clock } = machine;
+  machine.interruption = () => machine.pass(2_000);
+  clock.steady();
+  expect(clock.aheadSeconds).toBe(0);
+  expect(clock.steady()).toBe(start + 2_000);
 });

@@ -6,6 +6,7 @@ import { always } from '../support/property.ts';
 /** Values no setting of that name may have. Settings that take any text have none. */
 const wrong: Readonly<Record<string, readonly string[]>> = {
   PORT: ['-1', '65536', '3000.0', '0x50', 'http', '1e3', '99999999999999999999'],
+  MAX_CONNECTIONS: ['-1', 'all', '1000001'],
   DATABASE_URL: [
     './data/store.db',
     'sqlite:',
@@ -35,6 +36,7 @@ const wrong: Readonly<Record<string, readonly string[]>> = {
     '1922659200',
   ],
   AUTH_FAILURES_PER_MINUTE: ['0', '-5', '1.5', 'many', 'Infinity'],
+  PUBLIC_REQUESTS_PER_MINUTE: ['0', 'few'],
   BAN_STRIKES: ['0', 'x', '1001'],
   BAN_WITHIN_SECONDS: ['0', '10m'],
   BAN_FIRST_SECONDS: ['0', '99999999999'],
@@ -42,6 +44,8 @@ const wrong: Readonly<Record<string, readonly string[]>> = {
   BAN_FORGIVEN_AFTER_SECONDS: ['0', ' 1 2 '],
   DRAIN_SECONDS: ['-1', '6', '0.5'],
   LOG_LEVEL: ['INFO', 'verbose', 'off'],
+  LOG_REQUESTS: ['ALL', 'none', 'true'],
+  LOG_SLOW_MS: ['0', '-1', '0.5', '1s'],
 };
 
 function mistakesOf(environment: Record<string, string>): readonly string[] {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import {
+  asDates,
   type BanRules,
   blameless,
   type Conduct,
@@ -15,6 +16,7 @@ import {
   type Verdict,
 } from '../../src/domain/limit.ts';
 import type { Quota } from '../../src/domain/plan.ts';
+import { FakeMachine } from '../support/clock.ts';
 import { always } from '../support/property.ts';
 import { LimitModel } from './limit-model.ts';
 
@@ -58,6 +60,12 @@ const anyPauseMs = fc.oneof(
   { arbitrary: fc.integer({ min: 0, max: 3_000 }), weight: 4 },
   { arbitrary: fc.integer({ min: 0, max: 65 }).map((seconds) => seconds * 1_000), weight: 2 },
   { arbitrary: fc.constantFrom(59_999, 60_000, 86_399_999, 86_400_000), weight: 1 },
+);
+
+const anyStepMs = fc.oneof(
+  { arbitrary: fc.constant(0), weight: 5 },
+  { arbitrary: fc.constantFrom(-3_600_000, -1_000, 1_000, 3_600_000), weight: 3 },
+  { arbitrary: fc.integer({ min: -100_000, max: 100_000 }).map((seconds) => seconds * 1_000), weight: 1 },
 );
 
 const anySteps = fc.array(fc.record({ pauseMs: anyPauseMs, key: fc.nat(1) }), {
@@ -120,7 +128,34 @@ describe('the law of limits', () => {
     );
   });
 
-  test('never lets a count shrink or a Reset lie in the past when the clock steps back', () => {
+  test('decides under a stepped clock as under one that was let alone, and says every instant as a date to come', () => {
+    always(
+      fc.record({ case: anyCase, steps: fc.array(anyStepMs, { minLength: 120, maxLength: 120 }) }),
+      ({ case: { quota, rules, steps: requests }, steps }) => {
+        const account = new Account(rules);
+        const model = new LimitModel(rules);
+        const machine = new FakeMachine();
+        const { clock } = machine;
+        let nowMs = startMs;
+        for (const [index, { pauseMs, key }] of requests.entries()) {
+          machine.pass(pauseMs);
+          nowMs += pauseMs;
+          machine.step(steps[index] ?? 0);
+          expect(clock.steady()).toBe(nowMs);
+          const verdict = asDates(account.request(key, quota, nowMs), clock.aheadSeconds);
+          const { resetAt, ...expected } = model.request(key, quota, nowMs);
+          expect(verdict).toMatchObject(expected);
+          expect(verdict.resetAt).toBe(resetAt + (clock.now() - nowMs) / 1_000);
+          for (const state of [verdict, verdict.minute, verdict.day]) {
+            expect(state.resetAt * 1_000).toBeGreaterThan(clock.now());
+          }
+        }
+      },
+      200,
+    );
+  });
+
+  test('never lets a count shrink or a Reset lie in the past when the date was set back between two starts', () => {
     const anyStep = fc.record({
       pauseMs: anyPauseMs,
       backMs: fc.constantFrom(0, 0, 0, 1, 1_000, 30_000, 90_000_000),

@@ -47,6 +47,11 @@ describe('a plan', () => {
     },
   );
 
+  test('enterprise takes no more per minute than per day', () => {
+    const message = 'The plan "enterprise" cannot take more requests per minute (100) than per day (10).';
+    expect(() => quotaOf('enterprise', { perMinute: 100, perDay: 10 })).toThrow(new PlanError(message));
+  });
+
   test('that does not exist is named, with those that do', () => {
     const message = 'There is no plan "gold". The plans are free, pro, business, enterprise.';
     expect(() => quotaOf('gold')).toThrow(new PlanError(message));

@@ -6,7 +6,7 @@ import { type Client, type Reply, sent } from '../support/client.ts';
 import { dataFileIn } from '../support/process.ts';
 
 /** What `limitFileSize` needs of the machine. */
-export const fileSizeLimits = ['prlimit (util-linux)', ['prlimit', '--version']] as const;
+export const fileSizeLimits = [{ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--version']] as const;
 
 /**
  * From now on no file of the process may grow beyond this many bytes: writes there fail with EFBIG. SQLite words

@@ -1,6 +1,7 @@
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
 import { plans } from '../../src/domain/plan.ts';
 import { type Client, clientOf } from '../support/client.ts';
+import { until } from '../support/patience.ts';
 import { issueKey } from '../support/process.ts';
 
 /** Requests under way at once: writers, and callers of each limited account. */
@@ -29,6 +30,11 @@ export class Writers {
 
   wasSent(name: string): boolean {
     return this.#sent.has(name);
+  }
+
+  /** Resolves when that many animals have been acknowledged. */
+  async reached(count: number): Promise<void> {
+    await until(() => this.acknowledged.length >= count);
   }
 
   get unanswered(): number {
@@ -69,7 +75,7 @@ export class LimitedAccount {
 
   /** Fresh accounts of every kind: bound by the minute or by the day, in steps of one and of more. */
   static async make(folder: string): Promise<LimitedAccount[]> {
-    const custom: Quota = { perMinute: 1_000_000, perDay: 550 };
+    const custom: Quota = { perMinute: 550, perDay: 550 };
     const kinds: [string, PlanName, number, Quota?][] = [
       ['Free', 'free', plans.free.perMinute],
       ['Pro', 'pro', plans.pro.perMinute],

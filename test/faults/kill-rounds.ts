@@ -6,16 +6,17 @@ import { ample, dataFileIn, issueKey, type Service, startService } from '../supp
 import { randomFrom } from '../support/random.ts';
 import { LimitedAccount, Writers } from './kill-load.ts';
 
-/** How soon after its start the service has to answer again. */
-const backWithinMs = 2_000;
-/** The load lasts this long before the kill. */
+/** The load lasts this long before the kill, and on a slow machine until so many animals are acknowledged. */
 const loadMs = { least: 100, most: 1_300 } as const;
+export const leastAcknowledged = 40;
 /** Animals of each round that are also asked for over HTTP; all are looked up in the file. */
 const askedFor = 20;
 
 export interface KillOptions {
   readonly rounds: number;
   readonly seed: number;
+  /** How soon after its start the service has to answer again; unbounded unless given. */
+  readonly backWithinMs?: number;
   readonly progress?: (line: string) => void;
 }
 
@@ -30,7 +31,12 @@ export interface KillFigures {
 }
 
 /** Throws at the first promise that is broken. */
-export async function killRounds({ rounds, seed, progress }: KillOptions): Promise<KillFigures> {
+export async function killRounds({
+  rounds,
+  seed,
+  backWithinMs = Number.POSITIVE_INFINITY,
+  progress,
+}: KillOptions): Promise<KillFigures> {
   const random = randomFrom(seed);
   const figures: KillFigures = {
     acknowledged: 0,
@@ -65,7 +71,8 @@ export async function killRounds({ rounds, seed, progress }: KillOptions): Promi
       animals.run(clientOf(service.url, key), `round ${round}`),
       ...accounts.map((account) => account.spend(service.url)),
     ];
-    await Promise.race([Bun.sleep(killAfterMs), Promise.all(load)]);
+    const enough = Promise.all([Bun.sleep(killAfterMs), animals.reached(leastAcknowledged)]);
+    await Promise.race([enough, Promise.all(load)]);
     service.signal('SIGKILL');
     await Promise.all([service.exited, ...load]);
 

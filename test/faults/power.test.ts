@@ -1,11 +1,14 @@
-import { expect } from 'bun:test';
+import { expect, setDefaultTimeout } from 'bun:test';
 import { testWith } from '../support/means.ts';
+import { testPatienceMs } from '../support/patience.ts';
 import { powerLosses, recordAnimals } from './power.ts';
 import { tracing } from './strace.ts';
 
+setDefaultTimeout(testPatienceMs);
+
 const seed = 20_270_115;
 
-testWith(...tracing, 'optional')(
+testWith(...tracing)(
   'power loss at any call, from the first start to the stop, damages no file and loses nothing acknowledged',
   async () => {
     const recording = await recordAnimals(20, seed);
@@ -16,5 +19,4 @@ testWith(...tracing, 'optional')(
     const neverSynced = { ...recording, events: recording.events.filter(({ kind }) => kind !== 'sync') };
     await expect(powerLosses(neverSynced, { states: 80, seed })).rejects.toThrow(/seed \d+, call \d+/);
   },
-  60_000,
 );

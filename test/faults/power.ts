@@ -7,7 +7,7 @@ import { openStorage } from '../../src/storage/open.ts';
 import { clientOf } from '../support/client.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { ample, dataFileIn, issueKey, limitFileIn } from '../support/process.ts';
+import { ample, dataFileIn, issueKey, limitFileIn, makeStore } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
 import { Disk, type Loss, losses } from './disk-model.ts';
 import { type AnsweredPet, type Recording, record } from './recording.ts';
@@ -32,6 +32,11 @@ const largestBurst = 40;
 /** How many animals the first key of a new store may surely add within a minute. */
 const freeAnimals = 50;
 
+async function storeWithKey(folder: string): Promise<string> {
+  await makeStore(folder);
+  return issueKey(folder, 'enterprise', ample);
+}
+
 export interface AnimalRecording extends Recording {
   /** Animals that were sent: no other may be found. */
   readonly sent: ReadonlySet<string>;
@@ -47,7 +52,7 @@ export async function recordAnimals(animals: number, seed: number): Promise<Anim
     return name;
   };
   const recording = await record({
-    ...(animals > freeAnimals && { prepare: (folder) => issueKey(folder, 'enterprise', ample) }),
+    ...(animals > freeAnimals && { prepare: storeWithKey }),
     load: async (url, key) => {
       const client = clientOf(url, key);
       while (sent.size < animals) {
@@ -106,6 +111,7 @@ async function checked(
     clock: new FakeClock(),
     rules: { ban: defaultBanRules, failuresPerMinute: 600 },
     serving: true,
+    notice: () => {},
   });
   expectSound(dataFileIn(folder.path));
   expectSound(limitFileIn(folder.path));

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { serveCommand, startService } from '../support/process.ts';
+import { childrenOf } from '../support/process-tree.ts';
 
 /** What a traced service did, in its order. Paths are relative to the folder of the store. */
 export type Event =
@@ -50,9 +51,8 @@ export async function record({ prepare, load }: RecordOptions): Promise<Recordin
   ]);
   await load(service.url, prepared ?? service.firstKey ?? '');
   // strace passes no signal on: the service is its only child.
-  const { stdout } = Bun.spawnSync(['ps', '-o', 'pid=', '--ppid', `${service.pid}`]);
-  const child = Number(stdout.toString());
-  if (!(child > 1)) throw new Error('The traced service is gone.');
+  const [child] = childrenOf(service.pid);
+  if (child === undefined) throw new Error('The traced service is gone.');
   process.kill(child, 'SIGTERM');
   if ((await service.exited) !== 0) throw new Error(`The traced service failed: ${service.stderr()}`);
   const lines = (await Bun.file(file).text()).split('\n');
@@ -96,6 +96,8 @@ function pathOf(name: string, text: string, folder: string): string | undefined 
   const hex = (byName ? /"([^"]*)"/ : /^\d+<([^>]*)>/).exec(text)?.[1] ?? '';
   const path = Buffer.from(bytesOf(hex)).toString();
   if (path === folder) return folderItself;
+  // The first key is shown in a file beside the store, and is no part of it.
+  if (path.endsWith('.first-key')) return undefined;
   return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : undefined;
 }
 

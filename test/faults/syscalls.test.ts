@@ -1,9 +1,12 @@
-import { expect } from 'bun:test';
+import { expect, setDefaultTimeout } from 'bun:test';
 import { testWith } from '../support/means.ts';
+import { testPatienceMs } from '../support/patience.ts';
 import { tracing } from './strace.ts';
 import { syscallFaults } from './syscalls.ts';
 
-testWith(...tracing, 'optional')(
+setDefaultTimeout(testPatienceMs);
+
+testWith(...tracing)(
   'EIO, ENOSPC or kill -9 at a system call of a creation: no answer is false, no file damaged, nothing lost',
   async () => {
     const figures = await syscallFaults({ every: 4, checkpoints: false });
@@ -11,5 +14,4 @@ testWith(...tracing, 'optional')(
     expect(figures.refused).toBeGreaterThan(5);
     expect(figures.unanswered).toBeGreaterThan(3);
   },
-  60_000,
 );

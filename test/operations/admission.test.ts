@@ -1,11 +1,14 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { makeKey } from '../../src/domain/key.ts';
 import { defaultBanRules } from '../../src/domain/limit.ts';
 import { AdmissionOperations } from '../../src/operations/admission.ts';
 import { KeyOperations } from '../../src/operations/keys.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import type { LimitStore } from '../../src/storage/storage.ts';
+import type { KeyStore, LimitStore } from '../../src/storage/storage.ts';
+import { clusterPlaces } from '../storage/cluster-place.ts';
+import { type MakePlace, nextTurn, sqlitePlace } from '../storage/place.ts';
 import { enterprise } from '../storage/samples.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -27,6 +30,7 @@ async function admittedAfter(changes: number) {
     versions: () => limits.versions(),
     refund: (caller, taken) => limits.refund(caller, taken),
     fail: (address) => limits.fail(address),
+    failUnder: (address, version) => limits.failUnder(address, version),
     peek: (address) => limits.peek(address),
     bans: () => limits.bans(),
     lift: (keyId) => limits.lift(keyId),
@@ -46,3 +50,89 @@ test('a caller that was changed meanwhile is read again, and judged as it is now
 test('while callers keep changing a request is asked to come again, not told that its key is invalid', async () => {
   await expect(admittedAfter(5)).rejects.toMatchObject({ code: 'service_unavailable' });
 });
+
+/** The real keys, and how often they were asked. */
+function counted(keys: KeyStore) {
+  const asked = { lookUps: 0, readings: 0 };
+  const counting: KeyStore = {
+    create: (key) => keys.create(key),
+    createFirst: (account, key) => keys.createFirst(account, key),
+    list: () => keys.list(),
+    find: (id) => keys.find(id),
+    rotate: (...args) => keys.rotate(...args),
+    revoke: (id, at) => keys.revoke(id, at),
+    findCaller: (print) => {
+      asked.lookUps++;
+      return keys.findCaller(print);
+    },
+    fingerprints: (fromId, limit) => {
+      asked.readings++;
+      return keys.fingerprints(fromId, limit);
+    },
+  };
+  return { asked, counting };
+}
+
+const places: Record<string, MakePlace> = { SQLite: sqlitePlace, ...(await clusterPlaces()) };
+
+for (const [name, makePlace] of Object.entries(places)) {
+  describe(`keys that nobody made, on ${name}`, () => {
+    async function open() {
+      await using opened = new AsyncDisposableStack();
+      const clock = new FakeClock();
+      const rules = { ban: defaultBanRules, failuresPerMinute: 5 };
+      const place = opened.use(await makePlace(clock, rules));
+      const store = opened.use(await place.open(true));
+      const { asked, counting } = counted(store.keys);
+      const operator = opened.use(await place.open(false));
+      const office = new KeyOperations(operator.keys, operator.accounts, operator.limits, clock, randomBytes);
+      const { id } = await enterprise(store.accounts, quota);
+      const { key } = await office.create(id, 'till');
+      const admission = new AdmissionOperations(counting, store.limits, clock);
+      const admit = async (sent: string) => {
+        await nextTurn();
+        const admitted = await admission.admit({ kind: 'key', key: sent }, () => '192.0.2.1');
+        return admitted.caller === undefined ? admitted.refusal : 'admitted';
+      };
+      // Which keys there are is read with the first one that is met.
+      expect(await admit(key)).toBe('admitted');
+      await nextTurn();
+      const kept = opened.move();
+      return { asked, admit, office, accountId: id, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+    }
+
+    test('cost the store nothing, however many there are', async () => {
+      await using bench = await open();
+      const { lookUps } = bench.asked;
+      for (let failure = 0; failure < 5; failure++) {
+        expect(await bench.admit(makeKey(randomBytes))).toBe('invalid_api_key');
+      }
+      for (let failure = 0; failure < 200; failure++) {
+        expect(await bench.admit(makeKey(randomBytes))).toBe('too_many_failed_authentications');
+      }
+      expect(bench.asked).toEqual({ lookUps, readings: 1 });
+    });
+
+    test('keep no valid key from their address from coming in, one just made included', async () => {
+      await using bench = await open();
+      for (let failure = 0; failure < 6; failure++) await bench.admit(makeKey(randomBytes));
+      const { key, id } = await bench.office.create(bench.accountId, 'new');
+      expect(await bench.admit(key)).toBe('admitted');
+      const { key: successor } = await bench.office.rotate(id, 0);
+      expect(await bench.admit(successor)).toBe('admitted');
+      expect(await bench.admit(key)).toBe('too_many_failed_authentications');
+    });
+
+    test('and those revoked are looked up once, until callers change', async () => {
+      await using bench = await open();
+      const { key, id } = await bench.office.create(bench.accountId, 'leaked');
+      await bench.office.revoke(id);
+      const { lookUps } = bench.asked;
+      for (let failure = 0; failure < 5; failure++) expect(await bench.admit(key)).toBe('invalid_api_key');
+      expect(bench.asked.lookUps).toBe(lookUps + 1);
+      await bench.office.create(bench.accountId, 'another');
+      for (let failure = 0; failure < 5; failure++) await bench.admit(key);
+      expect(bench.asked.lookUps).toBe(lookUps + 2);
+    });
+  });
+}

@@ -9,7 +9,7 @@ import { StorageUnusable } from '../../src/storage/storage.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
 async function filled(url: string): Promise<void> {
-  await using office = await openOffice(readConfig({ DATABASE_URL: url }));
+  await using office = await openOffice(readConfig({ DATABASE_URL: url }), undefined, { create: true });
   const { id } = await office.accounts.create('shop', 'free');
   for (const name of ['one', 'two']) await office.keys.create(id, name);
 }
@@ -26,8 +26,27 @@ test('every row is counted, and a copy that was changed afterwards does not pass
     using database = new Database(to);
     database.run("UPDATE keys SET name = 'three' WHERE name = 'two'");
   }
-  await expect(Array.fromAsync(copy.verify())).rejects.toBeInstanceOf(CopyError);
+  const verified = Array.fromAsync(copy.verify());
+  await expect(verified).rejects.toBeInstanceOf(CopyError);
+  await expect(verified).rejects.toThrow(
+    /The target was written to meanwhile: stop the service that uses it/,
+  );
   await expect(Array.fromAsync(copy.copy())).rejects.toThrow('The target holds something else already');
+});
+
+test('a source that is changed while it is copied is what the message blames', async () => {
+  await using folder = await temporaryFolder();
+  const [from, to] = ['from', 'to'].map((name) => join(folder.path, `${name}.db`)) as [string, string];
+  await filled(`sqlite:${from}`);
+  await using copy = await openCopy(`sqlite:${from}`, `sqlite:${to}`);
+  await Array.fromAsync(copy.copy());
+  {
+    using database = new Database(from);
+    database.run("UPDATE keys SET name = 'three' WHERE name = 'two'");
+  }
+  const verified = Array.fromAsync(copy.verify());
+  await expect(verified).rejects.toThrow(/"keys" differs.*The source was written to meanwhile/);
+  await expect(verified).rejects.not.toThrow(/The target was written/);
 });
 
 test('a store in memory is neither copied nor copied to', async () => {

@@ -1,4 +1,5 @@
 import { temporaryFolder } from '../support/folder.ts';
+import { until } from '../support/patience.ts';
 import { ample, issueKey, startService } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
 import { Connection } from './connection.ts';
@@ -7,6 +8,8 @@ export interface DrainOptions {
   readonly clients: number;
   readonly seed: number;
   readonly signal: 'SIGTERM' | 'SIGINT';
+  /** 1 s unless given. */
+  readonly drainSeconds?: number;
 }
 
 export interface DrainFigures {
@@ -19,24 +22,31 @@ export interface DrainFigures {
   readonly stoppedAfterMs: number;
 }
 
-/** Longest pause of a client between two requests: below the drain, so that each comes back within it. */
+/** Longest pause of a client between two requests: below the shortest drain, so that each comes back within it. */
 const longestPauseMs = 600;
 
 /** Stops the service under keep-alive clients that are between two requests, and tells what they saw. */
-export async function drainUnder({ clients, seed, signal }: DrainOptions): Promise<DrainFigures> {
+export async function drainUnder({
+  clients,
+  seed,
+  signal,
+  drainSeconds = 1,
+}: DrainOptions): Promise<DrainFigures> {
   await using folder = await temporaryFolder();
-  await using service = await startService(folder.path, { DRAIN_SECONDS: '1' });
+  await using service = await startService(folder.path, { DRAIN_SECONDS: `${drainSeconds}` });
   const key = await issueKey(folder.path, 'enterprise', ample);
   const random = randomFrom(seed);
   const failures: string[] = [];
   let signalledAt = Number.POSITIVE_INFINITY;
   let answered = 0;
+  let begun = 0;
   let told = 0;
 
   const client = async (): Promise<void> => {
     using connection = await Connection.open(service.url);
-    for (;;) {
+    for (let first = true; ; first = false) {
       const reply = await connection.get('/v1/pets', key);
+      if (first) begun++;
       if (reply.status !== 200) failures.push(`answered ${reply.status}`);
       if (performance.now() > signalledAt) answered++;
       if (reply.closes) {
@@ -49,7 +59,7 @@ export async function drainUnder({ clients, seed, signal }: DrainOptions): Promi
   const all = Array.from({ length: clients }, () =>
     client().catch((error: Error) => void failures.push(error.message)),
   );
-  await Bun.sleep(longestPauseMs);
+  await until(() => begun === clients || failures.length > 0);
   signalledAt = performance.now();
   service.signal(signal);
   await Promise.all(all);

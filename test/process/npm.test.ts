@@ -1,26 +1,36 @@
-import { expect } from 'bun:test';
+import { expect, setDefaultTimeout } from 'bun:test';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { testWith } from '../support/means.ts';
+import { testPatienceMs } from '../support/patience.ts';
 import { root, start, startService } from '../support/process.ts';
+import { type DoubledStop, doubledStops, killGroup, stopNpm } from './npm-stop.ts';
 
-testWith('npm and setsid (util-linux)', ['setsid', 'npm', '--version'])(
-  'npm start passes SIGTERM on: the service drains and is gone, and npm with it',
-  async () => {
-    await using folder = await temporaryFolder();
-    // A process group of its own, so that a service that npm left behind does not outlive the test.
-    await using npm = await startService(folder.path, {}, ['setsid', 'npm', 'start']);
-    using _group = { [Symbol.dispose]: () => killGroup(npm.pid) };
-    expect((await fetch(`${npm.url}/livez`)).status).toBe(200);
-    npm.signal('SIGTERM');
-    await npm.exited;
-    expect(npm.stderr()).toContain('"msg":"stopped"');
-    await expect(fetch(`${npm.url}/livez`)).rejects.toThrow();
-  },
-  20_000,
-);
+setDefaultTimeout(testPatienceMs);
 
-testWith('env -S (GNU coreutils or BSD)', ['env', '-S', 'true'])(
+const npmTest = testWith({ name: 'npm and setsid', package: 'npm util-linux' }, [
+  'setsid',
+  'npm',
+  '--version',
+]);
+
+npmTest('npm start passes SIGTERM on: the service drains and is gone, and npm with it', async () => {
+  await using folder = await temporaryFolder();
+  // A process group of its own, so that a service that npm left behind does not outlive the test.
+  await using npm = await startService(folder.path, {}, ['setsid', 'npm', 'start']);
+  using _group = { [Symbol.dispose]: () => killGroup(npm.pid) };
+  expect((await fetch(`${npm.url}/livez`)).status).toBe(200);
+  npm.signal('SIGTERM');
+  await npm.exited;
+  expect(npm.stderr()).toContain('"msg":"stopped"');
+  await expect(fetch(`${npm.url}/livez`)).rejects.toThrow();
+});
+
+for (const how of Object.keys(doubledStops) as DoubledStop[]) {
+  npmTest(`${how} is one signal: the service drains and stops in good order`, () => stopNpm(how));
+}
+
+testWith({ name: 'env -S', package: 'coreutils' }, ['env', '-S', 'true'])(
   'the command runs nothing that a bunfig.toml of the working directory names',
   async () => {
     await using folder = await temporaryFolder();
@@ -31,14 +41,4 @@ testWith('env -S (GNU coreutils or BSD)', ['env', '-S', 'true'])(
     expect(await command.exited).toBe(0);
     expect(command.stdout()).toMatch(/^\d+\.\d+\.\d+\n$/);
   },
-  20_000,
 );
-
-function killGroup(leader: number): void {
-  try {
-    process.kill(-leader, 'SIGKILL');
-  } catch (error) {
-    // As it should be: nobody is left.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
-}

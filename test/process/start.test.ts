@@ -1,13 +1,14 @@
-import { expect, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testWith } from '../support/means.ts';
+import { testPatienceMs } from '../support/patience.ts';
 import { dataFileIn, serveCommand, settingsIn, start, startService } from '../support/process.ts';
 
-const timeoutMs = 15_000;
+setDefaultTimeout(testPatienceMs);
 
-testWith('curl', ['curl', '--version'])(
+testWith({ name: 'curl', package: 'curl' }, ['curl', '--version'])(
   'the first start prints the address, the reference and a curl line that works as it stands',
   async () => {
     await using folder = await temporaryFolder();
@@ -20,117 +21,104 @@ testWith('curl', ['curl', '--version'])(
     expect(await pasted.exited).toBe(0);
     expect(JSON.parse(pasted.stdout())).toEqual([]);
   },
-  timeoutMs,
 );
 
-test(
-  'without a terminal the first key goes to no log: only its owner can read it, in a file that is named',
-  async () => {
-    await using folder = await temporaryFolder();
-    await using service = await startService(folder.path);
-    expect(service.firstKey).toMatch(/^ask_\w{38}$/);
-    expect(service.stdout() + service.stderr()).not.toContain('ask_');
-    const file = `${dataFileIn(folder.path)}.first-key`;
-    expect(service.stdout()).toContain(`is in ${file}; read it`);
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-  },
-  timeoutMs,
-);
+test('without a terminal the first key goes to no log: only its owner can read it, in a file that is named', async () => {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path);
+  expect(service.firstKey).toMatch(/^ask_\w{38}$/);
+  expect(service.stdout() + service.stderr()).not.toContain('ask_');
+  const file = `${dataFileIn(folder.path)}.first-key`;
+  expect(service.stdout()).toContain(`is in ${file}; read it`);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
 
-test(
-  'a first key that cannot be written is not printed; the command that issues another one is, and works as it stands',
-  async () => {
-    await using folder = await temporaryFolder();
-    // A folder where the file has to be.
-    mkdirSync(`${dataFileIn(folder.path)}.first-key`);
-    await using service = await startService(folder.path);
-    expect(service.stdout()).toContain('could not be written');
-    const line = /^ {2}(cd .* keys create .*)$/m.exec(service.stdout())?.[1] ?? '';
-    await using pasted = start(['sh', '-c', line], { environment: settingsIn(folder.path) });
-    expect(await pasted.exited).toBe(0);
-    const key = /ask_\w{38}/.exec(pasted.stdout())?.[0] ?? '';
-    expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
-  },
-  timeoutMs,
-);
+test('a first key that cannot be written is not printed; the command that issues another one is, and works as it stands', async () => {
+  await using folder = await temporaryFolder();
+  // A folder where the file has to be.
+  mkdirSync(`${dataFileIn(folder.path)}.first-key`);
+  await using service = await startService(folder.path);
+  expect(service.stdout()).toContain('could not be written');
+  const line = /^ {2}(cd .* keys create .*)$/m.exec(service.stdout())?.[1] ?? '';
+  await using pasted = start(['sh', '-c', line], { environment: settingsIn(folder.path) });
+  expect(await pasted.exited).toBe(0);
+  const key = /ask_\w{38}/.exec(pasted.stdout())?.[0] ?? '';
+  expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
+});
 
-test(
-  'a second start says nothing of a key, and knows the data and the key of the first',
-  async () => {
-    await using folder = await temporaryFolder();
-    let key: string;
-    {
-      await using first = await startService(folder.path, { DRAIN_SECONDS: '0' });
-      key = first.firstKey ?? '';
-      expect((await clientOf(first.url, key).add('Ozzy')).status).toBe(201);
-      first.signal('SIGTERM');
-      expect(await first.exited).toBe(0);
-    }
-    await using second = await startService(folder.path);
-    expect(second.stdout()).not.toContain('The store is new');
-    const { status, text } = await clientOf(second.url, key).get('/pets/1');
-    expect([status, JSON.parse(text).name]).toEqual([200, 'Ozzy']);
-  },
-  timeoutMs,
-);
+test('a second start says nothing of a key, and knows the data and the key of the first', async () => {
+  await using folder = await temporaryFolder();
+  let key: string;
+  {
+    await using first = await startService(folder.path, { DRAIN_SECONDS: '0' });
+    key = first.firstKey ?? '';
+    expect((await clientOf(first.url, key).add('Ozzy')).status).toBe(201);
+    first.signal('SIGTERM');
+    expect(await first.exited).toBe(0);
+  }
+  await using second = await startService(folder.path);
+  expect(second.stdout()).not.toContain('The store is new');
+  const { status, text } = await clientOf(second.url, key).get('/pets/1');
+  expect([status, JSON.parse(text).name]).toEqual([200, 'Ozzy']);
+});
 
-test(
-  'every mistake in the configuration is named at once, with exit code 2 and no store made',
-  async () => {
-    await using folder = await temporaryFolder();
-    const wrong = {
-      PORT: '70000',
-      DRAIN_SECONDS: 'soon',
-      LOG_LEVEL: 'loud',
-      PUBLIC_URL: 'ftp://animals.example',
-      TRUSTED_PROXIES: '10.0.0.0/99',
-      CORS_ORIGINS: 'https://shop.example/path',
-      GET_PET_SUNSET: 'tomorrow',
-      BAN_STRIKES: '0',
-    };
-    await using service = start(serveCommand, { environment: { ...settingsIn(folder.path), ...wrong } });
-    expect(await service.exited).toBe(2);
-    for (const [name, value] of Object.entries(wrong)) {
-      expect(
-        service
-          .stderr()
-          .split('\n')
-          .filter((line) => line.includes(`${name} `)).length,
-      ).toBe(1);
-      expect(service.stderr()).toContain(value);
-    }
-    expect(service.stdout()).toBe('');
-    expect(existsSync(dataFileIn(folder.path))).toBe(false);
-  },
-  timeoutMs,
-);
+test('every mistake in the configuration is named at once, with exit code 2 and no store made', async () => {
+  await using folder = await temporaryFolder();
+  const wrong = {
+    PORT: '70000',
+    DRAIN_SECONDS: 'soon',
+    LOG_LEVEL: 'loud',
+    PUBLIC_URL: 'ftp://animals.example',
+    TRUSTED_PROXIES: '10.0.0.0/99',
+    CORS_ORIGINS: 'https://shop.example/path',
+    GET_PET_SUNSET: 'tomorrow',
+    BAN_STRIKES: '0',
+  };
+  await using service = start(serveCommand, { environment: { ...settingsIn(folder.path), ...wrong } });
+  expect(await service.exited).toBe(2);
+  for (const [name, value] of Object.entries(wrong)) {
+    expect(
+      service
+        .stderr()
+        .split('\n')
+        .filter((line) => line.includes(`${name} `)).length,
+    ).toBe(1);
+    expect(service.stderr()).toContain(value);
+  }
+  expect(service.stdout()).toBe('');
+  expect(existsSync(dataFileIn(folder.path))).toBe(false);
+});
 
-test(
-  'a port that is taken is named, with exit code 1, and the first key is not lost by it',
-  async () => {
-    await using folder = await temporaryFolder();
-    using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
-    const environment = { ...settingsIn(folder.path), PORT: String(taken.port) };
-    await using service = start(serveCommand, { environment });
-    expect(await service.exited).toBe(1);
-    expect(service.stderr()).toMatch(new RegExp(`^animal-store: .*\\b${taken.port}\\b.*\n$`));
-    expect(service.stdout()).not.toContain('ask_');
+test('a port that is taken is named, with exit code 1, and the first key is not lost by it', async () => {
+  await using folder = await temporaryFolder();
+  using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+  const environment = { ...settingsIn(folder.path), PORT: String(taken.port) };
+  await using service = start(serveCommand, { environment });
+  expect(await service.exited).toBe(1);
+  expect(service.stderr()).toMatch(new RegExp(`^animal-store: .*\\b${taken.port}\\b.*\n$`));
+  expect(service.stdout()).not.toContain('ask_');
 
-    await using second = start(serveCommand, { environment: settingsIn(folder.path) });
-    await second.said(/^Manage .*\n/m);
-  },
-  timeoutMs,
-);
+  await using second = start(serveCommand, { environment: settingsIn(folder.path) });
+  await second.said(/^Manage .*\n/m);
+});
 
-test(
-  'a store that is served already is not served twice, with exit code 1',
-  async () => {
-    await using folder = await temporaryFolder();
-    await using first = await startService(folder.path);
-    await using second = start(serveCommand, { environment: settingsIn(folder.path) });
-    expect(await second.exited).toBe(1);
-    expect(second.stderr()).toMatch(/^animal-store: Another process is serving the store .*\n$/);
-    expect((await clientOf(first.url, first.firstKey ?? '').get('/pets')).status).toBe(200);
-  },
-  timeoutMs,
-);
+test('a port that another service of ours serves is taken, too: no two share one', async () => {
+  await using folder = await temporaryFolder();
+  await using otherFolder = await temporaryFolder();
+  await using first = await startService(folder.path);
+  const { port } = new URL(first.url);
+  const environment = { ...settingsIn(otherFolder.path), PORT: port };
+  await using second = start(serveCommand, { environment });
+  expect(await second.exited).toBe(1);
+  expect(second.stderr()).toContain(`Port ${port} on 127.0.0.1 is taken.`);
+  expect((await clientOf(first.url, first.firstKey ?? '').get('/pets')).status).toBe(200);
+});
+
+test('a store that is served already is not served twice, with exit code 1', async () => {
+  await using folder = await temporaryFolder();
+  await using first = await startService(folder.path);
+  await using second = start(serveCommand, { environment: settingsIn(folder.path) });
+  expect(await second.exited).toBe(1);
+  expect(second.stderr()).toMatch(/^animal-store: Another process is serving the store .*\n$/);
+  expect((await clientOf(first.url, first.firstKey ?? '').get('/pets')).status).toBe(200);
+});

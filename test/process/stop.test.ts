@@ -1,43 +1,51 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { testPatienceMs, until } from '../support/patience.ts';
 import { dataFileIn, issueKey, limitFileIn, type Service, startService } from '../support/process.ts';
 import { beginPost, Connection } from './connection.ts';
 import { drainUnder } from './drain.ts';
 
+setDefaultTimeout(testPatienceMs);
+
 const body = '{"name":"Ozzy","categoryId":1}';
 
-async function logged(service: Service, message: string): Promise<void> {
-  const deadline = performance.now() + 5_000;
-  while (!service.stderr().includes(`"msg":"${message}"`)) {
-    if (performance.now() > deadline) throw new Error(`"${message}" was not logged:\n${service.stderr()}`);
-    await Bun.sleep(5);
-  }
+const stopping = '"msg":"stopping"';
+
+/** Resolves when the service takes no more connections. */
+async function listenerClosed({ url }: Service): Promise<void> {
+  await until(async () => {
+    const connection = await Connection.open(url).catch(() => undefined);
+    connection?.[Symbol.dispose]();
+    return connection === undefined;
+  });
 }
 
 describe('draining', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     test(`${signal}: 32 keep-alive clients between two requests see none fail, and are told to close`, async () => {
-      const { answered, told, failures, exitCode, stoppedAfterMs } = await drainUnder({
+      const { answered, told, failures, exitCode } = await drainUnder({
         clients: 32,
         seed: 20_270_115,
         signal,
+        // The longest there is: on a slow machine clients come back late.
+        drainSeconds: 5,
       });
       expect(failures).toEqual([]);
       expect(told).toBe(32);
       expect(answered).toBeGreaterThanOrEqual(32);
       expect(exitCode).toBe(0);
-      expect(stoppedAfterMs).toBeLessThan(10_000);
-    }, 20_000);
+    });
   }
 
   test('/readyz says 503 at once, while requests are still answered', async () => {
     await using folder = await temporaryFolder();
-    await using service = await startService(folder.path);
+    // The longest drain there is, so that a slow machine asks all it wants to within it.
+    await using service = await startService(folder.path, { DRAIN_SECONDS: '5' });
     expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
     service.signal('SIGTERM');
-    await logged(service, 'stopping');
+    await service.logged(stopping);
     const ready = await fetch(`${service.url}/readyz`);
     expect([ready.status, ready.headers.get('retry-after')]).toEqual([503, '5']);
     expect((await fetch(`${service.url}/livez`)).status).toBe(200);
@@ -45,7 +53,7 @@ describe('draining', () => {
     const { status, closes } = await connection.get('/v1/pets', service.firstKey ?? '');
     expect([status, closes]).toEqual([200, true]);
     expect(await service.exited).toBe(0);
-  }, 15_000);
+  });
 
   test('a request whose body is still on its way when the drain ends is finished and stored', async () => {
     await using folder = await temporaryFolder();
@@ -55,26 +63,32 @@ describe('draining', () => {
     connection.write(beginPost(key, body, 10));
     await clientOf(service.url, key).get('/pets');
     service.signal('SIGTERM');
-    await logged(service, 'stopping');
-    await Bun.sleep(1_000);
+    await service.logged(stopping);
+    await listenerClosed(service);
     connection.write(body.slice(10));
     expect((await connection.reply()).status).toBe(201);
     expect(await service.exited).toBe(0);
     expect(rowsOf(dataFileIn(folder.path), 'SELECT name FROM pets')).toEqual([{ name: 'Ozzy' }]);
-  }, 15_000);
+  });
 
-  test('a client that never finishes its request cannot keep the service from stopping', async () => {
+  test('a body may take most of the 10 seconds a stop has, and one that never ends does not make them more', async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
-    using connection = await Connection.open(service.url);
-    connection.write(beginPost(service.firstKey ?? '', body, 10));
-    await clientOf(service.url, service.firstKey ?? '').get('/pets');
-    const from = performance.now();
+    const key = service.firstKey ?? '';
+    using slow = await Connection.open(service.url);
+    using endless = await Connection.open(service.url);
+    for (const connection of [slow, endless]) connection.write(beginPost(key, body, 10));
+    await clientOf(service.url, key).get('/pets');
     service.signal('SIGTERM');
+    await service.logged(stopping);
+    // Longer than requests under way once got.
+    await Bun.sleep(6_000);
+    slow.write(body.slice(10));
+    expect((await slow.reply()).status).toBe(201);
     expect(await service.exited).toBe(0);
-    // With the longest drain there is, of 5 seconds, this is still within 10.
-    expect(performance.now() - from).toBeLessThan(4_900);
-  }, 15_000);
+    await expect(endless.reply()).rejects.toThrow('No answer');
+    expect(rowsOf(dataFileIn(folder.path), 'SELECT name FROM pets')).toEqual([{ name: 'Ozzy' }]);
+  });
 });
 
 describe('stopping', () => {
@@ -100,16 +114,5 @@ describe('stopping', () => {
     await using again = await startService(folder.path);
     const { remaining, headers } = await clientOf(again.url, key).get('/pets');
     expect([remaining, headers.get('x-ratelimit-reset')]).toEqual([992, reset]);
-  }, 15_000);
-
-  test('a second signal ends it at once', async () => {
-    await using folder = await temporaryFolder();
-    await using service = await startService(folder.path, { DRAIN_SECONDS: '5' });
-    service.signal('SIGTERM');
-    await logged(service, 'stopping');
-    const from = performance.now();
-    service.signal('SIGINT');
-    expect(await service.exited).not.toBe(0);
-    expect(performance.now() - from).toBeLessThan(1_000);
-  }, 15_000);
+  });
 });

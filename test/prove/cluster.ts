@@ -9,6 +9,7 @@ import { type TestServers, testServers } from '../support/servers.ts';
 import { countedWindow } from '../support/windows.ts';
 import { limitsProof } from './limits.ts';
 import type { Figures, Proof, ProofOptions } from './proof.ts';
+import { clusterRefusals } from './refusals.ts';
 
 const recoveryMs = 5_000;
 
@@ -141,4 +142,10 @@ const clusterFaults: Proof = {
 };
 
 /** The proofs of the store of several instances; they need PostgreSQL and Redis on the machine. */
-export const clusterProofs: readonly Proof[] = [clusterLimits, clusterAnswers, clusterWindows, clusterFaults];
+export const clusterProofs: readonly Proof[] = [
+  clusterLimits,
+  clusterAnswers,
+  clusterWindows,
+  clusterFaults,
+  clusterRefusals,
+];

@@ -1,5 +1,9 @@
-/** The law of limits against a model that tells the same rules another way, under a clock that is only a number. */
+/**
+ * The law of limits against a model that tells the same rules another way, on a machine that is only numbers: its date is
+ * stepped at every phase of windows, episodes and bans, and the model is never told.
+ */
 import {
+  asDates,
   type BanRules,
   blameless,
   type Conduct,
@@ -10,11 +14,11 @@ import {
 } from '../../src/domain/limit.ts';
 import type { Quota } from '../../src/domain/plan.ts';
 import { LimitModel } from '../domain/limit-model.ts';
+import { FakeMachine } from '../support/clock.ts';
 import { Failures, same } from './failures.ts';
 import { Chance } from './generate/chance.ts';
 import type { Proof, ProofOptions } from './proof.ts';
 
-const startMs = Date.parse('2027-01-15T10:00:00Z');
 const keys = 2;
 
 interface Case {
@@ -48,40 +52,68 @@ function pauseMs(chance: Chance, retryAfterSeconds: number): number {
   return chance.pick([59_999, 60_000, 86_399_999, 86_400_000]);
 }
 
+/** Whole seconds, so that instants are shown as dates exactly. */
+function stepMs(chance: Chance): number {
+  if (!chance.often(0.2)) return 0;
+  return chance.pick([-3_600_000, -1_000, 1_000, 3_600_000, 1_000 * chance.int(-100_000, 100_000)]);
+}
+
 /** Plays one sequence; `seen` counts the outcomes. */
 function play(chance: Chance, seen: Record<string, number>): number {
   const { quota, rules, steps } = anyCase(chance);
   const model = new LimitModel(rules);
   const conducts: Conduct[] = Array<Conduct>(keys).fill(blameless);
   let usage = unused;
-  let nowMs = startMs + chance.int(0, 999);
+  const machine = new FakeMachine();
+  const { clock } = machine;
+  machine.pass(chance.int(0, 999));
+  let nowMs = clock.now();
   let retryAfterSeconds = 0;
   for (let step = 0; step < steps; step++) {
-    nowMs += pauseMs(chance, retryAfterSeconds);
+    const pause = pauseMs(chance, retryAfterSeconds);
+    nowMs += pause;
+    machine.pass(pause);
+    const stepped = stepMs(chance);
+    machine.step(stepped);
+    same(`steady time at ${step}`, clock.steady(), nowMs);
     const key = chance.int(0, keys - 1);
     const judged = judge(usage, conducts[key] ?? blameless, quota, rules, nowMs);
     usage = judged.usage;
     conducts[key] = judged.conduct;
-    const { verdict } = judged;
-    const expected = model.request(key, quota, nowMs);
-    for (const part of ['refusal', 'limit', 'remaining', 'resetAt', 'retryAfterSeconds'] as const) {
-      if (verdict[part] !== expected[part]) same(`${part} of step ${step}`, verdict[part], expected[part]);
+    const verdict = asDates(judged.verdict, clock.aheadSeconds);
+    const aheadSeconds = (clock.now() - nowMs) / 1_000;
+    const { resetAt, ...expected } = model.request(key, quota, nowMs);
+    for (const part of ['refusal', 'limit', 'remaining', 'retryAfterSeconds'] as const) {
+      if (verdict[part] !== expected[part]) same(`${part} of ${step}`, verdict[part], expected[part]);
     }
+    checkReset(`${step}`, verdict, resetAt, aheadSeconds);
+    if (verdict.resetAt * 1_000 <= clock.now()) throw new Error(`the Reset of ${step} lies in the past`);
     for (const [window, seconds, limit] of [
       [verdict.minute, minuteSeconds, quota.perMinute],
       [verdict.day, daySeconds, quota.perDay],
     ] as const) {
       const state = model.window(seconds, limit, nowMs);
       if (window.remaining !== state.remaining)
-        same(`remaining of ${seconds} s, step ${step}`, window.remaining, state.remaining);
-      if (window.resetAt !== state.resetAt)
-        same(`reset of ${seconds} s, step ${step}`, window.resetAt, state.resetAt);
+        same(`remaining of ${seconds} s, ${step}`, window.remaining, state.remaining);
+      checkReset(`${seconds} s, ${step}`, window, state.resetAt, aheadSeconds);
     }
+    if (stepped !== 0) seen['steps of the date'] = (seen['steps of the date'] ?? 0) + 1;
     retryAfterSeconds = verdict.retryAfterSeconds;
     const outcome = verdict.refusal ?? 'admitted';
     seen[outcome] = (seen[outcome] ?? 0) + 1;
   }
   return steps;
+}
+
+/** The Reset has to be the model's, as a date. */
+function checkReset(
+  of: string,
+  { resetAt }: { resetAt: number },
+  steadyResetAt: number,
+  aheadSeconds: number,
+) {
+  const expected = steadyResetAt + aheadSeconds;
+  if (resetAt !== expected) same(`reset of ${of}`, resetAt, expected);
 }
 
 /** `rounds` is the number of decisions. */
@@ -107,7 +139,9 @@ export async function limitModel({ rounds, seed, progress }: ProofOptions) {
 
 export const limitLaw: Proof = {
   name: 'limit-model',
-  promise: 'the law of limits decides every request as a model does that counts nothing and reads its log',
+  promise:
+    'the law of limits decides every request as a model does that counts nothing and reads its log, while the date is ' +
+    'stepped by seconds, hours and days',
   rounds: 10_000_000,
   run: limitModel,
 };

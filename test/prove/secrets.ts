@@ -94,7 +94,11 @@ function requestsWith(key: string, chance: Chance): HttpRequest[] {
 /** `rounds` is the number of keys. */
 export async function noKeyAnywhere({ rounds, seed, progress }: ProofOptions) {
   await using folder = await temporaryFolder();
-  await using service = await startService(folder.path, { LOG_LEVEL: 'trace', DRAIN_SECONDS: '0' });
+  await using service = await startService(folder.path, {
+    LOG_LEVEL: 'trace',
+    LOG_REQUESTS: 'all',
+    DRAIN_SECONDS: '0',
+  });
   await using operator = await operatorOf(folder.path);
   const keys = await issue(operator, rounds, seed);
   const searcher = new Searcher();

@@ -41,7 +41,7 @@ export function keysConform(check: StoreTest): void {
     const { id: accountId } = await enterprise(store.accounts, tiny);
     const { fingerprint, ...shown } = newKey(accountId, 'a'.repeat(64), 1_800_000_000_000);
     const key = await store.keys.create({ fingerprint, ...shown });
-    expect(key).toEqual({ id: key.id, ...shown, revokedAt: null });
+    expect(key).toEqual({ id: key.id, ...shown, revokedAt: null, successorId: null });
     const second = await store.keys.create(newKey(accountId, 'b'.repeat(64)));
     expect(second.id).toBeGreaterThan(key.id);
     expect(await store.keys.list()).toEqual([key, second]);
@@ -69,6 +69,18 @@ export function keysConform(check: StoreTest): void {
     expect((await store.keys.findCaller('lasting'))?.quota).toEqual(plans.business);
   });
 
+  check('the fingerprints of all keys are read on from any id', async ({ store: { accounts, keys } }) => {
+    const { id: accountId } = await enterprise(accounts, tiny);
+    const made: { id: number; fingerprint: string }[] = [];
+    for (const fingerprint of ['one', 'two', 'three']) {
+      made.push({ id: (await keys.create(newKey(accountId, fingerprint))).id, fingerprint });
+    }
+    await keys.revoke(made[1]?.id ?? 0, 1_700_000_005_000);
+    expect(await keys.fingerprints(0, 2)).toEqual(made.slice(0, 2));
+    expect(await keys.fingerprints(made[1]?.id ?? 0, 9)).toEqual(made.slice(1));
+    expect(await keys.fingerprints((made[2]?.id ?? 0) + 1, 9)).toEqual([]);
+  });
+
   check('a revoked key calls no more, and keeps its first instant', async ({ store: { accounts, keys } }) => {
     const { id: accountId } = await enterprise(accounts, tiny);
     const key = await keys.create(newKey(accountId, 'one'));
@@ -90,7 +102,8 @@ export function keysConform(check: StoreTest): void {
     await keys.rotate(ending.id, 1_760_000_000_000, newKey(accountId, 'after'));
     expect((await keys.findCaller('lasting'))?.expiresAt).toBe(1_760_000_000_000);
     expect((await keys.findCaller('ending'))?.expiresAt).toBe(1_750_000_000_000);
-    expect((await keys.findCaller('next'))?.keyId).toBe(successor.id);
+    expect((await keys.findCaller('next'))?.keyId).toBe(successor?.id ?? 0);
+    expect((await keys.find(lasting.id))?.successorId).toBe(successor?.id ?? 0);
     expect((await keys.findCaller('next'))?.accountId).toBe(accountId);
   });
 
@@ -100,5 +113,89 @@ export function keysConform(check: StoreTest): void {
     const rotate = async () => keys.rotate(key.id, 1_760_000_000_000, newKey(accountId, 'one'));
     await expect(rotate()).rejects.toBeDefined();
     expect(await keys.list()).toEqual([key]);
+  });
+
+  check(
+    'a key that is revoked, expired, rotated or not there has no successor',
+    async ({ store, beside }) => {
+      const { id: accountId } = await enterprise(store.accounts, tiny);
+      const other = (await beside()).keys;
+      const { keys } = store;
+      const make = async (print: string, expiresAt?: number) =>
+        (await keys.create(newKey(accountId, print, expiresAt))).id;
+      const revoked = await make('revoked');
+      await other.revoke(revoked, 1_700_000_000_000);
+      const rotated = await make('rotated');
+      await other.rotate(rotated, 1_760_000_000_000, newKey(accountId, 'successor'));
+      // A new key is made at 1,700,000,000,123.
+      const expired = await make('expired', 1_700_000_000_123);
+      const before = await keys.list();
+      for (const id of [revoked, rotated, expired, expired + 99]) {
+        expect(await keys.rotate(id, 1_760_000_000_000, newKey(accountId, `of ${id}`))).toBeUndefined();
+      }
+      expect(await keys.list()).toEqual(before);
+      const next = await make('next');
+      expect(next).toBe(expired + 1);
+    },
+  );
+
+  check(
+    'rotations and a revocation at once: one successor at most, and the old key is revoked',
+    async (bench) => {
+      const { store, beside } = bench;
+      const { id: accountId } = await enterprise(store.accounts, tiny);
+      const other = (await beside()).keys;
+      for (let round = 0; round < 10; round++) {
+        const { id } = await store.keys.create(newKey(accountId, `old ${round}`));
+        const rotate = async (by: typeof other, print: string) =>
+          by.rotate(id, 1_760_000_000_000, newKey(accountId, `${print} ${round}`));
+        const [one, two] = await Promise.all([
+          rotate(store.keys, 'one'),
+          rotate(other, 'two'),
+          (async () => other.revoke(id, 1_700_000_000_200))(),
+        ]);
+        expect([one, two].filter((made) => made !== undefined).length).toBeLessThanOrEqual(1);
+        const old = await store.keys.find(id);
+        expect(old?.revokedAt).toBe(1_700_000_000_200);
+        expect(old?.successorId).toBe((one ?? two)?.id ?? null);
+      }
+    },
+  );
+}
+
+export function firstStartConforms(check: StoreTest): void {
+  const account = { name: 'default', plan: 'free', createdAt: 1_700_000_000_000 } as const;
+  const { accountId: _, ...key } = newKey(0, 'first');
+
+  check('the first key comes with its account, once', async ({ store, beside }) => {
+    const other = await beside();
+    const made = await Promise.all([store, other].map(async ({ keys }) => keys.createFirst(account, key)));
+    const [accounts, keys] = [await store.accounts.list(), await store.keys.list()];
+    expect(accounts).toEqual([{ id: accounts[0]?.id ?? 0, ...account, quota: plans.free }]);
+    expect(keys.length).toBe(1);
+    expect(made.filter((one) => one !== undefined)).toEqual(keys);
+    expect(keys[0]?.accountId).toBe(accounts[0]?.id ?? 0);
+    expect(await store.keys.createFirst(account, key)).toBeUndefined();
+  });
+
+  check('an account left alone by a start that broke off gets its key', async ({ store }) => {
+    const { id } = await store.accounts.create({ ...account, quota: plans.free });
+    expect((await store.keys.createFirst(account, key))?.accountId).toBe(id);
+    expect((await store.accounts.list()).length).toBe(1);
+  });
+
+  check('a store with accounts of its own gets none', async ({ store }) => {
+    await store.accounts.create({ ...account, name: 'shop', quota: plans.free });
+    expect(await store.keys.createFirst(account, key)).toBeUndefined();
+    expect(await store.keys.list()).toEqual([]);
+    await store.accounts.create({ ...account, quota: plans.free });
+    expect(await store.keys.createFirst(account, key)).toBeUndefined();
+  });
+
+  check('when the first key cannot be stored there is no account either', async ({ store }) => {
+    const broken = { ...key, lastFour: null as unknown as string };
+    await expect((async () => store.keys.createFirst(account, broken))()).rejects.toBeDefined();
+    expect(await store.accounts.list()).toEqual([]);
+    expect(await store.keys.createFirst(account, key)).toBeDefined();
   });
 }

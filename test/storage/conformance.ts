@@ -1,6 +1,6 @@
 /** What every store has to do, whatever engine is behind it. `storage.test.ts` lists the stores. */
 import { describe } from 'bun:test';
-import { accountsConform, keysConform } from './callers-conformance.ts';
+import { accountsConform, firstStartConforms, keysConform } from './callers-conformance.ts';
 import { importsConform } from './imports-conformance.ts';
 import { limitStoreConforms } from './limit-store-conformance.ts';
 import { petsConform } from './pets-conformance.ts';
@@ -13,6 +13,7 @@ export function storageConforms(name: string, makePlace: MakePlace): void {
     describe('pets', () => petsConform(check));
     describe('accounts', () => accountsConform(check));
     describe('keys', () => keysConform(check));
+    describe('the first start', () => firstStartConforms(check));
     describe('limits', () => limitStoreConforms(check));
     describe('imports', () => importsConform(check));
     describe('versions', () => versionsConform(check));

@@ -1,5 +1,5 @@
 /** `animal-store copy`: a store moves to another engine and back, and nothing is lost on the way. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import { openCopy } from '../../src/app.ts';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
@@ -9,9 +9,12 @@ import { openStorage } from '../../src/storage/open.ts';
 import { type Storage, StorageUnusable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { testPatienceMs } from '../support/patience.ts';
 import { testServers } from '../support/servers.ts';
 import { patient } from './cluster-place.ts';
 import { enterprise, newKey, newPet } from './samples.ts';
+
+setDefaultTimeout(testPatienceMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
@@ -25,7 +28,7 @@ describe.skipIf(servers === undefined)('copy', () => {
 
   function open(url: string, serving = false): Promise<Storage> {
     const cluster = { ...patient, redisUrl, redisPrefix: makePrefix() };
-    return openStorage({ url, clock: new FakeClock(), rules, serving, cluster });
+    return openStorage({ url, clock: new FakeClock(), rules, serving, create: true, cluster });
   }
 
   async function fill({ accounts, keys, imports }: Storage): Promise<void> {
@@ -73,7 +76,7 @@ describe.skipIf(servers === undefined)('copy', () => {
       expect((await store.keys.create(newKey(1, 'c'))).id).toBe(3);
       expect(await store.imports.find('f'.repeat(64))).toMatchObject({ added: 3, finished: true });
     }
-  }, 20_000);
+  });
 
   test('broken off, it goes on where it stopped; done, it only compares', async () => {
     await using folder = await temporaryFolder();
@@ -90,7 +93,28 @@ describe.skipIf(servers === undefined)('copy', () => {
     const whole = await copy(from, schema.url);
     expect(whole.pets?.count).toBe(animals);
     expect(await copy(from, schema.url)).toEqual(whole);
-  }, 20_000);
+  });
+
+  test('a target that is written to while it is copied to is what the message names, with the remedy', async () => {
+    await using folder = await temporaryFolder();
+    await using schema = await makeSchema();
+    const from = `sqlite:${join(folder.path, 'store.db')}`;
+    {
+      await using store = await open(from);
+      await fill(store);
+    }
+    await using target = await open(schema.url);
+    await using copying = await openCopy(from, schema.url);
+    const begun = copying.copy();
+    // The first rows are in the target when it says more than none.
+    while (((await begun.next()).value ?? 1) === 0);
+    await target.pets.add(newPet('somebody else'));
+    const rest = Array.fromAsync(begun);
+    await expect(rest).rejects.toThrow(CopyError);
+    await expect(rest).rejects.toThrow(
+      /"pets".*The target was written to meanwhile: stop the service that uses it/,
+    );
+  });
 
   test('a target that holds something else is left alone, and a store that is served is not copied', async () => {
     await using folder = await temporaryFolder();
@@ -106,5 +130,5 @@ describe.skipIf(servers === undefined)('copy', () => {
     expect(await target.pets.count()).toBe(1);
     expect(await target.accounts.list()).toEqual([]);
     await expect(copy(`${from}.missing`, schema.url)).rejects.toThrow(StorageUnusable);
-  }, 20_000);
+  });
 });

@@ -77,6 +77,18 @@ export function limitStoreConforms(check: StoreTest): void {
     expect((await limits.fail('192.0.2.2')).refused).toBe(false);
   });
 
+  check('a failure under an older version of callers is not counted', async ({ store, beside }) => {
+    const [caller] = await callersOf(store, 1);
+    const { callers: before } = await store.limits.versions();
+    expect((await store.limits.failUnder('192.0.2.1', before))?.state.remaining).toBe(4);
+    await (await beside()).keys.create(newKey((caller as Caller).accountId, 'another'));
+    await nextTurn();
+    expect(await store.limits.failUnder('192.0.2.1', before)).toBeUndefined();
+    expect((await store.limits.peek('192.0.2.1')).remaining).toBe(4);
+    const { callers: after } = await store.limits.versions();
+    expect((await store.limits.failUnder('192.0.2.1', after))?.state.remaining).toBe(3);
+  });
+
   check('a ban strikes one key, is listed, and ends when another connection lifts it', async (bench) => {
     const { store, clock, beside } = bench;
     const [one, two] = await callersOf(store, 2);
@@ -127,6 +139,41 @@ export function limitStoreConforms(check: StoreTest): void {
       expect((await take(banned.limits, caller)).resetAt).toBe(bans[0]?.bannedUntil ?? 0);
     },
   );
+
+  for (const stepSeconds of [-3_600, -1, 1, 3_600]) {
+    check(
+      `a step of the date by ${stepSeconds} s moves every Reset and no end of a window or a ban`,
+      async ({ store, clock, restart }) => {
+        const [one, two] = await callersOf(store, 2);
+        for (let index = 0; index <= quota.perMinute; index++) await take(store.limits, one);
+        clock.advance(1);
+        for (let strike = 0; strike < strictRules.ban.strikes; strike++) await take(store.limits, one);
+        for (const phase of [0.001, 20.5, 38.498]) {
+          clock.advance(phase);
+          clock.step(stepSeconds);
+          const refused = await take(store.limits, two);
+          expect(refused.refusal).toBe('rate_limit_exceeded');
+          expect(refused.resetAt).toBe(Math.ceil(clock.now() / 1_000) + refused.retryAfterSeconds - 1);
+        }
+        clock.step(stepSeconds);
+        clock.advance(0.001);
+        // The minute opened 60 s ago; its day and the ban go on, also in another process.
+        const { minute, day } = await take(store.limits, two);
+        expect([minute.remaining, day.remaining]).toEqual([
+          quota.perMinute - 1,
+          quota.perDay - quota.perMinute - 1,
+        ]);
+        const banned = { keyId: one?.keyId ?? 0, bannedUntil: clock.seconds + 61, level: 0 };
+        expect(await store.limits.bans()).toEqual([banned]);
+        const { limits } = await restart();
+        expect(await limits.bans()).toEqual([banned]);
+        clock.advance(60.999);
+        expect(await take(limits, one)).toMatchObject({ refusal: 'api_key_banned', retryAfterSeconds: 1 });
+        clock.advance(0.001);
+        expect((await take(limits, one)).refusal).toBeUndefined();
+      },
+    );
+  }
 
   check('a store that works has no trouble to tell', async ({ store }) => {
     expect(await store.health()).toEqual([]);

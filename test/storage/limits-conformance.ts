@@ -1,9 +1,11 @@
 /**
  * Drives a `LimitStore` and the law itself with the same sequences of requests, refunds, failures and lifted bans
- * under a clock that jumps, and compares every answer. Twins that could disagree are held together here.
+ * while time passes and the date is stepped, and compares every answer. Twins that could disagree are held together here.
  */
 import fc from 'fast-check';
 import {
+  asDate,
+  asDates,
   blameless,
   type Conduct,
   judge,
@@ -27,7 +29,7 @@ type Command =
   | { readonly kind: 'peek'; readonly address: number }
   | { readonly kind: 'bans' }
   | { readonly kind: 'plan'; readonly account: number; readonly quota: Quota }
-  | { readonly kind: 'advance'; readonly ms: number }
+  | { readonly kind: 'advance' | 'step'; readonly ms: number }
   /** Exactly as long as the last refusal said, or one millisecond less. */
   | { readonly kind: 'wait'; readonly lessMs: number };
 
@@ -47,12 +49,16 @@ const ms = fc.oneof(
   fc.integer({ min: 1, max: 1_500 }),
   fc.integer({ min: 1_000, max: 70_000 }),
   fc.constantFrom(1_000, 59_999, 60_000, 600_000, 3_600_000, 86_400_000),
-  fc.integer({ min: -5_000, max: -1 }),
 );
+/** In whole seconds: parts of one are not told from a clock that is read a little late. */
+const stepMs = fc
+  .oneof(fc.constantFrom(-3_600, -1, 1, 3_600, 90_000), fc.integer({ min: -70, max: 70 }))
+  .map((seconds) => seconds * 1_000);
 
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('take' as const), key, times }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('advance' as const), ms }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('step' as const), ms: stepMs }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait' as const), lessMs: fc.nat(1) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('refund' as const, 'lift' as const), key }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const), address, times: fc.nat(8) }) },
@@ -77,33 +83,43 @@ class PlainLimits {
   take({ accountId, keyId, quota }: Caller): Verdict {
     const before = this.#usage.get(accountId) ?? unused;
     const standing = this.#conduct.get(keyId) ?? blameless;
-    const after = judge(before, standing, quota, this.#rules.ban, this.#clock.now());
+    const after = judge(before, standing, quota, this.#rules.ban, this.#clock.steady());
     this.#usage.set(accountId, after.usage);
     this.#conduct.set(keyId, after.conduct);
-    return after.verdict;
+    return asDates(after.verdict, this.#clock.aheadSeconds);
   }
 
   refund({ accountId, quota }: Caller, taken: Verdict): Verdict {
-    const { usage, verdict } = refund(this.#usage.get(accountId) ?? unused, taken, quota, this.#clock.now());
+    const { aheadSeconds } = this.#clock;
+    const before = this.#usage.get(accountId) ?? unused;
+    const { usage, verdict } = refund(before, asDates(taken, -aheadSeconds), quota, this.#clock.steady());
     this.#usage.set(accountId, usage);
-    return verdict;
+    return asDates(verdict, aheadSeconds);
   }
 
   fail(from: string) {
     const before = this.#failures.get(from) ?? unused.minute;
-    const { window, ...verdict } = judgeFailure(before, this.#rules.failuresPerMinute, this.#clock.now());
+    const limit = this.#rules.failuresPerMinute;
+    const { window, state, refused } = judgeFailure(before, limit, this.#clock.steady());
     this.#failures.set(from, window);
-    return verdict;
+    return { state: asDate(state, this.#clock.aheadSeconds), refused };
   }
 
   peek(from: string) {
-    return peek(this.#failures.get(from) ?? unused.minute, this.#rules.failuresPerMinute, this.#clock.now());
+    const window = this.#failures.get(from) ?? unused.minute;
+    return asDate(
+      peek(window, this.#rules.failuresPerMinute, this.#clock.steady()),
+      this.#clock.aheadSeconds,
+    );
   }
 
   bans(): Ban[] {
+    const { aheadSeconds } = this.#clock;
     return [...this.#conduct]
-      .filter(([, { bannedUntil }]) => this.#clock.now() < bannedUntil * 1_000)
-      .map(([keyId, { bannedUntil, banLevel }]) => ({ keyId, bannedUntil, level: banLevel }))
+      .filter(([, { bannedUntil }]) => this.#clock.steady() < bannedUntil * 1_000)
+      .map(([keyId, { bannedUntil, banLevel }]) => {
+        return { keyId, bannedUntil: bannedUntil + aheadSeconds, level: banLevel };
+      })
       .sort((one, other) => one.keyId - other.keyId);
   }
 
@@ -176,6 +192,8 @@ class Sequence {
         return;
       case 'advance':
         return clock.advance(command.ms / 1_000);
+      case 'step':
+        return clock.step(command.ms / 1_000);
       case 'wait':
         return clock.advance((this.#waitMs - command.lessMs) / 1_000);
     }
@@ -233,13 +251,16 @@ export interface SequenceOptions {
 /** Throws at the first answer that differs, with the shortest sequence found that leads to it. */
 export async function compareWithLaw(limiter: Limiter, options: SequenceOptions): Promise<Tally> {
   const tally: Tally = {};
-  const start = limiter.clock.now();
+  const { clock } = limiter;
   let number = 0;
+  // A store that goes by a server's clock first has to hear of it.
+  await new Sequence(limiter, {}, number++, []).run({ kind: 'take', key: 0, times: 1 });
   const sequence = fc.asyncProperty(
     fc.tuple(quota, quota),
     fc.array(command, { maxLength: options.length, size: 'max' }),
     async (quotas, commands) => {
-      limiter.clock.set(start);
+      // Every sequence begins at a whole second, for where in a second it begins decides what it meets.
+      clock.advance(1 - (clock.steady() % 1_000) / 1_000);
       const run = new Sequence(limiter, tally, number++, quotas);
       for (const next of commands) await run.run(next);
     },

@@ -1,8 +1,11 @@
-import { expect, test } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
 import { FakeClock } from '../support/clock.ts';
+import { testPatienceMs } from '../support/patience.ts';
 import { clusterPlaces } from './cluster-place.ts';
 import { compareWithLaw } from './limits-conformance.ts';
 import { type MakePlace, sqlitePlace, strictRules } from './place.ts';
+
+setDefaultTimeout(testPatienceMs);
 
 /** Every store of limits there is. */
 const stores: Record<string, MakePlace> = { SQLite: sqlitePlace, ...(await clusterPlaces()) };
@@ -33,5 +36,5 @@ for (const [name, makePlace] of Object.entries(stores)) {
       { sequences: 150, length: 60, seed },
     );
     for (const answer of answers) expect([answer, tally[answer] ?? 0]).not.toEqual([answer, 0]);
-  }, 30_000);
+  });
 }

@@ -1,6 +1,9 @@
-import { afterAll, expect, test } from 'bun:test';
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { testPatienceMs } from '../support/patience.ts';
 import { testServers } from '../support/servers.ts';
 import { compareAnswers } from './same-answers.ts';
+
+setDefaultTimeout(testPatienceMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
@@ -12,5 +15,4 @@ test.skipIf(servers === undefined)(
     const compared = await compareAnswers(servers as NonNullable<typeof servers>, 60, 20_301_205);
     expect(compared).toBeGreaterThan(500);
   },
-  60_000,
 );

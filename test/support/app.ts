@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import pino from 'pino';
+import pino, { type Logger } from 'pino';
 import { type App, type Office, openOffice, startApp } from '../../src/app.ts';
 import { openapiText } from '../../src/cli/openapi.ts';
 import { type Config, readConfig } from '../../src/config.ts';
@@ -38,7 +38,10 @@ export interface TestApp extends AsyncDisposable {
 const ample: Quota = { perMinute: 1_000_000, perDay: 1_000_000 };
 
 /** Starts the service under the settings given, by their names in the environment. */
-export async function startTestApp(settings: Readonly<Record<string, string>> = {}): Promise<TestApp> {
+export async function startTestApp(
+  settings: Readonly<Record<string, string>> = {},
+  log: Logger = pino({ level: 'silent' }),
+): Promise<TestApp> {
   await using started = new AsyncDisposableStack();
   const folder = started.use(await temporaryFolder());
   const config = readConfig({
@@ -49,7 +52,7 @@ export async function startTestApp(settings: Readonly<Record<string, string>> = 
   });
   const clock = new FakeClock();
   const surroundings = { clock, randomBytes };
-  const start = () => startApp(config, openapiText(config), pino({ level: 'silent' }), surroundings);
+  const start = () => startApp(config, openapiText(config), log, surroundings);
 
   let app = await start();
   started.defer(() => app[Symbol.asyncDispose]());

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { petJson } from '../../src/contract/schemas.ts';
 import { temporaryFolder } from './folder.ts';
-import { operatorOf, root, type Service, settingsIn, startService } from './process.ts';
+import { makeStore, operatorOf, root, type Service, settingsIn, startService } from './process.ts';
 
 /** A command that has ended. */
 export interface Ended {
@@ -56,9 +56,15 @@ export interface ImportReport {
 /** The command line, wherever it is run. */
 export const commandLine = [process.execPath, join(root, 'src/main.ts')] as const;
 
-export async function newWorkplace(): Promise<Workplace> {
+export interface WorkplaceOptions {
+  /** Whether there is a store, with nothing in it. */
+  readonly store: boolean;
+}
+
+export async function newWorkplace({ store }: WorkplaceOptions = { store: true }): Promise<Workplace> {
   const folder = await temporaryFolder();
   const inFolder = settingsIn(folder.path);
+  if (store) await makeStore(folder.path);
 
   const start = (args: readonly string[], environment: Environment = {}): Child =>
     Bun.spawn([...commandLine, ...args], {

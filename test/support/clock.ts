@@ -1,16 +1,26 @@
-import type { Clock } from '../../src/domain/clock.ts';
+import { type Clock, systemClock } from '../../src/domain/clock.ts';
 
 /** A clock that stands still until a test moves it. It starts on a whole second. */
 export class FakeClock implements Clock {
   readonly rules = true;
   #nowMs: number;
+  #steadyMs: number;
 
   constructor(start = '2027-01-15T10:00:00Z') {
     this.#nowMs = Date.parse(start);
+    this.#steadyMs = this.#nowMs;
   }
 
   now(): number {
     return this.#nowMs;
+  }
+
+  steady(): number {
+    return this.#steadyMs;
+  }
+
+  get aheadSeconds(): number {
+    return Math.ceil((this.#nowMs - this.#steadyMs) / 1_000);
   }
 
   /** The current whole second, Unix seconds. */
@@ -18,12 +28,55 @@ export class FakeClock implements Clock {
     return Math.floor(this.#nowMs / 1_000);
   }
 
-  /** Negative seconds step back. */
+  /** Lets time pass. */
   advance(seconds: number): void {
-    this.#nowMs += Math.round(seconds * 1_000);
+    const ms = Math.round(seconds * 1_000);
+    this.#nowMs += ms;
+    this.#steadyMs += ms;
   }
 
+  /** Lets time pass until an instant. */
   set(instant: string | number): void {
-    this.#nowMs = typeof instant === 'number' ? instant : Date.parse(instant);
+    const nowMs = typeof instant === 'number' ? instant : Date.parse(instant);
+    this.advance((nowMs - this.#nowMs) / 1_000);
+  }
+
+  /** Sets the date without any time passing, as NTP or an operator does; negative seconds step back. */
+  step(seconds: number): void {
+    this.#nowMs += Math.round(seconds * 1_000);
+  }
+}
+
+/** A machine with the system's clock, on which time passes, whose date somebody sets, and which sleeps. */
+export class FakeMachine {
+  #dateMs = Date.parse('2027-01-15T10:00:00Z');
+  #monotonicMs = 77_000.25;
+  #uptimeMs = 5_000_000.6;
+  /** Runs when the monotonic clock is read, once. */
+  interruption: (() => void) | undefined;
+
+  readonly clock: Clock = systemClock({
+    date: () => Math.floor(this.#dateMs),
+    monotonic: () => {
+      const monotonic = this.#monotonicMs;
+      this.interruption?.();
+      this.interruption = undefined;
+      return monotonic;
+    },
+    uptime: () => Math.round(this.#uptimeMs / 1_000),
+  });
+
+  pass(ms: number): void {
+    this.#monotonicMs += ms;
+    this.suspend(ms);
+  }
+
+  suspend(ms: number): void {
+    this.#dateMs += ms;
+    this.#uptimeMs += ms;
+  }
+
+  step(ms: number): void {
+    this.#dateMs += ms;
   }
 }

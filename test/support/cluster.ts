@@ -1,6 +1,7 @@
 import { type Office, openOffice } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Quota } from '../../src/domain/plan.ts';
+import type { Certificate } from './certificates.ts';
 import { temporaryFolder } from './folder.ts';
 import { ample, firstKeyOf, type Service, serveCommand, start } from './process.ts';
 import { type OwnServer, ownPostgres, ownRedis } from './servers.ts';
@@ -20,20 +21,26 @@ export interface Cluster extends AsyncDisposable {
 export interface ClusterOptions {
   readonly instances: number;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Makes the database the instances are to use, and returns its address; unless given, it is the server's own. */
+  readonly makeDatabase?: (postgres: OwnServer) => Promise<string>;
+  /** PostgreSQL speaks TLS with it. */
+  readonly certificate?: Certificate;
 }
 
 /** Undefined when this machine has no servers to test with. */
 export async function startCluster({
   instances,
   environment = {},
+  makeDatabase = async ({ url }) => url,
+  certificate,
 }: ClusterOptions): Promise<Cluster | undefined> {
   await using started = new AsyncDisposableStack();
-  const postgres = started.use(await ownPostgres());
+  const postgres = started.use(await ownPostgres(certificate));
   const redis = started.use(await ownRedis());
   if (!postgres || !redis) return undefined;
   const settings = {
     PORT: '0',
-    DATABASE_URL: postgres.url,
+    DATABASE_URL: await makeDatabase(postgres),
     REDIS_URL: redis.url,
     DRAIN_SECONDS: '0',
     ...environment,

@@ -74,8 +74,22 @@ function operationAt(method: string, target: string): DeclaredOperation | undefi
 
 /** What no operation answers is an error, or a preflight's empty 204. */
 function undeclaredMistakes({ status, headers, text }: Checkable): string[] {
-  if (status === 204 || text === '') return [];
-  if (headers.get('content-type') !== 'application/json') return ['is not application/json'];
+  if (status === 204) return [];
+  const { CacheControl, NoStore, ...declared } = document.components.headers;
+  const mistakes = [
+    ...headerMistakes('Cache-Control', status < 400 ? CacheControl : NoStore, headers.get('cache-control')),
+    ...headerMistakes(
+      'X-Content-Type-Options',
+      declared['X-Content-Type-Options'],
+      headers.get('x-content-type-options'),
+    ),
+  ];
+  if (text === '') return mistakes;
+  if (headers.get('content-type') !== 'application/json') return [...mistakes, 'is not application/json'];
+  return [...mistakes, ...bodyErrors(text)];
+}
+
+function bodyErrors(text: string): string[] {
   return bodyMistakes({ $ref: 'openapi.json#/components/schemas/Error' }, text);
 }
 

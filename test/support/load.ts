@@ -1,13 +1,15 @@
 import type { Client, Reply } from './client.ts';
+import { patienceMs, until } from './patience.ts';
+
+export { until } from './patience.ts';
 
 /** Requests that go on while a test mistreats the servers. */
 export interface Load {
+  /** Resolves when that many more requests have been answered, those alone that fit if a test is given. */
+  more(count: number, fits?: (reply: Reply) => boolean): Promise<void>;
   /** Ends it, and returns every reply there was. A request that never was answered is thrown. */
   stop(): Promise<readonly Reply[]>;
 }
-
-/** Longer than any promise of the service: a request that takes it hangs. */
-const hangMs = 10_000;
 
 /** Sends one request after the other, `atOnce` at a time. */
 export function load(atOnce: number, send: (number: number) => Promise<Reply>): Load {
@@ -16,30 +18,25 @@ export function load(atOnce: number, send: (number: number) => Promise<Reply>): 
   let number = 0;
   const go = async () => {
     while (!stopped) {
-      const hung = Bun.sleep(hangMs).then(() => {
-        throw new Error(`A request was not answered within ${hangMs} ms.`);
+      const hung = Bun.sleep(patienceMs).then(() => {
+        throw new Error('A request was never answered.');
       });
       replies.push(await Promise.race([send(number++), hung]));
     }
   };
   const going = Promise.all(Array.from({ length: atOnce }, go));
   return {
+    more: async (count, fits = () => true) => {
+      const from = replies.length;
+      const enough = () => replies.slice(from).filter(fits).length >= count;
+      await Promise.race([until(enough), going.then(() => undefined)]);
+    },
     stop: async () => {
       stopped = true;
       await going;
       return replies;
     },
   };
-}
-
-/** Resolves when the condition holds; rejects after the time given. */
-export async function until(condition: () => Promise<boolean> | boolean, withinMs: number): Promise<number> {
-  const start = performance.now();
-  while (!(await condition())) {
-    if (performance.now() - start > withinMs) throw new Error(`It did not come about within ${withinMs} ms.`);
-    await Bun.sleep(20);
-  }
-  return performance.now() - start;
 }
 
 /** What /readyz of an instance says. */

@@ -6,3 +6,11 @@ export function lock(path: string): { release: () => void } & Disposable {
   database.run('BEGIN IMMEDIATE');
   return { release: () => database.run('ROLLBACK'), [Symbol.dispose]: () => database.close() };
 }
+
+/** Lets no other process even read, until it is disposed of. */
+export function lockOutReaders(path: string): Disposable {
+  const database = new Database(path);
+  database.run('PRAGMA locking_mode = EXCLUSIVE');
+  database.run('BEGIN EXCLUSIVE');
+  return { [Symbol.dispose]: () => database.close(true) };
+}

@@ -1,24 +1,42 @@
 import { test } from 'bun:test';
 
+/** Something a machine may lack, and the package of Debian that brings it. */
+export interface Means {
+  readonly name: string;
+  readonly package: string;
+  /** CI need not have it: some systems allow it to nobody. */
+  readonly optional?: true;
+}
+
 /**
- * Tests that need something of the machine. Where it is missing they say so in a line of their own and are
- * skipped; in CI (`CI=true`) they fail, so that nothing stays unproven unnoticed, unless CI need not have it.
+ * Tests that need something of the machine, found by a command that works. Where it is missing they are skipped and
+ * say so in a line of their own; in CI (`CI=true`) they fail, so that nothing stays unproven unnoticed.
  */
-export function testWith(
-  means: string,
-  command: readonly string[],
-  inCi: 'required' | 'optional' = 'required',
-): typeof test {
+export function testWith(means: Means, command: readonly string[]): typeof test {
   if (works(command)) return test;
-  if (process.env.CI === 'true' && inCi === 'required') {
-    test(`this machine has ${means}`, () => {
-      throw new Error(`The tests of this file need ${means}; "${command.join(' ')}" does not work here.`);
+  try {
+    missing(means);
+  } catch (error) {
+    test(`this machine has ${means.name}`, () => {
+      throw error;
     });
   }
-  process.stderr.write(
-    `\n!!! NOT PROVEN HERE: tests need ${means}; "${command.join(' ')}" does not work.\n\n`,
-  );
   return test.skip as typeof test;
+}
+
+const told = new Set<string>();
+
+/** Says that tests are skipped for want of something, once; throws in CI, naming what to install. */
+export function missing(means: Means): undefined {
+  const remedy = `Debian's package ${means.package} has it.`;
+  if (process.env.CI === 'true' && means.optional !== true) {
+    throw new Error(`With CI=true tests must not be skipped, and there is no ${means.name} here. ${remedy}`);
+  }
+  const line = `SKIPPED: there is no ${means.name} here, so the tests that need it do not run. ${remedy}`;
+  // Read by scripts/test.ts, which repeats it at the end.
+  if (!told.has(line)) process.stderr.write(`\n${line}\n`);
+  told.add(line);
+  return undefined;
 }
 
 function works(command: readonly string[]): boolean {

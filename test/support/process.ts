@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { type Office, openOffice } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
+import { until } from './patience.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** How long the service may take to say where it listens, on a busy machine. */
-const startTimeoutMs = 10_000;
-const lastWordsMs = 2_000;
+/** A child that a program left behind may hold its pipes for ever. */
+const lastWordsMs = 10_000;
 
 /** A program that runs, and what it has written so far. */
 export interface Running extends AsyncDisposable {
@@ -19,8 +19,10 @@ export interface Running extends AsyncDisposable {
   stdout(): string;
   stderr(): string;
   signal(name: NodeJS.Signals): void;
-  /** Resolves when the program has written this to standard output; rejects when it ends or takes too long. */
+  /** Resolves when the program has written this to standard output; rejects when it ends without. */
   said(text: string | RegExp): Promise<void>;
+  /** Resolves when the program has written this to standard error, its log; rejects when it ends without. */
+  logged(text: string | RegExp): Promise<void>;
 }
 
 export interface RunOptions {
@@ -42,32 +44,33 @@ export function start(
   });
   const stdout = collect(child.stdout);
   const stderr = collect(child.stderr);
-  // The program may end before its last words are read; a child it left behind may hold the pipes for ever.
+  // The program may end before its last words are read.
   const exited = child.exited.then(async (code) => {
     await Promise.race([Promise.all([stdout.done, stderr.done]), Bun.sleep(lastWordsMs)]);
     return code;
   });
-  const running: Running = {
+  let hasEnded = false;
+  void exited.then(() => {
+    hasEnded = true;
+  });
+  const written = async (output: () => string, text: string | RegExp) => {
+    const isThere = () => (typeof text === 'string' ? output().includes(text) : text.test(output()));
+    await until(() => isThere() || hasEnded);
+    if (!isThere()) throw new Error(`The program did not say ${text}.\n${stdout.text()}${stderr.text()}`);
+  };
+  return {
     pid: child.pid,
     exited,
     stdout: stdout.text,
     stderr: stderr.text,
     signal: (name) => child.kill(name),
-    said: async (text) => {
-      const deadline = performance.now() + startTimeoutMs;
-      while (typeof text === 'string' ? !stdout.text().includes(text) : !text.test(stdout.text())) {
-        if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) {
-          throw new Error(`The program did not say ${text}.\n${stdout.text()}${stderr.text()}`);
-        }
-        await Bun.sleep(5);
-      }
-    },
+    said: (text) => written(stdout.text, text),
+    logged: (text) => written(stderr.text, text),
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGKILL');
       await child.exited;
     },
   };
-  return running;
 }
 
 function collect(stream: ReadableStream<Uint8Array>): { text: () => string; done: Promise<void> } {
@@ -130,6 +133,11 @@ export function firstKeyOf({ pid, stdout }: Running): string | undefined {
   if (file === undefined) return undefined;
   // A service on a disk of its own names the file as that process sees it.
   return readFileSync(existsSync(file) ? file : `/proc/${pid}/root${file}`, 'utf8').trim();
+}
+
+/** Makes a store with nothing in it in a folder that has none. */
+export async function makeStore(folder: string): Promise<void> {
+  await using _office = await openOffice(readConfig(settingsIn(folder)), undefined, { create: true });
 }
 
 /** The store of a folder as an operator's command line opens it. */

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { patienceMs } from './patience.ts';
 
 /** A response as it came over the wire. */
 export interface RawResponse {
@@ -8,27 +9,39 @@ export interface RawResponse {
   readonly body: string;
 }
 
-/** How long a connection may stay silent before what has come is all there is; requests that end in `close` never wait. */
-const quietMs = 500;
-
 /**
- * Writes bytes to a connection of their own, one piece after the other, and returns every response that came
- * until the service closed it or fell silent.
+ * Writes bytes to a connection of their own, one piece after the other, and returns every response that came until
+ * the service closed it, as it has to after `Connection: close` and after what it cannot understand.
  */
-export async function exchange(url: string, ...pieces: (string | Uint8Array)[]): Promise<RawResponse[]> {
+export function exchange(url: string, ...pieces: (string | Uint8Array)[]): Promise<RawResponse[]> {
+  return converse(url, pieces, false);
+}
+
+/** The same by a client that ends its side behind the bytes, as one does that breaks off in the middle. */
+export function breakOff(url: string, ...pieces: (string | Uint8Array)[]): Promise<RawResponse[]> {
+  return converse(url, pieces, true);
+}
+
+async function converse(
+  url: string,
+  pieces: readonly (string | Uint8Array)[],
+  ends: boolean,
+): Promise<RawResponse[]> {
   const { hostname, port } = new URL(url);
-  const { promise, resolve } = Promise.withResolvers<void>();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
   const chunks: Buffer[] = [];
-  const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-  socket.setTimeout(quietMs, resolve);
+  const received = () => Buffer.concat(chunks).toString('latin1');
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true, allowHalfOpen: true });
+  socket.setTimeout(patienceMs, () => reject(new Error(`It was not closed. This came:\n${received()}`)));
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   // A refused request may find its connection reset while it is still being written.
   socket.on('error', () => resolve());
+  socket.on('end', () => resolve());
   socket.on('close', () => resolve());
   for (const piece of pieces) socket.write(typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece);
-  await promise;
-  socket.destroy();
-  return responsesOf(Buffer.concat(chunks).toString('latin1'));
+  if (ends) socket.end();
+  await promise.finally(() => socket.destroy());
+  return responsesOf(received());
 }
 
 /**

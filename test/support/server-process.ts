@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { chown } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { temporaryFolder } from './folder.ts';
+import { until } from './patience.ts';
+import { childrenOf } from './process-tree.ts';
 
 /** A database server that a test started and may mistreat. Its data outlive its process. */
 export interface OwnServer extends AsyncDisposable {
@@ -22,13 +22,17 @@ export interface ServerKind {
   /** Makes the data in the folder, which belongs to the user the server runs as. */
   prepare(folder: string): Promise<void>;
   command(folder: string, port: number): string[];
-  answers(url: string): Promise<boolean>;
+  /** Whether a server answers there, and it is the one of this folder, as far as the kind can tell. */
+  answers(url: string, folder: string): Promise<boolean>;
   /** What of the address follows the port. */
   readonly path: string;
 }
 
-const startTimeoutMs = 20_000;
-const pollMs = 25;
+/**
+ * Ports are taken by chance from a range in which no system gives ports to clients; what another process was
+ * faster with is tried again elsewhere.
+ */
+const ports = { from: 10_000, count: 20_000 } as const;
 
 export async function ownServer(kind: ServerKind): Promise<OwnServer> {
   await using made = new AsyncDisposableStack();
@@ -36,38 +40,43 @@ export async function ownServer(kind: ServerKind): Promise<OwnServer> {
   const user = serverUser();
   if (user !== undefined) await chown(folder.path, user, user);
   await kind.prepare(folder.path);
-  const port = await freePort();
-  const server = new ServerProcess(kind, folder.path, port);
-  made.use(server);
-  await server.start();
-  const kept = made.move();
-  return Object.assign(server, { [Symbol.asyncDispose]: () => kept.disposeAsync() });
+  for (;;) {
+    const port = ports.from + Math.floor(Math.random() * ports.count);
+    const server = new ServerProcess(kind, folder.path, port);
+    if (!(await server.started())) continue;
+    made.use(server);
+    const kept = made.move();
+    return Object.assign(server, { [Symbol.asyncDispose]: () => kept.disposeAsync() });
+  }
 }
 
 class ServerProcess implements OwnServer {
   readonly url: string;
   readonly #kind: ServerKind;
+  readonly #folder: string;
   readonly #command: string[];
   #child: Bun.Subprocess | undefined;
   #frozen: number[] = [];
 
   constructor(kind: ServerKind, folder: string, port: number) {
     this.#kind = kind;
+    this.#folder = folder;
     this.#command = asServerUser(kind.command(folder, port));
     this.url = `${kind.scheme}127.0.0.1:${port}${kind.path}`;
   }
 
   async start(): Promise<void> {
-    const deadline = performance.now() + startTimeoutMs;
-    while (performance.now() < deadline) {
-      if (this.#child === undefined || this.#child.exitCode !== null || this.#child.signalCode !== null) {
-        // After kill -9 a server may refuse to start until the last of its old processes is gone.
-        this.#child = Bun.spawn(this.#command, { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });
-      }
-      if (await this.#kind.answers(this.url)) return;
-      await sleep(pollMs);
-    }
-    throw new Error(`${this.#command.join(' ')} does not answer.`);
+    // After kill -9 a server may refuse to start until the last of its old processes is gone.
+    await until(() => this.started());
+  }
+
+  /** Starts it; false when it ends instead of answering, as one does whose port is taken. */
+  async started(): Promise<boolean> {
+    const child = Bun.spawn(this.#command, { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' });
+    this.#child = child;
+    const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+    await until(async () => hasEnded() || (await this.#kind.answers(this.url, this.#folder)));
+    return !hasEnded();
   }
 
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
@@ -95,13 +104,6 @@ class ServerProcess implements OwnServer {
   }
 }
 
-function childrenOf(parent: number): number[] {
-  const { stdout } = Bun.spawnSync(['ps', '-A', '-o', 'pid=,ppid=']);
-  const rows = stdout.toString().trim().split('\n');
-  const pairs = rows.map((row) => row.trim().split(/\s+/).map(Number));
-  return pairs.filter(([, ppid]) => ppid === parent).map(([pid]) => pid as number);
-}
-
 /** A program by its name, also where distributions keep servers outside PATH; undefined when it is not there. */
 export function findProgram(name: string): string | undefined {
   const folders = ['/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
@@ -114,7 +116,7 @@ export function findProgram(name: string): string | undefined {
 }
 
 /** PostgreSQL refuses to run as root: then it runs as the user given here. */
-function serverUser(): number | undefined {
+export function serverUser(): number | undefined {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {
     const { stdout, success } = Bun.spawnSync(['id', '-u', name]);
@@ -128,15 +130,4 @@ export function asServerUser(command: string[]): string[] {
   const user = serverUser();
   if (user === undefined) return command;
   return ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups', ...command];
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

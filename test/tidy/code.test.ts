@@ -106,13 +106,6 @@ describe('tests', () => {
     );
     refuse('Make it pass or delete it; a test that does not run guards nothing:', found);
   });
-
-  test('none waits for a clock', () => {
-    const found = codeIn(files, 'test/api', 'test/domain').flatMap(({ path, text }) =>
-      linesMatching(path, bare(text), /\bsleep\(|\bsetTimeout\(/),
-    );
-    refuse('Move the FakeClock of test/support/clock.ts instead:', found);
-  });
 });
 
 describe('addresses and paths', () => {

@@ -35,15 +35,19 @@ export class PostgresAccounts implements AccountStore {
     this.#announce = announce;
   }
 
+  /** The counter's row is locked until the commit, so that ids are committed in their order. */
   async create(account: Omit<Account, 'id'>): Promise<Account> {
-    const [id] = await this.#insert(account, false);
-    if (id === undefined) throw new Error('The table "counters" has no row "accounts".');
-    return { id, ...account };
-  }
-
-  async createFirst(account: Omit<Account, 'id'>): Promise<Account | undefined> {
-    const [id] = await this.#insert(account, true);
-    return id === undefined ? undefined : { id, ...account };
+    const { name, plan, quota, createdAt } = account;
+    const [perMinute, perDay] = customQuota(plan, quota);
+    const [row] = await this.#database.write<{ id: bigint }[]>(
+      (sql) => sql`
+        WITH taken AS (UPDATE counters SET last = last + 1 WHERE name = 'accounts' RETURNING last)
+        INSERT INTO accounts (id, name, plan, per_minute, per_day, created_at)
+        SELECT last, ${name}, ${plan}, ${perMinute}::bigint, ${perDay}::bigint, ${createdAt}::bigint FROM taken
+        RETURNING id`,
+    );
+    if (row === undefined) throw new Error('The table "counters" has no row "accounts".');
+    return { id: Number(row.id), ...account };
   }
 
   async list(): Promise<Account[]> {
@@ -69,25 +73,6 @@ export class PostgresAccounts implements AccountStore {
     );
     await this.#announce();
     return row === undefined ? undefined : accountOfRow(row);
-  }
-
-  /** The counter's row is locked until the commit: of those that want to be first, one finds it at 0. */
-  async #insert(
-    { name, plan, quota, createdAt }: Omit<Account, 'id'>,
-    onlyFirst: boolean,
-  ): Promise<number[]> {
-    const [perMinute, perDay] = customQuota(plan, quota);
-    const rows = await this.#database.write<{ id: bigint }[]>(
-      (sql) => sql`
-        WITH taken AS (
-          UPDATE counters SET last = last + 1
-          WHERE name = 'accounts' AND (last = 0 OR NOT ${onlyFirst}::boolean) RETURNING last
-        )
-        INSERT INTO accounts (id, name, plan, per_minute, per_day, created_at)
-        SELECT last, ${name}, ${plan}, ${perMinute}::bigint, ${perDay}::bigint, ${createdAt}::bigint FROM taken
-        RETURNING id`,
-    );
-    return rows.map(({ id }) => Number(id));
   }
 }
 

@@ -1,6 +1,7 @@
 import { type ArchiveTable, archiveTables, columnsOf } from '../archive-tables.ts';
 import type { Archive, ArchiveRow, ArchiveValue } from '../storage.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
+import { conflictOf } from './failures.ts';
 
 /** Opens the database as rows. Throws `StorageUnusable`. */
 export async function openPostgresArchive(options: PostgresOptions): Promise<Archive> {
@@ -25,7 +26,14 @@ export async function openPostgresArchive(options: PostgresOptions): Promise<Arc
     },
     async add(table, rows) {
       const text = insertText(table);
-      await database.write((sql) => sql.unsafe(text, [JSON.stringify(rows.map(textual))]));
+      try {
+        await database.write((sql) => sql.unsafe(text, [JSON.stringify(rows.map(textual))]));
+      } catch (error) {
+        const conflict = conflictOf(error);
+        if (conflict === undefined) throw error;
+        return conflict;
+      }
+      return undefined;
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };

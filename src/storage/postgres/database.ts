@@ -1,144 +1,145 @@
-import { SQL } from 'bun';
-import { Breaker, type Notice } from '../breaker.ts';
-import { Overdue } from '../overdue.ts';
+import type { SQL } from 'bun';
+import { Breaker } from '../breaker.ts';
+import type { Notice } from '../outage.ts';
 import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
+import { askForEncryption, describeEncryption } from './encryption.ts';
+import { failureOf, isReadOnly, reasonOf } from './failures.ts';
 import { migrate } from './migrations.ts';
+import { Pool, type Statement } from './pool.ts';
+import { rehearse } from './rehearsal.ts';
 
 export interface PostgresOptions {
   readonly url: string;
   /** Most connections this process opens. */
   readonly poolSize: number;
-  /** How long a statement may take; answers and connections are waited for half as long again. */
+  /** How long a statement may take from its arrival, in milliseconds; a silent server gets half as long again. */
   readonly statementTimeoutMs: number;
   readonly notice: Notice;
 }
 
-/** Room for the server to cancel a statement itself and say so, before it counts as frozen. */
-const answerTimeouts = 1.5;
-const idleSeconds = 300;
-const probeEveryMs = 500;
+/** How often it is tried whether what does not work works again. */
+const tryEveryMs = 500;
+/** How often another connection is tried for after one was refused. */
+const growEveryMs = 5_000;
 const closeSeconds = 5;
 
 /**
- * A bounded pool of connections that is replaced when the server stops answering. Statements are templates,
- * prepared once per connection.
+ * The database, and what is known of it: whether it can be reached, whether it gives as many connections as it
+ * should, and whether it does what it is asked. Statements are templates, prepared once per connection.
  */
 export class PostgresDatabase implements AsyncDisposable {
   readonly #options: PostgresOptions;
-  readonly #overdue: Overdue;
-  readonly #breaker: Breaker;
-  #pool: SQL;
+  readonly #pool: Pool;
+  /** While it is tripped nothing is sent. */
+  readonly #reaching: Breaker;
+  /** While it is tripped the connections there are do what they can. */
+  readonly #connecting: Breaker;
+  /** While it is tripped everything is tried all the same: what is refused may be one table. */
+  readonly #working: Breaker;
+  #wasReadOnly = false;
+  #isOpen = false;
 
   constructor(options: PostgresOptions) {
     this.#options = options;
-    const { notice, statementTimeoutMs } = options;
-    this.#pool = this.#open();
-    this.#overdue = new Overdue(
-      statementTimeoutMs * answerTimeouts,
-      () => new NoAnswer(`no answer within ${statementTimeoutMs * answerTimeouts} ms`),
-      () => this.#replace(),
-    );
-    const probe = () => this.#ask((sql) => sql`SELECT 1`).then(() => undefined);
-    this.#breaker = new Breaker({ name: 'PostgreSQL', probe, probeEveryMs, notice });
+    const { notice, poolSize: size } = options;
+    this.#pool = new Pool({
+      connection: options,
+      size,
+      onShortage: (error) => this.#connecting.trip(error),
+      onUnreachable: (error) => {
+        // Who cannot open the database at all says so, and is done.
+        if (this.#isOpen) this.#reaching.trip(error);
+      },
+    });
+    const breaker = (name: string, probeEveryMs: number, probe: () => Promise<void>) => {
+      return new Breaker({ name, probe, probeEveryMs, notice });
+    };
+    this.#reaching = breaker('PostgreSQL', tryEveryMs, async () => {
+      await this.#pool.read((sql) => sql`SELECT 1`);
+    });
+    this.#connecting = breaker('Connecting to PostgreSQL', growEveryMs, () => this.#pool.fill());
+    this.#working = breaker('Reading or writing in PostgreSQL', tryEveryMs, () => this.#rehearse());
+  }
+
+  /** How long a statement may take, in milliseconds. */
+  get statementTimeoutMs(): number {
+    return this.#options.statementTimeoutMs;
   }
 
   /** Runs a statement that changes nothing. Rejects with `StorageUnavailable` within the time-out. */
-  read<T>(query: (sql: SQL) => Promise<T>): Promise<T> {
-    return this.#run(query, StorageUnavailable);
+  read<T>(statement: Statement<T>): Promise<T> {
+    return this.#run(() => this.#pool.read(statement), StorageUnavailable);
   }
 
-  /** Runs one statement that writes. Rejects with `WriteUncertain` when its outcome cannot be known. */
-  write<T>(query: (sql: SQL) => Promise<T>): Promise<T> {
-    return this.#run(query, WriteUncertain);
+  /**
+   * Runs one statement that writes. Unless it is done when it is due (`performance.now()`) it is stopped, and
+   * `StorageUnavailable` says that nothing was done. Rejects with `WriteUncertain` when its outcome cannot be known.
+   */
+  write<T>(statement: Statement<T>, dueAt?: number): Promise<T> {
+    return this.#run(() => this.#pool.write(statement, dueAt), WriteUncertain);
   }
 
   /** Brings the database up to date. Throws `StorageUnusable`, also when it cannot be reached. */
   async migrate(): Promise<void> {
     try {
-      await this.#overdue.within(migrate(this.#pool));
+      await migrate((work) => this.transaction(work));
+      this.#isOpen = true;
     } catch (error) {
       if (error instanceof StorageUnusable) throw error;
-      const reason = (error as Error).message;
       const { host, pathname } = new URL(this.#options.url);
-      throw new StorageUnusable(`Cannot open the PostgreSQL database ${host}${pathname}: ${reason}.`, {
-        cause: error,
-      });
+      throw new StorageUnusable(
+        `Cannot open the PostgreSQL database ${host}${pathname}: ${reasonOf(error)}.`,
+        { cause: error },
+      );
     }
   }
 
   /** Runs a transaction of several statements, for migrations and copies; it has no time-out of ours. */
   transaction<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
-    return this.#pool.begin(work);
+    return this.#pool.transaction(work);
   }
 
-  /** Why it does not work; undefined when it does. Asks the server. */
-  async trouble(): Promise<string | undefined> {
-    if (this.#breaker.trouble === undefined) await this.read((sql) => sql`SELECT 1`).catch(() => undefined);
-    return this.#breaker.trouble;
+  /** How the connections are protected on their way, in words for operators. */
+  encryption(): Promise<string> {
+    return this.read(askForEncryption).then(([row]) => describeEncryption(this.#options.url, row?.version));
+  }
+
+  /** What does not work, as far as is known; undefined while all does. */
+  get trouble(): string | undefined {
+    return this.#reaching.trouble ?? this.#working.trouble ?? this.#connecting.trouble;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#breaker[Symbol.dispose]();
-    await this.#pool.close({ timeout: this.#breaker.trouble === undefined ? closeSeconds : 0 });
+    for (const breaker of [this.#reaching, this.#connecting, this.#working]) breaker[Symbol.dispose]();
+    await this.#pool.close(this.#reaching.trouble === undefined ? closeSeconds : 0);
   }
 
-  async #run<T>(query: (sql: SQL) => Promise<T>, Unanswered: typeof StorageUnavailable): Promise<T> {
-    const { trouble } = this.#breaker;
+  async #run<T>(run: () => Promise<T>, Unanswered: typeof StorageUnavailable): Promise<T> {
+    const { trouble } = this.#reaching;
     if (trouble !== undefined) throw new StorageUnavailable(trouble);
     try {
-      return await this.#ask(query);
+      return await run();
     } catch (error) {
-      const kind = kindOf(error);
-      if (kind === 'mistake') throw error;
-      if (kind !== 'refused') this.#breaker.trip(error);
-      const { message } = error as Error;
-      throw kind === 'unanswered' ? new Unanswered(message, error) : new StorageUnavailable(message, error);
+      const failure = failureOf(error);
+      if (failure === 'defect') throw error;
+      if (failure === 'refused') this.#refused(error);
+      const Kind = failure === 'unanswered' ? Unanswered : StorageUnavailable;
+      throw new Kind(reasonOf(error), error);
     }
   }
 
-  #ask<T>(query: (sql: SQL) => Promise<T>): Promise<T> {
-    return this.#overdue.within(query(this.#pool));
+  #refused(error: unknown): void {
+    if (this.#working.trouble !== undefined) return;
+    this.#wasReadOnly = isReadOnly(error);
+    this.#working.trip(reasonOf(error));
   }
 
-  #open(): SQL {
-    const { url, poolSize, statementTimeoutMs } = this.#options;
-    return new SQL(url, {
-      max: poolSize,
-      // int8 as bigint: JavaScript's numbers would round it.
-      bigint: true,
-      connectionTimeout: (statementTimeoutMs / 1_000) * answerTimeouts,
-      idleTimeout: idleSeconds,
-      connection: { application_name: 'animal-store', statement_timeout: statementTimeoutMs },
+  /** A session that is read-only stays so, whatever becomes of its server: new ones are made. */
+  async #rehearse(): Promise<void> {
+    if (this.#wasReadOnly) this.#pool.renew();
+    await this.#pool.write(rehearse).catch((error) => {
+      this.#wasReadOnly = isReadOnly(error);
+      throw error;
     });
   }
-
-  /** Connections to a server that froze never answer again, even when it thaws: their questions are given up. */
-  #replace(): void {
-    const frozen = this.#pool;
-    this.#pool = this.#open();
-    void frozen.close({ timeout: 0 }).catch(() => undefined);
-  }
-}
-
-class NoAnswer extends Error {}
-
-/** SQLSTATE classes and codes of a server that declines for now: nothing was done. */
-const declined = /^(53|57014|55P03|25006|40001|40P01)/;
-/** The server is going or gone (class 08: connection, 57P: operator's intervention). */
-const going = /^(08|57P)/;
-
-/**
- * What an error means: `refused` the server declined or cancelled it; `unreachable` it never got there;
- * `unanswered` it did, perhaps; `mistake` anything else, which is ours.
- */
-function kindOf(error: unknown): 'refused' | 'unreachable' | 'unanswered' | 'mistake' {
-  if (error instanceof NoAnswer) return 'unanswered';
-  if (!(error instanceof SQL.PostgresError)) return 'mistake';
-  const state = String(error.errno ?? '');
-  if (error.code === 'ERR_POSTGRES_SERVER_ERROR') {
-    if (declined.test(state)) return 'refused';
-    return going.test(state) ? 'unanswered' : 'mistake';
-  }
-  if (!/CONNECTION|TIMEOUT/.test(error.code)) return 'mistake';
-  return /CONNECTION_(REFUSED|TIMEOUT|FAILED)/.test(error.code) ? 'unreachable' : 'unanswered';
 }

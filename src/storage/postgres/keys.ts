@@ -1,6 +1,6 @@
 import type { SQL } from 'bun';
 import { type KeyRow, keyOfRow } from '../key-row.ts';
-import type { Caller, Key, KeyStore, NewKey } from '../storage.ts';
+import type { Caller, FirstAccount, Key, KeyPrint, KeyStore, NewKey } from '../storage.ts';
 import { type QuotaColumns, quotaOfRow } from './accounts.ts';
 import type { PostgresDatabase } from './database.ts';
 import type { Announce } from './pets.ts';
@@ -13,7 +13,7 @@ type CallerRow = QuotaColumns & {
 
 const columns = (sql: SQL) =>
   sql`id, account_id AS "accountId", name, last_four AS "lastFour", created_at AS "createdAt",
-      expires_at AS "expiresAt", revoked_at AS "revokedAt"`;
+      expires_at AS "expiresAt", revoked_at AS "revokedAt", successor_id AS "successorId"`;
 
 export class PostgresKeys implements KeyStore {
   readonly #database: PostgresDatabase;
@@ -25,7 +25,13 @@ export class PostgresKeys implements KeyStore {
   }
 
   async create(key: NewKey): Promise<Key> {
-    return this.#created(await this.#database.write((sql) => insert(sql, key)));
+    const made = await this.#announced(this.#database.write((sql) => insert(sql, key)));
+    if (made === undefined) throw new Error('The table "counters" has no row "keys".');
+    return made;
+  }
+
+  createFirst(account: FirstAccount, key: Omit<NewKey, 'accountId'>): Promise<Key | undefined> {
+    return this.#announced(this.#database.write((sql) => insertFirst(sql, account, key)));
   }
 
   async list(): Promise<Key[]> {
@@ -42,6 +48,13 @@ export class PostgresKeys implements KeyStore {
     return row === undefined ? undefined : keyOfRow(row);
   }
 
+  async fingerprints(fromId: number, limit: number): Promise<KeyPrint[]> {
+    const rows = await this.#database.read<{ id: bigint; fingerprint: string }[]>(
+      (sql) => sql`SELECT id, fingerprint FROM keys WHERE id >= ${fromId} ORDER BY id LIMIT ${limit}`,
+    );
+    return rows.map(({ id, fingerprint }) => ({ id: Number(id), fingerprint }));
+  }
+
   async findCaller(fingerprint: string): Promise<Caller | undefined> {
     const [row] = await this.#database.read<CallerRow[]>(
       (sql) => sql`
@@ -56,8 +69,8 @@ export class PostgresKeys implements KeyStore {
   }
 
   /** One statement, so that the old key ends only if the new one begins. */
-  async rotate(oldId: number, oldEndsAt: number, successor: NewKey): Promise<Key> {
-    return this.#created(await this.#database.write((sql) => insert(sql, successor, { oldId, oldEndsAt })));
+  rotate(oldId: number, oldEndsAt: number, successor: NewKey): Promise<Key | undefined> {
+    return this.#announced(this.#database.write((sql) => insertInPlaceOf(sql, oldId, oldEndsAt, successor)));
   }
 
   async revoke(id: number, at: number): Promise<boolean> {
@@ -68,26 +81,77 @@ export class PostgresKeys implements KeyStore {
     return rows.length > 0;
   }
 
-  async #created([row]: KeyRow[]): Promise<Key> {
-    if (row === undefined) throw new Error('The table "counters" has no row "keys".');
+  /** What a statement made, if it made anything, when every instance was told. */
+  async #announced(statement: Promise<KeyRow[]>): Promise<Key | undefined> {
+    const [row] = await statement;
+    if (row === undefined) return undefined;
     await this.#announce();
     return keyOfRow(row);
   }
 }
 
-/** Stores a key, and lets another one end with it. */
-function insert(sql: SQL, key: NewKey, ended?: { oldId: number; oldEndsAt: number }): Promise<KeyRow[]> {
-  const { oldId, oldEndsAt } = ended ?? { oldId: null, oldEndsAt: null };
+function insert(sql: SQL, key: NewKey): SQL.Query<KeyRow[]> {
   return sql`
-    WITH ended AS (
-      UPDATE keys SET expires_at = least(coalesce(expires_at, ${oldEndsAt}::bigint), ${oldEndsAt}::bigint)
-      WHERE id = ${oldId}::bigint
-    ), taken AS (
+    WITH taken AS (
       UPDATE counters SET last = last + 1 WHERE name = 'keys' RETURNING last
     )
     INSERT INTO keys (id, account_id, name, fingerprint, last_four, created_at, expires_at)
     SELECT last, ${key.accountId}::bigint, ${key.name}, ${key.fingerprint}, ${key.lastFour},
            ${key.createdAt}::bigint, ${key.expiresAt}::bigint
     FROM taken
+    RETURNING ${columns(sql)}`;
+}
+
+/**
+ * Stores a key, and lets the one end that it takes the place of, if that is live: whoever revokes or rotates it goes first or
+ * after. The counter's row is locked before the key's, as in every statement that takes both.
+ */
+function insertInPlaceOf(sql: SQL, oldId: number, oldEndsAt: number, key: NewKey): SQL.Query<KeyRow[]> {
+  return sql`
+    WITH counter AS (
+      SELECT name FROM counters WHERE name = 'keys' FOR UPDATE
+    ), old AS (
+      SELECT id FROM keys CROSS JOIN counter
+      WHERE id = ${oldId} AND revoked_at IS NULL AND successor_id IS NULL
+        AND (expires_at IS NULL OR expires_at > ${key.createdAt}::bigint)
+      FOR UPDATE OF keys
+    ), taken AS (
+      UPDATE counters SET last = last + 1 WHERE name = 'keys' AND EXISTS (SELECT 1 FROM old) RETURNING last
+    ), ended AS (
+      UPDATE keys SET expires_at = least(coalesce(expires_at, ${oldEndsAt}::bigint), ${oldEndsAt}::bigint),
+                      successor_id = last
+      FROM taken WHERE id = ${oldId}
+    )
+    INSERT INTO keys (id, account_id, name, fingerprint, last_four, created_at, expires_at)
+    SELECT last, ${key.accountId}::bigint, ${key.name}, ${key.fingerprint}, ${key.lastFour},
+           ${key.createdAt}::bigint, ${key.expiresAt}::bigint
+    FROM taken
+    RETURNING ${columns(sql)}`;
+}
+
+/**
+ * Of those that want to make the first key one finds its counter at 0, for the row is locked until the commit. An account
+ * that somebody else makes at the same moment leaves the store without a first key: it is not empty.
+ */
+function insertFirst(
+  sql: SQL,
+  { name, plan, createdAt }: FirstAccount,
+  key: Omit<NewKey, 'accountId'>,
+): SQL.Query<KeyRow[]> {
+  return sql`
+    WITH first AS (
+      UPDATE counters SET last = 1
+      WHERE name = 'keys' AND last = 0
+        AND NOT EXISTS (SELECT 1 FROM accounts WHERE id > 1 OR name <> ${name} OR plan <> ${plan})
+      RETURNING last
+    ), taken AS (
+      UPDATE counters SET last = 1 WHERE name = 'accounts' AND last = 0 AND EXISTS (SELECT 1 FROM first) RETURNING last
+    ), account AS (
+      INSERT INTO accounts (id, name, plan, created_at)
+      SELECT last, ${name}, ${plan}, ${createdAt}::bigint FROM taken RETURNING id
+    )
+    INSERT INTO keys (id, account_id, name, fingerprint, last_four, created_at, expires_at)
+    SELECT last, 1, ${key.name}, ${key.fingerprint}, ${key.lastFour}, ${key.createdAt}::bigint, ${key.expiresAt}::bigint
+    FROM first WHERE EXISTS (SELECT 1 FROM account) OR EXISTS (SELECT 1 FROM accounts)
     RETURNING ${columns(sql)}`;
 }

@@ -65,15 +65,21 @@ const steps: readonly string[] = [
   );
   CREATE INDEX ban_snapshots_by_account ON ban_snapshots (account_id);
   `,
+  `
+  -- The key a key was rotated to: it is rotated once.
+  ALTER TABLE keys ADD COLUMN successor_id bigint;
+  `,
 ];
 
 /** Which of two processes that start at once goes first is decided by this lock; the number is the service's own. */
 const lockId = 0x416e5374;
 
-/** Brings the database up to date. Throws `StorageUnusable`. */
-export async function migrate(sql: SQL): Promise<void> {
-  if ((await versionOf(sql)) === steps.length) return;
-  await sql.begin(async (transaction) => {
+/** Brings the database up to date, in a transaction. Throws `StorageUnusable`. */
+export async function migrate(
+  begin: <T>(work: (transaction: SQL) => Promise<T>) => Promise<T>,
+): Promise<void> {
+  await begin(async (transaction) => {
+    if ((await versionOf(transaction)) === steps.length) return;
     await transaction`SELECT pg_advisory_xact_lock(${lockId})`;
     const version = await versionOf(transaction);
     if (version > steps.length) {
@@ -82,13 +88,13 @@ export async function migrate(sql: SQL): Promise<void> {
           `${steps.length}). Run that version or a newer one.`,
       );
     }
-    if (version === 0) await begin(transaction);
+    if (version === 0) await createFormat(transaction);
     for (const step of steps.slice(version)) await transaction.unsafe(step);
     await transaction`UPDATE animal_store_format SET version = ${steps.length}`;
   });
 }
 
-async function begin(sql: SQL): Promise<void> {
+async function createFormat(sql: SQL): Promise<void> {
   const [{ others }] = await sql`
     SELECT count(*) AS others FROM information_schema.tables WHERE table_schema = current_schema()`;
   if (others > 0n) {

@@ -10,11 +10,12 @@ export type Announce = () => Promise<void>;
 export class PostgresPets implements PetStore {
   readonly #database: PostgresDatabase;
   readonly #announce: Announce;
-  readonly #group = new GroupQueue<NewPet, Pet>((pets) => this.#insert(pets));
+  readonly #group: GroupQueue<NewPet, Pet>;
 
   constructor(database: PostgresDatabase, announce: Announce) {
     this.#database = database;
     this.#announce = announce;
+    this.#group = new GroupQueue(database.statementTimeoutMs, (pets, dueAt) => this.#insert(pets, dueAt));
   }
 
   add(pet: NewPet): Promise<Pet> {
@@ -50,9 +51,10 @@ export class PostgresPets implements PetStore {
     return this.#group.idle();
   }
 
-  async #insert(pets: readonly NewPet[]): Promise<Pet[]> {
+  async #insert(pets: readonly NewPet[], dueAt: number): Promise<Pet[]> {
     const [row] = await this.#database.write<{ last: bigint }[]>(
       (sql) => sql`WITH ${adding(sql, pets)} SELECT last FROM taken`,
+      dueAt,
     );
     await this.#announce();
     return addedPets(pets, row?.last ?? 0n);

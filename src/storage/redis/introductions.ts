@@ -21,8 +21,8 @@ export interface IntroductionsOptions {
   readonly memory: Memory;
   /** How long a decision may wait for the memory. */
   readonly timeoutMs: number;
-  /** The time scripts are given, if any. */
-  readonly now: () => number[];
+  /** The time scripts are given. */
+  readonly time: () => number[];
 }
 
 const snapshotEveryMs = 10_000;
@@ -141,21 +141,21 @@ export class Introductions implements AsyncDisposable {
 
   async #restore(accountId: number, { usage, untoldMinute, untoldDay }: Held): Promise<void> {
     const { minute, day } = usage;
-    const { run, keys, now } = this.#options;
+    const { run, keys, time } = this.#options;
     await run(
       'restore',
-      [keys.usage(accountId)],
-      [minute.openedAt, minute.count, untoldMinute, day.openedAt, day.count, untoldDay, ...now()],
+      [keys.usage(accountId), keys.clock],
+      [minute.openedAt, minute.count, untoldMinute, day.openedAt, day.count, untoldDay, ...time()],
     );
   }
 
   async #restoreBan(accountId: number, { keyId, bannedUntil, level }: Ban): Promise<void> {
     if (bannedUntil === 0) return;
-    const { run, keys, now } = this.#options;
+    const { run, keys, time } = this.#options;
     await run(
       'restoreBan',
-      [keys.conduct(accountId, keyId), keys.bans],
-      [bannedUntil, level, `${keyId}:${accountId}`, ...now()],
+      [keys.conduct(accountId, keyId), keys.bans, keys.clock],
+      [bannedUntil, level, `${keyId}:${accountId}`, ...time()],
     );
   }
 

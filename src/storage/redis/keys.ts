@@ -4,12 +4,14 @@ export class RedisKeys {
   readonly callers: string;
   readonly pets: string;
   readonly bans: string;
+  readonly clock: string;
 
   constructor(prefix: string) {
     this.prefix = prefix;
     this.callers = `${prefix}callers`;
     this.pets = `${prefix}pets`;
     this.bans = `${prefix}bans`;
+    this.clock = `${prefix}clock`;
   }
 
   usage(accountId: number): string {
@@ -27,6 +29,7 @@ export class RedisKeys {
   /** The keys the script `take` works on, in its order. */
   ofTake(accountId: number, keyId: number): string[] {
     const conduct = this.conduct(accountId, keyId);
-    return [this.callers, this.pets, this.usage(accountId), conduct, `${conduct}:strikes`, this.bans];
+    const strikes = `${conduct}:strikes`;
+    return [this.callers, this.pets, this.usage(accountId), conduct, strikes, this.bans, this.clock];
   }
 }

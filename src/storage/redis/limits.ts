@@ -24,6 +24,7 @@ import {
   type Versions,
 } from '../storage.ts';
 import { AloneVersions } from './alone.ts';
+import { RedisClock } from './clock.ts';
 import { Introductions, type Memory } from './introductions.ts';
 import { RedisKeys } from './keys.ts';
 import { RedisLink } from './link.ts';
@@ -48,7 +49,7 @@ export interface RedisLimitsOptions {
  * When it does not answer, this instance decides alone, by the same law, from what it last knew.
  */
 export class RedisLimits implements LimitStore, AsyncDisposable {
-  readonly #clock: Clock;
+  readonly #clock: RedisClock;
   readonly #rules: LimitRules;
   readonly #notice: Notice;
   readonly #keys: RedisKeys;
@@ -56,8 +57,6 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly #mirror: Mirror;
   readonly #introductions: Introductions;
   readonly #alone = new AloneVersions();
-  /** How far Redis' clock is ahead of this machine's. */
-  #aheadMs = 0;
   #seenCallers = 0;
   /** Whether something may have been written that Redis was not told of. */
   #mayOwe: boolean;
@@ -66,7 +65,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     // The process before this one may have ended between a commit and its word.
     this.#mayOwe = serving;
     this.#notice = notice;
-    this.#clock = clock;
+    this.#clock = new RedisClock(clock);
     this.#rules = rules;
     this.#keys = new RedisKeys(prefix);
     this.#mirror = new Mirror(rules);
@@ -88,7 +87,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       mirror: this.#mirror,
       memory,
       timeoutMs,
-      now: () => this.#givenNow(),
+      time: () => this.#clock.arguments(),
     });
   }
 
@@ -138,40 +137,46 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   refund(caller: Caller, taken: Verdict): Promise<Verdict> {
     return this.#shared(
       async () => {
+        const keys = [this.#keys.usage(caller.accountId), this.#keys.clock];
         const opened = [taken.minute.resetAt - minuteSeconds, taken.day.resetAt - daySeconds];
-        const args = [...opened, ...this.#givenNow()];
-        const answer = await this.#link.run('refund', [this.#keys.usage(caller.accountId)], args);
+        const args = [...opened, ...this.#clock.arguments()];
+        const answer = await this.#link.run('refund', keys, args);
         const [nowMs = 0, ...windows] = answer as number[];
         const usage = usageOf(windows);
         this.#mirror.learnUsage(caller.accountId, withoutUnopened(usage));
         return admitted(usage, caller.quota, nowMs);
       },
-      async () => this.#mirror.refund(caller, taken, this.#now()),
+      async () => this.#mirror.refund(caller, taken, this.#clock.now()),
     );
   }
 
   fail(address: string): Promise<FailureVerdict> {
     return this.#shared(
+      async () => (await this.#failures(address, 1)) as FailureVerdict,
+      async () => this.#mirror.fail(address, this.#clock.now()),
+    );
+  }
+
+  failUnder(address: string, callersVersion: number): Promise<FailureVerdict | undefined> {
+    return this.#shared(
+      () => this.#failures(address, 1, callersVersion),
       async () => {
-        const { nowMs, window, refused } = await this.#failures(address, 1);
-        return { state: peek(window, this.#rules.failuresPerMinute, nowMs), refused };
+        const isFresh = this.#alone.isFresh(callersVersion);
+        return isFresh ? this.#mirror.fail(address, this.#clock.now()) : undefined;
       },
-      async () => this.#mirror.fail(address, this.#now()),
     );
   }
 
   peek(address: string): Promise<WindowState> {
     return this.#shared(
-      async () => {
-        const { nowMs, window } = await this.#failures(address, 0);
-        return peek(window, this.#rules.failuresPerMinute, nowMs);
-      },
-      async () => this.#mirror.peek(address, this.#now()),
+      async () => ((await this.#failures(address, 0)) as FailureVerdict).state,
+      async () => this.#mirror.peek(address, this.#clock.now()),
     );
   }
 
   async bans(): Promise<Ban[]> {
-    const answer = (await this.#link.run('bans', [this.#keys.bans], this.#givenNow())) as string[];
+    const { bans: listed, clock } = this.#keys;
+    const answer = (await this.#link.run('bans', [listed, clock], this.#clock.arguments())) as string[];
     const bans: Ban[] = [];
     for (let index = 0; index < answer.length; index += 2) {
       const [keyId, , level] = String(answer[index]).split(':').map(Number);
@@ -181,8 +186,12 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   async lift(keyId: number): Promise<boolean> {
-    const { bans, callers, prefix } = this.#keys;
-    const lifted = await this.#link.run('lift', [bans, callers], [keyId, prefix, ...this.#givenNow()]);
+    const { bans, callers, clock, prefix } = this.#keys;
+    const lifted = await this.#link.run(
+      'lift',
+      [bans, callers, clock],
+      [keyId, prefix, ...this.#clock.arguments()],
+    );
     await this.#introductions.forgetBan(keyId);
     return lifted === 1;
   }
@@ -211,7 +220,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       quota.perMinute,
       quota.perDay,
       `${keyId}:${accountId}`,
-      ...this.#givenNow(),
+      ...this.#clock.arguments(),
     ];
     // Commands of one connection are done in order: what Redis is told here it knows when it judges.
     if (this.#mirror.isUntold(accountId)) void this.#introductions.tell(accountId);
@@ -231,9 +240,10 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     if (kind === kinds.unknown) throw new StorageUnavailable('Redis forgets accounts at once');
     if (kind === kinds.stale) return { verdict: undefined, versions };
 
-    this.#aheadMs = nowMs - this.#clock.now();
     const usage = usageOf(answer.slice(4, 8));
-    const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0] = answer.slice(8);
+    const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0, ahead = 0, epoch = 0] =
+      answer.slice(8);
+    this.#clock.hear(nowMs, ahead, epoch);
     const conduct = { episodeFrom, episodeUntil, strikes: [], bannedUntil, banLevel };
     this.#mirror.learnUsage(caller.accountId, withoutUnopened(usage));
     this.#mirror.learnConduct(caller.keyId, conduct);
@@ -248,28 +258,26 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     if (!this.#alone.isFresh(callersVersion)) return { verdict: undefined, versions };
     if (!this.#mirror.knows(caller.accountId))
       await this.#introductions.recall(caller.accountId, caller.keyId);
-    const { verdict, newBan } = this.#mirror.take(caller, this.#now());
+    const { verdict, newBan } = this.#mirror.take(caller, this.#clock.now());
     if (newBan !== undefined) this.#introductions.saveBan(caller, newBan, 'alone');
     return { verdict, versions };
   }
 
-  async #failures(address: string, count: 0 | 1) {
-    const args = [this.#rules.failuresPerMinute, count, ...this.#givenNow()];
-    const answer = (await this.#link.run('fail', [this.#keys.failures(address)], args)) as number[];
-    const [nowMs = 0, openedAt = 0, counted = 0, refused = 0] = answer;
+  /** Undefined when callers have another version than the one asked for. */
+  async #failures(
+    address: string,
+    count: 0 | 1,
+    callersVersion: number | 'any' = 'any',
+  ): Promise<FailureVerdict | undefined> {
+    const { callers, clock } = this.#keys;
+    const keys = [this.#keys.failures(address), clock, callers];
+    const args = [this.#rules.failuresPerMinute, count, callersVersion, ...this.#clock.arguments()];
+    const answer = await this.#link.run('fail', keys, args);
+    if (!Array.isArray(answer)) return undefined;
+    const [nowMs = 0, openedAt = 0, counted = 0, refused = 0] = answer as number[];
     const window = { openedAt, count: counted };
     this.#mirror.learnAddress(address, window);
-    return { nowMs, window, refused: refused === 1 };
-  }
-
-  /** Redis' time as far as it is known here. */
-  #now(): number {
-    return this.#clock.now() + this.#aheadMs;
-  }
-
-  /** The time scripts are given: none, so that Redis' own clock rules, unless a test's does. */
-  #givenNow(): number[] {
-    return this.#clock.rules === true ? [this.#clock.now()] : [];
+    return { state: peek(window, this.#rules.failuresPerMinute, nowMs), refused: refused === 1 };
   }
 }
 

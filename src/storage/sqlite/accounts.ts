@@ -32,7 +32,6 @@ export class SqliteAccounts implements AccountStore {
   /** Rises with every write of this process. */
   writes = 0;
   readonly #insert;
-  readonly #insertFirst;
   readonly #list;
   readonly #find;
   readonly #update;
@@ -40,10 +39,6 @@ export class SqliteAccounts implements AccountStore {
   constructor(database: Database) {
     this.#insert = database.query<never, [string, string, number | null, number | null, number]>(
       'INSERT INTO accounts (name, plan, per_minute, per_day, created_at) VALUES (?, ?, ?, ?, ?)',
-    );
-    this.#insertFirst = database.query<never, [string, string, number | null, number | null, number]>(
-      `INSERT INTO accounts (name, plan, per_minute, per_day, created_at)
-       SELECT ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM accounts)`,
     );
     this.#list = database.query<AccountRow, []>(`SELECT ${columns} FROM accounts ORDER BY id`);
     this.#find = database.query<AccountRow, [number]>(`SELECT ${columns} FROM accounts WHERE id = ?`);
@@ -59,14 +54,6 @@ export class SqliteAccounts implements AccountStore {
     );
     this.writes++;
     return { id: Number(lastInsertRowid), ...account };
-  }
-
-  createFirst(account: Omit<Account, 'id'>): Account | undefined {
-    const { name, plan, quota, createdAt } = account;
-    const { changes, lastInsertRowid } = attempt(() =>
-      this.#insertFirst.run(name, plan, ...customQuota(plan, quota), createdAt),
-    );
-    return changes === 0 ? undefined : { id: Number(lastInsertRowid), ...account };
   }
 
   list(): Account[] {

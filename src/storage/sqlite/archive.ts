@@ -1,19 +1,28 @@
-import { existsSync } from 'node:fs';
+import { SQLiteError } from 'bun:sqlite';
 import { type ArchiveTable, archiveTables, columnsOf } from '../archive-tables.ts';
-import { type Archive, type ArchiveRow, type ArchiveValue, StorageUnusable } from '../storage.ts';
+import type { Archive, ArchiveConflict, ArchiveRow, ArchiveValue } from '../storage.ts';
 import { attempt, openDatabase } from './database.ts';
-import { dataMigrations as migrations } from './migrations.ts';
-import { lockForServing } from './serving-lock.ts';
+import { storeFiles } from './files.ts';
+import { dataFormat } from './migrations.ts';
+import { lockOnce } from './serving-lock.ts';
 
 const busyTimeoutMs = 10_000;
 
 /** Opens the data file as rows; no process may serve it meanwhile. Throws `StorageUnusable`. */
 export function openSqliteArchive(path: string, mustExist: boolean): Archive {
-  if (mustExist && !existsSync(path)) throw new StorageUnusable(`There is no data file ${path}.`);
   using opened = new DisposableStack();
-  const database = openDatabase({ path, migrations, synchronous: 'FULL', busyTimeoutMs });
+  const files = storeFiles(path, !mustExist);
+  const lock = lockOnce(files, opened);
+  const database = openDatabase({
+    path: files.data,
+    format: dataFormat,
+    create: !mustExist,
+    synchronous: 'FULL',
+    busyTimeoutMs,
+    lock,
+  });
   opened.defer(() => database.close());
-  opened.use(lockForServing(path));
+  lock();
   const kept = opened.move();
 
   const add = database.transaction((table: ArchiveTable, rows: readonly ArchiveRow[]) => {
@@ -41,8 +50,21 @@ export function openSqliteArchive(path: string, mustExist: boolean): Archive {
       return attempt(() => select.values(...values)) as ArchiveRow[];
     },
     async add(table, rows) {
-      attempt(() => add.immediate(table, rows));
+      try {
+        attempt(() => add.immediate(table, rows));
+      } catch (error) {
+        const conflict = conflictOf(error);
+        if (conflict === undefined) throw error;
+        return conflict;
+      }
+      return undefined;
     },
     [Symbol.asyncDispose]: async () => kept.dispose(),
   };
+}
+
+function conflictOf(error: unknown): ArchiveConflict | undefined {
+  const code = error instanceof SQLiteError ? String(error.code) : '';
+  if (/CONSTRAINT_(PRIMARYKEY|UNIQUE|ROWID)/.test(code)) return 'taken';
+  return /CONSTRAINT_FOREIGNKEY/.test(code) ? 'missing' : undefined;
 }

@@ -10,8 +10,11 @@ export class ForeignChanges {
   #asked = false;
   #seen = 0n;
   #count = 0;
+  readonly #onChange: () => void;
 
-  constructor(database: Database) {
+  /** `onChange` is called when there were commits, before they are counted; what it throws, `count` throws. */
+  constructor(database: Database, onChange: () => void) {
+    this.#onChange = onChange;
     this.#query = database.query<{ data_version: bigint }, []>('PRAGMA data_version');
     this.#seen = this.#version();
   }
@@ -20,14 +23,15 @@ export class ForeignChanges {
   count(): number {
     if (this.#asked) return this.#count;
     const version = this.#version();
+    if (version !== this.#seen) {
+      this.#onChange();
+      this.#seen = version;
+      this.#count++;
+    }
     this.#asked = true;
     setImmediate(() => {
       this.#asked = false;
     });
-    if (version !== this.#seen) {
-      this.#seen = version;
-      this.#count++;
-    }
     return this.#count;
   }
 

@@ -1,10 +1,16 @@
 import { Database, SQLiteError } from 'bun:sqlite';
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
+import { noStore, reasonOf } from './files.ts';
 
 /** Ordered steps that bring a file of any older version up to date; the file's `user_version` counts them. */
 export type Migrations = readonly string[];
+
+/** What a file of a store is, and how it came to be so. */
+export interface Format {
+  readonly migrations: Migrations;
+  /** A table that tells the files of a store apart: each has one that no other has. */
+  readonly table: string;
+}
 
 /** Marks a file as this service's, so that another program's database is never migrated ("AnSt"). */
 const applicationId = 0x416e5374;
@@ -13,45 +19,48 @@ const applicationId = 0x416e5374;
 const cacheKib = 8_192;
 
 export interface DatabaseOptions {
+  /** Of a file that is there. */
   readonly path: string;
-  readonly migrations: Migrations;
+  readonly format: Format;
+  /** Whether a file with nothing in it is filled; else it is no store. */
+  readonly create: boolean;
   /** FULL: a commit survives power loss. NORMAL: it survives the end of the process, and the file stays sound. */
   readonly synchronous: 'FULL' | 'NORMAL';
   /** How long a statement may wait for another process's lock, blocking this one. */
   readonly busyTimeoutMs: number;
+  /**
+   * Called before a file is migrated, for the lock under which that is done. Undefined when another process has it;
+   * it may throw `StorageUnusable` itself.
+   */
+  readonly lock: () => Disposable | undefined;
 }
 
-/** Opens a data file, making it and its folder if needed, and migrates it. Throws `StorageUnusable`. */
-export function openDatabase({ path, migrations, synchronous, busyTimeoutMs }: DatabaseOptions): Database {
+/** Opens a file of a store and brings it up to date. Throws `StorageUnusable`, having changed nothing. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const { path, format, create, synchronous, busyTimeoutMs, lock } = options;
   let database: Database | undefined;
   try {
-    mkdirSync(dirname(path), { recursive: true });
-    database = new Database(path, { create: true, readwrite: true, strict: true, safeIntegers: true });
+    database = new Database(path, { readwrite: true, strict: true, safeIntegers: true });
     database.run('PRAGMA busy_timeout = 5000');
-    // Setting the journal mode already writes to the file, so its owner is checked before.
-    checkOwner(database, path);
+    // Setting the journal mode already writes to the file, so all that may be wrong with it is checked before.
+    check(database, path, format, create);
+    using _held = isOutdated(database, format) ? lock() : undefined;
+    if (isOutdated(database, format) && _held === undefined) throw inUse(database, path, format);
     database.run('PRAGMA journal_mode = WAL');
     database.run(`PRAGMA cache_size = -${cacheKib}`);
     database.run(`PRAGMA synchronous = ${synchronous}`);
-    migrate(database, path, migrations);
+    migrate(database, format);
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     return database;
   } catch (error) {
     database?.close();
     if (error instanceof StorageUnusable) throw error;
-    throw new StorageUnusable(`Cannot open the data file ${path}: ${(error as Error).message}.`);
+    throw new StorageUnusable(`Cannot open the data file ${path}: ${reasonOf(error as Error, path)}.`);
   }
 }
 
-function migrate(database: Database, path: string, migrations: Migrations): void {
-  const version = pragma(database, 'user_version');
-  if (version > migrations.length) {
-    throw new StorageUnusable(
-      `The data file ${path} was written by a newer version of the service (format ${version}, this one knows ` +
-        `up to ${migrations.length}). Run that version or a newer one.`,
-    );
-  }
-  if (version === migrations.length) return;
+function migrate(database: Database, { migrations }: Format): void {
+  if (pragma(database, 'user_version') === migrations.length) return;
   // IMMEDIATE, and the version is read again inside: processes that start at once migrate one after the other.
   const step = database.transaction(() => {
     const current = pragma(database, 'user_version');
@@ -62,8 +71,42 @@ function migrate(database: Database, path: string, migrations: Migrations): void
   step.immediate();
 }
 
+/** Throws `StorageUnusable` unless the file is what it is to be, or may become it. */
+function check(database: Database, path: string, { migrations, table }: Format, create: boolean): void {
+  if (isEmpty(database)) {
+    if (create) return;
+    throw noStore(path);
+  }
+  checkOwner(database, path);
+  const version = pragma(database, 'user_version');
+  if (version > migrations.length) {
+    throw new StorageUnusable(
+      `The data file ${path} was written by a newer version of the service (format ${version}, this one knows ` +
+        `up to ${migrations.length}). Run that version or a newer one.`,
+    );
+  }
+  if (database.query('SELECT 1 FROM sqlite_schema WHERE name = ?').all(table).length === 0) {
+    throw new StorageUnusable(
+      `The file ${path} belongs to a store, but as another of its files (it has no table "${table}"). Name the ` +
+        'data file in DATABASE_URL.',
+    );
+  }
+}
+
+function isOutdated(database: Database, { migrations }: Format): boolean {
+  return pragma(database, 'user_version') < migrations.length;
+}
+
+function inUse(database: Database, path: string, { migrations }: Format): StorageUnusable {
+  return new StorageUnusable(
+    `${path} has the format ${pragma(database, 'user_version')} of the service that is running on it; this version ` +
+      `is newer and needs format ${migrations.length}. Upgrade the service first, or stop it, or use its own version ` +
+      'of this command. Nothing was changed.',
+  );
+}
+
 function checkOwner(database: Database, path: string): void {
-  if (isEmpty(database) || pragma(database, 'application_id') === applicationId) return;
+  if (pragma(database, 'application_id') === applicationId) return;
   throw new StorageUnusable(
     `The file ${path} is a database of another program. Name another file in DATABASE_URL.`,
   );
@@ -82,6 +125,7 @@ function pragma(database: Database, name: string): number {
 const passing = /^SQLITE_(FULL|READONLY|IOERR|BUSY|CANTOPEN|LOCKED|PROTOCOL|NOMEM|PERM)/;
 const busy = /^SQLITE_BUSY/;
 const brokenOff = /^SQLITE_IOERR/;
+const misfit = /^SQLITE_(ERROR|SCHEMA|CONSTRAINT|MISMATCH)/;
 
 function hasCode(error: unknown, codes: RegExp): error is SQLiteError {
   return error instanceof SQLiteError && codes.test(String(error.code));
@@ -105,11 +149,21 @@ export function commitFailure(error: unknown): unknown {
   return new WriteUncertain(`${error.code}: ${error.message}`, error);
 }
 
-/** Runs one statement or transaction, with errors as the storage interface words them. */
-export function attempt<T>(work: () => T): T {
+/** Knows whether a file still has the format it was opened with. */
+interface Watched {
+  /** Throws `StorageUnavailable` when it has not. */
+  verify(): void;
+}
+
+/**
+ * Runs one statement or transaction, with errors as the storage interface words them. With `format`, a statement
+ * that does not fit the file any more, for another process changed the format just now, is no mistake of ours.
+ */
+export function attempt<T>(work: () => T, format?: Watched): T {
   try {
     return work();
   } catch (error) {
+    if (hasCode(error, misfit)) format?.verify();
     throw translated(error);
   }
 }

@@ -2,6 +2,7 @@ import type { Database } from 'bun:sqlite';
 import type { NewPet, Pet } from '../../contract/schemas.ts';
 import { ImportOvertaken, type ImportRun, type ImportStore } from '../storage.ts';
 import { attempt } from './database.ts';
+import type { FormatWatch } from './format-watch.ts';
 import type { SqlitePets } from './pets.ts';
 
 interface ImportRow {
@@ -19,13 +20,14 @@ export class SqliteImports implements ImportStore {
   readonly #findParts;
   readonly #commit: (pets: readonly NewPet[], run?: ImportRun, fromLine?: number) => Pet[];
 
-  constructor(database: Database, pets: SqlitePets) {
+  constructor(database: Database, format: FormatWatch, pets: SqlitePets) {
     this.#find = database.query<ImportRow, [string]>(`${selection} WHERE source = ?`);
     this.#findParts = database.query<ImportRow, [string]>(`${selection} WHERE source LIKE ? || ':%'`);
     const save = database.query<never, [string, number, number, number, number]>(
       'INSERT OR REPLACE INTO imports (source, last_line, added, rejected, finished) VALUES (?, ?, ?, ?, ?)',
     );
     this.#commit = database.transaction((group: readonly NewPet[], run?: ImportRun, fromLine?: number) => {
+      format.verify();
       if (run !== undefined) {
         if (fromLine !== undefined) this.#checkUnmoved(run.source, fromLine);
         save.run(run.source, run.lastLine, run.added, run.rejected, run.finished ? 1 : 0);

@@ -1,9 +1,9 @@
-import type { Database } from 'bun:sqlite';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../domain/bounded.ts';
 import type { Clock } from '../../domain/clock.ts';
 import {
-  blameless,
+  asDate,
+  asDates,
   type Conduct,
   judge,
   judgeFailure,
@@ -16,34 +16,16 @@ import {
   type Window,
   type WindowState,
 } from '../../domain/limit.ts';
+import type { Notice } from '../outage.ts';
 import type { Ban, Caller, FailureVerdict } from '../storage.ts';
-import { attempt } from './database.ts';
+import type { LimitFile } from './limit-file.ts';
+import { type AccountState, LimitSaving } from './limit-saving.ts';
 
 /** How many accounts', keys' and addresses' states are held in memory; the least recently used go to disk. */
 const heldStates = 100_000;
 
 /** Counts are reserved on disk ahead of admission in steps of this part of the limit, at least 1. */
 const reservedPart = 0.01;
-
-interface AccountState {
-  usage: Usage;
-  /** What the disk says: never below `usage`, so that no crash admits anyone over quota. */
-  reserved: Usage;
-}
-
-interface UsageRow {
-  minuteOpened: bigint;
-  minuteCount: bigint;
-  dayOpened: bigint;
-  dayCount: bigint;
-}
-
-interface ConductRow {
-  keyId: bigint;
-  strikes: string;
-  bannedUntil: bigint;
-  banLevel: bigint;
-}
 
 /**
  * Limit state in memory, in front of a file of its own. Only the serving process counts; the command line reads
@@ -55,40 +37,20 @@ export class SqliteLimits {
   readonly #accounts: LRUCache<number, AccountState>;
   readonly #conducts = new LRUCache<number, Conduct>(atMost(heldStates));
   readonly #addresses = new LRUCache<string, Window>(atMost(heldStates));
-  readonly #loadUsage;
-  readonly #saveUsage;
-  readonly #loadConduct;
-  readonly #saveConduct;
-  readonly #loadBans;
-  readonly #deleteConduct;
-  /** Why the last write of limit state failed; undefined while they succeed. */
-  trouble: string | undefined;
+  readonly #file: LimitFile;
+  readonly #saving: LimitSaving;
 
-  constructor(database: Database, clock: Clock, rules: LimitRules) {
+  constructor(file: LimitFile, clock: Clock, rules: LimitRules, notice: Notice) {
     this.#clock = clock;
     this.#rules = rules;
     this.#accounts = new LRUCache({ ...atMost(heldStates), dispose: (state, id) => this.#settle(id, state) });
-    this.#loadUsage = database.query<UsageRow, [number]>(
-      `SELECT minute_opened AS minuteOpened, minute_count AS minuteCount, day_opened AS dayOpened,
-              day_count AS dayCount FROM usage WHERE account_id = ?`,
-    );
-    this.#saveUsage = database.query<never, [number, number, number, number, number]>(
-      'INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?)',
-    );
-    this.#loadConduct = database.query<ConductRow, [number]>(
-      `SELECT key_id AS keyId, strikes, banned_until AS bannedUntil, ban_level AS banLevel
-       FROM conduct WHERE key_id = ?`,
-    );
-    this.#saveConduct = database.query<never, [number, string, number, number]>(
-      'INSERT OR REPLACE INTO conduct VALUES (?, ?, ?, ?)',
-    );
-    this.#loadBans = database.query<ConductRow, [number]>(
-      `SELECT key_id AS keyId, strikes, banned_until AS bannedUntil, ban_level AS banLevel
-       FROM conduct WHERE banned_until > ? ORDER BY key_id`,
-    );
-    this.#deleteConduct = database.query<never, [number, number]>(
-      'DELETE FROM conduct WHERE key_id = ? AND banned_until > ?',
-    );
+    this.#file = file;
+    this.#saving = new LimitSaving(this.#file, notice);
+  }
+
+  /** Why limit state is not being saved; undefined while it is. */
+  get trouble(): string | undefined {
+    return this.#saving.trouble;
   }
 
   take(caller: Caller): Verdict {
@@ -99,45 +61,46 @@ export class SqliteLimits {
       before,
       caller.quota,
       this.#rules.ban,
-      this.#clock.now(),
+      this.#clock.steady(),
     );
     if (usage !== account.usage) this.#use(caller, account, usage);
     if (conduct !== before) this.#conductTo(caller.keyId, before, conduct);
-    return verdict;
+    return asDates(verdict, this.#clock.aheadSeconds);
   }
 
   refund(caller: Caller, taken: Verdict): Verdict {
     const account = this.#account(caller.accountId);
-    const { usage, verdict } = refund(account.usage, taken, caller.quota, this.#clock.now());
+    const nowMs = this.#clock.steady();
+    const { aheadSeconds } = this.#clock;
+    const { usage, verdict } = refund(account.usage, asDates(taken, -aheadSeconds), caller.quota, nowMs);
     account.usage = usage;
-    return verdict;
+    return asDates(verdict, aheadSeconds);
   }
 
   fail(address: string): FailureVerdict {
     const before = this.#addresses.get(address) ?? unused.minute;
-    const { window, state, refused } = judgeFailure(before, this.#rules.failuresPerMinute, this.#clock.now());
+    const nowMs = this.#clock.steady();
+    const { window, state, refused } = judgeFailure(before, this.#rules.failuresPerMinute, nowMs);
     this.#addresses.set(address, window);
-    return { state, refused };
+    return { state: asDate(state, this.#clock.aheadSeconds), refused };
   }
 
   peek(address: string): WindowState {
     const window = this.#addresses.get(address) ?? unused.minute;
-    return peek(window, this.#rules.failuresPerMinute, this.#clock.now());
+    const state = peek(window, this.#rules.failuresPerMinute, this.#clock.steady());
+    return asDate(state, this.#clock.aheadSeconds);
   }
 
   bans(): Ban[] {
-    const now = Math.floor(this.#clock.now() / 1_000);
-    return attempt(() => this.#loadBans.all(now)).map((row) => ({
-      keyId: Number(row.keyId),
-      bannedUntil: Number(row.bannedUntil),
-      level: Number(row.banLevel),
-    }));
+    return this.#file.bans();
   }
 
   lift(keyId: number): boolean {
-    const now = Math.floor(this.#clock.now() / 1_000);
-    const lifted = attempt(() => this.#deleteConduct.run(keyId, now)).changes > 0;
-    if (lifted) this.#conducts.delete(keyId);
+    const lifted = this.#file.lift(keyId);
+    if (lifted) {
+      this.#conducts.delete(keyId);
+      this.#saving.forgetConduct(keyId);
+    }
     return lifted;
   }
 
@@ -146,63 +109,37 @@ export class SqliteLimits {
     this.#conducts.clear();
   }
 
-  /** Writes every count exactly as it is. */
-  flush(): void {
-    for (const [id, state] of this.#accounts.entries()) this.#settle(id, state);
+  /** Writes every count exactly as it is; the last call. */
+  close(): void {
+    this.#saving.close(this.#accounts.entries());
   }
 
   #account(id: number): AccountState {
     const held = this.#accounts.get(id);
     if (held !== undefined) return held;
-    const usage = this.#storedUsage(id);
-    const state = { usage, reserved: usage };
+    const state = this.#saving.account(id);
     this.#accounts.set(id, state);
     return state;
-  }
-
-  #storedUsage(id: number): Usage {
-    const row = attempt(() => this.#loadUsage.get(id));
-    if (row === null) return unused;
-    return {
-      minute: { openedAt: Number(row.minuteOpened), count: Number(row.minuteCount) },
-      day: { openedAt: Number(row.dayOpened), count: Number(row.dayCount) },
-    };
   }
 
   #use(caller: Caller, account: AccountState, usage: Usage): void {
     const { reserved } = account;
     account.usage = usage;
     if (isWithin(usage.minute, reserved.minute) && isWithin(usage.day, reserved.day)) return;
-    this.#store(caller.accountId, account, {
+    this.#saving.saveAccount(caller.accountId, account, {
       minute: reserve(usage.minute, reserved.minute, caller.quota.perMinute),
       day: reserve(usage.day, reserved.day, caller.quota.perDay),
     });
   }
 
   #settle(id: number, state: AccountState): void {
-    if (state.usage !== state.reserved) this.#store(id, state, state.usage);
-  }
-
-  #store(id: number, state: AccountState, { minute, day }: Usage): void {
-    const saved = this.#tried(() =>
-      this.#saveUsage.run(id, minute.openedAt, minute.count, day.openedAt, day.count),
-    );
-    if (saved) state.reserved = { minute, day };
+    if (state.usage !== state.reserved) this.#saving.saveAccount(id, state, state.usage);
   }
 
   #conduct(keyId: number): Conduct {
     const held = this.#conducts.get(keyId);
     if (held !== undefined) return held;
-    const row = attempt(() => this.#loadConduct.get(keyId));
-    const conduct =
-      row === null
-        ? blameless
-        : {
-            ...blameless,
-            strikes: JSON.parse(row.strikes) as number[],
-            bannedUntil: Number(row.bannedUntil),
-            banLevel: Number(row.banLevel),
-          };
+    const conduct = this.#saving.conduct(keyId);
     this.#conducts.set(keyId, conduct);
     return conduct;
   }
@@ -211,20 +148,7 @@ export class SqliteLimits {
   #conductTo(keyId: number, before: Conduct, conduct: Conduct): void {
     this.#conducts.set(keyId, conduct);
     if (conduct.strikes === before.strikes && conduct.bannedUntil === before.bannedUntil) return;
-    const strikes = JSON.stringify(conduct.strikes);
-    this.#tried(() => this.#saveConduct.run(keyId, strikes, conduct.bannedUntil, conduct.banLevel));
-  }
-
-  /** A disk that cannot be written must not stop reads: the counts go on in memory, and operators are told. */
-  #tried(write: () => unknown): boolean {
-    try {
-      write();
-      this.trouble = undefined;
-      return true;
-    } catch (error) {
-      this.trouble = `limit state is not being saved: ${(error as Error).message}`;
-      return false;
-    }
+    this.#saving.saveConduct(keyId, conduct);
   }
 }
 

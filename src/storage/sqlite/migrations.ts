@@ -1,7 +1,7 @@
-import type { Migrations } from './database.ts';
+import type { Format, Migrations } from './database.ts';
 
 /** The data file. Steps are only ever appended. */
-export const dataMigrations: Migrations = [
+const dataMigrations: Migrations = [
   `
   CREATE TABLE pets (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -41,10 +41,14 @@ export const dataMigrations: Migrations = [
     finished  INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- The key a key was rotated to: it is rotated once.
+  ALTER TABLE keys ADD COLUMN successor_id INTEGER;
+  `,
 ];
 
-/** The file of limit state beside it. */
-export const limitMigrations: Migrations = [
+/** The file of limit state beside it. Steps are only ever appended. */
+const limitMigrations: Migrations = [
   `
   -- Counts are reserved ahead: never below what was admitted.
   CREATE TABLE usage (
@@ -63,3 +67,6 @@ export const limitMigrations: Migrations = [
   ) STRICT;
   `,
 ];
+
+export const dataFormat: Format = { migrations: dataMigrations, table: 'pets' };
+export const limitFormat: Format = { migrations: limitMigrations, table: 'usage' };

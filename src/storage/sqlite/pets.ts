@@ -1,7 +1,9 @@
 import type { Database } from 'bun:sqlite';
 import type { NewPet, Pet, PetStatus } from '../../contract/schemas.ts';
+import { type Notice, Outage } from '../outage.ts';
 import { type PetStore, StorageUnavailable } from '../storage.ts';
 import { attempt } from './database.ts';
+import type { FormatWatch } from './format-watch.ts';
 import { GroupCommit } from './group-commit.ts';
 
 const columns = 'id, name, category_id AS categoryId, status';
@@ -9,8 +11,8 @@ const columns = 'id, name, category_id AS categoryId, status';
 export class SqlitePets implements PetStore {
   /** Rises with every write of this process. */
   writes = 0;
-  /** Why animals are not being stored, as the last attempt showed; undefined while they are. */
-  trouble: string | undefined;
+  readonly #format: FormatWatch;
+  readonly #outage: Outage;
   readonly #insert;
   readonly #find;
   readonly #list;
@@ -18,7 +20,9 @@ export class SqlitePets implements PetStore {
   readonly #count;
   readonly #group: GroupCommit<NewPet, Pet>;
 
-  constructor(database: Database) {
+  constructor(database: Database, format: FormatWatch, notice: Notice) {
+    this.#format = format;
+    this.#outage = new Outage('storing animals', notice);
     this.#insert = database.query<never, [string, bigint, string]>(
       'INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)',
     );
@@ -30,20 +34,23 @@ export class SqlitePets implements PetStore {
       `SELECT ${columns} FROM pets WHERE status = ? AND id > ? ORDER BY id LIMIT ?`,
     );
     this.#count = database.query<{ count: bigint }, []>('SELECT count(*) AS count FROM pets');
-    this.#group = new GroupCommit(database, (pet) => this.insert(pet));
+    this.#group = new GroupCommit(database, format, (pet) => this.insert(pet));
   }
 
   async add(pet: NewPet): Promise<Pet> {
     try {
       const added = await this.#group.add(pet);
-      this.trouble = undefined;
+      this.#outage.end();
       return added;
     } catch (error) {
-      if (error instanceof StorageUnavailable) {
-        this.trouble = `animals are not being stored: ${(error.cause as Error).message}`;
-      }
+      if (error instanceof StorageUnavailable) this.#outage.begin((error.cause as Error).message);
       throw error;
     }
+  }
+
+  /** Why animals are not being stored, as the last attempt showed; undefined while they are. */
+  get trouble(): string | undefined {
+    return this.#outage.trouble;
   }
 
   /** Inserts within the transaction that is open. */
@@ -54,12 +61,14 @@ export class SqlitePets implements PetStore {
   }
 
   find(id: bigint): Pet | undefined {
-    return attempt(() => this.#find.get(id)) ?? undefined;
+    return attempt(() => this.#find.get(id), this.#format) ?? undefined;
   }
 
   list(after: bigint, limit: number, status?: PetStatus): Pet[] {
-    return attempt(() =>
-      status === undefined ? this.#list.all(after, limit) : this.#listByStatus.all(status, after, limit),
+    return attempt(
+      () =>
+        status === undefined ? this.#list.all(after, limit) : this.#listByStatus.all(status, after, limit),
+      this.#format,
     );
   }
 

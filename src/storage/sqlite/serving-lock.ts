@@ -1,20 +1,53 @@
-import { Database } from 'bun:sqlite';
+import { Database, SQLiteError } from 'bun:sqlite';
+import { statSync } from 'node:fs';
 import { StorageUnusable } from '../storage.ts';
+import { makeFile, reasonOf, type StoreFiles } from './files.ts';
 
 /**
  * Lets one process at a time serve a store, for that process holds the counts in memory. The lock is SQLite's own
- * on a file that is never written, so the system lets it go however the process ends.
+ * on a file that is never written, so the system lets it go however the process ends. Throws `StorageUnusable`.
  */
-export function lockForServing(path: string): Disposable {
-  const lock = new Database(`${path}.serving`, { create: true, readwrite: true });
+function lockForServing(files: StoreFiles): Disposable {
+  const lock = tryLock(files, 0);
+  if (lock !== undefined) return lock;
+  throw new StorageUnusable(
+    `Another process is serving the store ${files.data} already. Stop it first, or name another file in DATABASE_URL.`,
+  );
+}
+
+/** The lock of the process that serves: taken when it is first asked for, held until `opened` is disposed of. */
+export function lockOnce(files: StoreFiles, opened: DisposableStack): () => Disposable {
+  let held: Disposable | undefined;
+  opened.defer(() => held?.[Symbol.dispose]());
+  return () => {
+    held ??= lockForServing(files);
+    return { [Symbol.dispose]: () => {} };
+  };
+}
+
+/** The lock, or undefined when another process holds it for longer than `waitMs`. Throws `StorageUnusable`. */
+export function tryLock({ lock: path }: StoreFiles, waitMs: number): Disposable | undefined {
+  let database: Database | undefined;
   try {
-    lock.run('PRAGMA busy_timeout = 0');
-    lock.run('BEGIN EXCLUSIVE');
-  } catch {
-    lock.close();
-    throw new StorageUnusable(
-      `Another process is serving the store ${path} already. Stop it first, or name another file in DATABASE_URL.`,
-    );
+    makeFile(path);
+    database = new Database(path, { readwrite: true });
+    database.run(`PRAGMA busy_timeout = ${waitMs}`);
+    // Without a journal beside it: the lock needs no room on the disk.
+    database.run('PRAGMA journal_mode = MEMORY');
+    database.run('BEGIN EXCLUSIVE');
+  } catch (error) {
+    database?.close();
+    const code = error instanceof SQLiteError ? String(error.code) : '';
+    if (code.startsWith('SQLITE_BUSY')) return undefined;
+    throw new StorageUnusable(`Cannot lock the store with ${path}: ${whyNot(path, code, error as Error)}.`);
   }
-  return { [Symbol.dispose]: () => lock.close() };
+  const taken = database;
+  return { [Symbol.dispose]: () => taken.close() };
+}
+
+function whyNot(path: string, code: string, error: Error): string {
+  const remedy = 'Move it away; the service makes an empty file of that name';
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return `it is a folder. ${remedy}`;
+  if (code === 'SQLITE_NOTADB') return `the file is not empty. ${remedy}`;
+  return reasonOf(error, path);
 }

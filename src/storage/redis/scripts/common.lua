@@ -3,18 +3,17 @@
 -- a script runs for microseconds, and half of them would go into reading and writing digits.
 local minute_seconds = 60
 local day_seconds = 86400
--- State that has run out is kept for a while yet, should the clock step back.
-local kept_ms = 120000
+-- State that has run out is kept for a while yet: Redis forgets by its date, and that may be stepped.
+local kept_ms = 3720000
+-- Steady time and what an instance expected of it differ by less than this, unless the date was stepped.
+local step_ms = 500
+-- How often the latest instant is written down.
+local noted_ms = 100
 
 -- Unix microseconds of Redis' own clock.
 local function micros()
   local time = redis.call('TIME')
   return time[1] * 1000000 + time[2]
-end
-
--- Unix milliseconds; a test brings its own.
-local function now_ms(given)
-  return given and tonumber(given) or math.floor(micros() / 1000)
 end
 
 -- A whole number, as it is: Lua would round it to 14 digits.
@@ -28,6 +27,34 @@ local function version(key, value)
   local first = micros()
   redis.call('SET', key, text(first))
   return first
+end
+
+-- The present in ms of steady time, the seconds to add to it to show it as a date, the ms that the date is ahead of it,
+-- and the epoch, which names this count of time. Windows, strikes and bans last in steady time: Redis' date, less what
+-- it was stepped by. A step is what the date moved by otherwise than an instance measured since it last heard of this
+-- epoch, or back. `value` is what stands in the key of the clock; `first` is where in ARGV the time begins: the epoch the
+-- instance heard of, the steady time it expects, and the date, if a test brings one.
+local function present(key, value, first)
+  local date = ARGV[first + 2] and tonumber(ARGV[first + 2]) or math.floor(micros() / 1000)
+  local epoch, ahead, last
+  if value then
+    epoch, ahead, last = struct.unpack('ddd', value)
+  else
+    epoch, ahead, last = micros(), 0, 0
+  end
+  local now, expected = date - ahead, tonumber(ARGV[first + 1])
+  if tonumber(ARGV[first]) == epoch and math.abs(expected - now) > step_ms then now = expected end
+  if now < last then now = last end
+  if date - now ~= ahead or now >= last + noted_ms then
+    ahead = date - now
+    redis.call('SET', key, struct.pack('ddd', epoch, ahead, now))
+  end
+  return now, math.ceil(ahead / 1000), ahead, epoch
+end
+
+-- An instant as a date, or a date as an instant; 0 is never.
+local function moved(at, by)
+  return at == 0 and 0 or at + by
 end
 
 -- A window as it stands in this second: when it opened, and its count.
@@ -61,9 +88,12 @@ local function save_conduct(key, from, till, banned, level, now)
   redis.call('SET', key, value, 'PX', text(math.max(matters, 0) + kept_ms))
 end
 
+local function ban_seconds(level)
+  return math.min(rules.first_ban * 2 ^ level, rules.longest_ban)
+end
+
 -- `who` is "key:account".
 local function list_ban(key, who, banned, level, now)
-  -- Ended bans stay for an hour, should the clock step back.
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', text(math.floor(now / 1000) - 3600))
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', text(math.floor(now / 1000)))
   redis.call('ZADD', key, text(banned), who .. ':' .. text(level))
 end

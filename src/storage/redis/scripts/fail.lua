@@ -1,8 +1,10 @@
 -- Counts a failed authentication of an address, or only looks: `judgeFailure` and `peek` of the law.
--- KEYS: window of the address
--- ARGV: limit, 1 to count or 0 to look[, now]
+-- KEYS: window of the address, clock, version of callers
+-- ARGV: limit, 1 to count or 0 to look, the version that callers must have or "any", time (see `present`)
+local kept_ms = 120000
+if ARGV[3] ~= 'any' and version(KEYS[3], redis.call('GET', KEYS[3])) ~= tonumber(ARGV[3]) then return kinds.stale end
 local value = redis.call('GET', KEYS[1])
-local now = now_ms(ARGV[3])
+local now, shown_by = present(KEYS[2], redis.call('GET', KEYS[2]), 4)
 local at, count = 0, 0
 if value then at, count = struct.unpack('dd', value) end
 at, count = rolled(at, count, minute_seconds, math.floor(now / 1000))
@@ -12,4 +14,4 @@ if ARGV[2] == '1' then
   local lasts = (at + minute_seconds) * 1000 - now
   redis.call('SET', KEYS[1], struct.pack('dd', at, count), 'PX', text(math.max(lasts, 0) + kept_ms))
 end
-return { now, at, count, refused and 1 or 0 }
+return { now + shown_by * 1000, at + shown_by, count, refused and 1 or 0 }

@@ -1,7 +1,8 @@
 -- Ends a ban and forgets the key's strikes and level.
--- KEYS: bans, version of callers
--- ARGV: id of the key, prefix of all keys[, now]
-local running = redis.call('ZRANGE', KEYS[1], '(' .. text(math.floor(now_ms(ARGV[3]) / 1000)), '+inf', 'BYSCORE')
+-- KEYS: bans, version of callers, clock
+-- ARGV: id of the key, prefix of all keys, time (see `present`)
+local now = present(KEYS[3], redis.call('GET', KEYS[3]), 3)
+local running = redis.call('ZRANGE', KEYS[1], '(' .. text(math.floor(now / 1000)), '+inf', 'BYSCORE')
 for _, member in ipairs(running) do
   local key, account = string.match(member, '(%d+):(%d+):')
   if key == ARGV[1] then

@@ -1,13 +1,13 @@
 -- Gives back what an admitted request took: `refund` of the law.
--- KEYS: usage of the account
--- ARGV: when the minute and the day it was counted in opened[, now]
+-- KEYS: usage of the account, clock
+-- ARGV: the dates on which the minute and the day it was counted in opened, time (see `present`)
 local value = redis.call('GET', KEYS[1])
-local now = now_ms(ARGV[3])
+local now, shown_by = present(KEYS[2], redis.call('GET', KEYS[2]), 3)
 local second = math.floor(now / 1000)
 local minute_at, minute_count, day_at, day_count = usage_of(value)
-if minute_at == tonumber(ARGV[1]) then minute_count = math.max(0, minute_count - 1) end
-if day_at == tonumber(ARGV[2]) then day_count = math.max(0, day_count - 1) end
+if minute_at == tonumber(ARGV[1]) - shown_by then minute_count = math.max(0, minute_count - 1) end
+if day_at == tonumber(ARGV[2]) - shown_by then day_count = math.max(0, day_count - 1) end
 if value then save_usage(KEYS[1], minute_at, minute_count, day_at, day_count, now) end
 minute_at, minute_count = rolled(minute_at, minute_count, minute_seconds, second)
 day_at, day_count = rolled(day_at, day_count, day_seconds, second)
-return { now, minute_at, minute_count, day_at, day_count }
+return { now + shown_by * 1000, minute_at + shown_by, minute_count, day_at + shown_by, day_count }

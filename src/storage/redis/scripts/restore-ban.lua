@@ -1,9 +1,11 @@
 -- Puts back a ban that Redis does not know of.
--- KEYS: conduct of the key, bans
--- ARGV: end of the ban in Unix seconds, its level, "key:account"[, now]
-local now = now_ms(ARGV[4])
+-- KEYS: conduct of the key, bans, clock
+-- ARGV: the date on which the ban ends in Unix seconds, its level, "key:account", time (see `present`)
+local now, shown_by = present(KEYS[3], redis.call('GET', KEYS[3]), 4)
 local from, till, known = conduct_of(redis.call('GET', KEYS[1]))
-local banned, level = tonumber(ARGV[1]), tonumber(ARGV[2])
+local level = tonumber(ARGV[2])
+-- If the date was set back meanwhile, the ban would last longer than any of its level does.
+local banned = math.min(tonumber(ARGV[1]) - shown_by, math.floor(now / 1000) + ban_seconds(level))
 if banned <= known then return 0 end
 save_conduct(KEYS[1], from, till, banned, level, now)
 if now < banned * 1000 then list_ban(KEYS[2], ARGV[3], banned, level, now) end

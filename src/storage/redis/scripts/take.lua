@@ -1,19 +1,22 @@
 -- Judges and counts one request: `judge` of the law.
--- KEYS: version of callers, version of pets, usage of the account, conduct of the key, strikes of the key, bans
--- ARGV: version the caller was read under, limit per minute, limit per day, "key:account"[, now]
-local values = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
+-- KEYS: version of callers, version of pets, usage of the account, conduct of the key, strikes of the key, bans,
+-- clock
+-- ARGV: version the caller was read under, limit per minute, limit per day, "key:account", time (see `present`)
+-- The answer has dates, and ends with what the instance has to know to expect the time.
+local values = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[7])
 local callers, pets = version(KEYS[1], values[1]), version(KEYS[2], values[2])
 if callers ~= tonumber(ARGV[1]) then return { kinds.stale, callers, pets } end
 if not values[3] then return { kinds.unknown, callers, pets } end
 
 local per_minute, per_day = tonumber(ARGV[2]), tonumber(ARGV[3])
-local now = now_ms(ARGV[5])
+local now, shown_by, ahead, epoch = present(KEYS[7], values[5], 5)
 local second = math.floor(now / 1000)
 local old_minute_at, old_minute_count, old_day_at, old_day_count = usage_of(values[3])
 local minute_at, minute_count = rolled(old_minute_at, old_minute_count, minute_seconds, second)
 local day_at, day_count = rolled(old_day_at, old_day_count, day_seconds, second)
 local from, till, banned, level = conduct_of(values[4])
 
+local kind
 if minute_count < per_minute and day_count < per_day and second >= banned then
   minute_count, day_count = minute_count + 1, day_count + 1
   if day_at == old_day_at then
@@ -25,16 +28,27 @@ if minute_count < per_minute and day_count < per_day and second >= banned then
     from, till = 0, 0
     save_conduct(KEYS[4], from, till, banned, level, now)
   end
-  return { kinds.admitted, callers, pets, now, minute_at, minute_count, day_at, day_count, from, till, banned, level }
+  kind = kinds.admitted
 end
 
-local function answer(kind)
+-- The date was never stepped, and the instance has heard of this epoch: as nearly always.
+if kind and ahead == 0 and tonumber(ARGV[5]) == epoch then
   return { kind, callers, pets, now, minute_at, minute_count, day_at, day_count, from, till, banned, level }
 end
 
+local function answer(kind)
+  local by_ms = shown_by * 1000
+  return {
+    kind, callers, pets, now + by_ms, minute_at + shown_by, minute_count, day_at + shown_by, day_count,
+    moved(from, by_ms), moved(till, by_ms), moved(banned, shown_by), level, ahead, epoch,
+  }
+end
+
+if kind then return answer(kind) end
+
 local function ban()
   level = banned > 0 and second < banned + rules.forgiven_after and level + 1 or 0
-  banned = second + math.min(rules.first_ban * 2 ^ level, rules.longest_ban)
+  banned = second + ban_seconds(level)
   from, till = 0, 0
   redis.call('DEL', KEYS[5])
   save_conduct(KEYS[4], from, till, banned, level, now)
@@ -76,7 +90,7 @@ local function blame()
 end
 
 if second < banned then return answer(kinds.banned) end
-local kind = blame()
+kind = blame()
 -- Only counted requests open windows: what a refused one found closed stays as it was.
 local kept_minute_at, kept_minute_count = minute_at, minute_count
 local kept_day_at, kept_day_count = day_at, day_count

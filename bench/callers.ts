@@ -1,0 +1,52 @@
+/** Accounts as the plans have them, each of which stays within its limits for one run. */
+import type { Office } from '../src/app.ts';
+import { type PlanName, plans, type Quota } from '../src/domain/plan.ts';
+import { chances } from './animals.ts';
+import type { Callers } from './contender.ts';
+
+/** The most requests a second there are callers for; who is faster sees 429, counted as wrong. */
+const mostPerSecond = 60_000;
+/** An Enterprise account that is never stopped. */
+export const unlimited: Quota = { perMinute: 1_000_000_000, perDay: 1_000_000_000_000 };
+
+/** Four Free accounts to each Pro one. */
+const mixes: Readonly<Record<Callers, Partial<Record<PlanName, number>>>> = {
+  'free and pro': { free: 4, pro: 1 },
+  free: { free: 1 },
+  pro: { pro: 1 },
+  business: { business: 1 },
+  enterprise: { enterprise: 1 },
+};
+
+/**
+ * Makes new accounts with a key each, enough for a run of so long within the limits of the minute, and returns the keys
+ * in the order in which they call: each as often as its limit has it in proportion, spread evenly by chance.
+ */
+export async function makeCallers(
+  { accounts, keys }: Office,
+  who: Callers,
+  seconds: number,
+): Promise<readonly string[]> {
+  const mix = Object.entries(mixes[who]) as [PlanName, number][];
+  if (who === 'enterprise') return [await newKey('enterprise', unlimited)];
+  const perMinute = (plan: PlanName) => plans[plan as keyof typeof plans].perMinute;
+  const least = Math.min(...mix.map(([plan]) => perMinute(plan)));
+  const groupPerMinute = mix.reduce((sum, [plan, count]) => sum + count * perMinute(plan), 0);
+  const groups = Math.ceil((seconds * mostPerSecond) / groupPerMinute);
+  const turns = await Promise.all(
+    mix.flatMap(([plan, count]) =>
+      Array.from({ length: groups * count }, async () => {
+        const key = await newKey(plan);
+        return Array.from({ length: perMinute(plan) / least }, () => key);
+      }),
+    ),
+  );
+  const chance = chances(3);
+  const placed = turns.flat().map((key) => ({ key, place: chance() }));
+  return placed.sort((one, other) => one.place - other.place).map(({ key }) => key);
+
+  async function newKey(plan: PlanName, quota?: Quota): Promise<string> {
+    const { id } = await accounts.create('bench', plan, quota);
+    return (await keys.create(id, plan)).key;
+  }
+}

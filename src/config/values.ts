@@ -1,0 +1,114 @@
+/** What the values of settings may be: each function returns what the text means, or says what would be right. */
+import { type Network, parseNetwork } from '../domain/address.ts';
+import { maskedUrl } from '../domain/masked-url.ts';
+
+/** Throws an `Error` whose message completes "NAME …". */
+export type Parse<T> = (text: string) => T;
+
+export function integer(min: number, max: number): Parse<number> {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= min && value <= max)) throw new Error(`must be a whole number from ${min} to ${max}`);
+    return value;
+  };
+}
+
+export function text(value: string): string {
+  if (value === '') throw new Error('must not be empty');
+  return value;
+}
+
+export function databaseUrl(value: string): string {
+  if (/^sqlite:(?:\/\/)?\s*:memory:$/.test(value)) {
+    throw new Error(
+      'must name a file, such as sqlite:./data/animal-store.db: a store in memory would be lost',
+    );
+  }
+  const isPostgres = /^postgres(?:ql)?:\/\/./.test(value) && URL.canParse(value);
+  if (!isPostgres && !/^sqlite:(?!\/?\/?$)./.test(value)) {
+    throw new Error(
+      'must be sqlite:PATH, such as sqlite:./data/animal-store.db, or postgres://USER:PASSWORD@HOST/DATABASE',
+    );
+  }
+  return value;
+}
+
+/** Undefined when there is no Redis. */
+export function redisUrl(value: string): string | undefined {
+  if (value === '') return undefined;
+  if (!/^rediss?:\/\/./.test(value) || !URL.canParse(value)) {
+    throw new Error('must be an address such as redis://127.0.0.1:6379 or rediss://:PASSWORD@HOST:6379');
+  }
+  return value;
+}
+
+/** An address clients use, without the `/v1`; empty when there is none. */
+export function publicUrl(value: string): string | undefined {
+  if (value === '') return undefined;
+  const url = URL.parse(value);
+  if (
+    url === null ||
+    !/^https?:$/.test(url.protocol) ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.username !== ''
+  ) {
+    throw new Error('must be an http or https address such as https://animals.example.com');
+  }
+  const base = (url.origin + url.pathname).replace(/\/+$/, '');
+  if (base.endsWith('/v1'))
+    throw new Error('must be the address without /v1; the service adds the version itself');
+  return base;
+}
+
+export function list(value: string): string[] {
+  return value.split(/[\s,]+/).filter((item) => item !== '');
+}
+
+export function networks(value: string): readonly Network[] {
+  return list(value).map((item) => {
+    const network = parseNetwork(item);
+    if (network !== undefined) return network;
+    throw new Error(`must list addresses or networks such as 10.0.0.7 or 10.0.0.0/8, not "${item}"`);
+  });
+}
+
+export function origins(value: string): ReadonlySet<string> {
+  for (const item of list(value)) {
+    if (URL.parse(item)?.origin !== item) {
+      throw new Error(
+        `must list origins such as https://shop.example.com, without path, not "${shown(item)}"`,
+      );
+    }
+  }
+  return new Set(list(value));
+}
+
+const instantForm = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+export function instant(value: string): number {
+  const day = instantForm.exec(value)?.[1] ?? '';
+  // JavaScript takes 30 February for 2 March.
+  const midnight = new Date(Date.parse(`${day}T00:00Z`) || 0);
+  const time = midnight.toISOString().startsWith(`${day}T`) ? Date.parse(value) : Number.NaN;
+  if (Number.isNaN(time)) throw new Error('must be an ISO 8601 instant such as 2030-12-05T00:00:00Z');
+  return time;
+}
+
+export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+
+export const loggedRequests = ['all', 'errors', 'slow', 'off'] as const;
+
+export function oneOf<const T extends string>(values: readonly T[]): Parse<T> {
+  return (text) => {
+    const value = values.find((known) => known === text);
+    if (value === undefined) throw new Error(`must be one of ${values.join(', ')}`);
+    return value;
+  };
+}
+
+/** A wrong value as it may be shown: those that bear passwords, or look as if they did, are masked. */
+export function shown(value: string, name?: string): string {
+  const mayBearPassword = name === 'DATABASE_URL' || name === 'REDIS_URL' || value.includes('@');
+  return mayBearPassword ? maskedUrl(value) : value;
+}

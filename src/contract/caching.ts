@@ -1,0 +1,6 @@
+/**
+ * `Cache-Control` of the responses under the version (RFC 9111 section 5.2.2). They belong to one account's key: none
+ * is for a shared cache. A success may be kept by its client, which has to ask again before it uses it; an error
+ * may not be kept at all, for it says what is so now: a limit, a key, an animal that is not there yet.
+ */
+export const cacheControl = { success: 'private, no-cache', error: 'no-store' } as const;

@@ -1,0 +1,36 @@
+import type { SQL } from 'bun';
+
+/** What libpq's `sslmode` asks for, beyond TLS itself. */
+const checked = {
+  'verify-ca': 'certificate verified',
+  'verify-full': 'certificate and host name verified',
+} as const;
+
+/**
+ * The `sslmode` of an address, as libpq names them. Unless the address says otherwise it is `prefer`, or `verify-full`
+ * when it names a certificate authority (`sslrootcert`).
+ */
+export function sslModeOf(url: string): string {
+  const parameters = new URL(url).searchParams;
+  for (const name of ['sslmode', 'ssl', 'tls']) {
+    const mode = parameters.get(name);
+    if (mode !== null && mode !== '') return mode;
+  }
+  return parameters.get('sslrootcert') ? 'verify-full' : 'prefer';
+}
+
+interface Encryption {
+  /** Such as "TLSv1.3"; null for none. */
+  readonly version: string | null;
+}
+
+export function askForEncryption(sql: SQL): SQL.Query<Encryption[]> {
+  return sql`SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()`;
+}
+
+export function describeEncryption(url: string, version: string | null = null): string {
+  if (version === null) return 'none';
+  const mode = sslModeOf(url);
+  const isChecked = mode === 'verify-ca' || mode === 'verify-full';
+  return `${version}, ${isChecked ? checked[mode] : `certificate not verified (sslmode=${mode})`}`;
+}

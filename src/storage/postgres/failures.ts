@@ -1,0 +1,78 @@
+import { SQL } from 'bun';
+import type { ArchiveConflict } from '../storage.ts';
+
+/** Answers that did not come: the server, or the way to it, is frozen. */
+export class NoAnswer extends Error {}
+
+/** There is no connection, and none could be made; `cause` says why. */
+export class NoConnection extends Error {
+  constructor(cause: unknown) {
+    super(reasonOf(cause), { cause });
+  }
+}
+
+/** A statement was not answered in its time; if it was to write, it has not. */
+export class TooLate extends Error {}
+
+/**
+ * What the failure of a statement means.
+ * - `unavailable`: no connection, a lock, a time-out or another transaction was in its way; nothing was done.
+ * - `refused`: the server does not let it be done: permissions, a full disk, read-only; nothing was done.
+ * - `unanswered`: it was sent, and what came of it is not known.
+ * - `defect`: anything else, which is a mistake of ours.
+ */
+export type Failure = 'unavailable' | 'refused' | 'unanswered' | 'defect';
+
+/** Lock time-outs, cancelled statements, serialization failures, deadlocks (SQLSTATE). */
+const busy = /^(55P03|57014|40001|40P01)/;
+/**
+ * Login, database, schema, table or permission missing, resources (disk, memory, connections), limits, state of
+ * objects, system and internal errors, read-only transactions.
+ */
+const refused = /^(28|3D|3F|42501|42P01|53|54|55|58|XX|25006)/;
+/** The server is going, or the connection is lost (classes 57P and 08). */
+const going = /^(57P|08)/;
+
+/** What the failure of a statement on an open connection means. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof TooLate || error instanceof NoConnection) return 'unavailable';
+  if (error instanceof NoAnswer) return 'unanswered';
+  if (!(error instanceof SQL.PostgresError)) return 'defect';
+  const state = stateOf(error);
+  if (busy.test(state)) return 'unavailable';
+  if (refused.test(state)) return 'refused';
+  if (going.test(state) || /CONNECTION|TIMEOUT|CANCELLED/.test(error.code)) return 'unanswered';
+  return 'defect';
+}
+
+/** The session is read-only: it began so, or its server became a standby. */
+export function isReadOnly(error: unknown): boolean {
+  return stateOf(error) === '25006';
+}
+
+/** The server, the database or the role allows no further connection. */
+export function isOutOfConnections(error: unknown): boolean {
+  return stateOf(error instanceof NoConnection ? error.cause : error) === '53300';
+}
+
+/** A row's key is taken, or what it refers to is missing; undefined when it is something else. */
+export function conflictOf(error: unknown): ArchiveConflict | undefined {
+  const state = stateOf(error);
+  if (state === '23505') return 'taken';
+  return state === '23503' ? 'missing' : undefined;
+}
+
+/** The reason, for operators. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { message } = error;
+  const code = 'code' in error ? String(error.code) : '';
+  if (code === 'ERR_POSTGRES_CONNECTION_REFUSED') return 'connection refused';
+  return message;
+}
+
+/** The SQLSTATE the server gave; empty when it gave none. */
+function stateOf(error: unknown): string {
+  if (!(error instanceof SQL.PostgresError) || !/SERVER_ERROR|SYNTAX_ERROR/.test(error.code)) return '';
+  return String(error.errno ?? '');
+}

@@ -1,0 +1,134 @@
+/** The files of an embedded store: their names, how they are made, and who may read them. */
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  statfsSync,
+  statSync,
+} from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { StorageUnusable } from '../storage.ts';
+
+export interface StoreFiles {
+  /** The data file by its own name, whichever links lead to it. */
+  readonly data: string;
+  readonly limits: string;
+  /** Where version 1.0.0 kept the limits of this store, as far as that is elsewhere. */
+  readonly formerLimits: readonly string[];
+  /** Locked by the process that serves the store; empty. */
+  readonly lock: string;
+  /** Whether the data file was not there before. */
+  readonly created: boolean;
+}
+
+/** Only the owner may read and change what belongs to a store. SQLite gives its -wal and -shm files the same mode. */
+const fileMode = 0o600;
+const folderMode = 0o700;
+
+/** Finds the files of the store at a path, or makes an empty data file if `create`. Throws `StorageUnusable`. */
+export function storeFiles(path: string, create: boolean): StoreFiles {
+  if (!create && !existsSync(path)) throw noStore(path);
+  const created = create && makeFile(path);
+  const data = ownName(path);
+  // SQLite names its log after the file: with two names there are two logs, and a write through one damages the other.
+  const names = statSync(data).nlink;
+  if (names > 1) {
+    throw new StorageUnusable(
+      `The data file ${data} has ${names} names (hard links). Opened by two of them it would be damaged: ` +
+        'remove the others, or replace them by copies.',
+    );
+  }
+  const limits = data.endsWith('.db') ? data.replace(/\.db$/, '.limits.db') : `${data}-limits.db`;
+  const formerLimits = [path, data].map((name) => `${resolve(name).replace(/\.db$/, '')}.limits.db`);
+  return {
+    data,
+    limits,
+    formerLimits: formerLimits.filter((name) => name !== limits),
+    lock: `${data}.serving`,
+    created,
+  };
+}
+
+export function noStore(path: string): StorageUnusable {
+  return new StorageUnusable(
+    `There is no store at ${resolve(path)}. Set DATABASE_URL to the one you mean (a relative path starts at the ` +
+      'working directory). "animal-store serve" and "animal-store import" create a store.',
+  );
+}
+
+/** Makes an empty file, and its folder; false when it is there already. Throws `StorageUnusable`. */
+export function makeFile(path: string): boolean {
+  if (existsSync(path)) return false;
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: folderMode });
+    closeSync(openSync(path, 'wx', fileMode));
+    return true;
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && syscall === 'open') return false;
+    throw new StorageUnusable(`Cannot open the data file ${path}: ${reasonOf(error as Error, path)}.`);
+  }
+}
+
+function ownName(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    const reason = isLink
+      ? `it is a link to ${readlinkSync(path)}, which is not there`
+      : reasonOf(error as Error, path);
+    throw new StorageUnusable(`Cannot open the data file ${path}: ${reason}.`);
+  }
+}
+
+/** Less than SQLite needs to open a file: it says "disk I/O error" then. */
+const fullDiskBytes = 131_072;
+
+/** What an error on a file says, and that the disk is full when it is. */
+export function reasonOf({ message }: Error, path: string): string {
+  try {
+    const { bavail, bsize } = statfsSync(dirname(path));
+    const freeBytes = bavail * bsize;
+    if (freeBytes >= fullDiskBytes) return message;
+    return `${message}; the disk is full (${Math.floor(freeBytes / 1_024)} KiB free)`;
+  } catch {
+    return message;
+  }
+}
+
+/** Which files of a store others than their owner may read or write, each with its mode. */
+export function openToOthers({ data, limits, lock }: StoreFiles): string[] {
+  // Windows has no such modes.
+  if (process.platform === 'win32') return [];
+  const files = [data, limits].flatMap((name) => [name, `${name}-wal`, `${name}-shm`]);
+  return [...files, lock].flatMap((name) => {
+    const mode = statSync(name, { throwIfNoEntry: false })?.mode ?? 0;
+    return (mode & 0o077) === 0 ? [] : [`${name} (0${(mode & 0o777).toString(8)})`];
+  });
+}
+
+const databaseMagic = Buffer.from('SQLite format 3\0');
+
+/** Whether a path, or what it links to, is an SQLite database or a file that belongs to one: never to be written over. */
+export function isStoreFile(path: string): boolean {
+  const name = existsSync(path) ? realpathSync(path) : resolve(path);
+  const owner = name.replace(/-(wal|shm|journal)$/, '').replace(/\.serving$/, '');
+  return isDatabase(name) || isDatabase(owner);
+}
+
+function isDatabase(path: string): boolean {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
+  const start = Buffer.alloc(databaseMagic.length);
+  const file = openSync(path, 'r');
+  try {
+    return readSync(file, start, 0, start.length, 0) === start.length && start.equals(databaseMagic);
+  } finally {
+    closeSync(file);
+  }
+}

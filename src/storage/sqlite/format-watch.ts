@@ -1,0 +1,56 @@
+import type { Database } from 'bun:sqlite';
+import type { Notice } from '../outage.ts';
+import { StorageUnavailable } from '../storage.ts';
+import { attempt } from './database.ts';
+
+/**
+ * Notices that another process changed the format of a file that is in use: what this version reads there and
+ * writes there may be wrong from then on, so that it does neither.
+ */
+export class FormatWatch {
+  readonly #query;
+  readonly #known: bigint;
+  readonly #path: string;
+  readonly #notice: Notice;
+  /** What happened and what to do; undefined while the format is the one this process opened. */
+  trouble: string | undefined;
+
+  constructor(database: Database, notice: Notice) {
+    this.#query = database.query<{ user_version: bigint }, []>('PRAGMA user_version');
+    this.#path = database.filename;
+    this.#notice = notice;
+    this.#known = this.#version();
+  }
+
+  /** Reads the format, and tells operators when it changed. Throws `StorageUnavailable` when that fails. */
+  look(): void {
+    const version = this.#version();
+    const isKnown = version === this.#known;
+    if (isKnown === (this.trouble === undefined)) return;
+    this.trouble = isKnown ? undefined : this.#changedTo(version);
+    const text = this.trouble ?? `the format of ${this.#path} is ${this.#known} again`;
+    this.#notice(text, { part: `format of ${this.#path}`, works: isKnown });
+  }
+
+  /** Throws `StorageUnavailable` when the format is another one, as far as was looked. */
+  check(): void {
+    if (this.trouble !== undefined) throw new StorageUnavailable(this.trouble);
+  }
+
+  /** Reads the format. Throws `StorageUnavailable` when it is another one, or cannot be read. */
+  verify(): void {
+    this.look();
+    this.check();
+  }
+
+  #version(): bigint {
+    return attempt(() => this.#query.get())?.user_version ?? 0n;
+  }
+
+  #changedTo(version: bigint): string {
+    return (
+      `unavailable: another process changed the format of ${this.#path} from ${this.#known} to ${version}, which ` +
+      'this process does not know. Stop it, and start the version of the service that changed it'
+    );
+  }
+}

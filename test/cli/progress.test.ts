@@ -1,0 +1,66 @@
+import { expect, test } from 'bun:test';
+import { Progress } from '../../src/cli/progress.ts';
+
+/** What was written since the last look, and a clock that the test moves. */
+function stage(): {
+  terminal: { write(text: string): void };
+  now: () => number;
+  clock: { ms: number };
+  shown(): string;
+} {
+  const written: string[] = [];
+  const clock = { ms: 5_000 };
+  return {
+    terminal: { write: (text) => void written.push(text) },
+    now: () => clock.ms,
+    clock,
+    shown: () => written.splice(0).join(''),
+  };
+}
+
+const eraseLine = '\r\x1b[2K';
+const bar = (full: number) => '█'.repeat(full) + '░'.repeat(24 - full);
+
+test('progress is shown at once, then ten times a second with rate and time left, and is gone in the end', () => {
+  const { shown, clock, ...place } = stage();
+  {
+    using progress = new Progress('rows', 4_000, { visible: true, ...place });
+    expect(shown()).toBe(`${eraseLine}${bar(0)} 0 %  0 rows`);
+    clock.ms += 99;
+    progress.update(1_000, 2_000);
+    expect(shown()).toBe('');
+    clock.ms += 2_000;
+    progress.update(2_000, 4_000);
+    expect(shown()).toBe(`${eraseLine}${bar(12)} 50 %  4,000 rows  1,000 a second  4 s left`);
+  }
+  expect(shown()).toBe(eraseLine);
+});
+
+test('the rate is that of this run: what an earlier run did does not count', () => {
+  const { shown, clock, ...place } = stage();
+  using progress = new Progress('rows', 10_000, { visible: true, ...place });
+  clock.ms += 1_000;
+  progress.update(9_000, 10);
+  clock.ms += 1_000;
+  progress.update(9_100, 110);
+  expect(shown()).toEndWith('110 rows  100 a second  9 s left');
+});
+
+test('without a known total there is a count and a rate, and no bar', () => {
+  const { shown, clock, ...place } = stage();
+  using progress = new Progress('rows', undefined, { visible: true, ...place });
+  progress.update(1, 1);
+  clock.ms += 1_000;
+  progress.update(1_501, 1_501);
+  expect(shown()).toBe(`${eraseLine}0 rows${eraseLine}1,501 rows  1,500 a second`);
+});
+
+test('where it is not to be seen nothing is written', () => {
+  const { shown, clock, ...place } = stage();
+  {
+    using progress = new Progress('rows', 10, { visible: false, ...place });
+    clock.ms += 1_000;
+    progress.update(5, 5);
+  }
+  expect(shown()).toBe('');
+});

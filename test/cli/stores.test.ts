@@ -1,0 +1,98 @@
+/** Which store a command works on: it makes none by mistake, and writes over none. */
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { chmod, stat } from 'node:fs/promises';
+import { digests } from '../storage/sqlite-files.ts';
+import { newWorkplace, type Workplace } from '../support/cli.ts';
+import { testPatienceMs } from '../support/patience.ts';
+
+setDefaultTimeout(testPatienceMs);
+
+let place: Workplace;
+beforeEach(async () => {
+  place = await newWorkplace({ store: false });
+});
+afterEach(() => place[Symbol.asyncDispose]());
+
+const commands = [
+  ['accounts', 'create', '--name', 'shop', '--plan', 'pro'],
+  ['accounts', 'list'],
+  ['accounts', 'set-plan', '1', 'pro'],
+  ['keys', 'create', '--plan', 'free', '--name', 'till'],
+  ['keys', 'list', '--json'],
+  ['keys', 'rotate', '1'],
+  ['keys', 'revoke', '1'],
+  ['bans', 'list'],
+  ['bans', 'lift', '1'],
+  ['export', 'pets.csv'],
+];
+
+test('where there is no store, commands that manage one say so and make none', async () => {
+  const ended = await Promise.all(
+    commands.map((args) => place.run(args, { environment: { DATABASE_URL: 'sqlite:./shop/store.db' } })),
+  );
+  for (const { exitCode, stdout, stderr } of ended) {
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    expect(stderr).toContain(
+      `There is no store at ${place.path('shop/store.db')}. Set DATABASE_URL to the one`,
+    );
+  }
+  expect(await place.files()).toEqual([]);
+});
+
+test('import makes a store where there is none, and says so beside its report', async () => {
+  const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n');
+  const first = await place.run(['import', name, '--json']);
+  expect(first.stderr).toBe(`Created the store sqlite:${place.path('store.db')}.\n`);
+  expect(JSON.parse(first.stdout)).toMatchObject({ added: 1 });
+  const second = await place.run(['import', name, '--again', '--json']);
+  expect([second.exitCode, second.stderr]).toEqual([0, '']);
+});
+
+test('serve makes a store where there is none, and the log says so', async () => {
+  await using service = await place.serve();
+  service.signal('SIGTERM');
+  await service.exited;
+  const lines = service.stderr().trim().split('\n');
+  const created = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'created the store');
+  expect(created.map(({ database }) => database)).toEqual([`sqlite:${place.path('store.db')}`]);
+});
+
+test('no file of a store is written over by rejected rows or an export, not even with --force', async () => {
+  const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n,1\n');
+  await using service = await place.serve();
+  const targets = ['store.db', 'store.db-wal', 'store.db-shm', 'store.db.serving', 'store.limits.db'];
+  const before = digests(place.folder);
+  for (const target of targets) {
+    for (const args of [
+      ['import', name, '--rejects', target, '--force'],
+      ['import', name, '--rejects', target, '--force', '--dry-run'],
+      ['export', target, '--format', 'csv', '--force'],
+    ]) {
+      const { exitCode, stdout, stderr } = await place.run(args);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+      expect(stderr).toBe(
+        `animal-store: ${target} belongs to a store or is another database. Name another file.\n`,
+      );
+    }
+  }
+  expect(digests(place.folder)).toEqual(before);
+  expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+});
+
+test('rejected rows do not go over the store that the import itself makes', async () => {
+  const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n,1\n');
+  const { exitCode, stderr } = await place.run(['import', name, '--rejects', 'store.db', '--force']);
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain('store.db belongs to a store or is another database.');
+  expect((await place.run(['accounts', 'list'])).exitCode).toBe(0);
+});
+
+test('a file that an export replaces keeps its mode', async () => {
+  await place.json('import', await place.write('pets.csv', 'name,categoryId\nOzzy,1\n'));
+  const modeOf = async (name: string) => ((await stat(place.path(name))).mode & 0o777).toString(8);
+  for (const mode of [0o600, 0o666]) {
+    await chmod(place.path(await place.write('out.csv', 'old')), mode);
+    await place.json('export', 'out.csv', '--force');
+    expect(await modeOf('out.csv')).toBe(mode.toString(8));
+  }
+});

@@ -1,0 +1,14 @@
+import { expect, test } from 'bun:test';
+import { FingerprintSet } from '../../src/domain/fingerprint-set.ts';
+import { fingerprint } from '../../src/domain/key.ts';
+
+test('what was added is always found, and of the rest hardly anything', () => {
+  const set = new FingerprintSet();
+  const added = Array.from({ length: 20_000 }, (_, index) => fingerprint(`key ${index}`));
+  for (const print of added) set.add(print);
+  expect(added.filter((print) => !set.mayHave(print))).toEqual([]);
+  const others = Array.from({ length: 20_000 }, (_, index) => fingerprint(`other ${index}`));
+  expect(others.filter((print) => set.mayHave(print)).length).toBeLessThanOrEqual(1);
+  set.clear();
+  expect(added.some((print) => set.mayHave(print))).toBe(false);
+});

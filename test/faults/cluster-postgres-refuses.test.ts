@@ -1,0 +1,91 @@
+/** PostgreSQL runs, and refuses: 503 with the reason, nothing acknowledged is lost, and it recovers by itself. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { type Client, clientOf } from '../support/client.ts';
+import { startCluster } from '../support/cluster.ts';
+import { allNames, load, readiness, until } from '../support/load.ts';
+import { testPatienceMs } from '../support/patience.ts';
+import { ShopDatabase } from './refusals.ts';
+
+setDefaultTimeout(testPatienceMs);
+
+/** Longer than any machine takes; what is waited for is an event. */
+const patienceMs = 20_000;
+
+let database: ShopDatabase | undefined;
+const cluster = await startCluster({
+  instances: 2,
+  makeDatabase: async (postgres) => {
+    database = await ShopDatabase.make(postgres);
+    return database.url;
+  },
+});
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
+  // Skipped without one.
+  const { instances, issueKey } = cluster ?? ({} as NonNullable<typeof cluster>);
+  const areAll = (wanted: string) =>
+    until(async () => {
+      const said = await Promise.all(instances.map(({ url }) => readiness(url)));
+      return said.every(({ status }) => status === wanted);
+    }, patienceMs);
+  const ready = () => areAll('ready');
+  const logged = () => instances.map(({ stderr }) => stderr());
+
+  for (const [name, { begin, end, reason }] of Object.entries(database?.refusals() ?? {})) {
+    test(`because ${name}: 503 and no 500, the reason in log and health, and it recovers by itself`, async () => {
+      const { key } = await issueKey();
+      const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
+      const clientAt = (number: number) => clients[number % 2] as Client;
+      await Promise.all(clients.map((client) => client.get('/pets?limit=1')));
+      const before = logged();
+      const loggedSince = () => logged().map((text, index) => text.slice(before[index]?.length));
+      const adding = load(8, (number) => clientAt(number).add(`${name} ${number}`));
+      const reading = load(8, (number) => clientAt(number).get(`/pets/${number}`));
+      await begin();
+      await areAll('degraded');
+      await until(() => loggedSince().every((text) => reason.test(text)), patienceMs);
+      await end();
+      await ready();
+      const after = await Promise.all(clients.map((client) => client.add(`after ${name}`)));
+      const replies = [...(await adding.stop()), ...(await reading.stop()), ...after];
+
+      expect(after.map(({ status }) => status)).toEqual([201, 201]);
+      const refused = replies.filter(({ status }) => status >= 500);
+      expect(refused.length).toBeGreaterThan(0);
+      expect(refused.filter(({ status }) => status !== 503)).toEqual([]);
+      expect(refused.every(({ headers }) => Number(headers.get('retry-after')) >= 1)).toBe(true);
+      const stored = replies.filter(({ status }) => status === 201);
+      const names = await allNames(clients[0]);
+      const lost = stored.filter(({ text }) => !names.includes(JSON.parse(text).name));
+      expect(lost).toEqual([]);
+      // However many were refused: none of them is a line.
+      for (const text of loggedSince()) expect(text).not.toContain('"requestId"');
+    });
+  }
+
+  test('all but a few connections: each instance gets some of them, and serves with those', async () => {
+    const { key } = await issueKey();
+    const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
+    const adding = load(16, (number) => (clients[number % 2] as Client).add(`few ${number}`));
+    // The test's own operator has sessions, too.
+    await database?.allowConnections(3);
+    let served = 0;
+    await until(async () => {
+      const replies = await Promise.all(clients.map((client) => client.add('few')));
+      served = replies.every(({ status }) => status === 201) ? served + 1 : 0;
+      return served === 20;
+    }, patienceMs);
+    const replies = await adding.stop();
+    expect(new Set(replies.map(({ status }) => status).filter((status) => status >= 500))).toEqual(
+      new Set(replies.some(({ status }) => status === 503) ? [503] : []),
+    );
+    const settled = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => (clients[index % 2] as Client).get(`/pets/${index + 1}`)),
+    );
+    expect(settled.filter(({ status }) => status !== 200 && status !== 404)).toEqual([]);
+    expect(await database?.sessions()).toBeLessThanOrEqual(3);
+    await database?.allowConnections(-1);
+    await ready();
+  });
+});

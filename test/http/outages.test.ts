@@ -1,0 +1,109 @@
+/** What the log says while the store fails: when an outage begins and when it ends, not each request. */
+import { expect, test } from 'bun:test';
+import pino, { type Logger } from 'pino';
+import { Outages } from '../../src/http/outages.ts';
+import { Outage } from '../../src/storage/outage.ts';
+import { StorageUnavailable } from '../../src/storage/storage.ts';
+
+interface Line {
+  readonly level: string;
+  readonly msg: string;
+  readonly part?: string;
+  readonly reason?: string;
+  readonly seconds?: number;
+  readonly refused?: number;
+  readonly requestId?: string;
+}
+
+/** A real log whose lines are kept, and told as they come. */
+function keptLog(level: string): { log: Logger; lines: Line[]; said: (msg: string) => Promise<Line> } {
+  const lines: Line[] = [];
+  const waiting = new Set<() => void>();
+  const write = (text: string) => {
+    lines.push(JSON.parse(text));
+    for (const look of waiting) look();
+  };
+  const formatters = { level: (label: string) => ({ level: label }) };
+  const said = (msg: string) =>
+    new Promise<Line>((resolve) => {
+      const look = () => {
+        const line = lines.find((one) => one.msg === msg);
+        if (line !== undefined) resolve(line);
+      };
+      waiting.add(look);
+      look();
+    });
+  return { log: pino({ level, base: null, formatters }, { write }), lines, said };
+}
+
+const refusal = (requestId: string) => {
+  const { code, cause: err } = new StorageUnavailable('the disk is full');
+  return { requestId, method: 'POST', route: '/v1/pets', code, err };
+};
+
+test('an outage is two lines in the log, with how long it lasted and how many requests were refused', () => {
+  const { log, lines } = keptLog('info');
+  using outages = new Outages(log);
+  const database = new Outage('PostgreSQL', outages.notice);
+  database.begin('Connection refused');
+  database.begin('the database system is starting up');
+  for (let index = 0; index < 1_000; index++) outages.refused(refusal(`${index}`));
+  database.end();
+  database.end();
+  expect(lines.map(({ level, msg, part, refused }) => [level, msg, part, refused])).toEqual([
+    ['warn', 'degraded: PostgreSQL does not work: Connection refused', 'PostgreSQL', undefined],
+    ['warn', 'PostgreSQL works again', 'PostgreSQL', 1_000],
+  ]);
+  expect(lines[1]?.seconds).toBeGreaterThanOrEqual(0);
+});
+
+test('another reason is a line of its own once it stays, and does not begin to count anew', () => {
+  const { log, lines } = keptLog('info');
+  using outages = new Outages(log);
+  const database = new Outage('PostgreSQL', outages.notice);
+  database.begin('terminating connection');
+  outages.refused(refusal('a'));
+  for (let index = 0; index < 20; index++) database.begin('database "animals" does not exist');
+  outages.refused(refusal('b'));
+  database.end();
+  expect(lines.map(({ msg, refused }) => [msg, refused])).toEqual([
+    ['degraded: PostgreSQL does not work: terminating connection', undefined],
+    ['degraded: PostgreSQL does not work: database "animals" does not exist', undefined],
+    ['PostgreSQL works again', 2],
+  ]);
+});
+
+test('requests refused while every part works (a lock, a full queue) are one outage, over when none was for a while', async () => {
+  const { log, lines, said } = keptLog('info');
+  using outages = new Outages(log, 10);
+  for (let index = 0; index < 1_000; index++) outages.refused(refusal(`${index}`));
+  await said('requests are no longer answered 503');
+  outages.refused(refusal('another outage'));
+  expect(lines.map(({ msg, reason, refused }) => [msg, reason, refused])).toEqual([
+    ['requests are answered 503', 'the disk is full', undefined],
+    ['requests are no longer answered 503', undefined, 1_000],
+    ['requests are answered 503', 'the disk is full', undefined],
+  ]);
+});
+
+test('at debug each refused request is a line of its own, with its id and reason', () => {
+  const { log, lines } = keptLog('debug');
+  using outages = new Outages(log);
+  outages.notice('degraded: PostgreSQL does not work: gone', { part: 'PostgreSQL', works: false });
+  for (const id of ['a', 'b']) outages.refused(refusal(id));
+  const refused = lines.filter(({ level }) => level === 'debug');
+  expect(refused.map(({ requestId, msg }) => [requestId, msg])).toEqual([
+    ['a', 'request refused'],
+    ['b', 'request refused'],
+  ]);
+  expect(JSON.stringify(refused)).toContain('the disk is full');
+});
+
+test('an outage that goes on when the service stops is told its length and count', () => {
+  const { log, lines } = keptLog('info');
+  {
+    using outages = new Outages(log);
+    outages.refused(refusal('a'));
+  }
+  expect(lines.at(-1)).toMatchObject({ msg: 'requests are no longer answered 503', refused: 1 });
+});

@@ -1,0 +1,114 @@
+/** Every response names its request, so that operators can find it; also what fails, and what is outside the version. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { outsideRoutes } from '../../src/http/outside.ts';
+import { pipeline } from '../../src/http/pipeline.ts';
+import { startTestApp } from '../support/app.ts';
+import { houseOf, incomingOf, serve } from '../support/house.ts';
+import { keptLog } from '../support/log.ts';
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+
+const paths = [
+  '/',
+  '/docs',
+  '/docs/scalar.js',
+  '/openapi.json',
+  '/livez',
+  '/readyz',
+  '/.well-known/api-catalog',
+  '/nowhere',
+  '/v2/pets',
+];
+
+describe.each(paths)('%s', (path) => {
+  const send = (method: string, id?: string) =>
+    fetch(app.url + path, {
+      method,
+      redirect: 'manual',
+      headers: id === undefined ? {} : { 'X-Request-Id': id },
+    });
+
+  test.each(['GET', 'HEAD', 'POST'])("answers %s with the client's own request id", async (method) => {
+    expect((await send(method, 'My-Request.7')).headers.get('x-request-id')).toBe('My-Request.7');
+  });
+
+  test('answers with an id of the service otherwise, another each time', async () => {
+    const ids = [];
+    for (const sent of [undefined, 'not/an/id', 'x'.repeat(65), undefined]) {
+      ids.push((await send('GET', sent)).headers.get('x-request-id') ?? '');
+    }
+    for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test('is never guessed to be of another type, and says what caches may do', async () => {
+    for (const method of ['GET', 'POST']) {
+      const { status, headers } = await send(method);
+      // A redirection has no body.
+      if (status !== 302) expect(headers.get('x-content-type-options')).toBe('nosniff');
+      if (status >= 400) expect(headers.get('cache-control')).toBe('no-store');
+      else if (path.endsWith('z')) expect(headers.get('cache-control')).toBe('no-store');
+      else if (status !== 302)
+        expect(headers.get('cache-control')).toMatch(/^(?:no-cache|public, .*immutable)$/);
+    }
+  });
+});
+
+/** An internal error in the Error body, with the request id that it is logged under. */
+async function expectLogged(response: Response, lines: readonly Readonly<Record<string, unknown>>[]) {
+  expect(response.status).toBe(500);
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+  const text = await response.text();
+  expect(JSON.parse(text)).toMatchObject({ code: 'internal_error', status: 500 });
+  expect(text).not.toContain('secret');
+  const requestId = response.headers.get('x-request-id') ?? '';
+  expect(requestId).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+  const failure = expect.objectContaining({ level: 50, requestId, msg: 'request failed' });
+  expect(lines).toContainEqual(failure);
+  return requestId;
+}
+
+describe('500 internal_error', () => {
+  const broken = () => {
+    throw new Error('a secret of the inside');
+  };
+
+  test('when a page outside the version fails, under the id of the request', async () => {
+    const { log, lines } = keptLog();
+    const house = houseOf(app, log);
+    const answer = outsideRoutes(house, {
+      openapi: '{"servers":[]}',
+      publicUrl: undefined,
+      perMinute: 1,
+      health: broken,
+    });
+    const response = await answer(
+      incomingOf('http://a.example/readyz', { 'X-Request-Id': 'mine' }),
+      '/readyz',
+    );
+    expect(await expectLogged(response, lines)).toBe('mine');
+  });
+
+  test('when not even a refusal can be made, under the id of the request', async () => {
+    const { log, lines } = keptLog();
+    const house = houseOf(app, log);
+    const incoming = {
+      ...incomingOf('http://a.example/v1/pets', { 'X-Request-Id': 'mine' }),
+      network: broken,
+    };
+    expect(await expectLogged(await pipeline(house, incoming), lines)).toBe('mine');
+  });
+
+  test('when the server itself fails before anything else, under an id of the service', async () => {
+    const { log, lines } = keptLog();
+    const house = houseOf(app, log);
+    let made = 0;
+    const makeRequestId = () => (made++ === 0 ? broken() : `made-${made}`);
+    await using served = serve({ ...house, makeRequestId });
+    const response = await fetch(`${served.url}/livez`);
+    expect(await expectLogged(response, lines)).toBe('made-2');
+  });
+});

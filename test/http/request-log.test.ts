@@ -1,0 +1,176 @@
+/** What operators find in the log: every request they want, and what was done to keys whether they want it or not. */
+import { describe, expect, test } from 'bun:test';
+import type { Incoming } from '../../src/http/house.ts';
+import { requestLogOf } from '../../src/http/request-log.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { keptLog } from '../support/log.ts';
+import { newPet } from '../support/pets.ts';
+
+const origin = 'https://shop.example.com';
+
+async function appWith(settings: Record<string, string>) {
+  const { log, lines } = keptLog();
+  const app = await startTestApp({ CORS_ORIGINS: origin, ...settings }, log);
+  return {
+    app,
+    lines,
+    requests: () => lines.filter(({ msg }) => msg === 'request'),
+    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  };
+}
+
+/** A request of every kind, each named by its request id. */
+async function callInEveryWay(app: TestApp): Promise<void> {
+  const named = (id: string) => ({ headers: { 'X-Request-Id': id } });
+  const spent = await app.tenant('enterprise', { perMinute: 1, perDay: 9 });
+  await app.call('GET', '/pets', { ...named('listed') });
+  await app.call('POST', '/pets', { ...named('created'), body: newPet() });
+  await app.call('GET', '/pets/1', { ...named('found') });
+  await app.call('GET', `/pets?limit=0&api_key=${app.key}`, named('invalid'));
+  await app.call('GET', `/pets/${app.key}`, named('missing'));
+  await app.call('GET', `/${app.key}`, named('elsewhere'));
+  await app.call('GET', '/pets', { ...named('keyless'), key: null });
+  await app.call('GET', '/pets', { ...named('admitted'), key: spent.key });
+  await app.call('GET', '/pets', { ...named('refused'), key: spent.key });
+  const preflight = { Origin: origin, 'Access-Control-Request-Method': 'GET', 'X-Request-Id': 'preflight' };
+  await app.call('OPTIONS', '/pets', { key: null, headers: preflight });
+  await fetch(`${app.url}/livez`, named('alive'));
+  await fetch(`${app.url}/${app.key}`, named('nowhere'));
+}
+
+describe('LOG_REQUESTS', () => {
+  test('all: a line for every request says who sent it, from where, and what became of it', async () => {
+    await using under = await appWith({ LOG_REQUESTS: 'all' });
+    await callInEveryWay(under.app);
+    const seen = under.requests().map((line) => {
+      expect(line).toMatchObject({ level: 30, address: '127.0.0.1' });
+      expect(line.microseconds).toBeGreaterThan(0);
+      const { requestId, method, operation, route, status, code } = line;
+      return [requestId, method, operation, route, status, code].map((value) => value ?? '').join(' ');
+    });
+    expect(seen).toEqual([
+      'listed GET listPets /v1/pets 200 ',
+      'created POST createPet /v1/pets 201 ',
+      'found GET getPet /v1/pets/:petId 200 ',
+      'invalid GET listPets /v1/pets 400 invalid_parameter',
+      'missing GET getPet /v1/pets/:petId 404 pet_not_found',
+      'elsewhere GET   404 route_not_found',
+      'keyless GET listPets /v1/pets 401 missing_api_key',
+      'admitted GET listPets /v1/pets 200 ',
+      'refused GET listPets /v1/pets 429 rate_limit_exceeded',
+      'preflight OPTIONS  /v1/pets 204 ',
+      'alive GET  /livez 200 ',
+      'nowhere GET   404 ',
+    ]);
+    // The account and key that no test exhausts are the second ones, behind those of a new store.
+    const byId = Object.fromEntries(under.requests().map((line) => [line.requestId, line]));
+    expect(byId.listed).toMatchObject({ account: 2, key: 2 });
+    expect(byId.refused).toMatchObject({ account: 3, key: 3 });
+    for (const id of ['keyless', 'preflight', 'alive']) expect(byId[id]).not.toHaveProperty('account');
+    expect(JSON.stringify(under.lines)).not.toContain(under.app.key.slice(4, 30));
+  });
+
+  test('errors: a line for what was answered 4xx or 5xx', async () => {
+    await using under = await appWith({ LOG_REQUESTS: 'errors' });
+    await callInEveryWay(under.app);
+    const ids = under.requests().map(({ requestId }) => requestId);
+    expect(ids).toEqual(['invalid', 'missing', 'elsewhere', 'keyless', 'refused', 'nowhere']);
+  });
+
+  test('slow: a line for what took at least LOG_SLOW_MS', async () => {
+    const { log, lines } = keptLog();
+    const request = { request: new Request('http://a/'), requestId: 'x', client: () => '192.0.2.1' };
+    const write = requestLogOf(log, 'slow', 500);
+    const after = (ms: number) => {
+      const incoming = { ...request, startedAt: performance.now() - ms } as Incoming;
+      write?.(incoming, { status: 200 });
+    };
+    after(400);
+    expect(lines).toEqual([]);
+    after(500);
+    expect(lines.length).toBe(1);
+    expect(lines[0]?.microseconds).toBeGreaterThanOrEqual(500_000);
+
+    await using under = await appWith({ LOG_REQUESTS: 'slow', LOG_SLOW_MS: '600000' });
+    await callInEveryWay(under.app);
+    expect(under.requests()).toEqual([]);
+  });
+
+  test('off, as it is by default: none', async () => {
+    await using under = await appWith({});
+    await callInEveryWay(under.app);
+    expect(under.requests()).toEqual([]);
+  });
+
+  test('is nothing when the level leaves it out', () => {
+    const { log } = keptLog();
+    log.level = 'warn';
+    expect(requestLogOf(log, 'all', 500)).toBeUndefined();
+  });
+
+  test('names the client behind a trusted proxy', async () => {
+    await using under = await appWith({ LOG_REQUESTS: 'all', TRUSTED_PROXIES: '127.0.0.1' });
+    for (const sent of ['203.0.113.7:4711', '2001:db8::7', 'junk']) {
+      await under.app.call('GET', '/pets', { headers: { 'X-Forwarded-For': sent } });
+    }
+    const addresses = under.requests().map(({ address }) => address);
+    expect(addresses).toEqual(['203.0.113.7', '2001:db8::7', '127.0.0.1']);
+  });
+});
+
+describe('whatever LOG_REQUESTS says', () => {
+  /** What was logged since the start, but for the first key. */
+  const ofStart = ['created the store', 'first account and API key made'];
+  const told = (lines: readonly Readonly<Record<string, unknown>>[]) =>
+    lines.filter(({ msg }) => !ofStart.includes(String(msg))).map(({ level: _, time: __, ...line }) => line);
+
+  test('a ban is logged when it begins, once, with its end', async () => {
+    await using under = await appWith({ BAN_STRIKES: '2', BAN_FIRST_SECONDS: '300' });
+    const { app, lines } = under;
+    const { key, keyId, account } = await app.tenant('enterprise', { perMinute: 1, perDay: 1_000 });
+    const call = () => app.call('GET', '/pets', { key });
+    await call();
+    await call();
+    app.clock.advance(2);
+    await call();
+    expect(told(lines)).toEqual([]);
+    const banned = await call();
+    expect(banned.error.code).toBe('api_key_banned');
+    await call();
+    const until = new Date(banned.number('X-RateLimit-Reset') * 1_000).toISOString();
+    const ban = { msg: 'API key banned', key: keyId, account: account.id, until };
+    expect(told(lines)).toEqual([ban]);
+  });
+
+  test('what an operator changed about a key or its account is logged when the key is used next', async () => {
+    await using under = await appWith({});
+    const { app, lines } = under;
+    const { key, keyId, account } = await app.tenant('free');
+    const used = () => app.call('GET', '/pets', { key });
+    await used();
+    expect(told(lines)).toEqual([]);
+    await app.operator.accounts.setPlan(account.id, 'pro');
+    await used();
+    await used();
+    await app.operator.keys.rotate(keyId, 60_000);
+    await used();
+    await app.operator.keys.revoke(keyId);
+    expect((await used()).status).toBe(401);
+    await used();
+    const both = { key: keyId, account: account.id };
+    expect(told(lines)).toEqual([
+      { msg: 'account limits changed', account: account.id, perMinute: 300, perDay: 10_000 },
+      { msg: 'API key expiry changed', ...both, expiresAt: new Date(app.clock.now() + 60_000).toISOString() },
+      { msg: 'API key revoked', ...both },
+    ]);
+  });
+
+  test('the first account and key are logged, and not the key itself', async () => {
+    await using under = await appWith({});
+    expect(under.lines).toContainEqual(
+      expect.objectContaining({ msg: 'first account and API key made', account: 1, key: 1 }),
+    );
+    const secret = under.app.app.firstKey?.key.slice(4) ?? expect.unreachable();
+    expect(JSON.stringify(under.lines)).not.toContain(secret);
+  });
+});

@@ -1,0 +1,54 @@
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { defaultBanRules } from '../../src/domain/limit.ts';
+import { KnownKeys } from '../../src/operations/known-keys.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import { enterprise, newKey } from '../storage/samples.ts';
+import { FakeClock } from '../support/clock.ts';
+import { temporaryFolder } from '../support/folder.ts';
+
+async function open() {
+  await using opened = new AsyncDisposableStack();
+  const folder = opened.use(await temporaryFolder());
+  const path = join(folder.path, 'store.db');
+  const rules = { ban: defaultBanRules, failuresPerMinute: 600 };
+  const clock = new FakeClock();
+  const store = opened.use(await openStorage({ url: `sqlite:${path}`, clock, rules, serving: true }));
+  const { id } = await enterprise(store.accounts, { perMinute: 1, perDay: 1 });
+  // Fingerprints are hexadecimal, and their digits say where they stand in the set.
+  const print = (index: number) => new Bun.CryptoHasher('sha256').update(`key ${index}`).digest('hex');
+  const make = async (index: number) => store.keys.create(newKey(id, print(index)));
+  const kept = opened.move();
+  return { path, store, print, make, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+test('are all the keys there are, however many, and after a change those made since', async () => {
+  await using bench = await open();
+  for (let index = 0; index < 2_500; index++) await bench.make(index);
+  const known = new KnownKeys(bench.store.keys);
+  expect(known.version).toBeUndefined();
+  await known.read(7);
+  expect(known.version).toBe(7);
+  expect(Array.from({ length: 2_500 }, (_, index) => known.mayHave(bench.print(index)))).not.toContain(false);
+  expect(known.mayHave(bench.print(2_500))).toBe(false);
+  await bench.make(2_500);
+  await known.read(8);
+  expect([known.version, known.mayHave(bench.print(2_500))]).toEqual([8, true]);
+});
+
+test('are read anew when the store was put back to an earlier state, whose ids are given out again', async () => {
+  await using bench = await open();
+  for (let index = 0; index < 3; index++) await bench.make(index);
+  const known = new KnownKeys(bench.store.keys);
+  await known.read(1);
+  {
+    using database = new Database(bench.path);
+    database.run('DELETE FROM keys WHERE id > 1');
+    database.run("UPDATE sqlite_sequence SET seq = 1 WHERE name = 'keys'");
+  }
+  for (let index = 10; index < 14; index++) await bench.make(index);
+  await known.read(2);
+  expect([0, 10, 11, 12, 13].map((index) => known.mayHave(bench.print(index)))).not.toContain(false);
+  expect(known.mayHave(bench.print(1))).toBe(false);
+});

@@ -1,0 +1,68 @@
+import { expect, setDefaultTimeout } from 'bun:test';
+import { temporaryFolder } from '../support/folder.ts';
+import { testWith } from '../support/means.ts';
+import { testPatienceMs, until } from '../support/patience.ts';
+import { issueKey, serveCommand, startService } from '../support/process.ts';
+import { beginPost, Connection } from './connection.ts';
+
+setDefaultTimeout(testPatienceMs);
+
+const descriptors = 96;
+
+testWith({ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--nofile=96', 'true'])(
+  'with few descriptors and more half-sent heads than those, new clients are answered, the reference included',
+  async () => {
+    await using folder = await temporaryFolder();
+    const command = ['prlimit', `--nofile=${descriptors}:${descriptors}`, ...serveCommand];
+    await using service = await startService(folder.path, { DRAIN_SECONDS: '0' }, command);
+    using held = new DisposableStack();
+    for (let count = 0; count < 3 * descriptors; count++) {
+      // One that is refused or reset is none that is held.
+      const connection = await Connection.open(service.url).catch(() => undefined);
+      if (connection === undefined) continue;
+      held.use(connection).write('GET /livez HTTP/1.1\r\nHost:');
+    }
+    for (const path of ['/livez', '/docs/scalar.js', '/openapi.json']) {
+      expect((await answered(service.url + path)).status).toBe(200);
+    }
+    expect(service.stderr()).toContain('too many connections');
+    expect(service.stderr()).not.toContain('EMFILE');
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe(0);
+  },
+);
+
+testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/self/fd'])(
+  'at MAX_CONNECTIONS idle connections are closed, and a request under way is finished',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path, { DRAIN_SECONDS: '0', MAX_CONNECTIONS: '20' });
+    const body = '{"name":"Ozzy","categoryId":1}';
+    using busy = await Connection.open(service.url);
+    busy.write(beginPost(await issueKey(folder.path, 'pro'), body, 10));
+    using idle = new DisposableStack();
+    const closed: Promise<unknown>[] = [];
+    for (let count = 0; count < 30; count++) {
+      const connection = idle.use(await Connection.open(service.url));
+      connection.write('GET /livez HTTP/1.1\r\nHost: test\r\n\r\n');
+      // The second answer never comes: the connection ends before it.
+      closed.push(connection.reply().then(() => connection.reply().catch(() => 'closed')));
+    }
+    expect(await Promise.race(closed)).toBe('closed');
+    busy.write(body.slice(10));
+    expect((await busy.reply()).status).toBe(201);
+    expect(service.stderr()).toContain('too many connections');
+  },
+);
+
+/** A client that tries again when its connection is not accepted or reset, as every client of a network has to. */
+async function answered(url: string): Promise<Response> {
+  let response: Response | undefined;
+  await until(async () => {
+    response = await fetch(url, { signal: AbortSignal.timeout(5_000), keepalive: false }).catch(
+      () => undefined,
+    );
+    return response !== undefined;
+  });
+  return response as Response;
+}

@@ -1,0 +1,53 @@
+import { temporaryFolder } from '../support/folder.ts';
+import { startService } from '../support/process.ts';
+
+/**
+ * Two ways in which one wish to stop reaches the service twice: a terminal signals every process of the group, and a
+ * supervisor every process it started; npm passes what it got on in either case.
+ */
+export const doubledStops = {
+  'Ctrl-C to the process group of npm start': ({ npm }) => process.kill(-npm, 'SIGINT'),
+  'SIGTERM to npm and the service together': ({ npm, service }) => {
+    process.kill(npm, 'SIGTERM');
+    process.kill(service, 'SIGTERM');
+  },
+} as const satisfies Record<string, (pids: { npm: number; service: number }) => void>;
+
+export type DoubledStop = keyof typeof doubledStops;
+
+/** Starts the service with `npm start` and stops it so. Throws unless it drains, stops in good order and is gone. */
+export async function stopNpm(how: DoubledStop): Promise<void> {
+  await using folder = await temporaryFolder();
+  // A process group of its own, as a terminal gives to every command.
+  await using npm = await startService(folder.path, {}, ['setsid', 'npm', 'start']);
+  using _group = { [Symbol.dispose]: () => killGroup(npm.pid) };
+  const service = childOf(npm.pid);
+  doubledStops[how]({ npm: npm.pid, service });
+  await npm.exited;
+  if (!/"msg":"stopping"[\s\S]*"msg":"stopped"/.test(npm.stderr())) {
+    throw new Error(`${how}: the service did not stop in good order:\n${npm.stderr()}`);
+  }
+  const isThere = await fetch(`${npm.url}/livez`).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) throw new Error('npm is gone and the service goes on.');
+}
+
+function childOf(parent: number): number {
+  const { stdout } = Bun.spawnSync(['ps', '-A', '-o', 'pid=,ppid=']);
+  const rows = stdout.toString().trim().split('\n');
+  const child = rows.map((row) => row.trim().split(/\s+/).map(Number)).find(([, ppid]) => ppid === parent);
+  if (child?.[0] === undefined) throw new Error(`Process ${parent} has no child.`);
+  return child[0];
+}
+
+/** Ends what a test that failed left behind. */
+export function killGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    // As it should be: nobody is left.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

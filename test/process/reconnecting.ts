@@ -1,0 +1,72 @@
+import { createConnection } from 'node:net';
+import { temporaryFolder } from '../support/folder.ts';
+import { ample, issueKey, startService } from '../support/process.ts';
+
+export interface ReconnectingFigures {
+  readonly answered: number;
+  /** Clients whose connection was refused before they had sent anything, as of a service that is not there. */
+  readonly refused: number;
+  /** What befell requests that were sent and not answered. */
+  readonly failures: readonly string[];
+  readonly exitCode: number;
+}
+
+type Outcome = 'answered' | 'refused' | { readonly failure: string };
+
+/** One request on a connection of its own, which the client closes as soon as it has the answer. */
+function requestOf(url: string, key: string): Promise<Outcome> {
+  const { hostname, port } = new URL(url);
+  const { promise, resolve } = Promise.withResolvers<Outcome>();
+  const socket = createConnection({ host: hostname, port: Number(port) });
+  let received = '';
+  let connected = false;
+  socket.setEncoding('utf8');
+  socket.on('connect', () => {
+    connected = true;
+    socket.write(
+      `GET /v1/pets HTTP/1.1\r\nHost: test\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\n\r\n`,
+    );
+  });
+  socket.on('data', (text: string) => {
+    received += text;
+  });
+  socket.on('error', (error) => resolve(connected ? { failure: error.message } : 'refused'));
+  socket.on('close', () => {
+    const isWhole = received.startsWith('HTTP/1.1 200') && received.endsWith('[]');
+    resolve(isWhole ? 'answered' : { failure: `closed after ${received.length} characters` });
+  });
+  return promise;
+}
+
+/**
+ * Stops the service under clients that open a connection for each request, so that at any time some are in the
+ * system's queue. They go on until they are refused.
+ */
+export async function stopUnderReconnecting(
+  clients: number,
+  drainSeconds: number,
+): Promise<ReconnectingFigures> {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path, { DRAIN_SECONDS: String(drainSeconds) });
+  const key = await issueKey(folder.path, 'enterprise', ample);
+  const failures: string[] = [];
+  let answered = 0;
+  let refused = 0;
+  const underWay = Promise.withResolvers<void>();
+
+  const client = async (): Promise<void> => {
+    for (;;) {
+      const outcome = await requestOf(service.url, key);
+      if (outcome === 'answered') answered++;
+      else if (outcome === 'refused') refused++;
+      else failures.push(outcome.failure);
+      if (answered >= 10 * clients) underWay.resolve();
+      if (outcome === 'refused') return;
+    }
+  };
+  const all = Array.from({ length: clients }, client);
+  await underWay.promise;
+  service.signal('SIGTERM');
+  await Promise.all(all);
+  return { answered, refused, failures, exitCode: await service.exited };
+}

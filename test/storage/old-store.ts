@@ -1,0 +1,49 @@
+/** A store that version 1.0.0 left behind, and a later version of the service as far as its store goes. */
+import { Database } from 'bun:sqlite';
+import { join } from 'node:path';
+import { systemClock } from '../../src/domain/clock.ts';
+import { dataFormat, limitFormat } from '../../src/storage/sqlite/migrations.ts';
+import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { strictRules } from './place.ts';
+
+/** Its key of the account "default" (plan free). Four animals are in it; key 2 was banned, until 1795291286. */
+export const oldKey = 'ask_70Gd1x2zwUZE1Azq06AlzdRy5iTFHawg2XP63r';
+
+/** Writes the store's two files, byte for byte a database as 1.0.0 made it, under the names it gave them. */
+export async function writeOldStore(dataPath: string, limitsPath: string): Promise<void> {
+  for (const [part, path] of [
+    ['data', dataPath],
+    ['limits', limitsPath],
+  ] as const) {
+    using database = new Database(path, { create: true });
+    database.run('PRAGMA journal_mode = WAL');
+    database.run(await Bun.file(join(import.meta.dir, `store-1.0.0/${part}.sql`)).text());
+  }
+}
+
+const step = 'CREATE TABLE of_tomorrow (id INTEGER) STRICT';
+
+/** How a later version might change the files. */
+export const laterFormats = {
+  data: { ...dataFormat, migrations: [...dataFormat.migrations, step] },
+  limits: { ...limitFormat, migrations: [...limitFormat.migrations, step] },
+};
+
+export interface LaterOptions {
+  readonly serving: boolean;
+  readonly formats?: Partial<typeof laterFormats>;
+}
+
+/** Opens a store as a later version does: its service, or its command line. */
+export function openLater(path: string, { serving, formats = laterFormats }: LaterOptions): Storage {
+  return openSqlite({
+    path,
+    serving,
+    create: serving,
+    clock: systemClock(),
+    rules: strictRules,
+    notice: () => {},
+    formats: { data: dataFormat, limits: limitFormat, ...formats },
+  });
+}

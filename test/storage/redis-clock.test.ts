@@ -1,0 +1,123 @@
+/** How instances and Redis agree on what a step of its date is; each instance has a clock of its own here. */
+
+import { afterAll, describe, expect, test } from 'bun:test';
+import { RedisClient } from 'bun';
+import { defaultBanRules } from '../../src/domain/limit.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { FakeClock } from '../support/clock.ts';
+import { testServers } from '../support/servers.ts';
+import { patient } from './cluster-place.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+const rules = { ban: defaultBanRules, failuresPerMinute: 600 };
+const quota = { perMinute: 2, perDay: 100 };
+const caller = { keyId: 1, accountId: 1, quota, expiresAt: Number.POSITIVE_INFINITY };
+
+interface Instance {
+  /** Its date passes for Redis', its steady time is its own. */
+  readonly clock: FakeClock;
+  take(): Promise<{ refusal: string | undefined; resetAt: number; retryAfterSeconds: number }>;
+}
+
+interface Bench extends AsyncDisposable {
+  readonly instances: readonly Instance[];
+  /** Deletes everything there is in Redis of these instances. */
+  empty(): Promise<void>;
+}
+
+describe.skipIf(servers === undefined)("Redis' clock", () => {
+  // Skipped without it.
+  const there = servers ?? ({} as NonNullable<typeof servers>);
+
+  async function open(count: number): Promise<Bench> {
+    await using opened = new AsyncDisposableStack();
+    const schema = opened.use(await there.makeSchema());
+    const redisPrefix = there.makePrefix();
+    const client = opened.adopt(new RedisClient(there.redisUrl), (used) => used.close());
+    const instances: Instance[] = [];
+    for (let index = 0; index < count; index++) {
+      const clock = new FakeClock();
+      const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix };
+      const options = { url: schema.url, clock, rules, serving: true, cluster };
+      const store = opened.use(await openStorage(options));
+      instances.push({ clock, take: () => take(store) });
+      await take(store);
+    }
+    const kept = opened.move();
+    return {
+      instances,
+      empty: async () => {
+        await client.send('DEL', (await client.send('KEYS', [`${redisPrefix}*`])) as string[]);
+      },
+      [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    };
+  }
+
+  test('what an instance that stood still takes for a step is put right by the next one that did not', async () => {
+    await using bench = await open(2);
+    const [still, going] = bench.instances as [Instance, Instance];
+    // Both have been admitted once: the minute is full from here on.
+    for (const seconds of [20, 20, 19]) {
+      still.clock.step(seconds);
+      going.clock.advance(seconds);
+      expect((await still.take()).refusal).toBe('rate_limit_exceeded');
+      expect((await going.take()).refusal).toBe('rate_limit_exceeded');
+    }
+    const { retryAfterSeconds, resetAt } = await going.take();
+    expect(retryAfterSeconds).toBe(1);
+    expect(resetAt).toBe(going.clock.seconds + 1);
+    still.clock.step(1);
+    going.clock.advance(1);
+    await still.take();
+    expect((await going.take()).refusal).toBeUndefined();
+  });
+
+  test('a step is taken back once, whichever instance meets it first', async () => {
+    await using bench = await open(2);
+    const [one, other] = bench.instances as [Instance, Instance];
+    for (const [seconds, first, second] of [
+      [3_600, one, other],
+      [-7_200, other, one],
+    ] as const) {
+      for (const { clock } of bench.instances) {
+        clock.advance(10);
+        clock.step(seconds);
+      }
+      for (const instance of [first, second, first]) {
+        const { refusal, resetAt, retryAfterSeconds } = await instance.take();
+        expect([refusal, resetAt]).toEqual([
+          'rate_limit_exceeded',
+          instance.clock.seconds + retryAfterSeconds,
+        ]);
+      }
+    }
+    const { retryAfterSeconds } = await one.take();
+    expect(retryAfterSeconds).toBe(40);
+    for (const { clock } of bench.instances) clock.advance(40);
+    expect((await other.take()).refusal).toBeUndefined();
+  });
+
+  test('after Redis lost its memory nobody goes by what was stepped before', async () => {
+    await using bench = await open(2);
+    const [one, other] = bench.instances as [Instance, Instance];
+    for (const { clock } of bench.instances) clock.step(-3_600);
+    await one.take();
+    await other.take();
+    await bench.empty();
+    for (const instance of [one, other, one]) {
+      const { resetAt } = await instance.take();
+      expect(resetAt - instance.clock.seconds).toBeLessThanOrEqual(60);
+      expect(resetAt).toBeGreaterThan(instance.clock.seconds);
+    }
+  });
+});
+
+async function take({ limits }: Storage) {
+  const { callers } = await limits.versions();
+  const { verdict } = await limits.take(caller, callers);
+  if (verdict === undefined) throw new Error('The version just read is stale already.');
+  return verdict;
+}

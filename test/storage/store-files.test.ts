@@ -1,0 +1,219 @@
+/** The files of an embedded store: whose they are, how they are named, and what is done when one is not as it should be. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
+import { chmodSync, linkSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { plans } from '../../src/domain/plan.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import { isStoreFile } from '../../src/storage/sqlite/files.ts';
+import { type Storage, StorageUnusable } from '../../src/storage/storage.ts';
+import { FakeClock } from '../support/clock.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
+import { writeOldStore } from './old-store.ts';
+import { strictRules } from './place.ts';
+import { digests, rowsOf } from './sqlite-files.ts';
+
+let folder: TemporaryFolder;
+let notices: string[];
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  notices = [];
+});
+afterEach(() => folder[Symbol.asyncDispose]());
+
+const pathOf = (name: string) => join(folder.path, name);
+const modeOf = (name: string) => (statSync(pathOf(name)).mode & 0o777).toString(8);
+
+function open(name: string, serving = true): Promise<Storage> {
+  return openStorage({
+    url: `sqlite:${pathOf(name)}`,
+    clock: new FakeClock(),
+    rules: strictRules,
+    serving,
+    notice: (text) => notices.push(text),
+  });
+}
+
+async function remaining({ limits }: Storage): Promise<number | undefined> {
+  const caller = { keyId: 1, accountId: 1, quota: plans.free, expiresAt: Number.POSITIVE_INFINITY };
+  return (await limits.take(caller, (await limits.versions()).callers)).verdict?.minute.remaining;
+}
+
+describe('a store that is not there', () => {
+  test('is not made by a command that only manages one, which says what is missing and how to name it', async () => {
+    await expect(open('shop/store.db', false)).rejects.toThrow(
+      `There is no store at ${pathOf('shop/store.db')}. Set DATABASE_URL to the one you mean`,
+    );
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  test('is not taken for one when the file is empty', async () => {
+    writeFileSync(pathOf('store.db'), '');
+    const before = digests(folder.path);
+    await expect(open('store.db', false)).rejects.toThrow('There is no store at ');
+    expect(digests(folder.path)).toEqual(before);
+    await using store = await open('store.db');
+    expect(store.created).toBe(false);
+  });
+
+  test('is named when a link leads to it', async () => {
+    symlinkSync(pathOf('gone.db'), pathOf('store.db'));
+    await expect(open('store.db')).rejects.toThrow(
+      `Cannot open the data file ${pathOf('store.db')}: it is a link to ${pathOf('gone.db')}, which is not there.`,
+    );
+  });
+});
+
+describe('who may open the files', () => {
+  test('only the owner of a store that is made: 0600 for every file, 0700 for a new folder', async () => {
+    await using store = await open('data/store.db');
+    await remaining(store);
+    expect(modeOf('data')).toBe('700');
+    const modes = readdirSync(pathOf('data')).map((name) => [name, modeOf(`data/${name}`)]);
+    expect(Object.fromEntries(modes)).toEqual({
+      'store.db': '600',
+      'store.db-wal': '600',
+      'store.db-shm': '600',
+      'store.db.serving': '600',
+      'store.limits.db': '600',
+      'store.limits.db-wal': '600',
+      'store.limits.db-shm': '600',
+    });
+    expect(notices).toEqual([]);
+  });
+
+  test('a store that others can open is served, and said so with what to do', async () => {
+    await (await open('store.db'))[Symbol.asyncDispose]();
+    chmodSync(pathOf('store.db'), 0o644);
+    chmodSync(pathOf('store.limits.db'), 0o640);
+    await using _store = await open('store.db');
+    expect(notices.length).toBe(1);
+    expect(notices[0]).toStartWith('other users of this machine can open the store: ');
+    for (const file of ['store.db (0644)', 'store.db-wal (0644)', 'store.limits.db (0640)']) {
+      expect(notices[0]).toContain(pathOf(file));
+    }
+    expect(notices[0]).not.toContain('serving');
+    expect(notices[0]).toEndWith('; chmod go= keeps them out');
+    expect(modeOf('store.db')).toBe('644');
+  });
+});
+
+describe('the lock', () => {
+  test.each([
+    ['a folder', () => mkdirSync(pathOf('store.db.serving')), /it is a folder\. Move it away/],
+    [
+      'not empty',
+      () => writeFileSync(pathOf('store.db.serving'), 'mine'),
+      /the file is not empty\. Move it away/,
+    ],
+  ])('that is %s is named, and not taken for another process', async (_, spoil, reason) => {
+    await (await open('store.db'))[Symbol.asyncDispose]();
+    await Bun.file(pathOf('store.db.serving')).delete();
+    spoil();
+    await expect(open('store.db')).rejects.toThrow(reason);
+    await expect(open('store.db')).rejects.toThrow(
+      `Cannot lock the store with ${pathOf('store.db.serving')}: `,
+    );
+  });
+
+  test('is one, whichever link leads to the store, and so are the counts', async () => {
+    {
+      await using store = await open('store.db');
+      expect(await remaining(store)).toBe(59);
+      mkdirSync(pathOf('elsewhere'));
+      symlinkSync(pathOf('store.db'), pathOf('elsewhere/link.db'));
+      await expect(open('elsewhere/link.db')).rejects.toThrow(/^Another process is serving the store /);
+    }
+    await using store = await open('elsewhere/link.db');
+    expect(await remaining(store)).toBe(58);
+    expect(readdirSync(pathOf('elsewhere'))).toEqual(['link.db']);
+  });
+
+  test('cannot hold a data file with two names (hard links), so such a file is refused', async () => {
+    await (await open('store.db'))[Symbol.asyncDispose]();
+    linkSync(pathOf('store.db'), pathOf('other.db'));
+    const before = digests(folder.path);
+    for (const name of ['store.db', 'other.db']) {
+      await expect(open(name)).rejects.toThrow(/has 2 names \(hard links\)/);
+      await expect(open(name, false)).rejects.toThrow(StorageUnusable);
+    }
+    expect(digests(folder.path)).toEqual(before);
+  });
+});
+
+describe('the file of limit state', () => {
+  test('is of one store: "store" and "store.db" in one folder count apart', async () => {
+    await using one = await open('store.db');
+    await using other = await open('store');
+    expect(await remaining(one)).toBe(59);
+    expect(await remaining(one)).toBe(58);
+    expect(await remaining(other)).toBe(59);
+  });
+
+  test('of version 1.0.0 keeps its name, counts and bans for a data file named ….db', async () => {
+    await writeOldStore(pathOf('animal-store.db'), pathOf('animal-store.limits.db'));
+    await using _store = await open('animal-store.db');
+    expect(rowsOf(pathOf('animal-store.limits.db'), 'SELECT day_count FROM usage')).toEqual([
+      { day_count: 3 },
+      { day_count: 1 },
+    ]);
+    expect(readdirSync(folder.path).filter((name) => name.endsWith('limits.db'))).toEqual([
+      'animal-store.limits.db',
+    ]);
+  });
+
+  test.each([
+    ['another name', 'animals', 'animals.limits.db', 'animals-limits.db'],
+    ['a link', 'link.db', 'link.limits.db', 'real.limits.db'],
+  ])('of version 1.0.0 is taken over, counts and bans and all, for %s', async (_, name, former, limits) => {
+    const isLink = name === 'link.db';
+    await writeOldStore(pathOf(isLink ? 'real.db' : name), pathOf(former));
+    if (isLink) symlinkSync(pathOf('real.db'), pathOf('link.db'));
+    await (await open(name, false))[Symbol.asyncDispose]();
+    for (const [table, count] of [
+      ['usage', 2],
+      ['conduct', 1],
+    ] as const) {
+      expect(rowsOf(pathOf(limits), `SELECT * FROM ${table}`).length).toBe(count);
+    }
+    expect(modeOf(limits)).toBe('600');
+    await using store = await open(name);
+    expect(await store.health()).toEqual([]);
+    if (!isLink) expect(readdirSync(folder.path)).not.toContain(former);
+  });
+
+  test('that two stores of version 1.0.0 shared goes on in both', async () => {
+    await writeOldStore(pathOf('store.db'), pathOf('store.limits.db'));
+    await writeOldStore(pathOf('store'), pathOf('unused.limits.db'));
+    for (const name of ['store', 'store.db']) await (await open(name))[Symbol.asyncDispose]();
+    for (const limits of ['store-limits.db', 'store.limits.db']) {
+      expect(rowsOf(pathOf(limits), 'SELECT * FROM conduct').length).toBe(1);
+    }
+  });
+
+  test('is not served as a store of its own', async () => {
+    await (await open('store.db'))[Symbol.asyncDispose]();
+    const before = digests(folder.path);
+    await expect(open('store.limits.db')).rejects.toThrow(/belongs to a store, but as another of its files/);
+    expect(digests(folder.path)).toEqual(before);
+  });
+});
+
+test('every file of a store is known as one, under any name that leads to it, and no other file is', async () => {
+  await using _store = await open('store.db');
+  symlinkSync(pathOf('store.db'), pathOf('pets.csv'));
+  writeFileSync(pathOf('real.csv'), 'name,categoryId\n');
+  writeFileSync(pathOf('short'), 'SQLite');
+  const stores = readdirSync(folder.path).filter((name) => isStoreFile(pathOf(name)));
+  expect(stores.sort()).toEqual([
+    'pets.csv',
+    'store.db',
+    'store.db-shm',
+    'store.db-wal',
+    'store.db.serving',
+    'store.limits.db',
+    'store.limits.db-shm',
+    'store.limits.db-wal',
+  ]);
+  expect(isStoreFile(pathOf('store.db-journal'))).toBe(true);
+  expect(isStoreFile(pathOf('nowhere/missing.csv'))).toBe(false);
+});

@@ -1,0 +1,44 @@
+import { join } from 'node:path';
+
+/** What the tests that make certificates need of the machine. */
+export const openssl = [{ name: 'openssl', package: 'openssl' }, ['openssl', 'version']] as const;
+
+/** A server's certificate, as PEM. */
+export interface Certificate {
+  readonly certificate: string;
+  readonly key: string;
+  /** The file with the certificate of the authority that signed it. */
+  readonly authorityPath: string;
+}
+
+/** Makes an authority of its own in the folder, and a certificate it signed for this host name. */
+export async function makeCertificate(folder: string, hostname: string): Promise<Certificate> {
+  const path = (name: string) => join(folder, name);
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+  const authority = [...key, '-keyout', path('ca.key'), '-out', path('ca.pem'), '-days', '2'];
+  await run('req', '-x509', ...authority, '-subj', '/CN=Authority of the tests');
+  await run(
+    'req',
+    ...key,
+    '-keyout',
+    path('server.key'),
+    '-out',
+    path('server.csr'),
+    '-subj',
+    `/CN=${hostname}`,
+  );
+  await Bun.write(path('names'), `subjectAltName=DNS:${hostname}\n`);
+  const signing = ['-CA', path('ca.pem'), '-CAkey', path('ca.key'), '-CAcreateserial', '-days', '2'];
+  const signed = ['-in', path('server.csr'), '-out', path('server.pem'), '-extfile', path('names')];
+  await run('x509', '-req', ...signed, ...signing);
+  return {
+    certificate: await Bun.file(path('server.pem')).text(),
+    key: await Bun.file(path('server.key')).text(),
+    authorityPath: path('ca.pem'),
+  };
+}
+
+async function run(...command: string[]): Promise<void> {
+  const child = Bun.spawn(['openssl', ...command], { stdout: 'ignore', stderr: 'pipe' });
+  if ((await child.exited) !== 0) throw new Error(`openssl ${command[0]}: ${await child.stderr.text()}`);
+}

@@ -1,0 +1,11 @@
+import pino, { type Logger } from 'pino';
+
+/** A line of the log, parsed. */
+export type LogLine = Readonly<Record<string, unknown>>;
+
+/** A log that is kept in memory, as the service writes it. */
+export function keptLog(): { readonly log: Logger; readonly lines: LogLine[] } {
+  const lines: LogLine[] = [];
+  const stream = { write: (line: string) => lines.push(JSON.parse(line) as LogLine) };
+  return { log: pino({ level: 'info', base: null }, stream), lines };
+}

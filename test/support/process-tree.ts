@@ -1,0 +1,32 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** The processes that a process started and that still run. */
+export function childrenOf(parent: number): number[] {
+  return parents()
+    .filter(([, ppid]) => ppid === parent)
+    .map(([pid]) => pid);
+}
+
+/** Every process with its parent, from /proc where there is one, for slim images have no `ps`. */
+function parents(): [pid: number, ppid: number][] {
+  try {
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    return pids.flatMap((pid) => parentOf(Number(pid)) ?? []);
+  } catch {
+    const { stdout } = Bun.spawnSync(['ps', '-A', '-o', 'pid=,ppid=']);
+    const rows = stdout.toString().trim().split('\n');
+    return rows.map((row) => row.trim().split(/\s+/).map(Number) as [number, number]);
+  }
+}
+
+/** Undefined when it has ended meanwhile. */
+function parentOf(pid: number): [[pid: number, ppid: number]] | undefined {
+  try {
+    // The name in parentheses may have spaces and parentheses itself; state and parent follow it.
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const [, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return [[pid, Number(ppid)]];
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,5 @@
+/** Resolves when a service says that all of it works. */
+export async function untilReady(url: string): Promise<void> {
+  const status = async () => ((await (await fetch(`${url}/readyz`)).json()) as { status: string }).status;
+  while ((await status()) !== 'ready') await Bun.sleep(5);
+}

@@ -1,0 +1,65 @@
+/** Tests prove by events, never by time: a machine may be ten times slower or faster. */
+import { expect, test } from 'bun:test';
+import { bare, codeIn, linesMatching, projectFiles, refuse } from './sources.ts';
+
+// The long proofs pace their loads, and measure.
+const tests = codeIn(projectFiles(), 'test')
+  .filter(({ path }) => !path.startsWith('test/prove/'))
+  .map(({ path, text }) => ({ path, text: bare(text) }));
+
+/** Sleeps that stand for no event: the pace of clients, the moment of a kill, bounds of what hangs. It only shrinks. */
+const sleepsAllowed: Readonly<Record<string, number>> = {
+  'test/faults/kill-load.ts': 1,
+  'test/faults/kill-rounds.ts': 1,
+  'test/process/drain.ts': 1,
+  'test/process/stop.test.ts': 1,
+  'test/storage/hold-lock.ts': 1,
+  'test/support/load.ts': 1,
+  'test/support/patience.ts': 1,
+  'test/support/process.ts': 1,
+};
+
+test('no test sleeps instead of waiting for what has to happen', () => {
+  const asleep = /^(?!\s*while \(.*\) await).*(?:\bBun\.sleep|\bawait sleep|(?<![.\w])setTimeout)\(/;
+  const found = tests.map(({ path, text }) => ({ path, places: linesMatching(path, text, asleep) }));
+  refuse(
+    'Use until() of test/support/patience.ts, what a process logged(), or the FakeClock:',
+    found.flatMap(({ path, places }) => (places.length > (sleepsAllowed[path] ?? 0) ? places : [])),
+  );
+  for (const { path, places } of found) {
+    if (places.length < (sleepsAllowed[path] ?? 0)) throw new Error(`Allow ${path} ${places.length} only.`);
+  }
+});
+
+test('no test asserts how long something took', () => {
+  const timed = /expect\(.*(?:performance\.now|Date\.now\(\) -|elapsed|took|\w+Ms\b).*\)\.toBeLessThan/;
+  const found = tests.flatMap(({ path, text }) => linesMatching(path, text, timed));
+  refuse('Expect an event that comes first, or only, if it was quick; figures belong into a proof:', found);
+});
+
+test('no test has a time-out of its own', () => {
+  const found = tests.flatMap(({ path, text }) => [
+    ...linesMatching(path, text, /\bsetDefaultTimeout\((?!.*atience)/),
+    ...ownTimeouts(text).map((line) => `${path}:${line}`),
+  ]);
+  refuse('A hang is all it may end: setDefaultTimeout(testPatienceMs), of test/support/patience.ts:', found);
+});
+
+/** The lines on which a test ends with a number behind its function. */
+function ownTimeouts(text: string): number[] {
+  const lines = text.split('\n');
+  return lines.flatMap((line, index) => {
+    const [, indent] =
+      /^( *)\}, [\d_]+\);$/.exec(line) ?? /^( *) {2}(?:\w*[tT]imeout\w*|[\d_]+),$/.exec(line) ?? [];
+    if (indent === undefined) return [];
+    const head = lines.slice(0, index).findLast((above) => new RegExp(`^${indent}[^ })]`).test(above)) ?? '';
+    return /^ *(?:test|check)\w*[.(]/.test(head) ? [index + 1] : [];
+  });
+}
+
+test('a time-out of its own is found in each form', () => {
+  const short = ["test('a', async () => {", '  b();', '}, 5_000);'];
+  const long = ["testWith('a')(", "  'b',", '  () => {', '  },', '  timeoutMs,', ');'];
+  const none = ['always(', '  cases,', '  () => {', '  },', '  5_000,', ');', "test('a', () => {", '});'];
+  expect([short, long, none].map((lines) => ownTimeouts(lines.join('\n')))).toEqual([[3], [5], []]);
+});
