@@ -108,9 +108,16 @@ export const headers = {
     schema: text('Thu, 05 Dec 2030 00:00:00 GMT'),
     ...beta,
   },
+  HelpLink: {
+    description: 'The page that explains the error code (`rel="help"`).',
+    required: true,
+    schema: text('</docs/errors/invalid_api_key>; rel="help"; type="text/html"'),
+    ...beta,
+  },
   DeprecationLinks: {
     description:
-      'What replaces the operation (`rel="successor-version"`) and its documentation (`rel="deprecation"`).',
+      'What replaces the operation (`rel="successor-version"`) and its documentation (`rel="deprecation"`); on errors, ' +
+      'also the page that explains the code (`rel="help"`).',
     required: true,
     schema: text('</v1/pets>; rel="successor-version", </docs>; rel="deprecation"; type="text/html"'),
     ...beta,

@@ -116,6 +116,7 @@ function headersOf(
     ...(status === 401 ? refs('WWW-Authenticate') : refs('RateLimit', 'RateLimit-Policy')),
     ...((status === 429 || status === 503) && refs('Retry-After')),
     ...(paginated && status === 200 && { Link: ref('PageLinks') }),
+    ...(status >= 400 && { Link: ref('HelpLink') }),
     ...(deprecation && { ...refs('Deprecation', 'Sunset'), Link: ref('DeprecationLinks') }),
   };
 }

@@ -3,7 +3,8 @@
  * is generated from them. Integers are `bigint`, so that every int64 stays exact.
  */
 import * as z from 'zod';
-import { errors, maxDetails } from './errors.ts';
+import { maxDetails } from './bounds.ts';
+import { errors } from './errors.ts';
 import { int64Max, int64Min, NotInt64 } from './json.ts';
 
 /** Bounds of `name`, in Unicode code points, as JSON Schema counts them. */

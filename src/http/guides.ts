@@ -25,6 +25,9 @@ const guides: ReadonlyMap<string, string> = new Map([
   ['errors', errorCodes],
 ]);
 
+/** The icon as HTML has it, where a namespace is not named. */
+export const inlineIcon = icon.trim().replace(/ xmlns="[^"]*"/, '');
+
 /** Where the page of an error code is, below the service's address. */
 export function errorPath(code: string): string {
   return `/docs/errors/${code}`;
@@ -102,7 +105,7 @@ function layout({ path, title, toDocs, body }: Page): string {
 <body>
 <a class="skip" href="#content">Skip to content</a>
 <header>
-<a class="brand" href="${toDocs}guides">${icon.trim()}Animal Store API</a>
+<a class="brand" href="${toDocs}guides">${inlineIcon}Animal Store API</a>
 <nav aria-label="Sections"><a href="${toDocs}guides" aria-current="page">Guides</a><a href="${toDocs}../docs">Reference</a></nav>
 </header>
 <div class="columns">

@@ -18,6 +18,7 @@ export function houseOf({ app, clock }: TestApp, log: Logger = pino({ level: 'si
     answers: answersOf(new PetOperations(storage.pets), undefined),
     finished: new FinishedAnswers(),
     clock,
+    publicUrl: undefined,
     corsOrigins: new Set(),
     log,
     outages: new Outages(log),
@@ -49,7 +50,7 @@ export function incomingOf(url: string, headers: Readonly<Record<string, string>
 /** Serves with these parts on a port of its own. */
 export function serve(house: House): { readonly url: string } & AsyncDisposable {
   const outside = {
-    openapi: '{"servers":[]}',
+    openapi: () => '{"servers":[]}',
     publicUrl: undefined,
     perMinute: 1_000,
     health: async () => [],
