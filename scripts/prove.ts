@@ -5,12 +5,14 @@
 import { parseArgs } from 'node:util';
 import { clusterProofs } from '../test/prove/cluster.ts';
 import { coverage } from '../test/prove/coverage.ts';
+import { crowd } from '../test/prove/crowd.ts';
 import { disk } from '../test/prove/disk.ts';
 import { drain } from '../test/prove/drain.ts';
 import { httpProofs } from '../test/prove/http.ts';
 import { kill } from '../test/prove/kill.ts';
 import { limits } from '../test/prove/limits.ts';
 import { mutation } from '../test/prove/mutation.ts';
+import { partitions } from '../test/prove/partitions.ts';
 import { power } from '../test/prove/power.ts';
 import type { Proof } from '../test/prove/proof.ts';
 import { publicPages } from '../test/prove/public.ts';
@@ -27,6 +29,8 @@ const proofs: readonly Proof[] = [
   limits,
   syscalls,
   ...clusterProofs,
+  crowd,
+  partitions,
   ...httpProofs,
   publicPages,
   power,

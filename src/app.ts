@@ -132,7 +132,7 @@ export async function startApp(
       openapi: () => openapi(url()),
       publicUrl: config.publicUrl,
       perMinute: config.publicRequestsPerMinute,
-      health: async () => storage.health(),
+      health: () => storage.health(),
     },
     hostname: config.host,
     port: config.port,

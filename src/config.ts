@@ -47,10 +47,14 @@ export const settings = {
     'Redis 7 or Valkey for limits and changes: redis://… or rediss://…; PostgreSQL needs it.',
     redisUrl,
   ),
-  REDIS_PREFIX: setting('as:', 'Begins every key in Redis, to share it with other programs.', text),
+  REDIS_PREFIX: setting(
+    'as:',
+    'Begins every key in Redis, to share it with other programs; the same for all of a store.',
+    text,
+  ),
   REDIS_TIMEOUT_MS: setting(
     '50',
-    'Milliseconds Redis has to answer a request; after them the instance decides alone.',
+    'Milliseconds Redis may be silent while it is asked; after them the instance decides alone.',
     integer(5, 60_000),
   ),
   POSTGRES_POOL_SIZE: setting(

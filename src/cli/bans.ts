@@ -1,5 +1,6 @@
 import { openOffice } from '../app.ts';
 import type { Config } from '../config.ts';
+import { fromWhenOn } from './effect.ts';
 import { instant, say, sayJson, table } from './terminal.ts';
 
 export async function listBans(config: Config, { json }: { json?: true }): Promise<void> {
@@ -30,5 +31,8 @@ export async function liftBan(config: Config, keyId: number, { json }: { json?: 
   await using office = await openOffice(config);
   await office.keys.liftBan(keyId);
   if (json) return sayJson({ keyId, lifted: true });
-  say(`The ban on key ${keyId} is lifted, and its strikes are forgotten: its next request is judged anew.`);
+  say(
+    `The ban on key ${keyId} is lifted, and its strikes are forgotten: ` +
+      `its next request is judged anew${fromWhenOn(office)}.`,
+  );
 }

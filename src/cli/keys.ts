@@ -3,6 +3,7 @@ import type { Config } from '../config.ts';
 import type { Quota } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { IssuedKey, KeyOperations } from '../operations/keys.ts';
+import { fromWhenOn } from './effect.ts';
 import { CommandError, instant, messageOf, say, sayJson, styled, table } from './terminal.ts';
 
 type Key = Awaited<ReturnType<KeyOperations['list']>>[number];
@@ -132,7 +133,7 @@ export async function rotateKey(
   const issued = await office.keys.rotate(id, grace, expiresIn === 'never' ? null : expiresIn);
   const ending =
     grace === 0
-      ? `Key ${id} has ended.`
+      ? `Key ${id} has ended${fromWhenOn(office)}.`
       : `Key ${id} goes on until ${instant(Date.now() + grace)}, or its own expiry if that is earlier.`;
   report(issued, json, `${lifeOf(issued, id, expiresIn === undefined)}\n${ending}`);
 }
@@ -147,5 +148,5 @@ export async function revokeKey(config: Config, id: number, { json }: { json?: t
   await using office = await openOffice(config);
   await office.keys.revoke(id);
   if (json) return sayJson({ id, state: 'revoked' });
-  say(`Key ${id} is revoked: its next request is answered 401.`);
+  say(`Key ${id} is revoked: its next request is answered 401${fromWhenOn(office)}.`);
 }

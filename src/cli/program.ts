@@ -38,7 +38,8 @@ export function programOf(environment: Environment, isSilent = false): Command {
   return program;
 }
 
-const atOnce = 'A process that serves the store honours it on the next request.';
+const atOnce =
+  'A process that serves the store honours it on the next request; each of several instances does within 1 s.';
 
 function addServe(program: Command, config: ReadConfig, environment: Environment): void {
   addCommand(program, 'serve', {

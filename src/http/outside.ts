@@ -1,5 +1,6 @@
 import { basePath } from '../contract/operations.ts';
 import { Refusal } from '../domain/refusal.ts';
+import type { Trouble } from '../domain/trouble.ts';
 import { corsHeaders } from './cors.ts';
 import { docsPage, docsScript } from './docs.ts';
 import { guideRoutes, html } from './guide-routes.ts';
@@ -16,8 +17,11 @@ export interface Outside {
   readonly publicUrl: string | undefined;
   /** Answers an address gets per minute, probes aside; more are refused with 429. */
   readonly perMinute: number;
-  /** What does not work right now; empty when all does. */
-  readonly health: () => Promise<string[]>;
+  /**
+   * What does not work, as far as is known; empty when all does. Asks nobody. Throws `service_unavailable` when no
+   * request can be answered.
+   */
+  readonly health: () => readonly Trouble[];
 }
 
 type Page = (request: Request) => Response | Promise<Response>;
@@ -95,11 +99,11 @@ async function answer(
   }
 }
 
-async function readiness(house: House, { health }: Outside): Promise<Response> {
+function readiness(house: House, { health }: Outside): Response {
   if (house.isDraining())
     return json(503, '{"status":"stopping"}', { 'Retry-After': '5', Connection: 'close' });
   try {
-    const trouble = await health();
+    const trouble = health();
     return json(
       200,
       JSON.stringify(trouble.length === 0 ? { status: 'ready' } : { status: 'degraded', trouble }),

@@ -22,7 +22,7 @@ export class AccountOperations {
     return this.#accounts.list();
   }
 
-  /** Takes effect on the account's next request. Throws `PlanError` and `NotFound`. */
+  /** Takes effect within the store's `staleAtMostMs`. Throws `PlanError` and `NotFound`. */
   async setPlan(id: number, planName: string, custom: Partial<Quota> = {}): Promise<Account> {
     const { plan, quota } = quotaOf(planName, custom);
     const account = await this.#accounts.setPlan(id, plan, quota);

@@ -23,7 +23,7 @@ export interface IssuedKey {
   readonly expiresAt: number | null;
 }
 
-/** API keys and their bans, for operators. What they do counts on the very next request. */
+/** API keys and their bans, for operators. Processes that serve the store obey within its `staleAtMostMs`. */
 export class KeyOperations {
   readonly #keys: KeyStore;
   readonly #accounts: AccountStore;

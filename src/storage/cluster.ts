@@ -1,33 +1,46 @@
 /**
  * The store of several instances: PostgreSQL has the data, Redis the limits and the word that something changed.
  *
- * Why what one instance acknowledged, every instance shows: a change is committed, then announced (its version in
- * Redis rises), then acknowledged. Every request asks Redis anyway, to be counted; the answer brings the versions, and
- * a page or caller read under an older one is read again.
+ * Why what one instance acknowledged, every instance shows: a change moves a version in PostgreSQL in the statement
+ * that makes it, is then announced (Redis is told that version), then acknowledged. Every request asks Redis anyway, to
+ * be counted; the answer brings the versions, and a page or caller read under another one is read again.
  *
- * While Redis is away each instance counts alone, from what it last knew, and believes no cache: pages are read from
- * the database each time, callers at least once a second, and who changes callers waits that second before the
- * acknowledgement. A new connection raises both versions before it is used. What remains: an instance that reaches
- * Redis does not notice the changes of one that does not, until that one is connected again.
+ * Redis may not be told: it is away for who made the change, or the answer of the commit was lost. So every instance
+ * also looks at the versions in PostgreSQL several times a second, and tells Redis what it does not know. Nothing
+ * acknowledged is hidden for longer than `staleAtMostMs` from an instance that reaches PostgreSQL, or that reaches Redis
+ * while any instance reaches both. One that only reaches Redis, with none that reaches both, goes on with what it holds.
+ *
+ * While Redis is away each instance counts alone, from what it last knew. It reads pages from the database each time, and
+ * believes callers while PostgreSQL tells that they are as they were; who changes callers waits `staleAtMostMs` before
+ * the acknowledgement.
  *
  * How much is admitted over the limit: while Redis is away, at most one limit per window and instance, for none knows
  * of the others. After Redis lost its memory, in the running windows at most what was admitted since the last snapshot
  * (every 10 s) and since the last request of the account on the instance that meets it first. Strikes are lost then,
- * bans are not. A request under way when Redis stops answering may be charged twice.
+ * bans are not: an account Redis does not know is judged when PostgreSQL has said what there was of it. Without its
+ * answer the account is decided from what the instance knows, or told to come again (503).
+ *
+ * Requests are numbered, so that one that Redis counted and did not answer is charged once. More requests than Redis can
+ * be asked in time wait, and are told to come again after a second; they are not counted alone.
  *
  * It takes one Redis primary, with replicas for its failure if need be; Redis Cluster spreads keys over several, and
  * the versions have to come with every count. Strangers' failures are counted in Redis only, and begin anew with it.
  */
 import type { Clock } from '../domain/clock.ts';
 import type { LimitRules } from '../domain/limit.ts';
+import { type Trouble, troubles } from '../domain/trouble.ts';
 import type { Notice } from './outage.ts';
 import { PostgresAccounts } from './postgres/accounts.ts';
 import { PostgresDatabase } from './postgres/database.ts';
+import { identify } from './postgres/identity.ts';
 import { PostgresImports } from './postgres/imports.ts';
 import { PostgresKeys } from './postgres/keys.ts';
 import { PostgresPets } from './postgres/pets.ts';
 import { PostgresSnapshots } from './postgres/snapshots.ts';
+import { type Announce, readVersions } from './postgres/versions.ts';
 import { RedisLimits } from './redis/limits.ts';
+import { Repeated } from './repeated.ts';
+import { lookEveryMs, SharedVersions, staleAtMostMs } from './shared-versions.ts';
 import type { Storage } from './storage.ts';
 
 /** Where the servers are, and how long they are waited for. */
@@ -53,18 +66,33 @@ export interface ClusterOptions extends ClusterSettings {
 export async function openCluster(options: ClusterOptions): Promise<Storage> {
   await using opened = new AsyncDisposableStack();
   const { url, clock, rules, serving, notice, poolSize, statementTimeoutMs } = options;
-  const { redisUrl, redisPrefix: prefix, redisTimeoutMs: timeoutMs } = options;
+  const { redisUrl, redisTimeoutMs: timeoutMs } = options;
   const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
   await database.migrate();
   const encryption = await database.encryption();
-  const memory = new PostgresSnapshots(database);
+  const identity = await identify(database, options.redisPrefix, { serving, notice });
+  const versions = new SharedVersions();
+  if (serving) opened.use(await watch(database, versions));
+  const snapshots = new PostgresSnapshots(database);
   const limits = opened.use(
-    new RedisLimits({ url: redisUrl, prefix, timeoutMs, clock, rules, memory, serving, notice }),
+    new RedisLimits({
+      url: redisUrl,
+      // Stores that share a Redis share nothing in it.
+      prefix: `${options.redisPrefix}${identity.store}:`,
+      process: identity.process,
+      timeoutMs,
+      clock,
+      rules,
+      snapshots,
+      versions,
+      serving,
+      notice,
+    }),
   );
   await limits.open();
 
-  const announceCallers = () => limits.announce('callers');
-  const announcePets = () => limits.announce('pets');
+  const announceCallers: Announce = (version) => limits.announce('callers', version);
+  const announcePets: Announce = (version) => limits.announce('pets', version);
   const pets = new PostgresPets(database, announcePets);
   opened.defer(() => pets.idle());
   const kept = opened.move();
@@ -75,10 +103,24 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
     keys: new PostgresKeys(database, announceCallers),
     limits,
     imports: new PostgresImports(database, announcePets),
-    health: async () => {
-      const troubles = [database.trouble, await limits.trouble()];
-      return troubles.filter((trouble) => trouble !== undefined);
+    health: () => {
+      const found: Trouble[] = [];
+      if (database.trouble !== undefined || (serving && !versions.isConfirmed)) found.push(troubles.postgres);
+      if (limits.trouble !== undefined) found.push(troubles.redis);
+      return found;
     },
+    staleAtMostMs,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+/** Looks at the versions in PostgreSQL again and again. */
+async function watch(database: PostgresDatabase, versions: SharedVersions): Promise<Repeated> {
+  const look = async () => {
+    const askedAt = performance.now();
+    versions.hearPostgres(await readVersions(database), askedAt);
+  };
+  // That it fails now is no reason not to start: /readyz says so.
+  await look().catch(() => undefined);
+  return new Repeated(lookEveryMs, look);
 }

@@ -1,38 +1,56 @@
-/** How often answers are looked for, as a part of the time they have. */
+/** How often answers are looked for, as a part of the time the server may be silent. */
 const lookPart = 0.2;
+/** How much longer than it may be silent a server may take for one answer, while it gives others. */
+const longestParts = 10;
+/** How much longer it may be silent for each answer it owes: a busy machine takes so long for hard ones. */
+const owedMs = 0.5;
 
 interface Pending {
-  readonly dueAt: number;
+  /** When it was asked, by the attentive clock. */
+  readonly since: number;
   readonly reject: (error: unknown) => void;
 }
 
 /**
- * Gives a server's answers a time to arrive in: a frozen server neither answers nor closes its connections.
- * The answers come about in the order of the questions, so one timer that looks at the oldest is enough for all.
+ * Tells a server that is gone from one that is busy: a frozen server neither answers nor closes its connections. It
+ * counts as gone after a time of silence, in which none of its answers came though some were due, or when one answer
+ * takes ten times as long. It gets more time the more it was asked. The clock stands still while this process does not
+ * look: time in which the event loop was held up, by its own work or a busy machine, says nothing about the server.
  */
 export class Overdue {
-  readonly #timeoutMs: number;
+  readonly #silenceMs: number;
+  readonly #lookMs: number;
   readonly #makeError: () => unknown;
   readonly #onOverdue: () => void;
   readonly #pending = new Set<Pending>();
   #timer: NodeJS.Timeout | undefined;
+  /** How long this process was attentive, up to the last look. */
+  #attentiveMs = 0;
+  #lookedAt = 0;
+  /** When the last answer came, by the attentive clock. */
+  #heardAt = 0;
 
   /** `onOverdue` is called once for all that wait; then they are rejected with `makeError`'s error. */
-  constructor(timeoutMs: number, makeError: () => unknown, onOverdue: () => void) {
-    this.#timeoutMs = timeoutMs;
+  constructor(silenceMs: number, makeError: () => unknown, onOverdue: () => void) {
+    this.#silenceMs = silenceMs;
+    this.#lookMs = silenceMs * lookPart;
     this.#makeError = makeError;
     this.#onOverdue = onOverdue;
   }
 
-  /** The answer, or a rejection within the time-out. */
+  /** The answer, or a rejection when the server counts as gone. */
   within<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const pending = { dueAt: performance.now() + this.#timeoutMs * (1 - lookPart), reject };
+      if (this.#timer === undefined) {
+        this.#lookedAt = performance.now();
+        this.#timer = setInterval(() => this.#look(), this.#lookMs).unref();
+      }
+      const pending = { since: this.#now(), reject };
       this.#pending.add(pending);
-      this.#timer ??= setInterval(() => this.#look(), this.#timeoutMs * lookPart).unref();
       const settle = <V>(settled: (value: V) => void) => {
         return (value: V) => {
-          this.#pending.delete(pending);
+          // Of those that were given up nothing is heard.
+          if (this.#pending.delete(pending)) this.#heardAt = this.#now();
           settled(value);
         };
       };
@@ -40,7 +58,14 @@ export class Overdue {
     });
   }
 
+  /** The attentive clock: between two looks it goes on for as long as they should be apart, and no longer. */
+  #now(): number {
+    return this.#attentiveMs + Math.min(performance.now() - this.#lookedAt, this.#lookMs);
+  }
+
   #look(): void {
+    this.#attentiveMs = this.#now();
+    this.#lookedAt = performance.now();
     if (this.#pending.size === 0) {
       clearInterval(this.#timer);
       this.#timer = undefined;
@@ -52,7 +77,10 @@ export class Overdue {
 
   #isOverdue(): boolean {
     const [oldest] = this.#pending;
-    return oldest !== undefined && oldest.dueAt <= performance.now();
+    if (oldest === undefined) return false;
+    const allowedMs = this.#silenceMs + this.#pending.size * owedMs;
+    const silentMs = this.#attentiveMs - Math.max(oldest.since, this.#heardAt);
+    return silentMs >= allowedMs || this.#attentiveMs - oldest.since >= allowedMs * longestParts;
   }
 
   #giveUp(): void {

@@ -4,6 +4,7 @@ import type { Awaitable } from '../domain/awaitable.ts';
 import type { Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
+import type { Trouble } from '../domain/trouble.ts';
 import type { ArchiveTable } from './archive-tables.ts';
 
 /** The store cannot do this right now, and nothing was changed: disk full, server gone, lock not had in time. */
@@ -199,10 +200,12 @@ export interface Storage extends AsyncDisposable {
   readonly limits: LimitStore;
   readonly imports: ImportStore;
   /**
-   * What does not work right now, in words for operators; empty when all does. Fails with `StorageUnavailable` when no
-   * request can be answered.
+   * What does not work, as far as is known: asks nobody, so that it answers at once. Empty when all works. Throws
+   * `StorageUnavailable` when no request can be answered.
    */
-  health(): Awaitable<string[]>;
+  health(): Trouble[];
+  /** How long processes may go without noticing a change that another one acknowledged, in ms. */
+  readonly staleAtMostMs: number;
 }
 
 export type ArchiveValue = string | bigint | null;

@@ -38,7 +38,7 @@ describe.skipIf(cluster === undefined)('Redis', () => {
       await Promise.all([reading.more(50), writing.more(5)]);
       await begin();
       await degraded();
-      expect((await readiness(instances[0]?.url ?? '')).trouble?.join()).toContain('degraded: Redis');
+      expect((await readiness(instances[0]?.url ?? '')).trouble?.join()).toContain('Redis does not work');
       await Promise.all([reading.more(50), writing.more(5)]);
       await end();
       await ready();

@@ -7,6 +7,7 @@ import { type Cluster, startCluster } from '../support/cluster.ts';
 import { allNames, load, readiness, until } from '../support/load.ts';
 import { type TestServers, testServers } from '../support/servers.ts';
 import { countedWindow } from '../support/windows.ts';
+import { clusterFreshness } from './cluster-freshness.ts';
 import { limitsProof } from './limits.ts';
 import type { Figures, Proof, ProofOptions } from './proof.ts';
 import { clusterRefusals } from './refusals.ts';
@@ -147,5 +148,6 @@ export const clusterProofs: readonly Proof[] = [
   clusterAnswers,
   clusterWindows,
   clusterFaults,
+  clusterFreshness,
   clusterRefusals,
 ];

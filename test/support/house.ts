@@ -53,7 +53,7 @@ export function serve(house: House): { readonly url: string } & AsyncDisposable 
     openapi: () => '{"servers":[]}',
     publicUrl: undefined,
     perMinute: 1_000,
-    health: async () => [],
+    health: () => [],
   };
   const server = startServer({
     ...{ house, routes, outside, hostname: '127.0.0.1', port: 0, maxConnections: 0 },

@@ -2,7 +2,7 @@ import type { SQL } from 'bun';
 import { type PlanName, type Quota, quotaOf } from '../../domain/plan.ts';
 import type { Account, AccountStore } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
-import type { Announce } from './pets.ts';
+import { type Announce, AnnouncedWrites, risenVersion, type Versioned } from './versions.ts';
 
 export interface QuotaColumns {
   readonly plan: PlanName;
@@ -28,11 +28,11 @@ function accountOfRow(row: AccountRow): Account {
 
 export class PostgresAccounts implements AccountStore {
   readonly #database: PostgresDatabase;
-  readonly #announce: Announce;
+  readonly #writes: AnnouncedWrites;
 
   constructor(database: PostgresDatabase, announce: Announce) {
     this.#database = database;
-    this.#announce = announce;
+    this.#writes = new AnnouncedWrites(database, announce);
   }
 
   /** The counter's row is locked until the commit, so that ids are committed in their order. */
@@ -66,12 +66,17 @@ export class PostgresAccounts implements AccountStore {
 
   async setPlan(id: number, plan: PlanName, quota: Quota): Promise<Account | undefined> {
     const [perMinute, perDay] = customQuota(plan, quota);
-    const [row] = await this.#database.write<AccountRow[]>(
+    const [row] = await this.#writes.write<AccountRow & Versioned>(
       (sql) => sql`
-        UPDATE accounts SET plan = ${plan}, per_minute = ${perMinute}, per_day = ${perDay}
-        WHERE id = ${id} RETURNING ${columns(sql)}`,
+        WITH changed AS (
+          UPDATE accounts SET plan = ${plan}, per_minute = ${perMinute}, per_day = ${perDay}
+          WHERE id = ${id} RETURNING *
+        ), moved AS (
+          UPDATE counters SET ${risenVersion(sql)}
+          WHERE name = 'keys' AND EXISTS (SELECT 1 FROM changed) RETURNING version
+        )
+        SELECT ${columns(sql)}, version FROM changed, moved`,
     );
-    await this.#announce();
     return row === undefined ? undefined : accountOfRow(row);
   }
 }

@@ -66,7 +66,10 @@ function insertText(table: ArchiveTable): string {
   if (columns[0]?.isText) return insert;
   return `
     WITH added AS (${insert} RETURNING id)
-    UPDATE counters SET last = greatest(last, (SELECT max(id) FROM added)) WHERE name = '${table}'`;
+    UPDATE counters SET
+      last = greatest(last, (SELECT max(id) FROM added)),
+      version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+    WHERE name = '${table}'`;
 }
 
 /** Integers as text, for JSON of JavaScript would round them. */

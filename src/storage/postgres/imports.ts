@@ -2,7 +2,8 @@ import type { SQL } from 'bun';
 import type { NewPet, Pet } from '../../contract/schemas.ts';
 import { ImportOvertaken, type ImportRun, type ImportStore } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
-import { type Announce, addedPets, adding } from './pets.ts';
+import { addedPets, adding, type TakenRow } from './pets.ts';
+import { type Announce, AnnouncedWrites } from './versions.ts';
 
 interface ImportRow {
   readonly source: string;
@@ -14,11 +15,11 @@ interface ImportRow {
 
 export class PostgresImports implements ImportStore {
   readonly #database: PostgresDatabase;
-  readonly #announce: Announce;
+  readonly #writes: AnnouncedWrites;
 
   constructor(database: PostgresDatabase, announce: Announce) {
     this.#database = database;
-    this.#announce = announce;
+    this.#writes = new AnnouncedWrites(database, announce);
   }
 
   async find(source: string): Promise<ImportRun | undefined> {
@@ -48,16 +49,15 @@ export class PostgresImports implements ImportStore {
 
   /** One statement, so that a connection that breaks off leaves animals and progress together or neither. */
   async commit(pets: readonly NewPet[], run?: ImportRun, fromLine?: number): Promise<Pet[]> {
-    const [row] = await this.#database.write<{ last: bigint }[]>((sql) =>
+    const [row] = await this.#writes.write<TakenRow>((sql) =>
       run === undefined
-        ? sql`WITH ${adding(sql, pets)} SELECT last FROM taken`
+        ? sql`WITH ${adding(sql, pets)} SELECT last, version FROM taken`
         : sql`WITH ${moving(sql, run, fromLine)}, ${adding(sql, pets, sql`EXISTS (SELECT 1 FROM moved)`)}
-              SELECT last FROM taken`,
+              SELECT last, version FROM taken`,
     );
     if (row === undefined) {
       throw new ImportOvertaken('Another import of the same input is at work.');
     }
-    await this.#announce();
     return addedPets(pets, row.last);
   }
 }

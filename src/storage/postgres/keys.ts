@@ -3,7 +3,7 @@ import { type KeyRow, keyOfRow } from '../key-row.ts';
 import type { Caller, FirstAccount, Key, KeyPrint, KeyStore, NewKey } from '../storage.ts';
 import { type QuotaColumns, quotaOfRow } from './accounts.ts';
 import type { PostgresDatabase } from './database.ts';
-import type { Announce } from './pets.ts';
+import { type Announce, AnnouncedWrites, risenVersion, type Versioned } from './versions.ts';
 
 type CallerRow = QuotaColumns & {
   readonly keyId: bigint;
@@ -17,21 +17,22 @@ const columns = (sql: SQL) =>
 
 export class PostgresKeys implements KeyStore {
   readonly #database: PostgresDatabase;
-  readonly #announce: Announce;
+  readonly #writes: AnnouncedWrites;
 
   constructor(database: PostgresDatabase, announce: Announce) {
     this.#database = database;
-    this.#announce = announce;
+    this.#writes = new AnnouncedWrites(database, announce);
   }
 
   async create(key: NewKey): Promise<Key> {
-    const made = await this.#announced(this.#database.write((sql) => insert(sql, key)));
-    if (made === undefined) throw new Error('The table "counters" has no row "keys".');
-    return made;
+    const [row] = await this.#writes.write((sql) => insert(sql, key));
+    if (row === undefined) throw new Error('The table "counters" has no row "keys".');
+    return keyOfRow(row);
   }
 
-  createFirst(account: FirstAccount, key: Omit<NewKey, 'accountId'>): Promise<Key | undefined> {
-    return this.#announced(this.#database.write((sql) => insertFirst(sql, account, key)));
+  async createFirst(account: FirstAccount, key: Omit<NewKey, 'accountId'>): Promise<Key | undefined> {
+    const [row] = await this.#writes.write((sql) => insertFirst(sql, account, key));
+    return row && keyOfRow(row);
   }
 
   async list(): Promise<Key[]> {
@@ -69,44 +70,47 @@ export class PostgresKeys implements KeyStore {
   }
 
   /** One statement, so that the old key ends only if the new one begins. */
-  rotate(oldId: number, oldEndsAt: number, successor: NewKey): Promise<Key | undefined> {
-    return this.#announced(this.#database.write((sql) => insertInPlaceOf(sql, oldId, oldEndsAt, successor)));
+  async rotate(oldId: number, oldEndsAt: number, successor: NewKey): Promise<Key | undefined> {
+    const [row] = await this.#writes.write((sql) => insertInPlaceOf(sql, oldId, oldEndsAt, successor));
+    return row && keyOfRow(row);
   }
 
   async revoke(id: number, at: number): Promise<boolean> {
-    const rows = await this.#database.write<unknown[]>(
-      (sql) => sql`UPDATE keys SET revoked_at = coalesce(revoked_at, ${at}) WHERE id = ${id} RETURNING id`,
+    // The counter's row first, as whoever rotates the key has it: so none of the two waits for the other in a circle.
+    const rows = await this.#writes.write<Versioned>(
+      (sql) => sql`
+        WITH moved AS (
+          UPDATE counters SET ${risenVersion(sql)}
+          WHERE name = 'keys' AND EXISTS (SELECT 1 FROM keys WHERE id = ${id}) RETURNING version
+        )
+        UPDATE keys SET revoked_at = coalesce(revoked_at, ${at}) FROM moved WHERE id = ${id} RETURNING version`,
     );
-    await this.#announce();
     return rows.length > 0;
-  }
-
-  /** What a statement made, if it made anything, when every instance was told. */
-  async #announced(statement: Promise<KeyRow[]>): Promise<Key | undefined> {
-    const [row] = await statement;
-    if (row === undefined) return undefined;
-    await this.#announce();
-    return keyOfRow(row);
   }
 }
 
-function insert(sql: SQL, key: NewKey): SQL.Query<KeyRow[]> {
+function insert(sql: SQL, key: NewKey): SQL.Query<(KeyRow & Versioned)[]> {
   return sql`
     WITH taken AS (
-      UPDATE counters SET last = last + 1 WHERE name = 'keys' RETURNING last
+      UPDATE counters SET last = last + 1, ${risenVersion(sql)} WHERE name = 'keys' RETURNING last, version
     )
     INSERT INTO keys (id, account_id, name, fingerprint, last_four, created_at, expires_at)
     SELECT last, ${key.accountId}::bigint, ${key.name}, ${key.fingerprint}, ${key.lastFour},
            ${key.createdAt}::bigint, ${key.expiresAt}::bigint
     FROM taken
-    RETURNING ${columns(sql)}`;
+    RETURNING ${columns(sql)}, (SELECT version FROM taken) AS version`;
 }
 
 /**
  * Stores a key, and lets the one end that it takes the place of, if that is live: whoever revokes or rotates it goes first or
  * after. The counter's row is locked before the key's, as in every statement that takes both.
  */
-function insertInPlaceOf(sql: SQL, oldId: number, oldEndsAt: number, key: NewKey): SQL.Query<KeyRow[]> {
+function insertInPlaceOf(
+  sql: SQL,
+  oldId: number,
+  oldEndsAt: number,
+  key: NewKey,
+): SQL.Query<(KeyRow & Versioned)[]> {
   return sql`
     WITH counter AS (
       SELECT name FROM counters WHERE name = 'keys' FOR UPDATE
@@ -116,7 +120,8 @@ function insertInPlaceOf(sql: SQL, oldId: number, oldEndsAt: number, key: NewKey
         AND (expires_at IS NULL OR expires_at > ${key.createdAt}::bigint)
       FOR UPDATE OF keys
     ), taken AS (
-      UPDATE counters SET last = last + 1 WHERE name = 'keys' AND EXISTS (SELECT 1 FROM old) RETURNING last
+      UPDATE counters SET last = last + 1, ${risenVersion(sql)}
+      WHERE name = 'keys' AND EXISTS (SELECT 1 FROM old) RETURNING last, version
     ), ended AS (
       UPDATE keys SET expires_at = least(coalesce(expires_at, ${oldEndsAt}::bigint), ${oldEndsAt}::bigint),
                       successor_id = last
@@ -126,7 +131,7 @@ function insertInPlaceOf(sql: SQL, oldId: number, oldEndsAt: number, key: NewKey
     SELECT last, ${key.accountId}::bigint, ${key.name}, ${key.fingerprint}, ${key.lastFour},
            ${key.createdAt}::bigint, ${key.expiresAt}::bigint
     FROM taken
-    RETURNING ${columns(sql)}`;
+    RETURNING ${columns(sql)}, (SELECT version FROM taken) AS version`;
 }
 
 /**
@@ -137,13 +142,13 @@ function insertFirst(
   sql: SQL,
   { name, plan, createdAt }: FirstAccount,
   key: Omit<NewKey, 'accountId'>,
-): SQL.Query<KeyRow[]> {
+): SQL.Query<(KeyRow & Versioned)[]> {
   return sql`
     WITH first AS (
-      UPDATE counters SET last = 1
+      UPDATE counters SET last = 1, ${risenVersion(sql)}
       WHERE name = 'keys' AND last = 0
         AND NOT EXISTS (SELECT 1 FROM accounts WHERE id > 1 OR name <> ${name} OR plan <> ${plan})
-      RETURNING last
+      RETURNING last, version
     ), taken AS (
       UPDATE counters SET last = 1 WHERE name = 'accounts' AND last = 0 AND EXISTS (SELECT 1 FROM first) RETURNING last
     ), account AS (
@@ -153,5 +158,5 @@ function insertFirst(
     INSERT INTO keys (id, account_id, name, fingerprint, last_four, created_at, expires_at)
     SELECT last, 1, ${key.name}, ${key.fingerprint}, ${key.lastFour}, ${key.createdAt}::bigint, ${key.expiresAt}::bigint
     FROM first WHERE EXISTS (SELECT 1 FROM account) OR EXISTS (SELECT 1 FROM accounts)
-    RETURNING ${columns(sql)}`;
+    RETURNING ${columns(sql)}, (SELECT version FROM first) AS version`;
 }

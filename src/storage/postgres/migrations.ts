@@ -66,6 +66,20 @@ const steps: readonly string[] = [
   CREATE INDEX ban_snapshots_by_account ON ban_snapshots (account_id);
   `,
   `
+  -- Rises with every change of what is counted; that of keys also with what they stand for: plans, bans that end.
+  ALTER TABLE counters ADD COLUMN version bigint NOT NULL DEFAULT 0;
+  `,
+  `
+  -- What tells this store from every other: its keys in Redis begin with it, behind the prefix its instances use.
+  CREATE TABLE store (
+    id           text NOT NULL,
+    redis_prefix text
+  );
+  INSERT INTO store (id) VALUES (left(replace(gen_random_uuid()::text, '-', ''), 12));
+  -- The end of the ban that was lifted last: who decided it may come to save it only now.
+  ALTER TABLE ban_snapshots ADD COLUMN lifted_until bigint NOT NULL DEFAULT 0;
+  `,
+  `
   -- The key a key was rotated to: it is rotated once.
   ALTER TABLE keys ADD COLUMN successor_id bigint;
   `,

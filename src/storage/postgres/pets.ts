@@ -3,18 +3,16 @@ import type { NewPet, Pet, PetStatus } from '../../contract/schemas.ts';
 import { GroupQueue } from '../group-queue.ts';
 import type { PetStore } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
-
-/** Tells every instance that something changed; called after the commit, before it is acknowledged. */
-export type Announce = () => Promise<void>;
+import { type Announce, AnnouncedWrites, risenVersion, type Versioned } from './versions.ts';
 
 export class PostgresPets implements PetStore {
   readonly #database: PostgresDatabase;
-  readonly #announce: Announce;
+  readonly #writes: AnnouncedWrites;
   readonly #group: GroupQueue<NewPet, Pet>;
 
   constructor(database: PostgresDatabase, announce: Announce) {
     this.#database = database;
-    this.#announce = announce;
+    this.#writes = new AnnouncedWrites(database, announce);
     this.#group = new GroupQueue(database.statementTimeoutMs, (pets, dueAt) => this.#insert(pets, dueAt));
   }
 
@@ -52,14 +50,16 @@ export class PostgresPets implements PetStore {
   }
 
   async #insert(pets: readonly NewPet[], dueAt: number): Promise<Pet[]> {
-    const [row] = await this.#database.write<{ last: bigint }[]>(
-      (sql) => sql`WITH ${adding(sql, pets)} SELECT last FROM taken`,
+    const [row] = await this.#writes.write<TakenRow>(
+      (sql) => sql`WITH ${adding(sql, pets)} SELECT last, version FROM taken`,
       dueAt,
     );
-    await this.#announce();
     return addedPets(pets, row?.last ?? 0n);
   }
 }
+
+/** What `taken` says of the animals that were added. */
+export type TakenRow = Versioned & { readonly last: bigint };
 
 /**
  * Common table expressions that add animals: one statement for a whole group. The counter's row, whose new value is
@@ -69,7 +69,8 @@ export class PostgresPets implements PetStore {
 export function adding(sql: SQL, pets: readonly NewPet[], condition = sql`true`) {
   return sql`
     taken AS (
-      UPDATE counters SET last = last + ${pets.length}::bigint WHERE name = 'pets' AND ${condition} RETURNING last
+      UPDATE counters SET last = last + ${pets.length}::bigint, ${risenVersion(sql)}
+      WHERE name = 'pets' AND ${condition} RETURNING last, version
     ), added AS (
       INSERT INTO pets (id, name, category_id, status)
       SELECT last - ${pets.length}::bigint + pet.number, pet.name, pet.category_id, pet.status

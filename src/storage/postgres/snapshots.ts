@@ -1,6 +1,8 @@
+import type { SQL } from 'bun';
 import type { Usage } from '../../domain/limit.ts';
 import type { Ban } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
+import { risenVersion, type Versioned } from './versions.ts';
 
 /** What an account had used at some instant. */
 export interface UsageSnapshot {
@@ -13,6 +15,7 @@ export interface BanSnapshot extends Ban {
 }
 
 interface UsageRow {
+  readonly accountId: bigint;
   readonly minuteOpened: bigint;
   readonly minuteCount: bigint;
   readonly dayOpened: bigint;
@@ -21,6 +24,7 @@ interface UsageRow {
 
 interface BanRow {
   readonly keyId: bigint;
+  readonly accountId: bigint;
   readonly bannedUntil: bigint;
   readonly level: bigint;
 }
@@ -63,42 +67,80 @@ export class PostgresSnapshots {
     );
   }
 
-  async findUsage(accountId: number): Promise<Usage | undefined> {
-    const [row] = await this.#database.read<UsageRow[]>(
+  async findUsages(accountIds: readonly number[]): Promise<ReadonlyMap<number, Usage>> {
+    const rows = await this.#database.read<UsageRow[]>(
       (sql) => sql`
-        SELECT minute_opened AS "minuteOpened", minute_count AS "minuteCount", day_opened AS "dayOpened",
-               day_count AS "dayCount"
-        FROM usage_snapshots WHERE account_id = ${accountId}`,
+        SELECT account_id AS "accountId", minute_opened AS "minuteOpened", minute_count AS "minuteCount",
+               day_opened AS "dayOpened", day_count AS "dayCount"
+        FROM usage_snapshots WHERE ${isIn(sql, accountIds)}`,
     );
-    if (row === undefined) return undefined;
-    return {
-      minute: { openedAt: Number(row.minuteOpened), count: Number(row.minuteCount) },
-      day: { openedAt: Number(row.dayOpened), count: Number(row.dayCount) },
-    };
+    return new Map(rows.map((row) => [Number(row.accountId), usageOfRow(row)]));
   }
 
   async saveBan({ keyId, accountId, bannedUntil, level }: BanSnapshot): Promise<void> {
     await this.#database.write(
       (sql) => sql`
-        INSERT INTO ban_snapshots (key_id, account_id, banned_until, ban_level)
+        INSERT INTO ban_snapshots AS old (key_id, account_id, banned_until, ban_level)
         VALUES (${keyId}, ${accountId}, ${bannedUntil}, ${level})
         ON CONFLICT (key_id) DO UPDATE SET
-          banned_until = excluded.banned_until, ban_level = excluded.ban_level`,
+          banned_until = excluded.banned_until, ban_level = excluded.ban_level
+        WHERE old.lifted_until <> excluded.banned_until`,
     );
   }
 
-  async findBans(accountId: number): Promise<Ban[]> {
+  async findBans(accountIds: readonly number[]): Promise<BanSnapshot[]> {
     const rows = await this.#database.read<BanRow[]>(
-      (sql) => sql`
-        SELECT key_id AS "keyId", banned_until AS "bannedUntil", ban_level AS level
-        FROM ban_snapshots WHERE account_id = ${accountId}`,
+      (sql) => sql`SELECT ${banColumns(sql)} FROM ban_snapshots
+                   WHERE banned_until > 0 AND ${isIn(sql, accountIds)}`,
     );
-    return rows.map(({ keyId, bannedUntil, level }) => {
-      return { keyId: Number(keyId), bannedUntil: Number(bannedUntil), level: Number(level) };
-    });
+    return rows.map(banOfRow);
   }
 
-  async deleteBan(keyId: number): Promise<void> {
-    await this.#database.write((sql) => sql`DELETE FROM ban_snapshots WHERE key_id = ${keyId}`);
+  /** Those that run at this Unix second. */
+  async listBans(second: number): Promise<BanSnapshot[]> {
+    const rows = await this.#database.read<BanRow[]>(
+      (sql) => sql`SELECT ${banColumns(sql)} FROM ban_snapshots WHERE banned_until > ${second}`,
+    );
+    return rows.map(banOfRow);
   }
+
+  /** Forgets a ban, also one that is saved only after this. Returns the version of callers that tells of it. */
+  async deleteBan({ keyId, accountId, bannedUntil }: BanSnapshot): Promise<number> {
+    const [row] = await this.#database.write<Versioned[]>(
+      (sql) => sql`
+        WITH deleted AS (
+          INSERT INTO ban_snapshots (key_id, account_id, banned_until, ban_level, lifted_until)
+          VALUES (${keyId}, ${accountId}, 0, 0, ${bannedUntil})
+          ON CONFLICT (key_id) DO UPDATE SET
+            banned_until = 0, ban_level = 0, lifted_until = excluded.lifted_until
+        )
+        UPDATE counters SET ${risenVersion(sql)} WHERE name = 'keys' RETURNING version`,
+    );
+    return Number(row?.version ?? 0n);
+  }
+}
+
+/** One parameter, however many accounts, so that the statement is prepared once. */
+function isIn(sql: SQL, accountIds: readonly number[]) {
+  return sql`
+    account_id IN (SELECT value::bigint FROM json_array_elements_text(${JSON.stringify(accountIds)}::text::json))`;
+}
+
+const banColumns = (sql: SQL) =>
+  sql`key_id AS "keyId", account_id AS "accountId", banned_until AS "bannedUntil", ban_level AS level`;
+
+function banOfRow({ keyId, accountId, bannedUntil, level }: BanRow): BanSnapshot {
+  return {
+    keyId: Number(keyId),
+    accountId: Number(accountId),
+    bannedUntil: Number(bannedUntil),
+    level: Number(level),
+  };
+}
+
+function usageOfRow(row: UsageRow): Usage {
+  return {
+    minute: { openedAt: Number(row.minuteOpened), count: Number(row.minuteCount) },
+    day: { openedAt: Number(row.dayOpened), count: Number(row.dayCount) },
+  };
 }

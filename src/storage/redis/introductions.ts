@@ -1,93 +1,97 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Conduct, Usage } from '../../domain/limit.ts';
-import type { Ban, Caller } from '../storage.ts';
+import { LRUCache } from 'lru-cache';
+import { atMost } from '../../domain/bounded.ts';
+import { type Conduct, unused } from '../../domain/limit.ts';
+import { type Ban, type Caller, StorageUnavailable } from '../storage.ts';
 import type { RedisKeys } from './keys.ts';
-import type { Run } from './link.ts';
-import type { Held, Mirror } from './mirror.ts';
-
-/** What is kept of limits where it outlives Redis. */
-export interface Memory {
-  findUsage(accountId: number): Promise<Usage | undefined>;
-  findBans(accountId: number): Promise<Ban[]>;
-  saveUsage(snapshots: readonly { accountId: number; usage: Usage }[]): Promise<void>;
-  saveBan(ban: Ban & { readonly accountId: number }): Promise<void>;
-  deleteBan(keyId: number): Promise<void>;
-}
+import { NoAnswer, type Run } from './link.ts';
+import type { AccountBan, Memory, Remembered } from './memory.ts';
+import type { Held, Mirror, Untold } from './mirror.ts';
 
 export interface IntroductionsOptions {
   readonly run: Run;
   readonly keys: RedisKeys;
   readonly mirror: Mirror;
   readonly memory: Memory;
-  /** How long a decision may wait for the memory. */
-  readonly timeoutMs: number;
+  /** Names this process in Redis: 8 bytes. */
+  readonly process: string;
+  /** The next number of what Redis is asked to count. */
+  readonly nextNumber: () => number;
   /** The time scripts are given. */
   readonly time: () => number[];
 }
 
-const snapshotEveryMs = 10_000;
-/** Accounts in one statement. */
-const snapshotSize = 500;
+/** Keys, and bans that Redis has to be told of. */
+const mostHeld = 100_000;
+/** How long the mirror is believed on what the memory knows better. */
+const recalledForMs = 1_000;
+
+/** Accounts that Redis is told of at once. */
+const tellingGroup = 500;
+/** How often bans are read again that callers' changes overtook. */
+const mostReadings = 4;
+/** For bans that were not read, but decided here. */
+const anyVersion = -1;
+
+const nothing: Untold = { count: 0, doubts: [] };
 
 /** Keeps Redis, the mirror and the memory in agreement: what one of them lost, the others give back. */
-export class Introductions implements AsyncDisposable {
+export class Introductions {
   readonly #options: IntroductionsOptions;
-  readonly #running = new Map<number, Promise<void>>();
-  readonly #untoldBans: (Ban & { readonly accountId: number })[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #saving = Promise.resolve();
+  readonly #introducing = new Map<number, Promise<void>>();
+  readonly #recalling = new Map<number, Promise<void>>();
+  /** When the memory was asked about each key. */
+  readonly #recalledAt = new LRUCache<number, number>(atMost(mostHeld));
+  readonly #untoldBans = new LRUCache<number, AccountBan>(atMost(mostHeld));
 
   constructor(options: IntroductionsOptions) {
     this.#options = options;
   }
 
-  /** Begins to save, every few seconds, what changed. */
-  start(): void {
-    this.#timer = setInterval(() => {
-      this.#saving = this.#saving.then(() => this.#save());
-    }, snapshotEveryMs);
-    this.#timer.unref();
+  /**
+   * Makes an account known to Redis that has no state of it: new, long idle, or lost. Rejects with
+   * `StorageUnavailable` when the memory does not say what there was; then Redis still does not know the account, so
+   * that nothing is forgotten and the next request asks again.
+   */
+  introduce(accountId: number): Promise<void> {
+    return once(this.#introducing, accountId, () => this.#introduce(accountId));
   }
 
-  /** Makes an account known to Redis that has no state of it: new, long idle, or lost. */
-  introduce(accountId: number, keyId: number): Promise<void> {
-    let running = this.#running.get(accountId);
-    if (running === undefined) {
-      running = this.#introduce(accountId, keyId).finally(() => this.#running.delete(accountId));
-      this.#running.set(accountId, running);
-    }
-    return running;
+  /**
+   * Makes the mirror know what the memory has of a caller, unless it did a moment ago: others may have banned its key,
+   * or lifted its ban. Rejects with `StorageUnavailable` when the memory does not answer.
+   */
+  async recall(caller: Caller): Promise<void> {
+    const recalledAt = this.#recalledAt.get(caller.keyId) ?? Number.NEGATIVE_INFINITY;
+    if (performance.now() - recalledAt < recalledForMs) return;
+    await once(this.#recalling, caller.keyId, () => this.#recall(caller));
   }
 
-  /** Makes an account known to the mirror, as far as the memory answers in time. */
-  async recall(accountId: number, keyId: number): Promise<void> {
-    const { mirror } = this.#options;
-    const { usage, bans = [] } = await this.#remembered(accountId);
-    // Another request may have counted meanwhile.
-    if (usage !== undefined && !mirror.knows(accountId)) mirror.learnUsage(accountId, usage);
-    const ban = bans.find((one) => one.keyId === keyId);
-    if (ban === undefined || mirror.conduct(keyId).bannedUntil >= ban.bannedUntil) return;
-    const { bannedUntil, level: banLevel } = ban;
-    mirror.learnConduct(keyId, { episodeFrom: 0, episodeUntil: 0, bannedUntil, banLevel });
-  }
-
-  /** Tells Redis what was counted here while it was away. */
-  async tell(accountId: number): Promise<void> {
-    const { mirror } = this.#options;
+  /** Tells Redis what was counted here while it was away; false when it has no state of the account to add it to. */
+  async tell(accountId: number): Promise<boolean> {
+    const { mirror, nextNumber } = this.#options;
     const held = mirror.tell(accountId);
-    if (held === undefined) return;
+    if (held === undefined) return true;
+    const number = nextNumber();
     try {
-      await this.#restore(accountId, held);
-    } catch {
-      mirror.untell(accountId, held);
+      if ((await this.#restore(accountId, held, number)) === 1) return true;
+      mirror.untell(accountId, held, undefined);
+      return false;
+    } catch (error) {
+      mirror.untell(accountId, held, error instanceof NoAnswer ? number : undefined);
+      return true;
     }
   }
 
   async tellAll(): Promise<void> {
-    for (const ban of this.#untoldBans.splice(0)) {
-      await this.#restoreBan(ban.accountId, ban).catch(() => this.#untoldBans.push(ban));
+    await Promise.all([...this.#untoldBans.values()].map((ban) => this.#tellBan(ban)));
+    const untold = this.#options.mirror.untold();
+    while (untold.length > 0) {
+      const group = untold.splice(0, tellingGroup).map(async (accountId) => {
+        if (!(await this.tell(accountId))) await this.introduce(accountId);
+      });
+      // What could not be told now is told when the account is asked for again.
+      await Promise.allSettled(group);
     }
-    for (const accountId of this.#options.mirror.untold()) await this.tell(accountId);
   }
 
   /** Remembers a ban, also beyond Redis; one that Redis did not decide it is told of later. */
@@ -97,82 +101,87 @@ export class Introductions implements AsyncDisposable {
     decidedBy: 'redis' | 'alone',
   ): void {
     const ban = { keyId, accountId, bannedUntil, level };
-    if (decidedBy === 'alone') this.#untoldBans.push(ban);
-    // A memory that is away costs no request anything: Redis has the ban, or this instance.
-    void this.#options.memory.saveBan(ban).catch(() => undefined);
+    if (decidedBy === 'alone') this.#untoldBans.set(keyId, ban);
+    this.#options.memory.saveBan(ban);
   }
 
-  async forgetBan(keyId: number): Promise<void> {
-    await this.#options.memory.deleteBan(keyId);
+  /** A ban that the memory no longer has was lifted meanwhile. */
+  async #tellBan(ban: AccountBan): Promise<void> {
+    const { accountId, keyId } = ban;
+    this.#untoldBans.delete(keyId);
+    try {
+      const known = await this.#options.memory.find(accountId).catch(() => undefined);
+      if (known?.bans.some((one) => one.keyId === keyId) === false) return;
+      await this.#restoreBan(accountId, ban, anyVersion);
+    } catch {
+      this.#untoldBans.set(keyId, ban);
+    }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#saving;
-    await this.#save();
-  }
-
-  async #introduce(accountId: number, keyId: number): Promise<void> {
+  async #introduce(accountId: number): Promise<void> {
     const { mirror } = this.#options;
-    const { usage, bans } = await this.#remembered(accountId);
-    const none = { openedAt: 0, count: 0 };
-    const remembered = usage ?? { minute: none, day: none };
-    const known = mirror.tell(accountId);
+    const { usage } = await this.#withBans(accountId);
+    const remembered = { usage: usage ?? unused, minute: nothing, day: nothing };
+    // Commands are done in order.
     await Promise.all([
-      this.#restore(accountId, { usage: remembered, untoldMinute: 0, untoldDay: 0 }),
-      known === undefined ? undefined : this.#restore(accountId, known),
-      // What the mirror knows of bans may have been lifted; it counts if there is nothing better.
-      ...(bans ?? [{ keyId, ...banOf(mirror.conduct(keyId)) }]).map((ban) =>
-        this.#restoreBan(accountId, ban),
-      ),
+      this.#restore(accountId, remembered, 0),
+      mirror.knows(accountId) ? this.tell(accountId) : undefined,
     ]);
   }
 
-  /** Both undefined when the memory does not answer in time. */
-  async #remembered(accountId: number): Promise<{ usage: Usage | undefined; bans: Ban[] | undefined }> {
-    const { memory, timeoutMs } = this.#options;
-    const nothing = { usage: undefined, bans: undefined };
-    const asked = Promise.all([memory.findUsage(accountId), memory.findBans(accountId)]).then(
-      ([usage, bans]) => ({ usage, bans }),
-      () => nothing,
-    );
-    return Promise.race([asked, sleep(timeoutMs, nothing)]);
-  }
-
-  async #restore(accountId: number, { usage, untoldMinute, untoldDay }: Held): Promise<void> {
-    const { minute, day } = usage;
-    const { run, keys, time } = this.#options;
-    await run(
-      'restore',
-      [keys.usage(accountId), keys.clock],
-      [minute.openedAt, minute.count, untoldMinute, day.openedAt, day.count, untoldDay, ...time()],
-    );
-  }
-
-  async #restoreBan(accountId: number, { keyId, bannedUntil, level }: Ban): Promise<void> {
-    if (bannedUntil === 0) return;
-    const { run, keys, time } = this.#options;
-    await run(
-      'restoreBan',
-      [keys.conduct(accountId, keyId), keys.bans, keys.clock],
-      [bannedUntil, level, `${keyId}:${accountId}`, ...time()],
-    );
-  }
-
-  async #save(): Promise<void> {
-    const { mirror, memory } = this.#options;
-    for (let group = mirror.takeChanged(snapshotSize); group.length > 0; ) {
-      try {
-        await memory.saveUsage(group);
-      } catch {
-        mirror.putBackChanged(group.map(({ accountId }) => accountId));
-        return;
-      }
-      group = mirror.takeChanged(snapshotSize);
+  /** Gives Redis the bans of an account, before it knows the account and judges its requests. */
+  async #withBans(accountId: number): Promise<Remembered> {
+    const { memory, run, keys } = this.#options;
+    for (let reading = 0; reading < mostReadings; reading++) {
+      const [callers = 0] = (await run('versions', [keys.callers, keys.pets], [0, 0])) as number[];
+      const remembered = await memory.find(accountId);
+      const restored = remembered.bans.map((ban) => this.#restoreBan(accountId, ban, callers));
+      if ((await Promise.all(restored)).every((answer) => answer === 1)) return remembered;
     }
+    throw new StorageUnavailable('bans are lifted faster than they can be read');
+  }
+
+  async #recall({ accountId, keyId }: Caller): Promise<void> {
+    const { mirror, memory } = this.#options;
+    const askedAt = performance.now();
+    const { usage, bans } = await memory.find(accountId);
+    const ban = bans.find((one) => one.keyId === keyId) ?? { bannedUntil: 0, level: 0 };
+    mirror.recall(accountId, keyId, usage ?? unused, ban);
+    this.#recalledAt.set(keyId, askedAt);
+  }
+
+  async #restore(accountId: number, { usage, minute, day }: Held, number: number): Promise<unknown> {
+    const { run, keys, process, time } = this.#options;
+    const windows = [
+      [usage.minute.openedAt, usage.minute.count, minute.count, doubtsOf(minute)],
+      [usage.day.openedAt, usage.day.count, day.count, doubtsOf(day)],
+    ].flat();
+    return run('restore', [keys.usage(accountId), keys.clock], [...windows, process, number, ...time()]);
+  }
+
+  async #restoreBan(
+    accountId: number,
+    { keyId, bannedUntil, level }: Ban,
+    callers: number,
+  ): Promise<unknown> {
+    const { run, keys, time } = this.#options;
+    return run(
+      'restoreBan',
+      [keys.conduct(accountId, keyId), keys.bans, keys.callers, keys.clock],
+      [bannedUntil, level, `${keyId}:${accountId}`, callers, ...time()],
+    );
   }
 }
 
-function banOf({ bannedUntil, banLevel: level }: Conduct): Omit<Ban, 'keyId'> {
-  return { bannedUntil, level };
+/** Runs work for this id once at a time; who asks meanwhile gets the same outcome. */
+function once(running: Map<number, Promise<void>>, id: number, work: () => Promise<void>): Promise<void> {
+  const already = running.get(id);
+  if (already !== undefined) return already;
+  const begun = work().finally(() => running.delete(id));
+  running.set(id, begun);
+  return begun;
+}
+
+function doubtsOf({ doubts }: Untold): string {
+  return doubts.map(({ number, count }) => `${number}:${count}`).join(',');
 }

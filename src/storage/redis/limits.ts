@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../domain/clock.ts';
 import {
   admitted,
@@ -6,14 +7,13 @@ import {
   exhausted,
   type LimitRules,
   minuteSeconds,
-  peek,
-  type Usage,
-  unused,
   type Verdict,
-  type Window,
   type WindowState,
 } from '../../domain/limit.ts';
-import type { Notice } from '../breaker.ts';
+import { Overloaded } from '../concurrency-limit.ts';
+import type { Notice } from '../outage.ts';
+import { Repeated } from '../repeated.ts';
+import { lookEveryMs, type SharedVersions, staleAtMostMs } from '../shared-versions.ts';
 import {
   type Admission,
   type Ban,
@@ -23,11 +23,14 @@ import {
   StorageUnavailable,
   type Versions,
 } from '../storage.ts';
-import { AloneVersions } from './alone.ts';
+import { AddressFailures } from './address-failures.ts';
+import { usageOf, withoutUnopened } from './answers.ts';
+import { BanList } from './ban-list.ts';
 import { RedisClock } from './clock.ts';
-import { Introductions, type Memory } from './introductions.ts';
+import { Introductions } from './introductions.ts';
 import { RedisKeys } from './keys.ts';
-import { RedisLink } from './link.ts';
+import { NoAnswer, RedisLink, type Run } from './link.ts';
+import { Memory, type Snapshots } from './memory.ts';
 import { Mirror } from './mirror.ts';
 import { kinds, scriptTexts } from './scripts.ts';
 
@@ -35,14 +38,20 @@ export interface RedisLimitsOptions {
   readonly url: string;
   /** Begins every key in Redis. */
   readonly prefix: string;
+  /** Names this process in Redis: 8 bytes that no other process has. */
+  readonly process: string;
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly rules: LimitRules;
-  readonly memory: Memory;
+  readonly snapshots: Snapshots;
+  readonly versions: SharedVersions;
   /** Whether this process answers requests. */
   readonly serving: boolean;
   readonly notice: Notice;
 }
+
+/** How often a request is tried that Redis could not judge yet. */
+const mostTries = 4;
 
 /**
  * Limits shared by all instances: Redis decides by its own clock, in one round trip that also brings the versions.
@@ -50,43 +59,59 @@ export interface RedisLimitsOptions {
  */
 export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly #clock: RedisClock;
-  readonly #rules: LimitRules;
-  readonly #notice: Notice;
   readonly #keys: RedisKeys;
   readonly #link: RedisLink;
   readonly #mirror: Mirror;
+  readonly #memory: Memory;
   readonly #introductions: Introductions;
-  readonly #alone = new AloneVersions();
-  #seenCallers = 0;
-  /** Whether something may have been written that Redis was not told of. */
-  #mayOwe: boolean;
+  readonly #failures: AddressFailures;
+  readonly #bans: BanList;
+  readonly #versions: SharedVersions;
+  readonly #serving: boolean;
+  #looking: Repeated | undefined;
+  readonly #process: string;
+  /** The number of the last request Redis was asked to count, so that one that is given up for late counts once. */
+  #number = 0;
 
-  constructor({ url, prefix, timeoutMs, clock, rules, memory, serving, notice }: RedisLimitsOptions) {
-    // The process before this one may have ended between a commit and its word.
-    this.#mayOwe = serving;
-    this.#notice = notice;
+  constructor(options: RedisLimitsOptions) {
+    const { url, prefix, timeoutMs, clock, rules, snapshots, serving, notice } = options;
+    this.#process = options.process;
+    this.#versions = options.versions;
+    this.#serving = serving;
     this.#clock = new RedisClock(clock);
-    this.#rules = rules;
     this.#keys = new RedisKeys(prefix);
     this.#mirror = new Mirror(rules);
+    this.#memory = new Memory(snapshots, this.#mirror);
     this.#link = new RedisLink({
       url,
       timeoutMs,
       scripts: scriptTexts(rules.ban),
-      notice: (text) => {
-        notice(text);
+      notice: (...told) => {
+        notice(...told);
         if (this.#link.trouble === undefined) void this.#introductions.tellAll();
       },
-      onConnect: async (run) => {
-        if (this.#mayOwe) await run('announce', [this.#keys.callers, this.#keys.pets], []);
-      },
+      onConnect: (run) => this.#confer(run),
     });
     this.#introductions = new Introductions({
       run: (...command) => this.#link.run(...command),
       keys: this.#keys,
       mirror: this.#mirror,
-      memory,
-      timeoutMs,
+      memory: this.#memory,
+      process: this.#process,
+      nextNumber: () => ++this.#number,
+      time: () => this.#clock.arguments(),
+    });
+    this.#failures = new AddressFailures({
+      link: this.#link,
+      keys: this.#keys,
+      mirror: this.#mirror,
+      clock: this.#clock,
+      limit: rules.failuresPerMinute,
+    });
+    this.#bans = new BanList({
+      run: (...command) => this.#link.run(...command),
+      keys: this.#keys,
+      memory: this.#memory,
       time: () => this.#clock.arguments(),
     });
   }
@@ -94,53 +119,50 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   /** Connects; a Redis that is not there does not keep the service from starting. */
   async open(): Promise<void> {
     await this.#link.open();
-    this.#introductions.start();
+    this.#memory.start();
+    if (this.#serving) {
+      this.#looking = new Repeated(lookEveryMs, () =>
+        this.#confer((...command) => this.#link.run(...command)),
+      );
+    }
   }
 
-  /** Why Redis does not work; undefined when it does. Asks it. */
-  async trouble(): Promise<string | undefined> {
-    await this.versions();
+  /** Why Redis does not work, as far as is known; undefined while it does. */
+  get trouble(): string | undefined {
     return this.#link.trouble;
   }
 
-  /** Tells every instance that something changed. When Redis cannot be told, resolves once none relies on it. */
-  async announce(what: keyof Versions): Promise<void> {
+  /**
+   * Tells every instance of a change, by its version in PostgreSQL, 0 if that is not known. When Redis cannot be told
+   * of changed callers, resolves once every instance had the time to see it in PostgreSQL.
+   */
+  async announce(what: keyof Versions, version: number): Promise<void> {
     try {
-      await this.#link.run('announce', [this.#keys[what]], []);
+      await this.#link.run('announce', [this.#keys[what]], [version]);
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      this.#mayOwe = true;
-      if (what === 'pets') return;
-      this.#notice('Redis could not be told of a change; an instance that reaches it may notice late');
-      await this.#alone.callersReadBefore();
+      if (what === 'callers') await sleep(staleAtMostMs);
     }
   }
 
   async versions(): Promise<Versions> {
-    return this.#shared(
-      async () => {
-        const answer = await this.#link.run('versions', [this.#keys.callers, this.#keys.pets], []);
-        const [callers = 0, pets = 0] = answer as number[];
-        return { callers, pets };
-      },
-      async () => this.#alone.next(),
+    return this.#link.shared(
+      () => this.#confer((...command) => this.#link.ask(...command)),
+      async () => this.#versions.alone(),
     );
   }
 
   take(caller: Caller, callersVersion: number): Promise<Admission> {
-    return this.#shared(
-      () => this.#takeShared(caller, callersVersion),
-      () => this.#takeAlone(caller, callersVersion),
-    );
+    if (this.#link.trouble !== undefined) return this.#takeAlone(caller, callersVersion);
+    return this.#takeShared(caller, callersVersion);
   }
 
   refund(caller: Caller, taken: Verdict): Promise<Verdict> {
-    return this.#shared(
+    return this.#link.shared(
       async () => {
         const keys = [this.#keys.usage(caller.accountId), this.#keys.clock];
         const opened = [taken.minute.resetAt - minuteSeconds, taken.day.resetAt - daySeconds];
-        const args = [...opened, ...this.#clock.arguments()];
-        const answer = await this.#link.run('refund', keys, args);
+        const answer = await this.#link.run('refund', keys, [...opened, ...this.#clock.arguments()]);
         const [nowMs = 0, ...windows] = answer as number[];
         const usage = usageOf(windows);
         this.#mirror.learnUsage(caller.accountId, withoutUnopened(usage));
@@ -151,97 +173,94 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   fail(address: string): Promise<FailureVerdict> {
-    return this.#shared(
-      async () => (await this.#failures(address, 1)) as FailureVerdict,
-      async () => this.#mirror.fail(address, this.#clock.now()),
-    );
+    return this.#failures.fail(address);
   }
 
   failUnder(address: string, callersVersion: number): Promise<FailureVerdict | undefined> {
-    return this.#shared(
-      () => this.#failures(address, 1, callersVersion),
-      async () => {
-        const isFresh = this.#alone.isFresh(callersVersion);
-        return isFresh ? this.#mirror.fail(address, this.#clock.now()) : undefined;
-      },
-    );
+    const { now, redis } = this.#versions;
+    const known = callersVersion === now.callers ? redis.callers : undefined;
+    return this.#failures.failUnder(address, known, () => this.#versions.isFresh(callersVersion));
   }
 
   peek(address: string): Promise<WindowState> {
-    return this.#shared(
-      async () => ((await this.#failures(address, 0)) as FailureVerdict).state,
-      async () => this.#mirror.peek(address, this.#clock.now()),
-    );
+    return this.#failures.peek(address);
   }
 
-  async bans(): Promise<Ban[]> {
-    const { bans: listed, clock } = this.#keys;
-    const answer = (await this.#link.run('bans', [listed, clock], this.#clock.arguments())) as string[];
-    const bans: Ban[] = [];
-    for (let index = 0; index < answer.length; index += 2) {
-      const [keyId, , level] = String(answer[index]).split(':').map(Number);
-      bans.push({ keyId: keyId ?? 0, bannedUntil: Number(answer[index + 1]), level: level ?? 0 });
-    }
-    return bans.sort((one, other) => one.keyId - other.keyId);
+  bans(): Promise<Ban[]> {
+    return this.#bans.list(this.#second());
   }
 
-  async lift(keyId: number): Promise<boolean> {
-    const { bans, callers, clock, prefix } = this.#keys;
-    const lifted = await this.#link.run(
-      'lift',
-      [bans, callers, clock],
-      [keyId, prefix, ...this.#clock.arguments()],
-    );
-    await this.#introductions.forgetBan(keyId);
-    return lifted === 1;
+  lift(keyId: number): Promise<boolean> {
+    return this.#bans.lift(keyId, this.#second());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#introductions[Symbol.asyncDispose]();
+    await this.#looking?.[Symbol.asyncDispose]();
+    await this.#memory[Symbol.asyncDispose]();
     this.#link[Symbol.dispose]();
   }
 
-  /** What Redis says; what this instance says alone, when Redis does not. */
-  async #shared<T>(together: () => Promise<T>, alone: () => Promise<T>): Promise<T> {
-    if (this.#link.trouble !== undefined) return alone();
-    try {
-      return await together();
-    } catch (error) {
-      if (!(error instanceof StorageUnavailable)) throw error;
-      return alone();
-    }
+  /** Compares versions with Redis: either side learns what it did not know. */
+  async #confer(run: Run): Promise<Versions> {
+    const { callers: leastCallers, pets: leastPets } = this.#versions.postgres;
+    const keys = [this.#keys.callers, this.#keys.pets];
+    const [callers = 0, pets = 0] = (await run('versions', keys, [leastCallers, leastPets])) as number[];
+    return this.#versions.hearRedis({ callers, pets });
   }
 
   async #takeShared(caller: Caller, callersVersion: number): Promise<Admission> {
     const { accountId, keyId, quota } = caller;
     const keys = this.#keys.ofTake(accountId, keyId);
-    const args = [
-      callersVersion,
-      quota.perMinute,
-      quota.perDay,
-      `${keyId}:${accountId}`,
-      ...this.#clock.arguments(),
-    ];
-    // Commands of one connection are done in order: what Redis is told here it knows when it judges.
-    if (this.#mirror.isUntold(accountId)) void this.#introductions.tell(accountId);
-    let answer = (await this.#link.run('take', keys, args)) as number[];
-    if (answer[0] === kinds.unknown) {
-      await this.#introductions.introduce(accountId, keyId);
-      answer = (await this.#link.run('take', keys, args)) as number[];
+    for (let tries = 0; tries < mostTries; tries++) {
+      const { now, redis } = this.#versions;
+      if (callersVersion !== now.callers) return { verdict: undefined, versions: now };
+      // Commands of one connection are done in order: what Redis is told here it knows when it judges.
+      if (this.#mirror.isUntold(accountId)) void this.#introductions.tell(accountId);
+      const number = ++this.#number;
+      const args = [redis.callers, quota.perMinute, quota.perDay, `${keyId}:${accountId}`];
+      let answer: number[];
+      try {
+        const ask = this.#link.ask('take', keys, [
+          ...args,
+          this.#process,
+          number,
+          ...this.#clock.arguments(),
+        ]);
+        answer = (await ask) as number[];
+      } catch (error) {
+        if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
+        if (error instanceof NoAnswer) this.#mirror.doubt(accountId, number);
+        return this.#takeAlone(caller, callersVersion);
+      }
+      if (answer[0] === kinds.unknown) {
+        const decided = await this.#introduced(caller, callersVersion);
+        if (decided !== undefined) return decided;
+      } else if (answer[0] !== kinds.overtaken) return this.#read(caller, answer);
     }
-    return this.#read(caller, answer);
+    throw new StorageUnavailable('Redis forgets accounts at once');
+  }
+
+  /** The decision when Redis cannot be given back what it lost of the account; undefined when it is. */
+  async #introduced(caller: Caller, callersVersion: number): Promise<Admission | undefined> {
+    try {
+      await this.#introductions.introduce(caller.accountId);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error;
+      if (this.#link.trouble !== undefined) return this.#takeAlone(caller, callersVersion);
+      // Neither Redis nor the memory can tell: who is not known here either has to come again.
+      if (!this.#mirror.knows(caller.accountId)) throw error;
+      return { verdict: this.#decide(caller), versions: this.#versions.now };
+    }
   }
 
   #read(caller: Caller, answer: readonly number[]): Admission {
     const [kind, callers = 0, pets = 0, nowMs = 0] = answer;
-    const versions = { callers, pets };
-    if (callers !== this.#seenCallers) this.#mirror.forgetConducts();
-    this.#seenCallers = callers;
-    if (kind === kinds.unknown) throw new StorageUnavailable('Redis forgets accounts at once');
+    const versions = this.#versions.hearRedis({ callers, pets });
     if (kind === kinds.stale) return { verdict: undefined, versions };
 
     const usage = usageOf(answer.slice(4, 8));
-    const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0, ahead = 0, epoch = 0] =
+    const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0, ahead = 0, epoch] =
       answer.slice(8);
     this.#clock.hear(nowMs, ahead, epoch);
     const conduct = { episodeFrom, episodeUntil, strikes: [], bannedUntil, banLevel };
@@ -254,43 +273,24 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   async #takeAlone(caller: Caller, callersVersion: number): Promise<Admission> {
-    const versions = this.#alone.next();
-    if (!this.#alone.isFresh(callersVersion)) return { verdict: undefined, versions };
-    if (!this.#mirror.knows(caller.accountId))
-      await this.#introductions.recall(caller.accountId, caller.keyId);
+    const versions = this.#versions.alone();
+    if (!this.#versions.isFresh(callersVersion)) return { verdict: undefined, versions };
+    try {
+      await this.#introductions.recall(caller);
+    } catch (error) {
+      // What is known here counts; who is not known here has to come again.
+      if (!(error instanceof StorageUnavailable) || !this.#mirror.knows(caller.accountId)) throw error;
+    }
+    return { verdict: this.#decide(caller), versions };
+  }
+
+  #decide(caller: Caller): Verdict {
     const { verdict, newBan } = this.#mirror.take(caller, this.#clock.now());
     if (newBan !== undefined) this.#introductions.saveBan(caller, newBan, 'alone');
-    return { verdict, versions };
+    return verdict;
   }
 
-  /** Undefined when callers have another version than the one asked for. */
-  async #failures(
-    address: string,
-    count: 0 | 1,
-    callersVersion: number | 'any' = 'any',
-  ): Promise<FailureVerdict | undefined> {
-    const { callers, clock } = this.#keys;
-    const keys = [this.#keys.failures(address), clock, callers];
-    const args = [this.#rules.failuresPerMinute, count, callersVersion, ...this.#clock.arguments()];
-    const answer = await this.#link.run('fail', keys, args);
-    if (!Array.isArray(answer)) return undefined;
-    const [nowMs = 0, openedAt = 0, counted = 0, refused = 0] = answer as number[];
-    const window = { openedAt, count: counted };
-    this.#mirror.learnAddress(address, window);
-    return { state: peek(window, this.#rules.failuresPerMinute, nowMs), refused: refused === 1 };
+  #second(): number {
+    return Math.floor(this.#clock.now() / 1_000);
   }
-}
-
-function usageOf(windows: readonly number[]): Usage {
-  const [minuteOpened = 0, minuteCount = 0, dayOpened = 0, dayCount = 0] = windows;
-  return {
-    minute: { openedAt: minuteOpened, count: minuteCount },
-    day: { openedAt: dayOpened, count: dayCount },
-  };
-}
-
-/** Only counted requests open windows. */
-function withoutUnopened({ minute, day }: Usage): Usage {
-  const opened = (window: Window) => (window.count > 0 ? window : unused.minute);
-  return { minute: opened(minute), day: opened(day) };
 }

@@ -1,16 +1,19 @@
 import { RedisClient } from 'bun';
-import { Breaker, type Notice } from '../breaker.ts';
+import { Breaker } from '../breaker.ts';
+import { ConcurrencyLimit, Overloaded } from '../concurrency-limit.ts';
+import type { Notice } from '../outage.ts';
 import { Overdue } from '../overdue.ts';
 import { StorageUnavailable } from '../storage.ts';
+import { connectionFailure } from './connection-failure.ts';
 import type { ScriptName } from './scripts.ts';
 
 export interface LinkOptions {
   readonly url: string;
-  /** How long one answer may take; Redis counts as gone after it. */
+  /** How long Redis may be silent while it is asked; it counts as gone after it. */
   readonly timeoutMs: number;
   readonly scripts: ReadonlyMap<ScriptName, string>;
   readonly notice: Notice;
-  /** Called on each new connection before it is used. */
+  /** Called on each new connection before it is used; it has to ask Redis to write something. */
   readonly onConnect: (run: Run) => Promise<unknown>;
 }
 
@@ -21,8 +24,14 @@ export type Run = (
   args: readonly (string | number)[],
 ) => Promise<unknown>;
 
+/** Redis was asked and did not answer: whether it did it is not known. */
+export class NoAnswer extends StorageUnavailable {}
+
 const probeEveryMs = 250;
 const connectTimeoutMs = 1_000;
+
+/** As much as keeps Redis busy while a turn of the event loop takes; what is more than that waits here. */
+const requestBounds = { underWay: 1_000, waiting: 10_000, waitMs: 1_000 };
 
 interface Connection {
   readonly client: RedisClient;
@@ -34,14 +43,17 @@ export class RedisLink implements Disposable {
   readonly #options: LinkOptions;
   readonly #overdue: Overdue;
   readonly #breaker: Breaker;
+  readonly #requests = new ConcurrencyLimit(requestBounds);
   #connection: Connection | undefined;
 
   constructor(options: LinkOptions) {
     const { timeoutMs, notice } = options;
     this.#options = options;
-    const late = () => new StorageUnavailable(`Redis does not answer within ${timeoutMs} ms`);
-    this.#overdue = new Overdue(timeoutMs, late, () =>
-      this.#giveUp(`does not answer within ${timeoutMs} ms`),
+    const silent = `does not answer within ${timeoutMs} ms`;
+    this.#overdue = new Overdue(
+      timeoutMs,
+      () => new NoAnswer(`Redis ${silent}`),
+      () => this.#giveUp(silent),
     );
     this.#breaker = new Breaker({ name: 'Redis', probe: () => this.#connect(), probeEveryMs, notice });
   }
@@ -56,7 +68,34 @@ export class RedisLink implements Disposable {
     return this.#breaker.trouble;
   }
 
-  /** Rejects with `StorageUnavailable`, within the time-out, when Redis does not do it. */
+  /** Whether more is asked than Redis is told at once. */
+  get isBusy(): boolean {
+    return this.#requests.isBusy;
+  }
+
+  /** What Redis says; what this instance says alone, when Redis does not. Rejects with `Overloaded`, as `ask` does. */
+  async shared<T>(together: () => Promise<T>, alone: () => Promise<T>): Promise<T> {
+    if (this.trouble !== undefined) return alone();
+    try {
+      return await together();
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
+      return alone();
+    }
+  }
+
+  /**
+   * Runs a script for a request. Rejects with `Overloaded` when too much is asked at once, having asked nothing;
+   * else as `run` does.
+   */
+  ask(...command: Parameters<Run>): Promise<unknown> {
+    return this.#requests.run(() => this.run(...command));
+  }
+
+  /**
+   * Rejects, within the time-out, with `NoAnswer` when it is not known whether Redis did it, with another
+   * `StorageUnavailable` when it did not.
+   */
   async run(...command: Parameters<Run>): Promise<unknown> {
     const connection = this.#connection;
     if (connection === undefined) throw new StorageUnavailable(this.trouble ?? 'Redis is not connected');
@@ -65,7 +104,8 @@ export class RedisLink implements Disposable {
     } catch (error) {
       if (error instanceof StorageUnavailable) throw error;
       if (connection === this.#connection) this.#giveUp(error);
-      throw new StorageUnavailable(`Redis: ${(error as Error).message}`, error);
+      const Kind = wasDeclined(error) ? StorageUnavailable : NoAnswer;
+      throw new Kind(`Redis: ${(error as Error).message}`, error);
     }
   }
 
@@ -75,39 +115,63 @@ export class RedisLink implements Disposable {
     this.#connection = undefined;
   }
 
+  /** The reason is told before the connection is closed: closing rejects what is under way, for a reason of its own. */
   #giveUp(reason: unknown): void {
-    this.#connection?.client.close();
+    const connection = this.#connection;
     this.#connection = undefined;
     this.#breaker.trip(reason);
+    connection?.client.close();
   }
 
   async #connect(): Promise<void> {
-    const client = new RedisClient(this.#options.url, {
+    const { url, scripts, onConnect } = this.#options;
+    const client = new RedisClient(url, {
       autoReconnect: false,
       enableOfflineQueue: false,
       connectionTimeout: connectTimeoutMs,
     });
-    const timer = setTimeout(() => client.close(), connectTimeoutMs);
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      client.close();
+    }, connectTimeoutMs);
     try {
       await client.connect();
-      const connection = { client, run: await loaded(client, this.#options.scripts) };
-      await this.#options.onConnect(connection.run);
-      client.onclose = (error) => connection === this.#connection && this.#giveUp(error);
-      if (!client.connected) throw new Error('Connection closed');
+      const connection = { client, run: await loaded(client, scripts) };
+      // In no more time than requests have: a server that is too slow for them is not taken back.
+      await this.#overdue.within(onConnect(connection.run));
+      client.onclose = () => connection === this.#connection && this.#giveUp('closed the connection');
+      if (!client.connected) throw new Error('closed the connection');
       this.#connection = connection;
     } catch (error) {
       client.close();
-      throw error;
+      throw await this.#explained(error, isLate);
     } finally {
       clearTimeout(timer);
     }
   }
+
+  async #explained(error: unknown, isLate: boolean): Promise<Error> {
+    if (isLate) return new Error(`does not answer within ${connectTimeoutMs} ms`);
+    if (error instanceof StorageUnavailable) return error.cause as Error;
+    if (wasDeclined(error)) return error as Error;
+    const reason = await connectionFailure(this.#options.url, connectTimeoutMs);
+    return new Error(reason ?? (error as Error).message, { cause: error });
+  }
+}
+
+/** Whether an error is Redis' answer: then it did nothing. */
+function wasDeclined(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return code === 'ERR_REDIS_SERVER_ERROR' || code === 'ERR_REDIS_INVALID_COMMAND';
 }
 
 /** Loads the scripts, and returns what runs them by their names. */
 async function loaded(client: RedisClient, scripts: ReadonlyMap<ScriptName, string>): Promise<Run> {
-  const hashes = new Map<ScriptName, string>();
-  for (const [name, text] of scripts) hashes.set(name, String(await client.send('SCRIPT', ['LOAD', text])));
+  const loading = [...scripts].map(async ([name, text]) => {
+    return [name, String(await client.send('SCRIPT', ['LOAD', text]))] as const;
+  });
+  const hashes = new Map(await Promise.all(loading));
   return async (script, keys, args) => {
     const rest = [String(keys.length), ...keys, ...args.map(String)];
     try {

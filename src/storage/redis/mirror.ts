@@ -14,17 +14,35 @@ import {
   type Window,
   type WindowState,
 } from '../../domain/limit.ts';
-import type { Caller, FailureVerdict } from '../storage.ts';
+import type { Ban, Caller, FailureVerdict } from '../storage.ts';
 
 /** How many accounts', keys' and addresses' states are held. */
 const heldStates = 100_000;
+/** Of one account; beyond them a request may be charged twice. */
+const mostUnanswered = 1_000;
 
-/** What is known of an account, and how much of it was counted here alone. */
+/** Something Redis was asked to count and gave no answer to: it may have counted it. */
+export interface Doubt {
+  /** The number it was asked under. */
+  readonly number: number;
+  readonly count: number;
+}
+
+/** How much of a window was counted here alone, and what of that is in doubt. */
+export interface Untold {
+  readonly count: number;
+  readonly doubts: readonly Doubt[];
+}
+
+/** What is known of an account, and what Redis has to be told of it. */
 export interface Held {
   readonly usage: Usage;
-  readonly untoldMinute: number;
-  readonly untoldDay: number;
+  readonly minute: Untold;
+  readonly day: Untold;
 }
+
+const told: Untold = { count: 0, doubts: [] };
+const one: Untold = { count: 1, doubts: [] };
 
 /**
  * What this instance last knew of accounts and keys. While Redis is away it goes on from there, by the same law, and
@@ -32,9 +50,19 @@ export interface Held {
  */
 export class Mirror {
   readonly #rules: LimitRules;
-  readonly #accounts = new LRUCache<number, Held>(atMost(heldStates));
+  readonly #accounts = new LRUCache<number, Held>({
+    ...atMost(heldStates),
+    // The sets name accounts that are held, and no others: so they are bounded, too.
+    noDisposeOnSet: true,
+    dispose: (_held, accountId) => {
+      this.#changed.delete(accountId);
+      this.#untold.delete(accountId);
+    },
+  });
   readonly #conducts = new LRUCache<number, Conduct>(atMost(heldStates));
   readonly #addresses = new LRUCache<string, Window>(atMost(heldStates));
+  /** The numbers Redis was asked under without an answer, by account, until the requests are decided here. */
+  readonly #unanswered = new LRUCache<number, number[]>(atMost(heldStates));
   readonly #changed = new Set<number>();
   readonly #untold = new Set<number>();
 
@@ -44,8 +72,8 @@ export class Mirror {
 
   /** Takes over what Redis says an account has used. */
   learnUsage(accountId: number, usage: Usage): void {
-    this.#accounts.set(accountId, { usage, untoldMinute: 0, untoldDay: 0 });
-    if (this.#changed.size < heldStates) this.#changed.add(accountId);
+    this.#accounts.set(accountId, { usage, minute: told, day: told });
+    this.#changed.add(accountId);
   }
 
   /** Takes over how a key stands. Strikes stay with Redis. */
@@ -55,9 +83,25 @@ export class Mirror {
     else if (this.#conducts.size > 0) this.#conducts.delete(keyId);
   }
 
-  /** An operator may have lifted a ban. */
-  forgetConducts(): void {
-    this.#conducts.clear();
+  /**
+   * Takes over what the memory says of an account and one of its keys. Of a window the higher count stays, else the
+   * later window; a ban the memory does not have was lifted.
+   */
+  recall(accountId: number, keyId: number, usage: Usage, ban: Pick<Ban, 'bannedUntil' | 'level'>): void {
+    const held = this.#accounts.get(accountId);
+    if (held === undefined) this.learnUsage(accountId, usage);
+    else {
+      const [minute, isNewMinute] = later(held.usage.minute, usage.minute);
+      const [day, isNewDay] = later(held.usage.day, usage.day);
+      this.#accounts.set(accountId, {
+        usage: { minute, day },
+        minute: isNewMinute ? told : held.minute,
+        day: isNewDay ? told : held.day,
+      });
+    }
+    const known = this.conduct(keyId);
+    if (known.bannedUntil === ban.bannedUntil) return;
+    this.#conducts.set(keyId, { ...known, bannedUntil: ban.bannedUntil, banLevel: ban.level });
   }
 
   knows(accountId: number): boolean {
@@ -72,27 +116,30 @@ export class Mirror {
     return this.#conducts.get(keyId) ?? blameless;
   }
 
+  /** Redis was asked to count a request of this account, and whether it did is not known. */
+  doubt(accountId: number, number: number): void {
+    const unanswered = this.#unanswered.get(accountId);
+    if (unanswered === undefined) this.#unanswered.set(accountId, [number]);
+    else if (unanswered.length < mostUnanswered) unanswered.push(number);
+  }
+
   /** Judges and counts a request here alone; `newBan` when it brought one. */
   take(caller: Caller, nowMs: number): { verdict: Verdict; newBan: Conduct | undefined } {
-    const before = this.#accounts.get(caller.accountId) ?? { usage: unused, untoldMinute: 0, untoldDay: 0 };
+    const before = this.#accounts.get(caller.accountId) ?? { usage: unused, minute: told, day: told };
     const known = this.conduct(caller.keyId);
     const { verdict, usage, conduct } = judge(before.usage, known, caller.quota, this.#rules.ban, nowMs);
-    if (usage !== before.usage) this.#use(caller.accountId, before, usage, verdict.refusal === undefined);
+    if (usage !== before.usage) {
+      this.#use(caller.accountId, before, usage, verdict.refusal === undefined);
+    }
     if (conduct !== known) this.#conducts.set(caller.keyId, conduct);
     return { verdict, newBan: conduct.bannedUntil > known.bannedUntil ? conduct : undefined };
   }
 
   refund(caller: Caller, taken: Verdict, nowMs: number): Verdict {
-    const before = this.#accounts.get(caller.accountId) ?? { usage: unused, untoldMinute: 0, untoldDay: 0 };
+    const before = this.#accounts.get(caller.accountId) ?? { usage: unused, minute: told, day: told };
     const { usage, verdict } = refund(before.usage, taken, caller.quota, nowMs);
-    const [untoldMinute, untoldDay] = [before.untoldMinute - 1, before.untoldDay - 1].map((n) =>
-      Math.max(0, n),
-    );
-    this.#accounts.set(caller.accountId, {
-      usage,
-      untoldMinute: untoldMinute ?? 0,
-      untoldDay: untoldDay ?? 0,
-    });
+    const less = ({ count, doubts }: Untold): Untold => ({ count: Math.max(0, count - 1), doubts });
+    this.#accounts.set(caller.accountId, { usage, minute: less(before.minute), day: less(before.day) });
     return verdict;
   }
 
@@ -124,48 +171,66 @@ export class Mirror {
   tell(accountId: number): Held | undefined {
     const held = this.#accounts.get(accountId);
     this.#untold.delete(accountId);
-    if (held !== undefined) this.#accounts.set(accountId, { ...held, untoldMinute: 0, untoldDay: 0 });
+    if (held !== undefined) this.#accounts.set(accountId, { ...held, minute: told, day: told });
     return held;
   }
 
-  /** It was not told after all. */
-  untell(accountId: number, { untoldMinute, untoldDay }: Held): void {
+  /** It was not told after all; with `number`, it may have been, under that number. */
+  untell(accountId: number, { minute, day }: Held, number: number | undefined): void {
     const held = this.#accounts.get(accountId);
     if (held === undefined) return;
     this.#untold.add(accountId);
+    const [again, anew] = [minute, day].map((untold) => inDoubt(untold, number)) as [Untold, Untold];
     this.#accounts.set(accountId, {
       usage: held.usage,
-      untoldMinute: held.untoldMinute + untoldMinute,
-      untoldDay: held.untoldDay + untoldDay,
+      minute: sum(held.minute, again),
+      day: sum(held.day, anew),
     });
   }
 
   /** Up to `count` accounts whose usage changed since they were last asked for. */
   takeChanged(count: number): { accountId: number; usage: Usage }[] {
-    const ids = [...this.#changed].slice(0, count);
-    for (const id of ids) this.#changed.delete(id);
-    return ids.flatMap((accountId) => {
+    const changed: { accountId: number; usage: Usage }[] = [];
+    for (const accountId of this.#changed) {
+      if (changed.length === count) break;
+      this.#changed.delete(accountId);
       const held = this.#accounts.get(accountId);
-      return held === undefined ? [] : [{ accountId, usage: held.usage }];
-    });
+      if (held !== undefined) changed.push({ accountId, usage: held.usage });
+    }
+    return changed;
   }
 
   /** They could not be saved. */
   putBackChanged(accountIds: readonly number[]): void {
-    for (const id of accountIds) this.#changed.add(id);
+    for (const id of accountIds) if (this.#accounts.has(id)) this.#changed.add(id);
   }
 
   #use(accountId: number, before: Held, usage: Usage, counted: boolean): void {
-    const untold = (window: Window, old: Window, known: number) => {
-      if (window.openedAt !== old.openedAt) return window.count;
-      return counted ? known + 1 : known;
-    };
+    const now = counted ? inDoubt(one, this.#unanswered.get(accountId)?.pop()) : told;
+    const untold = (window: Window, old: Window, known: Untold) =>
+      sum(window.openedAt === old.openedAt ? known : told, now);
     this.#accounts.set(accountId, {
       usage,
-      untoldMinute: untold(usage.minute, before.usage.minute, before.untoldMinute),
-      untoldDay: untold(usage.day, before.usage.day, before.untoldDay),
+      minute: untold(usage.minute, before.usage.minute, before.minute),
+      day: untold(usage.day, before.usage.day, before.day),
     });
     this.#untold.add(accountId);
     this.#changed.add(accountId);
   }
+}
+
+/** Of two states of a window the one that knows more, and whether it is another window than the first. */
+function later(one: Window, other: Window): [Window, boolean] {
+  if (one.openedAt === other.openedAt) return [other.count > one.count ? other : one, false];
+  return other.openedAt > one.openedAt ? [other, true] : [one, false];
+}
+
+/** What was asked for under this number and not answered is in doubt as a whole. */
+function inDoubt(untold: Untold, number: number | undefined): Untold {
+  if (number === undefined || untold.count === 0) return untold;
+  return { count: untold.count, doubts: [{ number, count: untold.count }] };
+}
+
+function sum(one: Untold, other: Untold): Untold {
+  return { count: one.count + other.count, doubts: [...one.doubts, ...other.doubts] };
 }

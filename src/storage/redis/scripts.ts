@@ -15,7 +15,15 @@ const sources = { take, refund, restore, restoreBan, fail, versions, announce, b
 export type ScriptName = keyof typeof sources;
 
 /** What `take` answers with first: how the request was judged, or why it was not. */
-export const kinds = { admitted: 0, exhausted: 1, banned: 2, newly_banned: 3, stale: 4, unknown: 5 } as const;
+export const kinds = {
+  admitted: 0,
+  exhausted: 1,
+  banned: 2,
+  newly_banned: 3,
+  stale: 4,
+  unknown: 5,
+  overtaken: 6,
+} as const;
 
 /** Every script's text, with the rules and kinds written into it: they are the same for all requests. */
 export function scriptTexts(ban: BanRules): ReadonlyMap<ScriptName, string> {

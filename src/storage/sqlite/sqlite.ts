@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Clock } from '../../domain/clock.ts';
 import type { LimitRules } from '../../domain/limit.ts';
+import { type Trouble, troubles } from '../../domain/trouble.ts';
 import type { Notice } from '../outage.ts';
 import type { Admission, Caller, LimitStore, Storage, Versions } from '../storage.ts';
 import { SqliteAccounts } from './accounts.ts';
@@ -84,8 +85,12 @@ export function openSqlite(options: SqliteOptions): Storage {
     health: () => {
       versions();
       limitsVersion();
-      return [pets.trouble, limits.trouble].filter((trouble) => trouble !== undefined);
+      const found: Trouble[] = [];
+      if (pets.trouble !== undefined) found.push(troubles.dataFile);
+      if (limits.trouble !== undefined) found.push(troubles.limitFile);
+      return found;
     },
+    staleAtMostMs: 0,
     [Symbol.asyncDispose]: async () => {
       if (kept.disposed) return;
       await pets.idle();

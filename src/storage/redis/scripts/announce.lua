@@ -1,7 +1,6 @@
--- Raises versions, to what they never were before, not even on a primary that was lost.
--- KEYS: versions
-for _, key in ipairs(KEYS) do
-  local risen = version(key, redis.call('GET', key)) + 1
-  redis.call('SET', key, text(math.max(risen, micros())))
-end
-return 1
+-- Raises a version: to the one PostgreSQL gave a change, or by one if that is not known or not higher.
+-- KEYS: version
+-- ARGV: the change's version; 0: not known
+local risen = math.max(version(redis.call('GET', KEYS[1])) + 1, tonumber(ARGV[1]))
+redis.call('SET', KEYS[1], text(risen))
+return risen

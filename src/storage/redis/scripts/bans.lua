@@ -1,8 +1,13 @@
--- KEYS: bans, clock
+-- KEYS: bans, clock, conducts of keys
 -- ARGV: time (see `present`)
+-- The bans that run, each followed by the date on which it ends; and of each conduct whether Redis knows it.
 local now, shown_by = present(KEYS[2], redis.call('GET', KEYS[2]), 1)
 local bans = redis.call('ZRANGE', KEYS[1], '(' .. text(math.floor(now / 1000)), '+inf', 'BYSCORE', 'WITHSCORES')
 for index = 2, #bans, 2 do
   bans[index] = text(tonumber(bans[index]) + shown_by)
 end
-return bans
+local known = {}
+for index = 3, #KEYS do
+  known[index - 2] = redis.call('EXISTS', KEYS[index])
+end
+return { bans, known }

@@ -21,12 +21,9 @@ local function text(number)
   return string.format('%.0f', number)
 end
 
--- A version that was never there before, even after Redis lost its memory: it begins at the clock's microseconds.
-local function version(key, value)
-  if value then return tonumber(value) end
-  local first = micros()
-  redis.call('SET', key, text(first))
-  return first
+-- A version as it is stored; 0 for one that Redis was not told or lost.
+local function version(value)
+  return tonumber(value or 0)
 end
 
 -- The present in ms of steady time, the seconds to add to it to show it as a date, the ms that the date is ahead of it,
@@ -69,8 +66,35 @@ local function usage_of(value)
   return struct.unpack('dddd', value)
 end
 
-local function save_usage(key, minute_at, minute_count, day_at, day_count, now)
-  local value = struct.pack('dddd', minute_at, minute_count, day_at, day_count)
+-- Behind these four stands, for each of the processes that counted last, its name (8 bytes) and the number of the last
+-- request it had counted: one that is sent late, or told again, counts once.
+local usage_bytes, number_bytes, most_numbers = 32, 16, 8
+
+-- Where the process stands, and the number of its last request.
+local function last_number(value, process)
+  local at = value and string.find(value, process, usage_bytes + 1, true)
+  if not at then return nil, 0 end
+  return at, (struct.unpack('d', value, at + #process))
+end
+
+local function numbers_of(value)
+  return value and string.sub(value, usage_bytes + 1) or ''
+end
+
+-- The numbers with that of a process moved to the end; `at` is where it stands.
+local function numbers_with(value, at, process, number)
+  local others
+  if at then
+    others = string.sub(value, usage_bytes + 1, at - 1) .. string.sub(value, at + number_bytes)
+  else
+    others = numbers_of(value)
+    if #others >= number_bytes * most_numbers then others = string.sub(others, number_bytes + 1) end
+  end
+  return others .. process .. struct.pack('d', number)
+end
+
+local function save_usage(key, minute_at, minute_count, day_at, day_count, numbers, now)
+  local value = struct.pack('dddd', minute_at, minute_count, day_at, day_count) .. numbers
   local lasts = (day_at + day_seconds) * 1000 - now
   redis.call('SET', key, value, 'PX', text(math.max(lasts, 0) + kept_ms))
 end

@@ -2,7 +2,7 @@
 -- KEYS: window of the address, clock, version of callers
 -- ARGV: limit, 1 to count or 0 to look, the version that callers must have or "any", time (see `present`)
 local kept_ms = 120000
-if ARGV[3] ~= 'any' and version(KEYS[3], redis.call('GET', KEYS[3])) ~= tonumber(ARGV[3]) then return kinds.stale end
+if ARGV[3] ~= 'any' and version(redis.call('GET', KEYS[3])) ~= tonumber(ARGV[3]) then return kinds.stale end
 local value = redis.call('GET', KEYS[1])
 local now, shown_by = present(KEYS[2], redis.call('GET', KEYS[2]), 4)
 local at, count = 0, 0

@@ -1,9 +1,24 @@
 -- Adds what an instance knows of an account: a snapshot, or what it counted alone while Redis was away.
 -- KEYS: usage of the account, clock
--- ARGV: for the minute and for the day: the date on which it opened, its count, and how much of that Redis was never
--- told; time (see `present`)
-local now, shown_by = present(KEYS[2], redis.call('GET', KEYS[2]), 7)
-local minute_at, minute_count, day_at, day_count = usage_of(redis.call('GET', KEYS[1]))
+-- ARGV: for the minute and for the day: the date on which it opened, its count, how much of that Redis was never told, and
+-- of what it may have been told all the same the numbers, each with its count ("7:1,9:3"); name of the process and the
+-- number of this telling, 0 when there is nothing to tell; time (see `present`)
+local now, shown_by = present(KEYS[2], redis.call('GET', KEYS[2]), 11)
+local value = redis.call('GET', KEYS[1])
+local process, number = ARGV[9], tonumber(ARGV[10])
+-- Who has no state here may be banned: first comes what the memory has of it.
+if not value and number > 0 then return 0 end
+local minute_at, minute_count, day_at, day_count = usage_of(value)
+local process_at, last = last_number(value, process)
+
+-- How much of it was counted here, though the instance did not hear of it.
+local function counted(doubtful)
+  local sum = 0
+  for one, count in string.gmatch(doubtful, '(%d+):(%d+)') do
+    if tonumber(one) <= last then sum = sum + tonumber(count) end
+  end
+  return sum
+end
 
 local function restored(old_at, old_count, length, first)
   local at = moved(tonumber(ARGV[first]), -shown_by)
@@ -12,10 +27,12 @@ local function restored(old_at, old_count, length, first)
   if old_at >= at + length then return old_at, old_count end
   -- Of windows that overlap the one in Redis stays, for clients were told when it ends.
   local known = old_at == at and math.max(old_count, count - untold) or old_count
-  return old_at, known + untold
+  return old_at, known + untold - counted(ARGV[first + 3])
 end
 
+local numbers = numbers_of(value)
+if number > 0 then numbers = numbers_with(value, process_at, process, math.max(number, last)) end
 minute_at, minute_count = restored(minute_at, minute_count, minute_seconds, 1)
-day_at, day_count = restored(day_at, day_count, day_seconds, 4)
-save_usage(KEYS[1], minute_at, minute_count, day_at, day_count, now)
+day_at, day_count = restored(day_at, day_count, day_seconds, 5)
+save_usage(KEYS[1], minute_at, minute_count, day_at, day_count, numbers, now)
 return 1

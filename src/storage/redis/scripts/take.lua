@@ -1,15 +1,18 @@
 -- Judges and counts one request: `judge` of the law.
 -- KEYS: version of callers, version of pets, usage of the account, conduct of the key, strikes of the key, bans,
 -- clock
--- ARGV: version the caller was read under, limit per minute, limit per day, "key:account", time (see `present`)
+-- ARGV: version the caller was read under, limit per minute, limit per day, "key:account", name of the process and the
+-- number of the request, which rises; time (see `present`)
 -- The answer has dates, and ends with what the instance has to know to expect the time.
 local values = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[7])
-local callers, pets = version(KEYS[1], values[1]), version(KEYS[2], values[2])
+local callers, pets = version(values[1]), version(values[2])
 if callers ~= tonumber(ARGV[1]) then return { kinds.stale, callers, pets } end
 if not values[3] then return { kinds.unknown, callers, pets } end
+local process_at, last = last_number(values[3], ARGV[5])
+if tonumber(ARGV[6]) <= last then return { kinds.overtaken, callers, pets } end
 
 local per_minute, per_day = tonumber(ARGV[2]), tonumber(ARGV[3])
-local now, shown_by, ahead, epoch = present(KEYS[7], values[5], 5)
+local now, shown_by, ahead, epoch = present(KEYS[7], values[5], 7)
 local second = math.floor(now / 1000)
 local old_minute_at, old_minute_count, old_day_at, old_day_count = usage_of(values[3])
 local minute_at, minute_count = rolled(old_minute_at, old_minute_count, minute_seconds, second)
@@ -19,10 +22,11 @@ local from, till, banned, level = conduct_of(values[4])
 local kind
 if minute_count < per_minute and day_count < per_day and second >= banned then
   minute_count, day_count = minute_count + 1, day_count + 1
+  local numbers = numbers_with(values[3], process_at, ARGV[5], ARGV[6])
   if day_at == old_day_at then
-    redis.call('SET', KEYS[3], struct.pack('dddd', minute_at, minute_count, day_at, day_count), 'KEEPTTL')
+    redis.call('SET', KEYS[3], struct.pack('dddd', minute_at, minute_count, day_at, day_count) .. numbers, 'KEEPTTL')
   else
-    save_usage(KEYS[3], minute_at, minute_count, day_at, day_count, now)
+    save_usage(KEYS[3], minute_at, minute_count, day_at, day_count, numbers, now)
   end
   if till ~= 0 then
     from, till = 0, 0
@@ -32,7 +36,7 @@ if minute_count < per_minute and day_count < per_day and second >= banned then
 end
 
 -- The date was never stepped, and the instance has heard of this epoch: as nearly always.
-if kind and ahead == 0 and tonumber(ARGV[5]) == epoch then
+if kind and ahead == 0 and tonumber(ARGV[7]) == epoch then
   return { kind, callers, pets, now, minute_at, minute_count, day_at, day_count, from, till, banned, level }
 end
 
@@ -97,6 +101,6 @@ local kept_day_at, kept_day_count = day_at, day_count
 if minute_count == 0 then kept_minute_at, kept_minute_count = old_minute_at, old_minute_count end
 if day_count == 0 then kept_day_at, kept_day_count = old_day_at, old_day_count end
 if kept_minute_at ~= old_minute_at or kept_day_at ~= old_day_at then
-  save_usage(KEYS[3], kept_minute_at, kept_minute_count, kept_day_at, kept_day_count, now)
+  save_usage(KEYS[3], kept_minute_at, kept_minute_count, kept_day_at, kept_day_count, numbers_of(values[3]), now)
 end
 return answer(kind)

@@ -1,0 +1,45 @@
+import type { Notice } from '../outage.ts';
+import { StorageUnusable } from '../storage.ts';
+import type { PostgresDatabase } from './database.ts';
+
+/** What a process calls the store and itself in Redis. */
+export interface Identity {
+  /** 12 hexadecimal digits, made with the store. */
+  readonly store: string;
+  /** 8 characters of base64, made for this process. */
+  readonly process: string;
+}
+
+interface IdentityRow extends Identity {
+  readonly redisPrefix: string | null;
+}
+
+/**
+ * Who this process is, and whether it uses Redis under the same prefix as the instances of the store: under another
+ * one it would tell them nothing. Throws `StorageUnusable` unless it serves; an instance moves the store to its prefix.
+ */
+export async function identify(
+  database: PostgresDatabase,
+  redisPrefix: string,
+  { serving, notice }: { serving: boolean; notice: Notice },
+): Promise<Identity> {
+  const [row] = await database.read<IdentityRow[]>(
+    (sql) => sql`
+      SELECT id AS store, redis_prefix AS "redisPrefix",
+             left(encode(uuid_send(gen_random_uuid()), 'base64'), 8) AS process
+      FROM store`,
+  );
+  if (row === undefined) throw new StorageUnusable('The table "store" of the database is empty.');
+  const { store, process, redisPrefix: known } = row;
+  if (known !== redisPrefix && serving) {
+    await database.write((sql) => sql`UPDATE store SET redis_prefix = ${redisPrefix}`);
+  }
+  if (known !== null && known !== redisPrefix) {
+    const differs = `The instances of this store use REDIS_PREFIX=${known}, and here it is ${redisPrefix}`;
+    if (!serving) throw new StorageUnusable(`${differs}. Set it to theirs.`);
+    notice(
+      `${differs}: those that still run under the other one count limits apart. Restart them with this one.`,
+    );
+  }
+  return { store, process };
+}

@@ -1,0 +1,49 @@
+import { connect, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+
+/** More than any line Redis declines with; what follows is a manual. */
+const longestReason = 200;
+
+/**
+ * Why no connection to Redis comes about, in the server's words or the system's: the driver only says that it was
+ * closed. Tries once more by hand, for the time given; undefined when nothing is wrong this time.
+ */
+export async function connectionFailure(url: string, timeoutMs: number): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const timer = setTimeout(() => resolve(`does not answer within ${timeoutMs} ms`), timeoutMs);
+  const socket = open(new URL(url));
+  socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.message || error.code));
+  socket.on('close', () => resolve('closes the connection'));
+  socket.on('data', (bytes) => {
+    for (const line of bytes.toString().split('\r\n')) {
+      if (line.startsWith('-')) resolve(line.slice(1, 1 + longestReason));
+      if (line === '+PONG') resolve(undefined);
+    }
+  });
+  socket.write(greeting(new URL(url)));
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    socket.destroy();
+  }
+}
+
+function open({ protocol, hostname, port }: URL): Socket {
+  // An IPv6 address stands in brackets.
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const address = { host, port: Number(port || 6379) };
+  if (protocol !== 'rediss:') return connect(address);
+  return connectTls(isIP(host) === 0 ? { ...address, servername: host } : address);
+}
+
+/** AUTH if there is a password, and PING, in Redis' protocol. */
+function greeting({ username, password }: URL): string {
+  const auth = ['AUTH', username, password].filter((word) => word !== '').map(decodeURIComponent);
+  const commands = password === '' ? [['PING']] : [auth, ['PING']];
+  return commands.map(encoded).join('');
+}
+
+function encoded(words: readonly string[]): string {
+  return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
+}

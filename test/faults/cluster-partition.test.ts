@@ -1,0 +1,174 @@
+/** One instance is cut off from Redis or PostgreSQL: what any of them acknowledged, all show soon after. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { openOffice } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
+import { troubles } from '../../src/domain/trouble.ts';
+import { clientOf } from '../support/client.ts';
+import { startCluster } from '../support/cluster.ts';
+import { readiness, until } from '../support/load.ts';
+import { start } from '../support/process.ts';
+import { tcpProxy } from '../support/tcp-proxy.ts';
+
+// A Redis that is cut off is known to be gone at once; a busy machine must not pass for one that is.
+const environment = { BAN_STRIKES: '3', REDIS_TIMEOUT_MS: '5000' };
+const cluster = await startCluster({ instances: 1, environment });
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+/** Longer than any machine takes; how long it does take is what the proof "cluster-freshness" measures. */
+const patienceMs = 20_000;
+setDefaultTimeout(3 * patienceMs);
+const list = '/pets?limit=100';
+
+describe.skipIf(cluster === undefined)('an instance', () => {
+  // Skipped without servers.
+  const { instances, operator, issueKey, postgres, redis, startInstance } =
+    cluster ?? ({} as NonNullable<typeof cluster>);
+  const near = instances?.[0];
+
+  /** An instance that reaches its servers through proxies of its own. */
+  async function distant(environment: Readonly<Record<string, string>> = {}) {
+    await using made = new AsyncDisposableStack();
+    const toRedis = made.use(await tcpProxy(redis.url));
+    const toPostgres = made.use(await tcpProxy(postgres.url));
+    const settings = { REDIS_URL: toRedis.url, DATABASE_URL: toPostgres.url, ...environment };
+    const { url } = await startInstance(settings);
+    const kept = made.move();
+    const says = (...told: string[]) =>
+      until(async () => String((await readiness(url)).trouble ?? []) === String(told), patienceMs);
+    return { url, toRedis, toPostgres, says, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  }
+
+  const nearTo = (key: string) => clientOf(near?.url ?? '', key);
+  const shows = (client: ReturnType<typeof clientOf>, name: string) =>
+    until(async () => (await client.get(list)).text.includes(`"${name}"`), patienceMs);
+  const answers = (client: ReturnType<typeof clientOf>, status: number) =>
+    until(async () => (await client.get(list)).status === status, patienceMs);
+
+  test('cut off from Redis: what it acknowledges comes into pages that others hold', async () => {
+    await using far = await distant();
+    const { key } = await issueKey();
+    await nearTo(key).get(list);
+    await far.toRedis.cut();
+    await far.says(troubles.redis);
+    expect((await clientOf(far.url, key).add('from far')).status).toBe(201);
+    await shows(nearTo(key), 'from far');
+  });
+
+  test('cut off from Redis: it obeys a revocation and the end of a ban, also when it is back', async () => {
+    await using far = await distant();
+    const [revoked, banned] = [await issueKey(), await issueKey({ perMinute: 1, perDay: 1_000 })];
+    const [revokedThere, bannedThere] = [clientOf(far.url, revoked.key), clientOf(far.url, banned.key)];
+    expect((await revokedThere.get(list)).status).toBe(200);
+    await until(async () => (await bannedThere.get(list)).text.includes('api_key_banned'), patienceMs);
+    await far.toRedis.cut();
+    await far.says(troubles.redis);
+    expect((await bannedThere.get(list)).text).toContain('api_key_banned');
+    await operator.keys.revoke(revoked.keyId);
+    await operator.keys.liftBan(banned.keyId);
+    await answers(revokedThere, 401);
+    const isOver = async () => !(await bannedThere.get(list)).text.includes('api_key_banned');
+    await until(isOver, patienceMs);
+    await far.toRedis.heal();
+    await far.says();
+    expect(await isOver()).toBe(true);
+    expect((await revokedThere.get(list)).status).toBe(401);
+  });
+
+  test('cut off from Redis: a ban it found nobody lifted goes on, whatever else operators change', async () => {
+    await using far = await distant();
+    const { key } = await issueKey({ perMinute: 1, perDay: 1_000 });
+    const there = clientOf(far.url, key);
+    await until(async () => (await there.get(list)).text.includes('api_key_banned'), patienceMs);
+    await far.toRedis.cut();
+    await far.says(troubles.redis);
+    const other = await issueKey();
+    await operator.keys.revoke(other.keyId);
+    await answers(clientOf(far.url, other.key), 401);
+    expect((await there.get(list)).text).toContain('api_key_banned');
+  });
+
+  test('cut off from PostgreSQL: it obeys what Redis tells', async () => {
+    await using far = await distant();
+    const { key, keyId } = await issueKey();
+    const there = clientOf(far.url, key);
+    await there.get(list);
+    far.toPostgres.hold();
+    await far.says(troubles.postgres);
+    expect((await there.get(list)).status).toBe(200);
+    await operator.keys.revoke(keyId);
+    // Whether the key is still good it cannot find out; that it was it does not believe any more.
+    await answers(there, 503);
+    await far.toPostgres.heal();
+    await answers(there, 401);
+  });
+
+  test('cut off from PostgreSQL learns from a third what one cut off from Redis did', async () => {
+    await using deaf = await distant();
+    await using mute = await distant();
+    const { key } = await issueKey();
+    const there = clientOf(deaf.url, key);
+    await there.get(list);
+    await deaf.toPostgres.cut();
+    await mute.toRedis.cut();
+    await deaf.says(troubles.postgres);
+    await mute.says(troubles.redis);
+    expect((await clientOf(mute.url, key).add('relayed')).status).toBe(201);
+    await answers(there, 503);
+    await deaf.toPostgres.heal();
+    await shows(there, 'relayed');
+  });
+
+  test('a creation whose answer is lost is shown by every instance to a client that looks for it', async () => {
+    await using far = await distant({ POSTGRES_POOL_SIZE: '1' });
+    const { key } = await issueKey();
+    const clients = [nearTo(key), clientOf(far.url, key)];
+    // The statement is known to the connection then, so that it is done without a word from the server.
+    expect((await clientOf(far.url, key).add('the one before')).status).toBe(201);
+    for (const client of clients) await client.get(list);
+    far.toPostgres.hold('answers');
+    const adding = clientOf(far.url, key).add('of unknown fate');
+    await until(async () => (await operator.storage.pets.list(0n, 100)).some(isNamed), patienceMs);
+    far.toPostgres.drop();
+    await far.toPostgres.heal();
+    const reply = await adding;
+    expect(reply.status).toBe(503);
+    expect(reply.text).toContain('see first whether it was');
+    for (const client of clients) await shows(client, 'of unknown fate');
+
+    function isNamed({ name }: { name: string }): boolean {
+      return name === 'of unknown fate';
+    }
+  });
+
+  test('obeys an operator whose settings name another Redis', async () => {
+    const settings = { PORT: '0', DATABASE_URL: postgres.url, REDIS_URL: 'redis://127.0.0.1:1' };
+    const { key, keyId } = await issueKey();
+    expect((await nearTo(key).get(list)).status).toBe(200);
+    await using misled = await openOffice(readConfig(settings));
+    await misled.keys.revoke(keyId);
+    await answers(nearTo(key), 401);
+  });
+
+  test('the command line says within which time every instance obeys', async () => {
+    const { keyId } = await issueKey();
+    await using command = start([process.execPath, 'src/main.ts', 'keys', 'revoke', String(keyId)], {
+      environment: { DATABASE_URL: postgres.url, REDIS_URL: redis.url },
+    });
+    expect(await command.exited).toBe(0);
+    expect(command.stdout()).toBe(
+      `Key ${keyId} is revoked: its next request is answered 401, on every instance within 1 s.\n`,
+    );
+  });
+
+  test('/readyz tells what does not answer without asking it, and no more than that', async () => {
+    // A question would be waited for longer than this test.
+    await using far = await distant({ POSTGRES_TIMEOUT_MS: '60000' });
+    far.toPostgres.hold();
+    far.toRedis.hold();
+    await far.says(troubles.postgres, troubles.redis);
+    await far.toPostgres.heal();
+    await far.toRedis.heal();
+    await far.says();
+    for (let asked = 0; asked < 10; asked++) await readiness(far.url);
+  });
+});

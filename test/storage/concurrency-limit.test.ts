@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'bun:test';
+import { ConcurrencyLimit, Overloaded } from '../../src/storage/concurrency-limit.ts';
+
+const patientMs = 60_000;
+
+/** Work that is done when it is told to be. */
+function works(limit: ConcurrencyLimit) {
+  const started: number[] = [];
+  const done = new Map<number, () => void>();
+  const run = (number: number) =>
+    limit.run(() => {
+      started.push(number);
+      return new Promise<number>((resolve) => done.set(number, () => resolve(number)));
+    });
+  return { started, run, finish: (number: number) => done.get(number)?.() };
+}
+
+describe('a limit of concurrency', () => {
+  test('starts as many as it may at once, and the others in their order', async () => {
+    const { started, run, finish } = works(
+      new ConcurrencyLimit({ underWay: 2, waiting: 10, waitMs: patientMs }),
+    );
+    const answers = [1, 2, 3, 4].map(run);
+    expect(started).toEqual([1, 2]);
+    finish(2);
+    expect(await answers[1]).toBe(2);
+    expect(started).toEqual([1, 2, 3]);
+    for (const number of [1, 3]) finish(number);
+    await Promise.all([answers[0], answers[2]]);
+    finish(4);
+    expect(await Promise.all(answers)).toEqual([1, 2, 3, 4]);
+  });
+
+  test('refuses what too many wait before, and starts none of it', async () => {
+    const { started, run, finish } = works(
+      new ConcurrencyLimit({ underWay: 1, waiting: 1, waitMs: patientMs }),
+    );
+    const [first, second] = [run(1), run(2)];
+    expect(await run(3).catch((error) => error)).toBeInstanceOf(Overloaded);
+    finish(1);
+    await first;
+    finish(2);
+    await second;
+    expect(started).toEqual([1, 2]);
+  });
+
+  test('refuses what waited too long when its turn comes', async () => {
+    const { started, run, finish } = works(new ConcurrencyLimit({ underWay: 1, waiting: 9, waitMs: -1 }));
+    const [first, second] = [run(1), run(2).catch((error) => error)];
+    finish(1);
+    await first;
+    expect(await second).toBeInstanceOf(Overloaded);
+    expect(started).toEqual([1]);
+  });
+
+  test('a failure makes room, too', async () => {
+    const limit = new ConcurrencyLimit({ underWay: 1, waiting: 9, waitMs: patientMs });
+    const failing = limit.run(() => Promise.reject(new Error('no')));
+    const next = limit.run(async () => 'done');
+    expect(await failing.catch(({ message }) => message)).toBe('no');
+    expect(await next).toBe('done');
+  });
+});

@@ -1,0 +1,205 @@
+/** A TCP proxy between an instance and one of its servers, to slow, hold or cut what passes. */
+import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Whose bytes: those to the server, those back from it, or both. */
+export type Direction = 'questions' | 'answers' | 'both';
+
+export interface TcpProxy extends AsyncDisposable {
+  /** The server's address with the proxy in its place. */
+  readonly url: string;
+  /** Milliseconds that answers take longer than the server; 0 for none. Bytes under way keep their own. */
+  delay(ms: number): void;
+  /** Ends every connection and refuses new ones, until healed. */
+  cut(): Promise<void>;
+  /**
+   * Keeps connections, accepts new ones and passes nothing on, as when packets are dropped. What was held is
+   * passed on when it is healed, as TCP would.
+   */
+  hold(direction?: Direction): void;
+  /** Resolves when bytes from the server are held: it did what it was asked, and nobody knows. */
+  answerHeld(): Promise<void>;
+  /** Ends every connection with all that is held, and goes on accepting: what was under way is lost. */
+  drop(): void;
+  /** Ends delay, cut and hold. */
+  heal(): Promise<void>;
+}
+
+/** Listens on a free port of this machine, before the server of the address. */
+export async function tcpProxy(serverUrl: string): Promise<TcpProxy> {
+  const proxy = new OwnProxy(serverUrl);
+  await proxy.heal();
+  return proxy;
+}
+
+class OwnProxy implements TcpProxy {
+  readonly #target: { host: string; port: number };
+  readonly #serverUrl: string;
+  readonly #links = new Set<Link>();
+  readonly #waitingForAnswers: (() => void)[] = [];
+  #server: Server | undefined;
+  #port = 0;
+  /** What of the traffic is held, and how long answers take; links look here. */
+  readonly rules: { held: Direction | undefined; delayMs: number } = { held: undefined, delayMs: 0 };
+
+  constructor(serverUrl: string) {
+    const { hostname, port } = new URL(serverUrl);
+    this.#serverUrl = serverUrl;
+    this.#target = { host: hostname, port: Number(port) };
+  }
+
+  get url(): string {
+    const url = new URL(this.#serverUrl);
+    url.hostname = '127.0.0.1';
+    url.port = String(this.#port);
+    return url.href;
+  }
+
+  delay(ms: number): void {
+    this.rules.delayMs = ms;
+  }
+
+  hold(direction: Direction = 'both'): void {
+    this.rules.held = direction;
+  }
+
+  answerHeld(): Promise<void> {
+    return new Promise((resolve) => {
+      if ([...this.#links].some((link) => link.answers.isHolding)) resolve();
+      else this.#waitingForAnswers.push(resolve);
+    });
+  }
+
+  drop(): void {
+    for (const link of this.#links) link.end();
+  }
+
+  async cut(): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    const closed = new Promise((resolve) => (server === undefined ? resolve(0) : server.close(resolve)));
+    this.drop();
+    await closed;
+  }
+
+  async heal(): Promise<void> {
+    this.rules.held = undefined;
+    this.rules.delayMs = 0;
+    for (const link of this.#links) link.release();
+    if (this.#server !== undefined) return;
+    const server = createServer({ allowHalfOpen: true }, (client) => this.#accept(client));
+    this.#server = server;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(this.#port, '127.0.0.1', resolve);
+    });
+    const address = server.address();
+    if (typeof address === 'object' && address !== null) this.#port = address.port;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.cut();
+  }
+
+  #accept(client: Socket): void {
+    const server = createConnection({ ...this.#target, allowHalfOpen: true });
+    const link: Link = new Link(client, server, {
+      questions: () => (this.rules.held === 'questions' || this.rules.held === 'both' ? 'hold' : 0),
+      answers: () =>
+        this.rules.held === 'answers' || this.rules.held === 'both' ? 'hold' : this.rules.delayMs,
+      onAnswerHeld: () => {
+        for (const resolve of this.#waitingForAnswers.splice(0)) resolve();
+      },
+      onEnd: () => this.#links.delete(link),
+    });
+    this.#links.add(link);
+  }
+}
+
+/** How long the next bytes take, or that they are held. */
+type Rule = () => number | 'hold';
+
+interface LinkOptions {
+  readonly questions: Rule;
+  readonly answers: Rule;
+  readonly onAnswerHeld: () => void;
+  readonly onEnd: () => void;
+}
+
+/** One connection through the proxy. */
+class Link {
+  readonly answers: Way;
+  readonly #questions: Way;
+  readonly #sockets: readonly Socket[];
+  readonly #onEnd: () => void;
+
+  constructor(client: Socket, server: Socket, options: LinkOptions) {
+    this.#sockets = [client, server];
+    this.#onEnd = options.onEnd;
+    this.#questions = new Way(client, server, options.questions);
+    this.answers = new Way(server, client, options.answers, options.onAnswerHeld);
+    for (const socket of this.#sockets) {
+      socket.setNoDelay(true);
+      socket.on('error', () => this.end());
+      socket.on('close', () => this.#sockets.every(({ destroyed }) => destroyed) && this.end());
+    }
+  }
+
+  release(): void {
+    this.#questions.release();
+    this.answers.release();
+  }
+
+  end(): void {
+    for (const socket of this.#sockets) socket.destroy();
+    this.release();
+    this.#onEnd();
+  }
+}
+
+/** One direction of a connection: what came in is passed on in its order, each part in its time. */
+class Way {
+  readonly #queue: { readonly bytes: Buffer | 'end'; readonly dueAt: number | 'held' }[] = [];
+  readonly #from: Socket;
+  readonly #to: Socket;
+  #released = Promise.withResolvers<void>();
+  #passing = false;
+
+  constructor(from: Socket, to: Socket, rule: Rule, onHeld: () => void = () => {}) {
+    this.#from = from;
+    this.#to = to;
+    const put = (bytes: Buffer | 'end') => {
+      const lasts = rule();
+      this.#queue.push({ bytes, dueAt: lasts === 'hold' ? 'held' : performance.now() + lasts });
+      if (lasts === 'hold') onHeld();
+      void this.#pass();
+    };
+    from.on('data', put);
+    from.on('end', () => put('end'));
+  }
+
+  get isHolding(): boolean {
+    return this.#queue.some(({ dueAt }) => dueAt === 'held');
+  }
+
+  release(): void {
+    this.#released.resolve();
+    this.#released = Promise.withResolvers();
+  }
+
+  async #pass(): Promise<void> {
+    if (this.#passing) return;
+    this.#passing = true;
+    for (let next = this.#queue[0]; next !== undefined; next = this.#queue[0]) {
+      const { bytes, dueAt } = next;
+      const waitMs = dueAt === 'held' ? undefined : dueAt - performance.now();
+      if (waitMs === undefined) await this.#released.promise;
+      else if (waitMs > 0) await sleep(waitMs, undefined, { ref: false });
+      this.#queue.shift();
+      if (this.#from.destroyed || this.#to.destroyed) continue;
+      if (bytes === 'end') this.#to.end();
+      else this.#to.write(bytes);
+    }
+    this.#passing = false;
+  }
+}
