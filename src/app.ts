@@ -95,7 +95,7 @@ const stopWithinMs = 9_500;
  */
 export async function startApp(
   config: Config,
-  openapi: string,
+  openapi: (listening: string) => string,
   log: Logger,
   surroundings = systemSurroundings(),
 ): Promise<App> {
@@ -118,6 +118,7 @@ export async function startApp(
       answers: answersOf(new PetOperations(storage.pets), config.publicUrl),
       finished: new FinishedAnswers(),
       clock: surroundings.clock,
+      publicUrl: config.publicUrl,
       corsOrigins: config.corsOrigins,
       log,
       outages,
@@ -128,7 +129,7 @@ export async function startApp(
     },
     routes: routesOf(config.publicUrl, config.getPetSunset),
     outside: {
-      openapi,
+      openapi: () => openapi(url()),
       publicUrl: config.publicUrl,
       perMinute: config.publicRequestsPerMinute,
       health: () => storage.health(),
@@ -138,6 +139,7 @@ export async function startApp(
     maxConnections: config.maxConnections,
     trustedProxies: config.trustedProxies,
   });
+  const url = () => listeningAddress(server.hostname ?? config.host, server.port);
   started.defer(async () => {
     // Keep-alive clients learn from `Connection: close` to come back elsewhere before the sockets go.
     draining = true;
@@ -151,9 +153,14 @@ export async function startApp(
     log.info({ account: firstKey.accountId, key: firstKey.id }, 'first account and API key made');
   }
   const kept = started.move();
-  const [host, port] = [server.hostname ?? config.host, server.port];
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-  return { url, firstKey, office, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { url: url(), firstKey, office, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** The address of a service that listens there, without a trailing slash, as programs on the same machine reach it. */
+export function listeningAddress(host: string, port: number): string {
+  // All addresses of the machine are none that a client could connect to.
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
 /** Request ids: a random part for the process and a count within it. */

@@ -1,4 +1,4 @@
-import { maxBodyBytes } from '../contract/operations.ts';
+import { maxBodyBytes } from '../contract/bounds.ts';
 
 /** Longest row that is read, in bytes: the API's own bound on an animal. */
 export const maxRowBytes = maxBodyBytes;

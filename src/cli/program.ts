@@ -279,7 +279,12 @@ function addOpenapi(program: Command, config: ReadConfig): void {
     summary: 'Print the OpenAPI document, as the service sends it at /openapi.json.',
     examples: ['animal-store openapi > openapi.json'],
   }).action(async () => {
-    const [{ openapiText }, { say }] = await Promise.all([import('./openapi.ts'), import('./terminal.ts')]);
-    say(openapiText(config()));
+    const [{ listeningAddress }, { openapiText }, { say }] = await Promise.all([
+      import('../app.ts'),
+      import('./openapi.ts'),
+      import('./terminal.ts'),
+    ]);
+    const checked = config();
+    say(openapiText(checked, listeningAddress(checked.host, checked.port)));
   });
 }

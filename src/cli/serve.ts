@@ -21,7 +21,10 @@ export async function serve(config: Config, startedByNpx: boolean, command: stri
   using interrupted = interruption();
   const log = await openLog(config.logLevel);
   {
-    await using app = await started(startApp(config, openapiText(config), log), config);
+    await using app = await started(
+      startApp(config, (listening) => openapiText(config, listening), log),
+      config,
+    );
     say(`Animal Store API   ${styled('bold', config.publicUrl ?? app.url)}${basePath}`);
     say(`Reference          ${config.publicUrl ?? app.url}/docs`);
     if (app.firstKey !== undefined) {

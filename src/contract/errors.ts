@@ -1,6 +1,7 @@
+import { maxBodyBytes } from './bounds.ts';
+
 /**
- * Every error the service answers with: the closed list of codes, and the only place that knows which HTTP
- * status belongs to which code. `docs/errors.md` and the OpenAPI document are held to this table by a test.
+ * Every error the service answers with, and the only place that knows which HTTP status belongs to which code. `docs/errors.md` and the OpenAPI document are held to this table by a test.
  */
 export const errors = {
   invalid_json: { status: 400, message: 'The request body is not valid JSON.' },
@@ -15,50 +16,51 @@ export const errors = {
     message: 'An API key is required. Send it as "Authorization: Bearer <API_KEY>".',
   },
   invalid_api_key: { status: 401, message: 'The API key is not valid.' },
-  pet_not_found: { status: 404, message: 'No animal has this id.' },
+  pet_not_found: { status: 404, message: 'There is no animal with this id.' },
   route_not_found: { status: 404, message: 'Nothing is served at this path. See /docs for the operations.' },
-  method_not_allowed: { status: 405, message: 'This path does not allow this method. See the Allow header.' },
+  method_not_allowed: {
+    status: 405,
+    message: 'This path does not support this method. See the Allow header.',
+  },
   operation_removed: {
     status: 410,
-    message: 'This operation was removed at its sunset. Use GET /pets with the status filter.',
+    message: 'This operation was removed. Use GET /pets with the status filter.',
   },
-  body_too_large: { status: 413, message: 'The request body is larger than 16384 bytes.' },
+  body_too_large: { status: 413, message: `The request body is larger than ${maxBodyBytes} bytes.` },
   unsupported_media_type: {
     status: 415,
     message: 'The request body must be uncompressed UTF-8 JSON, sent with "Content-Type: application/json".',
   },
   rate_limit_exceeded: {
     status: 429,
-    message: 'The requests of this minute are used up. Wait for the seconds in Retry-After.',
+    message: 'The per-minute request limit is exceeded. Retry after the seconds in Retry-After.',
   },
   daily_quota_exceeded: {
     status: 429,
-    message: 'The requests of this day are used up. Wait for the seconds in Retry-After.',
+    message: 'The daily request limit is exceeded. Retry after the seconds in Retry-After.',
   },
   api_key_banned: {
     status: 429,
     message:
-      'This API key is banned for a while, for calling on after 429. Wait for the seconds in Retry-After.',
+      'This API key is temporarily banned for sending requests after 429. Retry after the seconds in Retry-After.',
   },
   too_many_failed_authentications: {
     status: 429,
-    message: 'Too many invalid API keys came from this address. Wait for the seconds in Retry-After.',
+    message:
+      'Too many requests with invalid API keys from this address. Retry after the seconds in Retry-After.',
   },
   internal_error: {
     status: 500,
-    message: 'The service failed to answer. The error is logged under the X-Request-Id of this response.',
+    message: 'An internal error occurred. It is logged with the X-Request-Id of this response.',
   },
   service_unavailable: {
     status: 503,
     message:
-      'The service cannot do this right now; nothing was changed. Retry after the seconds in Retry-After.',
+      'The service is temporarily unavailable. Nothing was changed. Retry after the seconds in Retry-After.',
   },
 } as const satisfies Record<string, { status: number; message: string }>;
 
 export type ErrorCode = keyof typeof errors;
-
-/** How many mistakes an error lists: a request of 16 KiB can hold thousands, each worth a line of the answer. */
-export const maxDetails = 20;
 
 /** One mistake in a request: where it is and what would be right. */
 export interface ErrorDetail {

@@ -6,9 +6,6 @@ import { ListPetsQuery, NewPet, Pet, Pets } from './schemas.ts';
 /** Majors are in the path (specification, section 9). */
 export const basePath = '/v1';
 
-/** Largest request body, in bytes. */
-export const maxBodyBytes = 16_384;
-
 export type Stability = 'stable' | 'beta' | 'experimental';
 
 /** RFC 9745 and RFC 8594: when a deprecation was announced, when the operation goes, and what replaces it. */

@@ -3,7 +3,8 @@
  * is generated from them. Integers are `bigint`, so that every int64 stays exact.
  */
 import * as z from 'zod';
-import { errors, maxDetails } from './errors.ts';
+import { maxDetails } from './bounds.ts';
+import { errors } from './errors.ts';
 import { int64Max, int64Min, NotInt64 } from './json.ts';
 
 /** Bounds of `name`, in Unicode code points, as JSON Schema counts them. */
@@ -24,13 +25,13 @@ export const PetStatus = z
   .meta({ id: 'PetStatus', description: 'Whether the animal can be bought.' });
 
 /** An exact 64-bit integer; `1.0` and `1e2` are integers, as JSON Schema defines them. */
-function int64(description: string, example: number) {
+export function int64(description: string, example: number, bounds: { minimum?: number } = {}) {
   return z
     .bigint({
       error: ({ input }) =>
         input === undefined ? 'is required' : `must be an integer${rangeHint(input)}, not ${kindOf(input)}`,
     })
-    .meta({ description, override: { type: 'integer', format: 'int64', examples: [example] } });
+    .meta({ description, override: { type: 'integer', format: 'int64', ...bounds, examples: [example] } });
 }
 
 function rangeHint(input: unknown): string {
@@ -59,7 +60,8 @@ const name = z
     override: {
       minLength: nameLength.min,
       maxLength: nameLength.max,
-      pattern: '^(?=[\\s\\S]*\\S)[^\\u0000-\\u001F\\u007F]*$',
+      // Without lookahead and \\u escapes, for RE2 (Go, Rust) has neither.
+      pattern: '^[^\\x00-\\x1F\\x7F]*[^\\s\\x00-\\x1F\\x7F][^\\x00-\\x1F\\x7F]*$',
     },
   });
 
@@ -77,21 +79,31 @@ function mistakesInName(value: string): string[] {
   return mistakes;
 }
 
-const categoryId = int64('Identifier of the category the animal belongs to.', 1);
+const int64Hint = 'A 64-bit integer: values beyond 2^53 need a parser that does not round them.';
+
+const categoryId = int64(`Identifier of the category the animal belongs to. ${int64Hint}`, 1);
 
 const newPetError: z.core.$ZodErrorMap = (issue) =>
   issue.code === 'unrecognized_keys'
     ? 'is not a member of a new animal'
     : `must be a JSON object, not ${kindOf(issue.input)}`;
 
+const newStatus = PetStatus.default('available').meta({
+  description: 'Whether the animal can be bought; `available` when omitted.',
+});
+
 export const NewPet = z
-  .strictObject({ name, categoryId, status: PetStatus.default('available') }, { error: newPetError })
+  .strictObject({ name, categoryId, status: newStatus }, { error: newPetError })
   .meta({ id: 'NewPet', description: 'An animal to add.' });
 
 // What the service sends may gain members within v1, so clients are not promised that there are no others.
 export const Pet = z
   .object({
-    id: int64('Unique identifier assigned by the service on creation, ascending from 1, never reused.', 1),
+    id: int64(
+      `Unique identifier assigned by the service on creation, ascending from 1, never reused. ${int64Hint}`,
+      1,
+      { minimum: 1 },
+    ),
     name,
     categoryId,
     status: PetStatus,
@@ -113,6 +125,7 @@ export const ListPetsQuery = z.strictObject({
       description: 'Maximum number of animals returned.',
       override: {
         type: 'integer',
+        format: 'int32',
         minimum: pageLimit.min,
         maximum: pageLimit.max,
         default: pageLimit.default,
@@ -143,7 +156,11 @@ export const ErrorBody = z
   .object({
     code: z.enum(errorCodes).meta({ description: 'Machine-readable error code.' }),
     message: z.string().meta({ description: 'Human-readable description.' }),
-    status: z.int().min(400).max(599).meta({ description: 'The HTTP status code of the response.' }),
+    status: z
+      .int()
+      .min(400)
+      .max(599)
+      .meta({ description: 'The HTTP status code of the response.', override: { format: 'int32' } }),
     details: z
       .array(ErrorDetail)
       .max(maxDetails)

@@ -1,6 +1,6 @@
+import { maxBodyBytes } from '../contract/bounds.ts';
 import type { ErrorDetail } from '../contract/errors.ts';
 import { JsonError, MemberError, parseJson } from '../contract/json.ts';
-import { maxBodyBytes } from '../contract/operations.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { bodyTimeoutMs } from './unread-body.ts';
 

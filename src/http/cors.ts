@@ -32,6 +32,6 @@ export function isPreflight({ method, headers }: Request, origins: ReadonlySet<s
 
 export const preflightHeaders: HeaderFields = {
   'Access-Control-Allow-Methods': 'GET, HEAD, POST',
-  'Access-Control-Allow-Headers': 'Authorization, Content-Type, X-Request-Id',
+  'Access-Control-Allow-Headers': 'Authorization, Content-Type, X-Request-Id, Traceparent, Tracestate',
   'Access-Control-Max-Age': '600',
 };

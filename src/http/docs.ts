@@ -6,10 +6,14 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import scalarPath from '../../assets/reference/scalar.js.gz' with { type: 'file' };
+import style from '../../assets/reference/style.css' with { type: 'text' };
 import scalar from '../../assets/reference/version.json' with { type: 'json' };
+import { inlineIcon } from './guides.ts';
 
 /** Scalar's settings: what would call its makers' hosts is off, and members stand in the contract's order. */
 const configuration = {
+  theme: 'none',
+  favicon: 'docs/icon.svg',
   proxyUrl: '',
   withDefaultFonts: false,
   telemetry: false,
@@ -28,11 +32,16 @@ const page = `<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Animal Store API</title>
-<link rel="icon" href="data:,">
+<title>API reference · Animal Store API</title>
+<link rel="icon" href="docs/icon.svg" type="image/svg+xml">
+<style>${style}</style>
 <script src="docs/scalar.js?v=${scalar.version}" defer></script>
 </head>
 <body>
+<header class="site">
+<a class="brand" href="docs/guides">${inlineIcon}Animal Store API</a>
+<nav aria-label="Sections"><a href="docs/guides">Guides</a><a href="docs" aria-current="page">Reference</a></nav>
+</header>
 <noscript>This page needs JavaScript. The OpenAPI document is <a href="openapi.json">openapi.json</a>.</noscript>
 <div id="api-reference" data-url="openapi.json" data-configuration="${attribute(configuration)}"></div>
 </body>
@@ -44,16 +53,20 @@ function attribute(value: unknown): string {
 }
 
 /** The page, allowed to load nothing from elsewhere and to call only this service and the document's servers. */
-export function docsPage(openapi: string): () => Response {
-  const headers = {
-    'Content-Type': 'text/html; charset=utf-8',
-    'Content-Security-Policy': contentSecurityPolicy(openapi),
-    'Cache-Control': 'no-cache',
-    'Referrer-Policy': 'no-referrer',
-    'X-Content-Type-Options': 'nosniff',
-  };
+export function docsPage(openapi: () => string): () => Response {
   const body = new Blob([page]);
-  return () => new Response(body, { headers });
+  let policy: string | undefined;
+  return () => {
+    policy ??= contentSecurityPolicy(openapi());
+    const headers = {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': policy,
+      'Cache-Control': 'no-cache',
+      'Referrer-Policy': 'no-referrer',
+      'X-Content-Type-Options': 'nosniff',
+    };
+    return new Response(body, { headers });
+  };
 }
 
 function contentSecurityPolicy(openapi: string): string {

@@ -14,6 +14,8 @@ export interface House {
   readonly answers: Answers;
   readonly finished: FinishedAnswers;
   readonly clock: Clock;
+  /** Address clients use, without the version; undefined when there is none. */
+  readonly publicUrl: string | undefined;
   readonly corsOrigins: ReadonlySet<string>;
   readonly log: Logger;
   readonly outages: Outages;

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
-import { type ErrorDetail, maxDetails } from '../contract/errors.ts';
+import { maxDetails } from '../contract/bounds.ts';
+import type { ErrorDetail } from '../contract/errors.ts';
 import type { Operation } from '../contract/operations.ts';
 import { type Validated, validate } from '../contract/validation.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';

@@ -1,7 +1,10 @@
 import { basePath } from '../contract/operations.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Trouble } from '../domain/trouble.ts';
+import { corsHeaders } from './cors.ts';
 import { docsPage, docsScript } from './docs.ts';
+import { guideRoutes, html } from './guide-routes.ts';
+import { notFoundPage } from './guides.ts';
 import type { HeaderFields } from './headers.ts';
 import type { House, Incoming } from './house.ts';
 import { PublicBudget } from './public-budget.ts';
@@ -9,8 +12,8 @@ import { errorBody, errorPageHeaders, failed } from './replies.ts';
 
 /** What is served outside the version: for people, operators and machines, without a credential. */
 export interface Outside {
-  /** The OpenAPI document, as text. */
-  readonly openapi: string;
+  /** The OpenAPI document, as text; asked for when the service listens, for it names where. */
+  readonly openapi: () => string;
   readonly publicUrl: string | undefined;
   /** Answers an address gets per minute, probes aside; more are refused with 429. */
   readonly perMinute: number;
@@ -36,18 +39,16 @@ export function outsideRoutes(
 ): (incoming: Incoming, path: string) => Promise<Response> {
   const budget = new PublicBudget(outside.perMinute, house.clock);
   const probeBudget = new PublicBudget(outside.perMinute, house.clock);
-  const openapi = new Blob([outside.openapi]);
+  const root = outside.publicUrl ?? '';
   const pages = new Map<string, Page>([
-    [
-      '/',
-      () => new Response(null, { status: 302, headers: { Location: `${outside.publicUrl ?? ''}/docs` } }),
-    ],
+    ...guideRoutes(),
+    ['/', () => new Response(null, { status: 302, headers: { Location: `${root}/docs` } })],
     ['/docs', docsPage(outside.openapi)],
     ['/docs/scalar.js', docsScript()],
-    ['/openapi.json', () => json(200, openapi, toRevalidate)],
+    ['/openapi.json', openapiPage(house, outside)],
     ['/livez', () => json(200, '{"status":"ok"}')],
     ['/readyz', () => readiness(house, outside)],
-    ['/.well-known/api-catalog', () => catalog(outside.publicUrl ?? '')],
+    ['/.well-known/api-catalog', () => catalog(root)],
   ]);
   return async (incoming, path) => {
     const { request, requestId } = incoming;
@@ -56,7 +57,9 @@ export function outsideRoutes(
     const waitSeconds = (isProbe ? probeBudget : budget).take(incoming.network());
     if (isProbe && waitSeconds > 0) await probeBudget.holdBack(probeHeldMs);
     const response =
-      isProbe || waitSeconds === 0 ? await answer(house, incoming, page) : await tooMany(budget, waitSeconds);
+      isProbe || waitSeconds === 0
+        ? await answer(house, incoming, page, root)
+        : await tooMany(budget, waitSeconds);
     response.headers.set('X-Request-Id', requestId);
     // Bun leaves the date out where it leaves the body out.
     if (request.method === 'HEAD') response.headers.set('Date', new Date().toUTCString());
@@ -81,8 +84,11 @@ async function answer(
   house: House,
   { request, requestId }: Incoming,
   page: Page | undefined,
+  root: string,
 ): Promise<Response> {
-  if (page === undefined) return refused(new Refusal('route_not_found'), 404);
+  if (page === undefined) {
+    return wantsHtml(request) ? html(404, notFoundPage(root)) : refused(new Refusal('route_not_found'), 404);
+  }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     return refused(new Refusal('method_not_allowed'), 405, { Allow: 'GET, HEAD' });
   }
@@ -107,6 +113,21 @@ function readiness(house: House, { health }: Outside): Response {
     const body = { status: 'unavailable', trouble: [error.cause.message] };
     return json(503, JSON.stringify(body), { 'Retry-After': '5' });
   }
+}
+
+/** The OpenAPI document, which pages of configured origins may read. */
+function openapiPage(house: House, { openapi }: Outside): Page {
+  let body: Blob | undefined;
+  return ({ headers }) => {
+    body ??= new Blob([openapi()]);
+    const cors = house.corsOrigins.size > 0 ? corsHeaders(headers, house.corsOrigins) : {};
+    return json(200, body, { ...toRevalidate, ...cors });
+  };
+}
+
+/** Browsers name it first in what they accept; programs that accept anything get JSON. */
+function wantsHtml({ headers }: Request): boolean {
+  return /^\s*text\/html\b/i.test(headers.get('accept') ?? '');
 }
 
 /** The API catalog (RFC 9727), a linkset (RFC 9264). */

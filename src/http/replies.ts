@@ -5,6 +5,7 @@ import { Refusal } from '../domain/refusal.ts';
 import type { Judged, Unknown } from '../operations/admission.ts';
 import type { Answer } from './answers.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
+import { errorPath } from './guides.ts';
 import { addressHeaders, type HeaderFields, verdictHeaders } from './headers.ts';
 import type { House, Incoming } from './house.ts';
 
@@ -57,6 +58,7 @@ export function refuse(
   const standing = andThen(judged, (known) => known ?? unjudged(house, incoming, refusal.code));
   return andThen(standing, (known) => {
     const headers = errorHeaders(refusal, known, incoming.route?.allow);
+    headers.Link = helpLink(house, refusal.code, incoming.routed?.headers?.Link);
     return reply(house, incoming, known, { status, body: errorBody(refusal), headers }, refusal.code);
   });
 }
@@ -95,6 +97,12 @@ export function errorBody({ code, message, details }: Refusal): string {
   const { status, message: standard } = errors[code];
   const body = { code, message: message ?? standard, status };
   return JSON.stringify(details.length > 0 ? { ...body, details } : body);
+}
+
+/** The page that explains the error (RFC 8288; the relation is RFC 5988's "help"), behind the links of the operation. */
+function helpLink({ publicUrl }: House, code: ErrorCode, others: string | undefined): string {
+  const help = `<${publicUrl ?? ''}${errorPath(code)}>; rel="help"; type="text/html"`;
+  return others === undefined ? help : `${others}, ${help}`;
 }
 
 /** Headers that belong to certain errors: the challenge of a 401, `Allow` of a 405, the wait of a 429 or 503. */

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { maxBodyBytes } from '../../src/contract/bounds.ts';
 import { maxJsonDepth } from '../../src/contract/json.ts';
-import { maxBodyBytes } from '../../src/contract/operations.ts';
 import { startTestApp } from '../support/app.ts';
 import type { CallOptions } from '../support/call.ts';
 import { blamed, newPet } from '../support/pets.ts';

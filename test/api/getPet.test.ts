@@ -82,7 +82,7 @@ describe('404 pet_not_found', () => {
       const answer = await app.call('GET', `/pets/${petId}`);
       expect(answer.error).toEqual({
         code: 'pet_not_found',
-        message: 'No animal has this id.',
+        message: 'There is no animal with this id.',
         status: 404,
       });
     },
@@ -96,7 +96,7 @@ describe('deprecation', () => {
       const announced = (operations.getPet.deprecation?.announcedAt.getTime() ?? 0) / 1_000;
       expect(answer.header('Deprecation')).toBe(`@${announced}`);
       expect(answer.header('Sunset')).toBe('Thu, 05 Dec 2030 00:00:00 GMT');
-      expect(linksOf(answer)).toEqual({ 'successor-version': '/v1/pets', deprecation: '/docs' });
+      expect(linksOf(answer)).toMatchObject({ 'successor-version': '/v1/pets', deprecation: '/docs' });
     }
   });
 
@@ -119,6 +119,7 @@ describe('deprecation', () => {
     expect(linksOf(await known.call('GET', '/pets/1'))).toEqual({
       'successor-version': 'https://animals.example.com/v1/pets',
       deprecation: 'https://animals.example.com/docs',
+      help: 'https://animals.example.com/docs/errors/pet_not_found',
     });
   });
 });

@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
-import { errorExample } from '../../src/contract/openapi-examples.ts';
+import { errorExample } from '../../scripts/openapi/examples.ts';
 import { petStatuses } from '../../src/contract/schemas.ts';
 import { writeCursor } from '../../src/domain/cursor.ts';
 import { startTestApp } from '../support/app.ts';

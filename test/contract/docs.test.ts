@@ -44,7 +44,10 @@ test('the page may run no other script, and call only this service and the serve
     'https://animals.example.com',
     'https://staging.example.com',
   ]);
-  expect(policyOf((await fetch(`${bare.url}/docs`)).headers).get('connect-src')).toEqual(["'self'"]);
+  expect(policyOf((await fetch(`${bare.url}/docs`)).headers).get('connect-src')).toEqual([
+    "'self'",
+    bare.url,
+  ]);
 });
 
 test('the page calls none of the hosts of its makers', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
+import { errorExample } from '../../scripts/openapi/examples.ts';
 import { type ErrorCode, errors } from '../../src/contract/errors.ts';
-import { errorExample } from '../../src/contract/openapi-examples.ts';
 
 const page = await Bun.file(new URL('../../docs/errors.md', import.meta.url)).text();
 

@@ -4,9 +4,9 @@ import { type RulesetDefinition, Spectral } from '@stoplight/spectral-core';
 import { oas } from '@stoplight/spectral-rulesets';
 import Ajv from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
+import { contractText } from '../../scripts/openapi/document.ts';
+import { introduction } from '../../scripts/openapi/introduction.ts';
 import { errors } from '../../src/contract/errors.ts';
-import { contractText } from '../../src/contract/openapi.ts';
-import { introduction } from '../../src/contract/openapi-text.ts';
 import { operations } from '../../src/contract/operations.ts';
 import { plans } from '../../src/domain/plan.ts';
 

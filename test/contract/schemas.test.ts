@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
+import { maxBodyBytes } from '../../src/contract/bounds.ts';
 import { parseJson } from '../../src/contract/json.ts';
-import { maxBodyBytes } from '../../src/contract/operations.ts';
 import { NewPet } from '../../src/contract/schemas.ts';
 import { validate } from '../../src/contract/validation.ts';
 

@@ -80,7 +80,7 @@ describe('500 internal_error', () => {
     const { log, lines } = keptLog();
     const house = houseOf(app, log);
     const answer = outsideRoutes(house, {
-      openapi: '{"servers":[]}',
+      openapi: () => '{"servers":[]}',
       publicUrl: undefined,
       perMinute: 1,
       health: broken,

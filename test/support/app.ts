@@ -52,7 +52,7 @@ export async function startTestApp(
   });
   const clock = new FakeClock();
   const surroundings = { clock, randomBytes };
-  const start = () => startApp(config, openapiText(config), log, surroundings);
+  const start = () => startApp(config, (listening) => openapiText(config, listening), log, surroundings);
 
   let app = await start();
   started.defer(() => app[Symbol.asyncDispose]());

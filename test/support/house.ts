@@ -18,6 +18,7 @@ export function houseOf({ app, clock }: TestApp, log: Logger = pino({ level: 'si
     answers: answersOf(new PetOperations(storage.pets), undefined),
     finished: new FinishedAnswers(),
     clock,
+    publicUrl: undefined,
     corsOrigins: new Set(),
     log,
     outages: new Outages(log),
@@ -48,7 +49,12 @@ export function incomingOf(url: string, headers: Readonly<Record<string, string>
 
 /** Serves with these parts on a port of its own. */
 export function serve(house: House): { readonly url: string } & AsyncDisposable {
-  const outside = { openapi: '{"servers":[]}', publicUrl: undefined, perMinute: 1_000, health: () => [] };
+  const outside = {
+    openapi: () => '{"servers":[]}',
+    publicUrl: undefined,
+    perMinute: 1_000,
+    health: () => [],
+  };
   const server = startServer({
     ...{ house, routes, outside, hostname: '127.0.0.1', port: 0, maxConnections: 0 },
     trustedProxies: [],

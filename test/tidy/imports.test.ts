@@ -9,7 +9,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   main: ['cli'],
   cli: ['app', 'operations', 'domain', 'contract', 'config', 'package.json'],
   app: ['config', 'storage', 'operations', 'http', 'domain', 'contract'],
-  http: ['operations', 'domain', 'contract', 'assets'],
+  http: ['operations', 'domain', 'contract', 'assets', 'docs'],
   operations: ['domain', 'type:storage/storage', 'type:contract'],
   storage: ['domain', 'type:contract'],
   domain: ['type:contract'],

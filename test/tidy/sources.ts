@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 const root = resolve(import.meta.dir, '../..');
 
 /** Folders that are no part of the project's text: tools' and what .gitignore names. */
-const foreign = new Set(['node_modules', '.git', 'data', 'coverage']);
+const foreign = new Set(['node_modules', '.git', 'data', 'coverage', 'generated']);
 const textFile =
   /(?:\.(?:ts|tsx|js|mjs|json|md|sql|lua|toml|ya?ml|sh|html|css|txt|csv|env|example|service)|\/(?:run|Dockerfile|LICENSE|\.\w+))$/;
 

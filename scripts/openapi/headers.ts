@@ -1,12 +1,13 @@
 /** The response headers, as components of the OpenAPI document. */
 import type { oas31 } from 'zod-openapi';
-import { cacheControl } from './caching.ts';
+import { cacheControl } from '../../src/contract/caching.ts';
 
 type Header = oas31.HeaderObject;
 
 const text = (example: string): oas31.SchemaObject => ({ type: 'string', examples: [example] });
-const count = (minimum: number, example: number): oas31.SchemaObject => ({
+const count = (minimum: number, example: number, format = 'int64'): oas31.SchemaObject => ({
   type: 'integer',
+  format,
   minimum,
   examples: [example],
 });
@@ -80,7 +81,7 @@ export const headers = {
     description:
       'Whole seconds to wait. A client that waits exactly this long is not turned away a second time.',
     required: true,
-    schema: count(1, 42),
+    schema: count(1, 42, 'int32'),
   },
   'WWW-Authenticate': {
     description: 'The challenge of RFC 6750; `error` only when a credential was sent.',
@@ -107,9 +108,16 @@ export const headers = {
     schema: text('Thu, 05 Dec 2030 00:00:00 GMT'),
     ...beta,
   },
+  HelpLink: {
+    description: 'The page that explains the error code (`rel="help"`).',
+    required: true,
+    schema: text('</docs/errors/invalid_api_key>; rel="help"; type="text/html"'),
+    ...beta,
+  },
   DeprecationLinks: {
     description:
-      'What replaces the operation (`rel="successor-version"`) and its documentation (`rel="deprecation"`).',
+      'What replaces the operation (`rel="successor-version"`) and its documentation (`rel="deprecation"`); on errors, ' +
+      'also the page that explains the code (`rel="help"`).',
     required: true,
     schema: text('</v1/pets>; rel="successor-version", </docs>; rel="deprecation"; type="text/html"'),
     ...beta,

@@ -1,10 +1,9 @@
 /** The responses of each operation in the OpenAPI document, derived from the tables of operations and errors. */
 import type { oas31, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import { type ErrorCode, errors } from './errors.ts';
-import { errorExample, successExamples } from './openapi-examples.ts';
-import type { headers } from './openapi-headers.ts';
-import { commonErrors, type Operation, type OperationId, operations } from './operations.ts';
-import { ErrorBody } from './schemas.ts';
+import { type ErrorCode, errors } from '../../src/contract/errors.ts';
+import { commonErrors, type Operation, type OperationId, operations } from '../../src/contract/operations.ts';
+import { errorExample, successExamples } from './examples.ts';
+import type { headers } from './headers.ts';
 
 type ErrorStatus = (typeof errors)[ErrorCode]['status'];
 
@@ -95,8 +94,14 @@ function errorResponse(
   return {
     description: `${meanings[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
     headers: headersOf(status, traits),
-    content: { 'application/json': { schema: ErrorBody, examples } },
+    content: { 'application/json': { schema: errorOf(codes), examples } },
   };
+}
+
+/** An Error with the codes of one response only, so that generated clients have a union they can narrow. */
+function errorOf(codes: readonly ErrorCode[]): oas31.SchemaObject {
+  const code = { type: 'string' as const, enum: [...codes] };
+  return { allOf: [{ $ref: '#/components/schemas/Error' }, { type: 'object', properties: { code } }] };
 }
 
 function headersOf(
@@ -111,6 +116,7 @@ function headersOf(
     ...(status === 401 ? refs('WWW-Authenticate') : refs('RateLimit', 'RateLimit-Policy')),
     ...((status === 429 || status === 503) && refs('Retry-After')),
     ...(paginated && status === 200 && { Link: ref('PageLinks') }),
+    ...(status >= 400 && { Link: ref('HelpLink') }),
     ...(deprecation && { ...refs('Deprecation', 'Sunset'), Link: ref('DeprecationLinks') }),
   };
 }

@@ -1,6 +1,6 @@
 /** The example bodies of the OpenAPI document and of `docs/errors.md`. */
-import { type ErrorCode, type ErrorDetail, errors } from './errors.ts';
-import type { OperationId } from './operations.ts';
+import { type ErrorCode, type ErrorDetail, errors } from '../../src/contract/errors.ts';
+import type { OperationId } from '../../src/contract/operations.ts';
 
 const ozzy = { id: 1, name: 'Ozzy', categoryId: 1, status: 'available' };
 const maple = { id: 2, name: 'Maple', categoryId: 7, status: 'sold' };

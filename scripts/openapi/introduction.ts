@@ -1,6 +1,6 @@
 /** What the OpenAPI document says about the interface as a whole, in Markdown. */
 export const introduction = `
-List the animals of a pet store, add one, fetch one.
+List the animals of a pet store, add one, fetch one. New here? Start with the [quickstart](docs/guides/quickstart).
 
 ## Authentication
 
@@ -17,7 +17,9 @@ Integers of 64 bits are exact; read them with a parser that does not round them.
 
 ## Errors
 
-Every error is an \`Error\` with a \`code\` from a closed list. A 400 lists all mistakes in \`details\`.
+Every error is an \`Error\` with a \`code\`. Treat a code you do not know by its status: new ones may be added. A 400 lists all
+mistakes in \`details\`. Each code has [a page](docs/errors) with its cause and remedy, which the response links to (\`Link\`,
+\`rel="help"\`).
 
 ## Limits
 

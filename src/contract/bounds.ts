@@ -1,0 +1,5 @@
+/** Largest request body, in bytes. */
+export const maxBodyBytes = 16_384;
+
+/** How many mistakes an error lists: a request of 16 KiB can hold thousands, each worth a line of the answer. */
+export const maxDetails = 20;

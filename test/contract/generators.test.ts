@@ -1,0 +1,92 @@
+/** What clients that generate their code get out of the document, with each of four generators. */
+import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { int64Max } from '../../src/contract/json.ts';
+import { startTestApp } from '../support/app.ts';
+import { testPatienceMs } from '../support/patience.ts';
+import { root } from '../support/process.ts';
+
+setDefaultTimeout(testPatienceMs);
+
+const folder = join(root, 'test/generators');
+const generated = join(folder, 'programs/generated');
+const document = join(root, 'contract/openapi.json');
+
+/** The command that writes each client. Bun runs those that need a newer Node.js than this project asks for. */
+const generators = {
+  'openapi-typescript': ['openapi-typescript', document, '-o', join(generated, 'openapi-typescript.d.ts')],
+  'hey-api': ['openapi-ts', '-i', document, '-o', join(generated, 'hey-api'), '-c', '@hey-api/client-fetch'],
+  orval: ['orval', '--input', document, '--output', join(generated, 'orval.ts'), '--client', 'fetch'],
+  'swagger-typescript-api': [
+    ...['swagger-typescript-api', 'generate', '-p', document, '-o', generated],
+    ...['-n', 'swagger-typescript-api.ts'],
+  ],
+} as const;
+
+interface Ended {
+  readonly exitCode: number;
+  readonly output: string;
+}
+
+async function run(command: readonly string[]): Promise<Ended> {
+  const child = Bun.spawn([...command], { cwd: folder, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  const [output, errors, exitCode] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+  ]);
+  return { exitCode, output: output + errors };
+}
+
+/** Whether the generators are here; they are installed once, and are no part of the service's own packages. */
+async function installed(): Promise<boolean> {
+  if (existsSync(join(folder, 'node_modules/.package-lock.json'))) return true;
+  const { exitCode, output } = await run(['npm', 'ci']);
+  if (exitCode === 0) return true;
+  if (process.env.CI === 'true') throw new Error(`The generators cannot be installed.\n${output}`);
+  console.warn(
+    'SKIPPED: the client generators cannot be installed here; what they make of the document is not tried.',
+  );
+  return false;
+}
+
+describe.skipIf(!(await installed()))('a generated client', () => {
+  beforeAll(async () => {
+    await rm(generated, { recursive: true, force: true });
+    await mkdir(generated, { recursive: true });
+  });
+
+  test.each(Object.entries(generators))('comes of %s', async (_name, [program, ...args]) => {
+    const command = [process.execPath, '--bun', join(folder, 'node_modules/.bin', program), ...args];
+    const { exitCode, output } = await run(command);
+    expect({ exitCode, output }).toEqual({ exitCode: 0, output: expect.any(String) });
+  });
+
+  test('has the errors of getPet as a union that the compiler narrows, and lets a new animal leave out its status', async () => {
+    expect(await run([join(folder, 'node_modules/.bin/tsc'), '-p', folder])).toEqual({
+      exitCode: 0,
+      output: '',
+    });
+  });
+
+  test('of openapi-fetch, with a parser that rounds nothing, keeps every digit of an int64', async () => {
+    await using app = await startTestApp();
+    const { clientOf } = (await import(join(folder, 'programs/openapi-fetch.ts'))) as {
+      clientOf: (
+        baseUrl: string,
+        key: string,
+      ) => {
+        createPet: (pet: object) => Promise<{ pet?: { id: bigint; categoryId: bigint } }>;
+        getPet: (id: number) => Promise<{ error?: { code: string } }>;
+        listPets: () => Promise<{ pets?: object[] }>;
+      };
+    };
+    const client = clientOf(`${app.url}/v1`, app.key);
+    const { pet } = await client.createPet({ name: 'Ozzy', categoryId: int64Max });
+    expect(pet).toMatchObject({ id: 1n, categoryId: int64Max, status: 'available' });
+    expect((await client.listPets()).pets).toEqual([pet as object]);
+    expect((await client.getPet(2)).error?.code).toBe('pet_not_found');
+  });
+});

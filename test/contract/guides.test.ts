@@ -1,0 +1,130 @@
+/** The guides as the service serves them. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { errors } from '../../src/contract/errors.ts';
+import { startTestApp } from '../support/app.ts';
+import { clientOf } from '../support/client.ts';
+
+const app = await startTestApp({
+  CORS_ORIGINS: 'https://shop.example',
+  PUBLIC_REQUESTS_PER_MINUTE: '100000',
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const page = (path: string) => fetch(app.url + path, { headers: { Accept: 'text/html' } });
+
+/** Every page that the overview leads to, with its text. */
+async function allPages(): Promise<Map<string, string>> {
+  const pages = new Map<string, string>();
+  const open = ['/docs/guides'];
+  for (let path = open.pop(); path !== undefined; path = open.pop()) {
+    const response = await page(path);
+    expect([path, response.status]).toEqual([path, 200]);
+    const text = await response.text();
+    pages.set(path, text);
+    for (const [, href = ''] of text.matchAll(/href="([^"]*)"/g)) {
+      const { origin, pathname } = new URL(href, app.url + path);
+      const isGuide = origin === app.url && /^\/docs\/(?:guides|errors)/.test(pathname);
+      if (isGuide && !pages.has(pathname) && !open.includes(pathname)) open.push(pathname);
+    }
+  }
+  return pages;
+}
+
+const pages = await allPages();
+
+describe('the guides', () => {
+  test('lead to every guide, and to a page for every error code', () => {
+    const names = [...pages.keys()];
+    for (const name of [
+      'quickstart',
+      'api-keys',
+      'pagination',
+      'rate-limits',
+      'errors-and-retries',
+      'versioning',
+    ]) {
+      expect(names).toContain(`/docs/guides/${name}`);
+    }
+    for (const code of Object.keys(errors)) expect(names).toContain(`/docs/errors/${code}`);
+  });
+
+  test('have no link that leads nowhere, no fragment that is not there, and none to the repository', async () => {
+    for (const [path, text] of pages) {
+      for (const [, href = ''] of text.matchAll(/(?:href|src)="([^"]*)"/g)) {
+        const target = new URL(href, app.url + path);
+        if (target.origin !== app.url) continue;
+        expect([path, href, target.pathname.endsWith('.md')]).toEqual([path, href, false]);
+        const response = await page(target.pathname);
+        expect([path, href, response.status]).toEqual([path, href, 200]);
+        const fragment = target.hash.slice(1);
+        if (fragment !== '') expect(await response.text()).toContain(`id="${fragment}"`);
+      }
+    }
+  });
+
+  test('load nothing from elsewhere, and run no script', async () => {
+    const { headers } = await page('/docs/guides/quickstart');
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(headers.get('content-security-policy')).toStartWith(
+      "default-src 'none'; style-src 'self'; img-src 'self'",
+    );
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    for (const text of pages.values()) expect(text).not.toMatch(/<script|style="|src="https?:/);
+  });
+
+  test('say what the code is, its status and its remedy on the page of an error', () => {
+    for (const [code, { status }] of Object.entries(errors)) {
+      const text = pages.get(`/docs/errors/${code}`) ?? '';
+      expect(text).toContain(`>${code}</h1>`);
+      expect(text).toContain(`Status: ${status}`);
+      expect(text).toContain('What to do:');
+    }
+  });
+});
+
+test('every error links to its page, behind the links of a deprecated operation', async () => {
+  const client = clientOf(app.url, app.key);
+  for (const [target, code] of [
+    ['/pets?limit=0', 'invalid_parameter'],
+    ['/nowhere', 'route_not_found'],
+    ['/pets/999', 'pet_not_found'],
+  ] as const) {
+    const { headers } = await client.get(target);
+    const links = headers.get('link') ?? '';
+    expect(links).toEndWith(`</docs/errors/${code}>; rel="help"; type="text/html"`);
+    expect(links.includes('rel="successor-version"')).toBe(target === '/pets/999');
+    expect(pages.has(/<([^>]*)>; rel="help"/.exec(links)?.[1] ?? '')).toBe(true);
+  }
+});
+
+test('a browser that goes astray gets a page, a program the Error body', async () => {
+  const browser = await fetch(`${app.url}/nowhere`, {
+    headers: { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' },
+  });
+  expect([browser.status, browser.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+  expect(await browser.text()).toContain('Page not found');
+  for (const accept of ['*/*', 'application/json']) {
+    const program = await fetch(`${app.url}/nowhere`, { headers: { Accept: accept } });
+    expect(((await program.json()) as { code: string }).code).toBe('route_not_found');
+  }
+});
+
+test('pages of configured origins may read the OpenAPI document, and trace their calls', async () => {
+  const from = (origin: string) => fetch(`${app.url}/openapi.json`, { headers: { Origin: origin } });
+  expect((await from('https://shop.example')).headers.get('access-control-allow-origin')).toBe(
+    'https://shop.example',
+  );
+  expect((await from('https://other.example')).headers.has('access-control-allow-origin')).toBe(false);
+  const preflight = await fetch(`${app.url}/v1/pets`, {
+    method: 'OPTIONS',
+    headers: { Origin: 'https://shop.example', 'Access-Control-Request-Method': 'GET' },
+  });
+  expect(preflight.headers.get('access-control-allow-headers')).toContain('Traceparent');
+});
+
+test('without a public address the document names where the service listens, whatever Host a client sends', async () => {
+  const response = await fetch(`${app.url}/openapi.json`, { headers: { Host: 'evil.example' } });
+  expect(((await response.json()) as { servers: unknown }).servers).toEqual([
+    { url: `${app.url}/v1`, description: 'Production' },
+  ]);
+});
