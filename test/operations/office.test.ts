@@ -12,7 +12,8 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-const notThere = (noun: 'account' | 'key' | 'ban on key', command: string) => new NotFound(noun, 999, command);
+const notThere = (noun: 'account' | 'key' | 'ban on key', command: string) =>
+  new NotFound(noun, 999, command);
 
 test('accounts and keys are listed in the order they were made in', async () => {
   const first = await accounts.create('first', 'free');
