@@ -17,8 +17,9 @@ const shareByDefault = 0.75;
 const logEveryMs = 60_000;
 /** So few free descriptors leave no time for requests under way. */
 const fewLeft = 8;
-/** Before the end of a drain nobody new is let in for so long: who is there already sends its request and is answered. */
-const lastCallMs = 250;
+/** In this part of a drain, its last, nobody new is let in: who is there already sends its request and is answered. */
+const lastCallShare = 0.25;
+const longestLastCallMs = 1_000;
 /** The same without a drain: some turns of the event loop. */
 const shortestLastCallMs = 10;
 const pollMs = 10;
@@ -70,7 +71,7 @@ export class Listener implements Disposable {
    */
   async stop(drainMs: number, withinMs: number): Promise<void> {
     const deadline = performance.now() + withinMs;
-    const lastCall = Math.min(lastCallMs, Math.max(shortestLastCallMs, drainMs));
+    const lastCall = Math.min(longestLastCallMs, Math.max(shortestLastCallMs, drainMs * lastCallShare));
     await sleep(Math.max(0, drainMs - lastCall));
     clearInterval(this.#timer);
     refuseNewConnections(this.port);

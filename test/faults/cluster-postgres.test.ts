@@ -7,11 +7,11 @@ import { testPatienceMs, until } from '../support/patience.ts';
 
 setDefaultTimeout(testPatienceMs);
 
-const statementTimeoutMs = 500;
+const statementTimeoutMs = 1_000;
 
 const cluster = await startCluster({
   instances: 2,
-  environment: { POSTGRES_TIMEOUT_MS: String(statementTimeoutMs) },
+  environment: { POSTGRES_TIMEOUT_MS: String(statementTimeoutMs), REDIS_TIMEOUT_MS: '5000' },
 });
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 

@@ -9,8 +9,11 @@ import { testPatienceMs, until } from '../support/patience.ts';
 
 setDefaultTimeout(testPatienceMs);
 
-// Redis gets a second for a decision, so that a slow machine does not look like one without Redis.
-const cluster = await startCluster({ instances: 2, environment: { REDIS_TIMEOUT_MS: '1000' } });
+// Servers get long enough for a slow machine not to look like one without them.
+const cluster = await startCluster({
+  instances: 2,
+  environment: { REDIS_TIMEOUT_MS: '1000', POSTGRES_TIMEOUT_MS: '30000' },
+});
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 describe.skipIf(cluster === undefined)('Redis', () => {

@@ -9,7 +9,7 @@ setDefaultTimeout(testPatienceMs);
 
 const cluster = await startCluster({
   instances: 3,
-  environment: { BAN_STRIKES: '3', REDIS_TIMEOUT_MS: '5000' },
+  environment: { BAN_STRIKES: '3', REDIS_TIMEOUT_MS: '5000', POSTGRES_TIMEOUT_MS: '30000' },
 });
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 

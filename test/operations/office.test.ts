@@ -12,7 +12,8 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-const notThere = (noun: 'account' | 'key' | 'ban on key', command: string) => new NotFound(noun, 9, command);
+const notThere = (noun: 'account' | 'key' | 'ban on key', command: string) =>
+  new NotFound(noun, 999, command);
 
 test('accounts and keys are listed in the order they were made in', async () => {
   const first = await accounts.create('first', 'free');
@@ -28,11 +29,11 @@ test('accounts and keys are listed in the order they were made in', async () => 
 });
 
 test('what is not there is named, with the command that shows what is', async () => {
-  await expect(accounts.setPlan(9, 'pro')).rejects.toEqual(notThere('account', 'accounts list'));
-  await expect(keys.create(9, 'till')).rejects.toEqual(notThere('account', 'accounts list'));
-  await expect(keys.rotate(9, 0)).rejects.toEqual(notThere('key', 'keys list'));
-  await expect(keys.revoke(9)).rejects.toEqual(notThere('key', 'keys list'));
-  await expect(keys.liftBan(9)).rejects.toEqual(notThere('ban on key', 'bans list'));
+  await expect(accounts.setPlan(999, 'pro')).rejects.toEqual(notThere('account', 'accounts list'));
+  await expect(keys.create(999, 'till')).rejects.toEqual(notThere('account', 'accounts list'));
+  await expect(keys.rotate(999, 0)).rejects.toEqual(notThere('key', 'keys list'));
+  await expect(keys.revoke(999)).rejects.toEqual(notThere('key', 'keys list'));
+  await expect(keys.liftBan(999)).rejects.toEqual(notThere('ban on key', 'bans list'));
 });
 
 test('a key that is not live any more has no successor, and keeps its end', async () => {

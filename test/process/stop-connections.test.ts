@@ -15,16 +15,12 @@ const linux = testWith({ name: 'Linux', package: 'base-files', optional: true },
   '/proc/self/fd',
 ]);
 
-for (const drainSeconds of [0, 1]) {
-  linux(
-    `a connection that is there when the listener closes is answered, with a drain of ${drainSeconds} s`,
-    async () => {
-      const { refused, failures, exitCode } = await stopUnderReconnecting(32, drainSeconds);
-      expect(failures).toEqual([]);
-      expect([refused, exitCode]).toEqual([32, 0]);
-    },
-  );
-}
+linux('a connection that is there when the listener closes is answered', async () => {
+  // The longest drain gives slow clients the longest time; the proof `stop` has short ones.
+  const { refused, failures, exitCode } = await stopUnderReconnecting(32, 5);
+  expect(failures).toEqual([]);
+  expect([refused, exitCode]).toEqual([32, 0]);
+});
 
 test('connections that never sent a request, or only half a head, are not waited for as a request under way is', async () => {
   await using quietFolder = await temporaryFolder();

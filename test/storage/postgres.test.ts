@@ -5,6 +5,7 @@ import { SQL } from 'bun';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresPets } from '../../src/storage/postgres/pets.ts';
 import { StorageUnavailable, StorageUnusable } from '../../src/storage/storage.ts';
+import { until } from '../support/patience.ts';
 import { testServers } from '../support/servers.ts';
 import { newPet } from './samples.ts';
 
@@ -34,6 +35,30 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
       { name: 'keys', last: 0n },
       { name: 'pets', last: 0n },
     ]);
+  });
+
+  test('a migration waits for that of another process however long it takes, not as long as a statement may', async () => {
+    await using schema = await makeSchema();
+    await using other = new SQL(schema.url, { max: 1 });
+    await using observer = new SQL(schema.url, { max: 1 });
+    await using database = open(schema.url, 1_000);
+    let migrated: Promise<void> | undefined;
+    await other.begin(async (transaction) => {
+      await transaction`SELECT pg_advisory_xact_lock(${0x416e5374})`;
+      migrated = database.migrate();
+      const waitsLong = async () => {
+        const rows = await observer`
+          SELECT 1 FROM pg_stat_activity
+          WHERE application_name = 'animal-store' AND wait_event = 'advisory'
+            AND clock_timestamp() - query_start > interval '1500 ms'`;
+        return rows.length > 0;
+      };
+      await Promise.race([
+        until(waitsLong),
+        migrated.then(() => Promise.reject(new Error('It did not wait.'))),
+      ]);
+    });
+    await migrated;
   });
 
   test('a database of a newer version, or of another program, is refused and left alone', async () => {

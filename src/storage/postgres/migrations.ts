@@ -94,6 +94,8 @@ export async function migrate(
 ): Promise<void> {
   await begin(async (transaction) => {
     if ((await versionOf(transaction)) === steps.length) return;
+    // Neither waiting for another process's migration nor a step is a request's statement, which has its time-out.
+    await transaction`SET LOCAL statement_timeout = 0`;
     await transaction`SELECT pg_advisory_xact_lock(${lockId})`;
     const version = await versionOf(transaction);
     if (version > steps.length) {
