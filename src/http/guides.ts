@@ -106,10 +106,10 @@ function layout({ path, title, toDocs, body }: Page): string {
 <a class="skip" href="#content">Skip to content</a>
 <header>
 <a class="brand" href="${toDocs}guides">${inlineIcon}Animal Store API</a>
-<nav aria-label="Sections"><a href="${toDocs}guides" aria-current="page">Guides</a><a href="${toDocs}../docs">Reference</a></nav>
+<nav class="sections" aria-label="Sections"><a href="${toDocs}guides" aria-current="page">Guides</a><a href="${toDocs}../docs">Reference</a></nav>
 </header>
 <div class="columns">
-<aside><nav aria-label="Guides"><ul>
+<aside><nav aria-label="Guides"><ul class="guides">
 ${items.join('\n')}
 </ul></nav></aside>
 <main id="content">
