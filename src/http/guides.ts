@@ -25,8 +25,11 @@ const guides: ReadonlyMap<string, string> = new Map([
   ['errors', errorCodes],
 ]);
 
-/** The icon as HTML has it, where a namespace is not named. */
-export const inlineIcon = icon.trim().replace(/ xmlns="[^"]*"/, '');
+/** The icon as HTML has it, beside the name: without a namespace, and without a title that would say the name twice. */
+export const inlineIcon = icon
+  .trim()
+  .replace(/ xmlns="[^"]*"/, ' aria-hidden="true"')
+  .replace(/<title>.*?<\/title>/, '');
 
 /** Where the page of an error code is, below the service's address. */
 export function errorPath(code: string): string {
