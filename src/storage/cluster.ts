@@ -59,16 +59,18 @@ export interface ClusterOptions extends ClusterSettings {
   readonly rules: LimitRules;
   /** Whether this process answers requests. */
   readonly serving: boolean;
+  /** Whether an empty database is made a store. */
+  readonly create: boolean;
   readonly notice: Notice;
 }
 
 /** Throws `StorageUnusable`. A Redis that is not there does not keep the store from opening. */
 export async function openCluster(options: ClusterOptions): Promise<Storage> {
   await using opened = new AsyncDisposableStack();
-  const { url, clock, rules, serving, notice, poolSize, statementTimeoutMs } = options;
+  const { url, clock, rules, serving, create, notice, poolSize, statementTimeoutMs } = options;
   const { redisUrl, redisTimeoutMs: timeoutMs } = options;
   const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
-  await database.migrate();
+  await database.migrate(create);
   const encryption = await database.encryption();
   const identity = await identify(database, options.redisPrefix, { serving, notice });
   const versions = new SharedVersions();

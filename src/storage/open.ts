@@ -21,17 +21,14 @@ export interface StorageOptions {
 
 /** Opens the store a URL names. Throws `StorageUnusable` with what to do about it. */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
-  const { url, clock, rules, serving, cluster, notice = warn } = options;
+  const { url, clock, rules, serving, create = serving, cluster, notice = warn } = options;
   const path = sqlitePath(url);
-  if (path !== undefined) {
-    const { create = serving } = options;
-    return openSqlite({ path, clock, rules, serving, create, notice });
-  }
+  if (path !== undefined) return openSqlite({ path, clock, rules, serving, create, notice });
   if (!isPostgres(url)) throw new StorageUnusable(`There is no store for the URL "${maskedUrl(url)}".`);
   if (cluster === undefined) throw new StorageUnusable('PostgreSQL needs Redis beside it: set REDIS_URL.');
   // Only who has the servers waits for their drivers to load.
   const { openCluster } = await import('./cluster.ts');
-  return openCluster({ url, clock, rules, serving, notice, ...cluster });
+  return openCluster({ url, clock, rules, serving, create, notice, ...cluster });
 }
 
 /** How long a statement of a copy may take: it deals with many rows. */
@@ -46,12 +43,8 @@ export async function openArchive(url: string, mustExist: boolean): Promise<Arch
   }
   if (!isPostgres(url)) throw new StorageUnusable(`There is no store for the URL "${maskedUrl(url)}".`);
   const { openPostgresArchive } = await import('./postgres/archive.ts');
-  return openPostgresArchive({
-    url,
-    poolSize: 1,
-    statementTimeoutMs: archiveTimeoutMs,
-    notice: warn,
-  });
+  const limits = { poolSize: 1, statementTimeoutMs: archiveTimeoutMs };
+  return openPostgresArchive({ url, ...limits, notice: warn }, mustExist);
 }
 
 /** Undefined also for SQLite's store in memory: nothing would be left of what is copied there. */

@@ -17,7 +17,7 @@ export function clusterPlaceOn(servers: TestServers): MakePlace {
     const schema = await servers.makeSchema();
     const cluster = { ...patient, redisUrl: servers.redisUrl, redisPrefix: servers.makePrefix() };
     return {
-      open: (serving) => openStorage({ url: schema.url, clock, rules, serving, cluster }),
+      open: (serving) => openStorage({ url: schema.url, clock, rules, serving, create: true, cluster }),
       [Symbol.asyncDispose]: () => schema[Symbol.asyncDispose](),
     };
   };

@@ -37,6 +37,18 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     ]);
   });
 
+  test('a command that manages a store makes none in an empty database, and says how to name the right one', async () => {
+    await using schema = await makeSchema();
+    await using database = open(schema.url);
+    expect(await messageOf(database.migrate(false))).toMatch(
+      /^There is no store in this .* Set DATABASE_URL/,
+    );
+    const rows = await database.read(
+      (sql) => sql`SELECT 1 FROM pg_tables WHERE schemaname = current_schema()`,
+    );
+    expect([...(rows as unknown[])]).toEqual([]);
+  });
+
   test('a migration waits for that of another process however long it takes, not as long as a statement may', async () => {
     await using schema = await makeSchema();
     await using other = new SQL(schema.url, { max: 1 });

@@ -4,10 +4,10 @@ import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { conflictOf } from './failures.ts';
 
 /** Opens the database as rows. Throws `StorageUnusable`. */
-export async function openPostgresArchive(options: PostgresOptions): Promise<Archive> {
+export async function openPostgresArchive(options: PostgresOptions, mustExist: boolean): Promise<Archive> {
   await using opened = new AsyncDisposableStack();
   const database = opened.use(new PostgresDatabase(options));
-  await database.migrate();
+  await database.migrate(!mustExist);
   const kept = opened.move();
   return {
     tables: archiveTables,

@@ -79,10 +79,10 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#run(() => this.#pool.write(statement, dueAt), WriteUncertain);
   }
 
-  /** Brings the database up to date. Throws `StorageUnusable`, also when it cannot be reached. */
-  async migrate(): Promise<void> {
+  /** Brings the database up to date; an empty one only if `create`. Throws `StorageUnusable`, also when it cannot be reached. */
+  async migrate(create = true): Promise<void> {
     try {
-      await migrate((work) => this.transaction(work));
+      await migrate((work) => this.transaction(work), create);
       this.#isOpen = true;
     } catch (error) {
       if (error instanceof StorageUnusable) throw error;

@@ -88,9 +88,10 @@ const steps: readonly string[] = [
 /** Which of two processes that start at once goes first is decided by this lock; the number is the service's own. */
 const lockId = 0x416e5374;
 
-/** Brings the database up to date, in a transaction. Throws `StorageUnusable`. */
+/** Brings the database up to date, in a transaction; an empty one only if `create`. Throws `StorageUnusable`. */
 export async function migrate(
   begin: <T>(work: (transaction: SQL) => Promise<T>) => Promise<T>,
+  create: boolean,
 ): Promise<void> {
   await begin(async (transaction) => {
     if ((await versionOf(transaction)) === steps.length) return;
@@ -102,6 +103,12 @@ export async function migrate(
       throw new StorageUnusable(
         `The database was written by a newer version of the service (format ${version}, this one knows up to ` +
           `${steps.length}). Run that version or a newer one.`,
+      );
+    }
+    if (version === 0 && !create) {
+      throw new StorageUnusable(
+        'There is no store in this PostgreSQL database and schema. Set DATABASE_URL to the one you mean. ' +
+          '"animal-store serve" and "animal-store import" create a store.',
       );
     }
     if (version === 0) await createFormat(transaction);
