@@ -1,6 +1,7 @@
 /** The only reader of the environment. Every setting is a row of the table; `docs/operating.md` is held to it. */
 import {
   databaseUrl,
+  emailAddress,
   instant,
   integer,
   loggedRequests,
@@ -13,6 +14,7 @@ import {
   redisUrl,
   shown,
   text,
+  webAddress,
 } from './config/values.ts';
 import { operations } from './contract/operations.ts';
 import { defaultBanRules } from './domain/limit.ts';
@@ -71,6 +73,16 @@ export const settings = {
     '',
     'Address clients use, without /v1. Makes links absolute; listed as production in the OpenAPI document.',
     publicUrl,
+  ),
+  OPERATOR_URL: setting(
+    '',
+    'Page where clients reach you. Listed as the contact in the OpenAPI document.',
+    webAddress,
+  ),
+  OPERATOR_EMAIL: setting(
+    '',
+    'Email address where clients reach you. Listed as the contact in the OpenAPI document.',
+    emailAddress,
   ),
   STAGING_URL: setting('', 'Address of a staging service, listed in the OpenAPI document.', publicUrl),
   TRUSTED_PROXIES: setting(
@@ -191,6 +203,8 @@ function configOf(values: Values) {
     cluster: clusterOf(values),
     publicUrl: values.PUBLIC_URL,
     stagingUrl: values.STAGING_URL,
+    operatorUrl: values.OPERATOR_URL,
+    operatorEmail: values.OPERATOR_EMAIL,
     trustedProxies: values.TRUSTED_PROXIES,
     corsOrigins: values.CORS_ORIGINS,
     getPetSunset: values.GET_PET_SUNSET,

@@ -44,7 +44,6 @@ function openapiDocument() {
     version: '1.0.0',
     summary: 'The animals of a pet store',
     description: introduction,
-    contact: { name: 'The operator of this service' },
     license: { name: 'MIT', identifier: 'MIT' },
   };
   const apiKey = {

@@ -61,6 +61,22 @@ export function publicUrl(value: string): string | undefined {
   return base;
 }
 
+/** The address of a page; undefined when there is none. */
+export function webAddress(value: string): string | undefined {
+  if (value === '') return undefined;
+  if (!/^https?:\/\/./.test(value) || !URL.canParse(value)) {
+    throw new Error('must be an http or https address such as https://example.com/support');
+  }
+  return value;
+}
+
+/** Undefined when there is none. */
+export function emailAddress(value: string): string | undefined {
+  if (value === '') return undefined;
+  if (!/^[^\s@]+@[^\s@]+$/.test(value)) throw new Error('must be an email address such as api@example.com');
+  return value;
+}
+
 export function list(value: string): string[] {
   return value.split(/[\s,]+/).filter((item) => item !== '');
 }
