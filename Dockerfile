@@ -15,6 +15,8 @@ COPY --from=dependencies /animal-store/node_modules node_modules
 COPY package.json ./
 COPY contract contract
 COPY assets assets
+COPY docs docs
+
 COPY src src
 USER animal-store
 ENV HOST=0.0.0.0 PORT=3000

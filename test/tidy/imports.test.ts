@@ -1,5 +1,7 @@
 /** The house's floor plan (ARCHITECTURE.md): who may know whom. */
 import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { bare, codeIn, importsOf, linesMatching, projectFiles, refuse } from './sources.ts';
 
 const sources = codeIn(projectFiles(), 'src');
@@ -145,4 +147,18 @@ describe('what belongs in one place', () => {
       ...importers,
     ]);
   });
+});
+
+test('the container image has everything that the service imports', () => {
+  const copied = [
+    ...readFileSync(join(import.meta.dir, '../../Dockerfile'), 'utf8').matchAll(/^COPY (\S+) \S+$/gm),
+  ];
+  const folders = copied.map(([, folder = '']) => folder);
+  const missing = sources.flatMap((source) =>
+    importsOf(source)
+      .filter(({ target }) => /^(?:assets|docs|contract)\//.test(target))
+      .filter(({ target }) => !folders.some((folder) => target === folder || target.startsWith(`${folder}/`)))
+      .map(({ target }) => `${source.path} imports ${target}`),
+  );
+  refuse('Copy it into the image, in the Dockerfile:', missing);
 });
