@@ -16,7 +16,6 @@ COPY package.json ./
 COPY contract contract
 COPY assets assets
 COPY docs docs
-
 COPY src src
 USER animal-store
 ENV HOST=0.0.0.0 PORT=3000
