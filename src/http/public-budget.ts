@@ -23,7 +23,7 @@ export class PublicBudget {
 
   /** Counts a request. Returns the whole seconds, at least 1, until the address may ask again; 0 when it may now. */
   take(address: string): number {
-    const now = this.#clock.now();
+    const now = this.#clock.steady();
     let window = this.#windows.get(address);
     if (window === undefined || window.endsAt <= now) {
       window = { endsAt: now + windowMs, count: 0 };
