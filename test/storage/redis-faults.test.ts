@@ -122,6 +122,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     // Of another account nobody can tell: it comes again.
     const stranger = { ...caller, keyId: 9, accountId: 9 };
     expect(await take(instance.store, stranger).catch((error) => error)).toBeInstanceOf(StorageUnavailable);
+    await until(() => instance.notices.some((text) => text.startsWith('degraded: PostgreSQL')));
     await instance.postgres.heal();
     await until(() => instance.notices.includes('PostgreSQL works again'));
     expect((await take(instance.store)).refusal).toBe('api_key_banned');
