@@ -1,0 +1,66 @@
+/** The documents a reader is sent to, and the headings in them. */
+import { expect, test } from 'bun:test';
+import { join, relative, resolve } from 'node:path';
+import { root } from '../support/process.ts';
+
+const documents = [
+  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'],
+  ...[...new Bun.Glob('docs/**/*.md').scanSync(root)].sort(),
+];
+
+const read = (path: string) => Bun.file(join(root, path)).text();
+
+/** The text as rendered: Markdown in code blocks and comments is none. */
+const proseOf = (markdown: string) =>
+  markdown.replace(/^```[\s\S]*?^```$/gm, '').replace(/<!--[\s\S]*?-->/g, '');
+
+/** The targets of links and images, also of those written in HTML. */
+function linksIn(markdown: string): string[] {
+  const found = proseOf(markdown)
+    .replace(/`[^`\n]*`/g, '')
+    .matchAll(/\]\(([^()\s]+)\)|(?:href|src|srcset)="([^"]*)"/g);
+  return [...found].map(([, target, attribute]) => target ?? attribute ?? '');
+}
+
+/** The fragments of a document's headings, as GitHub makes them: the second of a name ends in `-1`. */
+function fragmentsOf(markdown: string): Set<string> {
+  const seen = new Map<string, number>();
+  const fragments = [...proseOf(markdown).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => {
+    const slug = heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replace(/\s/g, '-');
+    const count = seen.get(slug) ?? 0;
+    seen.set(slug, count + 1);
+    return count === 0 ? slug : `${slug}-${count}`;
+  });
+  return new Set(fragments);
+}
+
+/** What is wrong with a link of a document; undefined if it leads somewhere. */
+async function brokenLink(document: string, target: string): Promise<string | undefined> {
+  if (/^[a-z]+:/.test(target)) return undefined;
+  const [path = '', fragment] = target.split('#');
+  const file = path === '' ? document : relative(root, resolve(root, document, '..', decodeURI(path)));
+  const exists = (await Bun.file(join(root, file)).exists()) || isFolder(file);
+  if (!exists) return `${document}: ${target}: there is no ${file}`;
+  if (fragment === undefined) return undefined;
+  return fragmentsOf(await read(file)).has(fragment) ? undefined : `${document}: ${target}: no such heading`;
+}
+
+const isFolder = (path: string) =>
+  !new Bun.Glob(`${path.replace(/\/$/, '')}/*`).scanSync({ cwd: root, dot: true }).next().done;
+
+test.each(documents)('every link in %s leads to a file and a heading that exist', async (document) => {
+  const broken = await Promise.all(
+    linksIn(await read(document)).map((target) => brokenLink(document, target)),
+  );
+  expect(broken.filter((problem) => problem !== undefined)).toEqual([]);
+});
+
+test('links are found in Markdown and HTML, and headings are named as GitHub names them', () => {
+  const text = '[a](b.md#c) ![d](e.svg) <img src="f.svg">\n```\n[no](code.md)\n```\n`[no](code.md)`\n';
+  expect(linksIn(text)).toEqual(['b.md#c', 'e.svg', 'f.svg']);
+  expect([...fragmentsOf('# A `b`: c, d\n## x_y\n## x_y\n')]).toEqual(['a-b-c-d', 'x_y', 'x_y-1']);
+});

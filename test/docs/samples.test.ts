@@ -1,0 +1,92 @@
+/** The programs in the guides, run as a reader would run them. */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { join } from 'node:path';
+import { startTestApp } from '../support/app.ts';
+import { clientOf } from '../support/client.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { testWith } from '../support/means.ts';
+import { testPatienceMs } from '../support/patience.ts';
+import { root } from '../support/process.ts';
+
+setDefaultTimeout(testPatienceMs);
+
+const guide = (name: string) => Bun.file(join(root, 'docs/guides', `${name}.md`)).text();
+
+/** The code block below a marker such as `<!-- sample: curl -->`. */
+function blockBelow(marker: string, markdown: string): string {
+  const start = markdown.indexOf(`<!-- ${marker} -->\n`);
+  const block = /^<!--.*-->\n```\w+\n([\s\S]*?)^```$/m.exec(markdown.slice(start));
+  if (start === -1 || block?.[1] === undefined) throw new Error(`There is no ${marker} in the guide.`);
+  return block[1];
+}
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** Runs a program in a folder of its own, with the address and the key a reader sets; returns what it prints. */
+async function outputOf(file: string, text: string, command: readonly string[]): Promise<string> {
+  await using folder = await temporaryFolder();
+  await Bun.write(join(folder.path, file), text);
+  const environment = {
+    ...process.env,
+    HOME: folder.path,
+    API: `${app.url}/v1`,
+    KEY: app.key,
+    GOCACHE: join(folder.path, 'go-cache'),
+  };
+  const child = Bun.spawn([...command, file], {
+    cwd: folder.path,
+    env: environment,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [output, errors, exitCode] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+  ]);
+  expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
+  return output;
+}
+
+const curl = { name: 'curl', package: 'curl' } as const;
+const python = { name: 'Python 3', package: 'python3', optional: true } as const;
+const go = { name: 'Go', package: 'golang-go', optional: true } as const;
+
+const samples = [
+  { name: 'curl', file: 'first.sh', command: ['sh'], testIt: testWith(curl, ['curl', '--version']) },
+  { name: 'typescript', file: 'first.ts', command: [process.execPath], testIt: test },
+  {
+    name: 'python',
+    file: 'first.py',
+    command: ['python3'],
+    testIt: testWith(python, ['python3', '--version']),
+  },
+  { name: 'go', file: 'first.go', command: ['go', 'run'], testIt: testWith(go, ['go', 'version']) },
+] as const;
+
+for (const { name, file, command, testIt } of samples) {
+  testIt(`the quickstart's ${name} sample adds an animal and lists it`, async () => {
+    const client = clientOf(app.url, app.key);
+    const count = async () => (JSON.parse((await client.get('/pets?limit=100')).text) as unknown[]).length;
+    const before = await count();
+    const output = await outputOf(file, blockBelow(`sample: ${name}`, await guide('quickstart')), command);
+    expect(await count()).toBe(before + 1);
+    expect(output.match(/Ozzy/g)?.length).toBeGreaterThanOrEqual(2);
+  });
+}
+
+test('the sample for pages counts every animal, over several pages', async () => {
+  await using own = await startTestApp();
+  const client = clientOf(own.url, own.key);
+  for (let n = 0; n < 205; n++) await client.add(`Ozzy ${n}`);
+  const text = blockBelow('sample: pages', await guide('pagination'));
+  const program = text.replace('process.env', JSON.stringify({ API: `${own.url}/v1`, KEY: own.key }));
+  expect(await outputOf('pages.ts', program, [process.execPath])).toBe('205\n');
+});
+
+test('the openapi-fetch recipe is the program that the tests compile and run', async () => {
+  const program = await Bun.file(join(root, 'test/generators/programs/openapi-fetch.ts')).text();
+  expect(blockBelow('program: openapi-fetch', await guide('generated-clients'))).toBe(program);
+});
