@@ -16,10 +16,15 @@ const style = `
   .service { fill: #1a7f5a } .limit { fill: #b9bec7 } .peer { fill: #6a8fc5 }
   @media (prefers-color-scheme: dark) { text { fill: #ddd } .limit { fill: #666b75 } }`;
 
-export function comparisonChart(results: Results): string {
+/** The loads of the README's chart: the most common read, and the durable write. */
+export const overviewLoads = ['list', 'create'];
+
+/** A chart of the loads given by name; without names, of all of them. */
+export function comparisonChart(results: Results, loads?: readonly string[]): string {
   let top = 0;
   const parts: string[] = [];
   for (const { name, title, callers } of scenarios) {
+    if (loads?.includes(name) === false) continue;
     const figures = figuresOf(results, name);
     if (figures.length < 2 || callers !== undefined) continue;
     parts.push(scenarioBars(title, figures, top));

@@ -1,6 +1,6 @@
 /** Writes results into the project: Markdown, JSON, a chart, and the generated part of docs/performance.md. */
 import { fileURLToPath } from 'node:url';
-import { comparisonChart } from './chart.ts';
+import { comparisonChart, overviewLoads } from './chart.ts';
 import type { Measurement } from './options.ts';
 import { comparisonMarkdown } from './report.ts';
 import type { Results } from './summary.ts';
@@ -11,6 +11,7 @@ const page = pathOf('../docs/performance.md');
 
 export async function publishComparison(results: Results): Promise<void> {
   await write('results/comparison.svg', comparisonChart(results));
+  await write('results/overview.svg', comparisonChart(results, overviewLoads));
   await publish('comparison', results, comparisonMarkdown(results));
 }
 
