@@ -9,6 +9,7 @@ import pagination from '../../docs/guides/pagination.md' with { type: 'text' };
 import quickstart from '../../docs/guides/quickstart.md' with { type: 'text' };
 import overview from '../../docs/guides/README.md' with { type: 'text' };
 import rateLimits from '../../docs/guides/rate-limits.md' with { type: 'text' };
+import requestsAndResponses from '../../docs/guides/requests-and-responses.md' with { type: 'text' };
 import versioning from '../../docs/guides/versioning.md' with { type: 'text' };
 import { errors } from '../contract/errors.ts';
 
@@ -17,6 +18,7 @@ const guides: ReadonlyMap<string, string> = new Map([
   ['guides', overview],
   ['guides/quickstart', quickstart],
   ['guides/api-keys', apiKeys],
+  ['guides/requests-and-responses', requestsAndResponses],
   ['guides/pagination', pagination],
   ['guides/rate-limits', rateLimits],
   ['guides/errors-and-retries', errorsAndRetries],

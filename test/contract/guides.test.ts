@@ -38,6 +38,7 @@ describe('the guides', () => {
     for (const name of [
       'quickstart',
       'api-keys',
+      'requests-and-responses',
       'pagination',
       'rate-limits',
       'errors-and-retries',

@@ -3,7 +3,7 @@ import createClient from 'openapi-fetch';
 import type { components, paths } from './generated/openapi-typescript.js';
 
 type Schemas = components['schemas'];
-/** Generators make `number` of every integer; these two may be beyond 2^53. */
+/** Generators type every integer as `number`; these two can exceed 2^53. */
 type Exact<Animal> = Omit<Animal, 'id' | 'categoryId'> & {
   readonly [Name in keyof Animal & ('id' | 'categoryId')]: bigint;
 };
@@ -12,7 +12,7 @@ export type NewPet = Exact<Schemas['NewPet']>;
 
 const exact = (text: string) => (isInteger(text) ? BigInt(text) : Number(text));
 
-/** A client of the API at `baseUrl`, which ends in `/v1`. */
+/** A client for the API at `baseUrl`, which ends in `/v1`. */
 export function clientOf(baseUrl: string, key: string) {
   const client = createClient<paths>({
     baseUrl,
@@ -51,7 +51,7 @@ export function clientOf(baseUrl: string, key: string) {
   };
 }
 
-/** What went wrong, by its code: the compiler knows every code `getPet` answers with. */
+/** What to do about an error. The compiler knows every code that `getPet` can return. */
 export function explain(
   error: NonNullable<Awaited<ReturnType<ReturnType<typeof clientOf>['getPet']>>['error']>,
 ) {
@@ -59,10 +59,10 @@ export function explain(
     case 'pet_not_found':
     case 'operation_removed':
     case 'invalid_parameter':
-      return 'mend the request';
+      return 'fix the request';
     case 'missing_api_key':
     case 'invalid_api_key':
-      return 'mend the key';
+      return 'check the API key';
     case 'rate_limit_exceeded':
     case 'daily_quota_exceeded':
     case 'api_key_banned':
@@ -70,7 +70,7 @@ export function explain(
     case 'service_unavailable':
       return 'wait for Retry-After';
     case 'internal_error':
-      return 'report it';
+      return 'report it with its request ID';
     default:
       return error satisfies never;
   }
