@@ -47,7 +47,7 @@ export async function startCluster({
   };
   const startInstance = async () => started.use(await startService(settings));
   const running = await Promise.all(Array.from({ length: instances }, startInstance));
-  const operator = started.use(await openOffice(readConfig(settings)));
+  const operator = started.use(await openOffice(readConfig(settings), undefined, { create: true }));
   const kept = started.move();
   return {
     postgres,
