@@ -30,7 +30,7 @@ export async function serve(config: Config, startedByNpx: boolean, command: stri
     if (app.firstKey !== undefined) {
       greet({ firstKey: app.firstKey, url: app.url, databaseUrl: config.databaseUrl, command });
     }
-    const { encryption } = app.office.storage;
+    const { encryption } = app.admin.storage;
     log.info({ url: app.url, database: maskedUrl(config.databaseUrl), encryption }, 'serving');
     await ended(interrupted.signal, parent);
     log.info('stopping');

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { atMost } from '../domain/bounded.ts';
-import type { Judged } from '../operations/admission.ts';
+import type { Authenticated } from '../operations/admission.ts';
 
 /** Of how many banned keys it is remembered that they were told of. */
 const heldBans = 10_000;
@@ -16,7 +16,7 @@ export class BanLog {
     this.#log = log;
   }
 
-  refused({ caller: { keyId, accountId }, verdict: { resetAt } }: Judged): void {
+  refused({ caller: { keyId, accountId }, verdict: { resetAt } }: Authenticated): void {
     if (this.#told.get(keyId) === resetAt) return;
     this.#told.set(keyId, resetAt);
     const until = new Date(resetAt * 1_000).toISOString();

@@ -23,14 +23,14 @@ export type Credential =
   | { readonly kind: 'key'; readonly key: string };
 
 /** A request of a known caller, judged and counted. */
-export interface Judged {
+export interface Authenticated {
   readonly caller: Caller;
   readonly verdict: Verdict;
   readonly versions: Versions;
 }
 
 /** A request without a valid key, counted against its address. */
-export interface Unknown {
+export interface Unauthenticated {
   readonly caller: undefined;
   readonly refusal: ErrorCode;
   readonly state: WindowState;
@@ -71,7 +71,7 @@ export class AdmissionOperations {
    * Judges a request and counts it: against the caller's account, or as a failure of its address. Refuses
    * `service_unavailable` while callers keep changing.
    */
-  admit(credential: Credential, address: () => string): Awaitable<Judged | Unknown> {
+  admit(credential: Credential, address: () => string): Awaitable<Authenticated | Unauthenticated> {
     if (credential.kind !== 'key') {
       return this.#fail(credential.kind === 'none' ? 'missing_api_key' : 'invalid_api_key', address());
     }
@@ -85,7 +85,7 @@ export class AdmissionOperations {
   }
 
   /** Takes back the count of a request that is answered for nothing. */
-  refund({ caller, verdict }: Judged): Awaitable<Verdict> {
+  refund({ caller, verdict }: Authenticated): Awaitable<Verdict> {
     return this.#limits.refund(caller, verdict);
   }
 
@@ -99,7 +99,7 @@ export class AdmissionOperations {
     held: HeldCaller | undefined,
     address: () => string,
     readingsLeft: number,
-  ): Awaitable<Judged | Unknown> {
+  ): Awaitable<Authenticated | Unauthenticated> {
     if (held === undefined || held.caller.expiresAt <= this.#clock.now()) {
       return this.#fail('invalid_api_key', address());
     }
@@ -118,7 +118,11 @@ export class AdmissionOperations {
    * A key that is not held: most are made up, and told from those that were made without a look-up. One that was made is
    * looked up once for each version of callers; until it is known which were, each is.
    */
-  #meet(print: string, address: () => string, readingsLeft: number): Awaitable<Judged | Unknown> {
+  #meet(
+    print: string,
+    address: () => string,
+    readingsLeft: number,
+  ): Awaitable<Authenticated | Unauthenticated> {
     const { version } = this.#known;
     const mayBeSomebody = version === undefined || this.#known.mayHave(print);
     const nobodyUnder = mayBeSomebody ? this.#nobodies.get(print) : version;
@@ -126,7 +130,7 @@ export class AdmissionOperations {
       return andThen(this.#limits.failUnder(address(), nobodyUnder), (failure) =>
         failure === undefined
           ? this.#meetAgain(print, address, readingsLeft)
-          : unknown('invalid_api_key', failure),
+          : unauthenticated('invalid_api_key', failure),
       );
     }
     return andThen(this.#limits.versions(), (versions) => {
@@ -140,7 +144,11 @@ export class AdmissionOperations {
   }
 
   /** Callers changed since keys were read. */
-  #meetAgain(print: string, address: () => string, readingsLeft: number): Awaitable<Judged | Unknown> {
+  #meetAgain(
+    print: string,
+    address: () => string,
+    readingsLeft: number,
+  ): Awaitable<Authenticated | Unauthenticated> {
     if (readingsLeft === 0) throw new Refusal('service_unavailable');
     this.#nobodies.delete(print);
     return andThen(this.#limits.versions(), ({ callers }) =>
@@ -163,11 +171,14 @@ export class AdmissionOperations {
     });
   }
 
-  #fail(code: 'missing_api_key' | 'invalid_api_key', address: string): Awaitable<Unknown> {
-    return andThen(this.#limits.fail(address), (failure) => unknown(code, failure));
+  #fail(code: 'missing_api_key' | 'invalid_api_key', address: string): Awaitable<Unauthenticated> {
+    return andThen(this.#limits.fail(address), (failure) => unauthenticated(code, failure));
   }
 }
 
-function unknown(code: 'missing_api_key' | 'invalid_api_key', { state, refused }: FailureVerdict): Unknown {
+function unauthenticated(
+  code: 'missing_api_key' | 'invalid_api_key',
+  { state, refused }: FailureVerdict,
+): Unauthenticated {
   return { caller: undefined, refusal: refused ? 'too_many_failed_authentications' : code, state };
 }

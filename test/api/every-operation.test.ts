@@ -32,7 +32,7 @@ function send(of: TestApp, { method, target, options }: Sample, authorization?: 
 /** One credential of every kind that is not valid. */
 async function invalidCredentials(of: TestApp): Promise<Record<string, string>> {
   const revoked = await of.tenant('free');
-  const expired = await of.app.office.keys.create(revoked.account.id, 'expired', 1_000);
+  const expired = await of.app.admin.keys.create(revoked.account.id, 'expired', 1_000);
   await of.operator.keys.revoke(revoked.keyId);
   of.clock.advance(1);
   const typo = of.key.slice(0, -1) + (of.key.endsWith('0') ? '1' : '0');

@@ -50,8 +50,8 @@ const ndjson = rows
 /** A store of these animals. */
 async function filledWorkplace(): Promise<Workplace> {
   const place = await newWorkplace();
-  await using office = await operatorOf(place.folder);
-  for (const pet of rows) await office.storage.pets.add(pet);
+  await using admin = await operatorOf(place.folder);
+  for (const pet of rows) await admin.storage.pets.add(pet);
   return place;
 }
 

@@ -20,10 +20,10 @@ const content = `name,categoryId,status\n${rows.join('')}`;
 
 /** Resolves when at least that many animals are committed. */
 async function committed(place: Workplace, child: Child, count: number): Promise<void> {
-  await using office = await operatorOf(place.folder);
+  await using admin = await operatorOf(place.folder);
   await until(async () => {
     if (child.exitCode !== null) throw new Error('The import ended before it could be broken off.');
-    return (await office.storage.pets.count()) >= count;
+    return (await admin.storage.pets.count()) >= count;
   });
 }
 

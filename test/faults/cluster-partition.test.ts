@@ -1,6 +1,6 @@
 /** One instance is cut off from Redis or PostgreSQL: what any of them acknowledged, all show soon after. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { openOffice } from '../../src/app.ts';
+import { openAdminServices } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { troubles } from '../../src/domain/trouble.ts';
 import { clientOf } from '../support/client.ts';
@@ -144,7 +144,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     const settings = { PORT: '0', DATABASE_URL: postgres.url, REDIS_URL: 'redis://127.0.0.1:1' };
     const { key, keyId } = await issueKey();
     expect((await nearTo(key).get(list)).status).toBe(200);
-    await using misled = await openOffice(readConfig(settings));
+    await using misled = await openAdminServices(readConfig(settings));
     await misled.keys.revoke(keyId);
     await answers(nearTo(key), 401);
   });

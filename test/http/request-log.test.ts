@@ -1,6 +1,6 @@
 /** What operators find in the log: every request they want, and what was done to keys whether they want it or not. */
 import { describe, expect, test } from 'bun:test';
-import type { Incoming } from '../../src/http/house.ts';
+import type { Incoming } from '../../src/http/request-context.ts';
 import { requestLogOf } from '../../src/http/request-log.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';

@@ -31,7 +31,7 @@ class Windows implements Disposable {
 
   static async open(app: TestApp, plan: keyof typeof plans): Promise<Windows> {
     const { account, key } = await app.tenant(plan);
-    const second = await app.app.office.keys.create(account.id, 'second');
+    const second = await app.app.admin.keys.create(account.id, 'second');
     return new Windows(app, plan, plans[plan], [key, second.key]);
   }
 

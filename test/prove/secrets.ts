@@ -1,7 +1,7 @@
 /** Keys are shown once, to whoever issued them; then no part of one is in a log, a file or an answer. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Office } from '../../src/app.ts';
+import type { AdminServices } from '../../src/app.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, operatorOf, startService } from '../support/process.ts';
 import { Chance } from './generate/chance.ts';
@@ -43,7 +43,7 @@ class Searcher {
 }
 
 /** Issues keys of every fate; an animal cannot have a key's text for its name, for it would be told to everyone. */
-async function issue(operator: Office, count: number, seed: number): Promise<string[]> {
+async function issue(operator: AdminServices, count: number, seed: number): Promise<string[]> {
   const { id } = await operator.accounts.create('shop', 'enterprise', ample);
   const keys: string[] = [];
   for (let index = 0; index < count; index++) {

@@ -110,13 +110,13 @@ class Soak {
 
   /** An operator works beside the service: an account, a key, its use and its end. */
   async #operator(): Promise<void> {
-    await using office = await operatorOf(this.#service.folder);
-    const { id } = await office.accounts.create('soak', 'enterprise', ample);
-    const { key, id: keyId } = await office.keys.create(id, 'soak');
+    await using admin = await operatorOf(this.#service.folder);
+    const { id } = await admin.accounts.create('soak', 'enterprise', ample);
+    const { key, id: keyId } = await admin.keys.create(id, 'soak');
     const client = clientOf(this.#service.url, key);
     await this.failures.guard('operator', async () => {
       const before = (await client.get('/pets')).status;
-      await office.keys.revoke(keyId);
+      await admin.keys.revoke(keyId);
       const after = (await client.get('/pets')).status;
       if (before !== 200 || after !== 401) throw new Error(`${before}, and ${after} when it was revoked`);
     });

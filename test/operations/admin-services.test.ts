@@ -6,9 +6,9 @@ import { makeStore, operatorOf } from '../support/process.ts';
 
 const folder = await temporaryFolder();
 await makeStore(folder.path);
-const { accounts, keys, ...office } = await operatorOf(folder.path);
+const { accounts, keys, ...admin } = await operatorOf(folder.path);
 afterAll(async () => {
-  await office[Symbol.asyncDispose]();
+  await admin[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
 });
 

@@ -1,17 +1,17 @@
 import { afterAll, expect, test } from 'bun:test';
-import type { House } from '../../src/http/house.ts';
 import { pipeline } from '../../src/http/pipeline.ts';
+import type { RequestContext } from '../../src/http/request-context.ts';
 import { startTestApp } from '../support/app.ts';
-import { houseOf, incomingOf } from '../support/house.ts';
 import { addPets } from '../support/pets.ts';
+import { incomingOf, requestContextOf } from '../support/request-context.ts';
 
 const app = await startTestApp();
 await addPets(app, 3);
 afterAll(() => app[Symbol.asyncDispose]());
 
 let made = 0;
-const parts = houseOf(app);
-const house: House = {
+const parts = requestContextOf(app);
+const context: RequestContext = {
   ...parts,
   answers: {
     ...parts.answers,
@@ -26,7 +26,7 @@ const house: House = {
 async function makes(url: string): Promise<number> {
   const before = made;
   const incoming = incomingOf(url, { Authorization: `Bearer ${app.key}` });
-  expect((await pipeline(house, incoming)).status).toBe(200);
+  expect((await pipeline(context, incoming)).status).toBe(200);
   return made - before;
 }
 

@@ -12,7 +12,7 @@ const entrySize = 512;
  * version it was made under. Reading, checking, querying and encoding are skipped then. A single animal is asked
  * for anew: to keep it costs as much as to find it.
  */
-export class FinishedAnswers {
+export class PageCache {
   readonly #held = new LRUCache<string, { readonly version: number; readonly answer: Answer }>({
     maxSize: heldSize,
   });

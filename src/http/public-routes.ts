@@ -6,12 +6,12 @@ import { docsPage, docsScript } from './docs.ts';
 import { guideRoutes, html } from './guide-routes.ts';
 import { notFoundPage } from './guides.ts';
 import type { HeaderFields } from './headers.ts';
-import type { House, Incoming } from './house.ts';
 import { PublicBudget } from './public-budget.ts';
 import { errorBody, errorPageHeaders, failed } from './replies.ts';
+import type { Incoming, RequestContext } from './request-context.ts';
 
 /** What is served outside the version: for people, operators and machines, without a credential. */
-export interface Outside {
+export interface PublicRoutesOptions {
   /** The OpenAPI document, as text; asked for when the service listens, for it names where. */
   readonly openapi: () => string;
   readonly publicUrl: string | undefined;
@@ -33,21 +33,21 @@ const probeHeldMs = 100;
 const refusalHeldMs = 1_000;
 
 /** Answers every request outside the version. */
-export function outsideRoutes(
-  house: House,
-  outside: Outside,
+export function publicRoutesOf(
+  context: RequestContext,
+  options: PublicRoutesOptions,
 ): (incoming: Incoming, path: string) => Promise<Response> {
-  const budget = new PublicBudget(outside.perMinute, house.clock);
-  const probeBudget = new PublicBudget(outside.perMinute, house.clock);
-  const root = outside.publicUrl ?? '';
+  const budget = new PublicBudget(options.perMinute, context.clock);
+  const probeBudget = new PublicBudget(options.perMinute, context.clock);
+  const root = options.publicUrl ?? '';
   const pages = new Map<string, Page>([
     ...guideRoutes(),
     ['/', () => new Response(null, { status: 302, headers: { Location: `${root}/docs` } })],
-    ['/docs', docsPage(outside.openapi)],
+    ['/docs', docsPage(options.openapi)],
     ['/docs/scalar.js', docsScript()],
-    ['/openapi.json', openapiPage(house, outside)],
+    ['/openapi.json', openapiPage(context, options)],
     ['/livez', () => json(200, '{"status":"ok"}')],
-    ['/readyz', () => readiness(house, outside)],
+    ['/readyz', () => readiness(context, options)],
     ['/.well-known/api-catalog', () => catalog(root)],
   ]);
   return async (incoming, path) => {
@@ -58,14 +58,14 @@ export function outsideRoutes(
     if (isProbe && waitSeconds > 0) await probeBudget.holdBack(probeHeldMs);
     const response =
       isProbe || waitSeconds === 0
-        ? await answer(house, incoming, page, root)
+        ? await answer(context, incoming, page, root)
         : await tooMany(budget, waitSeconds);
     response.headers.set('X-Request-Id', requestId);
     // Bun leaves the date out where it leaves the body out.
     if (request.method === 'HEAD') response.headers.set('Date', new Date().toUTCString());
     // Bun takes what follows for a tunnel, so the next request on the connection would never be answered.
     if (request.method === 'CONNECT') response.headers.set('Connection', 'close');
-    house.requestLog?.(incoming, { status: response.status, page: page && path });
+    context.requestLog?.(incoming, { status: response.status, page: page && path });
     return response;
   };
 }
@@ -81,7 +81,7 @@ async function tooMany(budget: PublicBudget, waitSeconds: number): Promise<Respo
 }
 
 async function answer(
-  house: House,
+  context: RequestContext,
   { request, requestId }: Incoming,
   page: Page | undefined,
   root: string,
@@ -95,12 +95,12 @@ async function answer(
   try {
     return await page(request);
   } catch (error) {
-    return failed(house, requestId, error);
+    return failed(context, requestId, error);
   }
 }
 
-function readiness(house: House, { health }: Outside): Response {
-  if (house.isDraining())
+function readiness(context: RequestContext, { health }: PublicRoutesOptions): Response {
+  if (context.isDraining())
     return json(503, '{"status":"stopping"}', { 'Retry-After': '5', Connection: 'close' });
   try {
     const trouble = health();
@@ -116,11 +116,11 @@ function readiness(house: House, { health }: Outside): Response {
 }
 
 /** The OpenAPI document, which pages of configured origins may read. */
-function openapiPage(house: House, { openapi }: Outside): Page {
+function openapiPage(context: RequestContext, { openapi }: PublicRoutesOptions): Page {
   let body: Blob | undefined;
   return ({ headers }) => {
     body ??= new Blob([openapi()]);
-    const cors = house.corsOrigins.size > 0 ? corsHeaders(headers, house.corsOrigins) : {};
+    const cors = context.corsOrigins.size > 0 ? corsHeaders(headers, context.corsOrigins) : {};
     return json(200, body, { ...toRevalidate, ...cors });
   };
 }

@@ -3,16 +3,16 @@ import type { Clock } from '../domain/clock.ts';
 import type { AdmissionOperations } from '../operations/admission.ts';
 import type { Answers } from './answers.ts';
 import type { BanLog } from './ban-log.ts';
-import type { FinishedAnswers } from './finished-answers.ts';
 import type { Outages } from './outages.ts';
+import type { PageCache } from './page-cache.ts';
 import type { RequestLog } from './request-log.ts';
 import type { Route, RoutedOperation } from './routes.ts';
 
 /** What the pipeline works with. */
-export interface House {
+export interface RequestContext {
   readonly admission: AdmissionOperations;
   readonly answers: Answers;
-  readonly finished: FinishedAnswers;
+  readonly pageCache: PageCache;
   readonly clock: Clock;
   /** Address clients use, without the version; undefined when there is none. */
   readonly publicUrl: string | undefined;

@@ -1,9 +1,9 @@
 import pino, { type Logger } from 'pino';
 import { answersOf } from '../../src/http/answers.ts';
 import { BanLog } from '../../src/http/ban-log.ts';
-import { FinishedAnswers } from '../../src/http/finished-answers.ts';
-import type { House, Incoming } from '../../src/http/house.ts';
 import { Outages } from '../../src/http/outages.ts';
+import { PageCache } from '../../src/http/page-cache.ts';
+import type { Incoming, RequestContext } from '../../src/http/request-context.ts';
 import { routesOf } from '../../src/http/routes.ts';
 import { startServer } from '../../src/http/server.ts';
 import { AdmissionOperations } from '../../src/operations/admission.ts';
@@ -11,12 +11,15 @@ import { PetOperations } from '../../src/operations/pets.ts';
 import type { TestApp } from './app.ts';
 
 /** What the pipeline works with, on the store of a running app. */
-export function houseOf({ app, clock }: TestApp, log: Logger = pino({ level: 'silent' })): House {
-  const { storage } = app.office;
+export function requestContextOf(
+  { app, clock }: TestApp,
+  log: Logger = pino({ level: 'silent' }),
+): RequestContext {
+  const { storage } = app.admin;
   return {
     admission: new AdmissionOperations(storage.keys, storage.limits, clock),
     answers: answersOf(new PetOperations(storage.pets), undefined),
-    finished: new FinishedAnswers(),
+    pageCache: new PageCache(),
     clock,
     publicUrl: undefined,
     corsOrigins: new Set(),
@@ -48,15 +51,15 @@ export function incomingOf(url: string, headers: Readonly<Record<string, string>
 }
 
 /** Serves with these parts on a port of its own. */
-export function serve(house: House): { readonly url: string } & AsyncDisposable {
-  const outside = {
+export function serve(context: RequestContext): { readonly url: string } & AsyncDisposable {
+  const publicRoutes = {
     openapi: () => '{"servers":[]}',
     publicUrl: undefined,
     perMinute: 1_000,
     health: () => [],
   };
   const server = startServer({
-    ...{ house, routes, outside, hostname: '127.0.0.1', port: 0, maxConnections: 0 },
+    ...{ context, routes, publicRoutes, hostname: '127.0.0.1', port: 0, maxConnections: 0 },
     trustedProxies: [],
   });
   return {
