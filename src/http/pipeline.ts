@@ -8,7 +8,7 @@ import { targetOf } from './query.ts';
 import { failed, preflight, refuse, reply } from './replies.ts';
 import type { Incoming, RequestContext } from './request-context.ts';
 
-/** Every request under the version goes this way, in the contract's order of judgement (section 2). */
+/** Every request under the version goes this way, in the contract's order of checks (section 2). */
 export async function pipeline(context: RequestContext, incoming: Incoming): Promise<Response> {
   const { request, route, routed, petId, network } = incoming;
   let admission: Authenticated | Unauthenticated | undefined;

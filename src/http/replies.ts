@@ -72,7 +72,7 @@ export function failed(context: RequestContext, requestId: string, error: unknow
   return new Response(errorBody(refusal), { status, headers });
 }
 
-/** What an error carries that is answered without a judgement. */
+/** What an error carries that is answered before any check. */
 export const errorPageHeaders = {
   'Content-Type': 'application/json',
   'Cache-Control': cacheControl.error,

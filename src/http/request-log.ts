@@ -11,7 +11,7 @@ export interface Outcome {
   readonly status: number;
   /** Of an error. */
   readonly code?: ErrorCode | undefined;
-  /** Undefined for what is judged by no limit: preflights, and pages outside the version. */
+  /** Undefined for what is checked by no limit: preflights, and pages outside the version. */
   readonly admission?: Authenticated | Unauthenticated | undefined;
   /** The path of a page outside the version; the route of any other request is known. */
   readonly page?: string | undefined;

@@ -29,7 +29,7 @@ export interface ServerOptions {
 type Server = Bun.Server<undefined>;
 type BunRequest = Request & { readonly params?: Record<string, string> };
 
-/** Starts listening. The router only finds out where a request goes; the pipeline judges it. */
+/** Starts listening. The router only finds out where a request goes; the pipeline checks it. */
 export function startServer({
   context,
   routes,

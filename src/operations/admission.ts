@@ -22,7 +22,7 @@ export type Credential =
   | { readonly kind: 'none' | 'malformed' }
   | { readonly kind: 'key'; readonly key: string };
 
-/** A request of a known caller, judged and counted. */
+/** A request of a known caller, checked and counted. */
 export interface Authenticated {
   readonly caller: Caller;
   readonly verdict: Verdict;
@@ -68,7 +68,7 @@ export class AdmissionOperations {
   }
 
   /**
-   * Judges a request and counts it: against the caller's account, or as a failure of its address. Refuses
+   * Checks a request and counts it: against the caller's account, or as a failure of its address. Refuses
    * `service_unavailable` while callers keep changing.
    */
   admit(credential: Credential, address: () => string): Awaitable<Authenticated | Unauthenticated> {
@@ -78,7 +78,7 @@ export class AdmissionOperations {
     const { key } = credential;
     const print = fingerprint(key);
     const held = this.#held.get(print);
-    if (held !== undefined) return this.#judge(print, held, address, mostReadings);
+    if (held !== undefined) return this.#decide(print, held, address, mostReadings);
     // A typo, as its checksum tells.
     if (!isWellFormedKey(key)) return this.#fail('invalid_api_key', address());
     return this.#meet(print, address, mostReadings);
@@ -94,7 +94,7 @@ export class AdmissionOperations {
     return this.#limits.peek(address);
   }
 
-  #judge(
+  #decide(
     print: string,
     held: HeldCaller | undefined,
     address: () => string,
@@ -109,7 +109,7 @@ export class AdmissionOperations {
       // Callers change faster than they can be read: that is no reason to call the key invalid.
       if (readingsLeft === 0) throw new Refusal('service_unavailable');
       return andThen(this.#read(print, versions), (again) =>
-        this.#judge(print, again, address, readingsLeft - 1),
+        this.#decide(print, again, address, readingsLeft - 1),
       );
     });
   }
@@ -138,7 +138,7 @@ export class AdmissionOperations {
       return andThen(this.#read(print, versions), (held) =>
         held === undefined
           ? this.#meet(print, address, readingsLeft)
-          : this.#judge(print, held, address, readingsLeft),
+          : this.#decide(print, held, address, readingsLeft),
       );
     });
   }

@@ -70,7 +70,7 @@ export class Overdue {
       clearInterval(this.#timer);
       this.#timer = undefined;
     } else if (this.#isOverdue()) {
-      // After a turn that took long, answers may lie in the socket unread: they are let in before judging.
+      // After a turn that took long, answers may lie in the socket unread: they are let in before deciding.
       setImmediate(() => setImmediate(() => this.#isOverdue() && this.#giveUp()));
     }
   }

@@ -145,7 +145,7 @@ export interface Ban {
 
 export interface LimitStore {
   versions(): Awaitable<Versions>;
-  /** Judges and counts one request of the caller as read under `callersVersion`, in one atomic step. */
+  /** Checks and counts one request of the caller as read under `callersVersion`, in one atomic step. */
   take(caller: Caller, callersVersion: number): Awaitable<Admission>;
   /** Gives back what a request took that is answered for nothing (503). */
   refund(caller: Caller, taken: Verdict): Awaitable<Verdict>;

@@ -42,7 +42,7 @@ async function admittedAfter(changes: number) {
   return await new AdmissionOperations(keys, restless, clock).admit({ kind: 'key', key }, () => '192.0.2.1');
 }
 
-test('a caller that was changed meanwhile is read again, and judged as it is now', async () => {
+test('a caller that was changed meanwhile is read again, and checked as it is now', async () => {
   const admission = await admittedAfter(4);
   expect(admission.caller?.quota.perMinute).toBe(50);
 });

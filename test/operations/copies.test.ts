@@ -34,7 +34,7 @@ test('every row is counted, and a copy that was changed afterwards does not pass
   await expect(Array.fromAsync(copy.copy())).rejects.toThrow('The target holds something else already');
 });
 
-test('a source that is changed while it is copied is what the message blames', async () => {
+test('a source that is changed while it is copied is what the message names', async () => {
   await using folder = await temporaryFolder();
   const [from, to] = ['from', 'to'].map((name) => join(folder.path, `${name}.db`)) as [string, string];
   await filled(`sqlite:${from}`);

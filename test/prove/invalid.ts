@@ -29,12 +29,12 @@ async function perform(wire: Wire, request: InvalidRequest): Promise<void> {
   }
 }
 
-function checkError(error: ErrorAnswer, { status, code, blamed }: InvalidRequest): void {
+function checkError(error: ErrorAnswer, { status, code, faulty }: InvalidRequest): void {
   same('status in the body', error.status, status);
   same('code', error.code, code);
   if (error.message === '') throw new Error('the message is empty');
   const named = (error.details ?? []).map(({ in: place, name }) => `${place}:${name}`);
-  if (blamed !== undefined) same('what is blamed', [...new Set(named)].join(), blamed);
+  if (faulty !== undefined) same('the names of the details', [...new Set(named)].join(), faulty);
 }
 
 export async function invalidRequests({ rounds, seed, progress }: ProofOptions) {

@@ -1,15 +1,15 @@
 /**
- * The law of limits against a model that tells the same rules another way, on a machine that is only numbers: its date is
+ * The rules of limits against a model that tells the same rules another way, on a machine that is only numbers: its date is
  * stepped at every phase of windows, episodes and bans, and the model is never told.
  */
 import {
   asDates,
   type BanRules,
-  blameless,
-  type Conduct,
   daySeconds,
-  judge,
+  decide,
+  type KeyPenalty,
   minuteSeconds,
+  noPenalty,
   unused,
 } from '../../src/domain/limit.ts';
 import type { Quota } from '../../src/domain/plan.ts';
@@ -62,7 +62,7 @@ function stepMs(chance: Chance): number {
 function play(chance: Chance, seen: Record<string, number>): number {
   const { quota, rules, steps } = anyCase(chance);
   const model = new LimitModel(rules);
-  const conducts: Conduct[] = Array<Conduct>(keys).fill(blameless);
+  const penalties: KeyPenalty[] = Array<KeyPenalty>(keys).fill(noPenalty);
   let usage = unused;
   const machine = new FakeMachine();
   const { clock } = machine;
@@ -77,10 +77,10 @@ function play(chance: Chance, seen: Record<string, number>): number {
     machine.step(stepped);
     same(`steady time at ${step}`, clock.steady(), nowMs);
     const key = chance.int(0, keys - 1);
-    const judged = judge(usage, conducts[key] ?? blameless, quota, rules, nowMs);
-    usage = judged.usage;
-    conducts[key] = judged.conduct;
-    const verdict = asDates(judged.verdict, clock.aheadSeconds);
+    const decided = decide(usage, penalties[key] ?? noPenalty, quota, rules, nowMs);
+    usage = decided.usage;
+    penalties[key] = decided.penalty;
+    const verdict = asDates(decided.verdict, clock.aheadSeconds);
     const aheadSeconds = (clock.now() - nowMs) / 1_000;
     const { resetAt, ...expected } = model.request(key, quota, nowMs);
     for (const part of ['refusal', 'limit', 'remaining', 'retryAfterSeconds'] as const) {
@@ -140,7 +140,7 @@ export async function limitModel({ rounds, seed, progress }: ProofOptions) {
 export const limitLaw: Proof = {
   name: 'limit-model',
   promise:
-    'the law of limits decides every request as a model does that counts nothing and reads its log, while the date is ' +
+    'the rules of limits decide every request as a model does that counts nothing and reads its log, while the date is ' +
     'stepped by seconds, hours and days',
   rounds: 10_000_000,
   run: limitModel,

@@ -6,7 +6,7 @@ import type { Proof } from './proof.ts';
 export function limitsProof(name: string, store: string, makePlace: MakePlace): Proof {
   return {
     name,
-    promise: `the limiter of ${store} answers every request of generated sequences as the law does`,
+    promise: `the limiter of ${store} answers every request of generated sequences as the rules do`,
     rounds: 10_000,
     async run({ rounds, seed, progress }) {
       const clock = new FakeClock();

@@ -1,4 +1,4 @@
-/** Mutation testing: the tests have to notice nearly every small change to the law and to the pipeline. */
+/** Mutation testing: the tests have to notice nearly every small change to the rules and to the pipeline. */
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
@@ -18,7 +18,7 @@ const workers = 2;
 /** What the tests need beside the code; the rest stays where it is. */
 const copied = ['src', 'test', 'scripts', 'contract', 'docs', 'assets', 'package.json', 'tsconfig.json'];
 
-const law = readdirSync(join(root, 'src/domain')).map((name) => `src/domain/${name}`);
+const rules = readdirSync(join(root, 'src/domain')).map((name) => `src/domain/${name}`);
 const edge = ['src/http/pipeline.ts', 'src/http/replies.ts'];
 
 /** These wait for real time to pass, and are about other code. */
@@ -105,7 +105,7 @@ function told({ path, line, before, after }: Mutant): string {
 /** That many mutants, in an order of the seed's. */
 function chosen(most: number, seed: number): Mutant[] {
   const random = randomFrom(seed);
-  const all = [...law, ...edge].flatMap((path) => mutantsOf(path, readFileSync(join(root, path), 'utf8')));
+  const all = [...rules, ...edge].flatMap((path) => mutantsOf(path, readFileSync(join(root, path), 'utf8')));
   const ordered = all.map((mutant) => ({ mutant, rank: random() })).sort((a, b) => a.rank - b.rank);
   return ordered.slice(0, most).map(({ mutant }) => mutant);
 }
@@ -121,7 +121,7 @@ export const mutation: Proof = {
     const work = async () => {
       await using folder = await temporaryFolder();
       const copy = new Copy(folder.path);
-      await copy.expectSound([...law, ...edge]);
+      await copy.expectSound([...rules, ...edge]);
       for (let mutant = mutants[next++]; mutant !== undefined; mutant = mutants[next++]) {
         const fate = await copy.fateOf(mutant);
         fates.set(mutant, fate);

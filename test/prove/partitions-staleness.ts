@@ -87,13 +87,13 @@ export class Staleness {
       if (reply.status === 200) {
         this.#reads++;
         const page = (JSON.parse(reply.text) as { id: number }[]).map(({ id }) => id);
-        this.#judge(page, expected, asked);
+        this.#decide(page, expected, asked);
       }
       await Bun.sleep(everyMs);
     }
   }
 
-  #judge(page: readonly number[], expected: readonly { id: number; at: number }[], asked: number): void {
+  #decide(page: readonly number[], expected: readonly { id: number; at: number }[], asked: number): void {
     const last = page.at(-1) ?? 0;
     // What lies behind a full page is not missing.
     const missing = expected.filter(({ id }) => !page.includes(id) && (page.length < pageSize || id < last));

@@ -60,12 +60,12 @@ class Battlefield implements Disposable {
     const [open = 0, hidden = 0, keyless = 0] = before.map((count, index) => count - (after[index] ?? 0) - 1);
     const answers = stream.match(/HTTP\/1\.[01] [2-5]\d\d/g)?.length ?? 0;
     const ofHidden = stream.split(`"minute";q=${quotas.hidden};`).length - 1;
-    const judged = stream.match(/^X-RateLimit-Limit:/gim)?.length ?? 0;
+    const checked = stream.match(/^X-RateLimit-Limit:/gim)?.length ?? 0;
     // Failures are counted by the minute; a new one has begun when there are more left than before.
     const counted = open + hidden + Math.max(0, keyless);
     const told = `the service counted ${open} + ${hidden} + ${keyless} requests: ${JSON.stringify(stream.slice(0, 600))}`;
     if (hidden !== ofHidden) throw new Error(`${ofHidden} hidden requests were answered, but ${told}`);
-    if (keyless >= 0 && judged > counted) throw new Error(`${judged} requests were answered, but ${told}`);
+    if (keyless >= 0 && checked > counted) throw new Error(`${checked} requests were answered, but ${told}`);
     // The runtime closes on a request behind a creation that waits for the disk, and its answer is lost.
     if (counted > answers) this.dropped++;
     if (counted > answers + 1) throw new Error(`only ${answers} requests were answered, but ${told}`);

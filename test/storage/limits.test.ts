@@ -26,7 +26,7 @@ const answers = [
 ];
 
 for (const [name, makePlace] of Object.entries(stores)) {
-  test(`${name} answers every request as the law does`, async () => {
+  test(`${name} answers every request as the rules do`, async () => {
     const clock = new FakeClock();
     await using place = await makePlace(clock, strictRules);
     await using store = await place.open(true);

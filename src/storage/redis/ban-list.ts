@@ -35,7 +35,7 @@ export class BanList {
     const ban = (await this.#all(second)).find((one) => one.keyId === keyId);
     if (ban === undefined) return false;
     const version = await memory.deleteBan(ban);
-    const names = [keys.conduct(ban.accountId, keyId), keys.bans, keys.callers];
+    const names = [keys.penalty(ban.accountId, keyId), keys.bans, keys.callers];
     await run('lift', names, [`${keyId}:${ban.accountId}:${ban.level}`, version]);
     return true;
   }
@@ -55,14 +55,17 @@ export class BanList {
     return [...bans.values()].sort((one, other) => one.keyId - other.keyId);
   }
 
-  /** The bans that run in Redis, and of each that is remembered whether it knows the key's conduct. */
+  /** The bans that run in Redis, and of each that is remembered whether it knows the key's penalty. */
   async #inRedis(remembered: readonly AccountBan[]): Promise<{ running: AccountBan[]; known: number[] }> {
     const { run, keys, time } = this.#options;
     const known: number[] = [];
     for (let from = 0; ; from += atOnce) {
       const asked = remembered.slice(from, from + atOnce);
-      const conducts = asked.map(({ accountId, keyId }) => keys.conduct(accountId, keyId));
-      const answer = (await run('bans', [keys.bans, keys.clock, ...conducts], time())) as [unknown, number[]];
+      const penalties = asked.map(({ accountId, keyId }) => keys.penalty(accountId, keyId));
+      const answer = (await run('bans', [keys.bans, keys.clock, ...penalties], time())) as [
+        unknown,
+        number[],
+      ];
       known.push(...answer[1]);
       if (from + atOnce >= remembered.length) return { running: bansOf(answer[0]), known };
     }

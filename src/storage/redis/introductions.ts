@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../domain/bounded.ts';
-import { type Conduct, unused } from '../../domain/limit.ts';
+import { type KeyPenalty, unused } from '../../domain/limit.ts';
 import { type Ban, type Caller, StorageUnavailable } from '../storage.ts';
 import type { RedisKeys } from './keys.ts';
 import { NoAnswer, type Run } from './link.ts';
@@ -97,7 +97,7 @@ export class Introductions {
   /** Remembers a ban, also beyond Redis; one that Redis did not decide it is told of later. */
   saveBan(
     { keyId, accountId }: Caller,
-    { bannedUntil, banLevel: level }: Omit<Conduct, 'strikes'>,
+    { bannedUntil, banLevel: level }: Omit<KeyPenalty, 'strikes'>,
     decidedBy: 'redis' | 'alone',
   ): void {
     const ban = { keyId, accountId, bannedUntil, level };
@@ -129,7 +129,7 @@ export class Introductions {
     ]);
   }
 
-  /** Gives Redis the bans of an account, before it knows the account and judges its requests. */
+  /** Gives Redis the bans of an account, before it knows the account and checks its requests. */
   async #withBans(accountId: number): Promise<Remembered> {
     const { memory, run, keys } = this.#options;
     for (let reading = 0; reading < mostReadings; reading++) {
@@ -167,7 +167,7 @@ export class Introductions {
     const { run, keys, time } = this.#options;
     return run(
       'restoreBan',
-      [keys.conduct(accountId, keyId), keys.bans, keys.callers, keys.clock],
+      [keys.penalty(accountId, keyId), keys.bans, keys.callers, keys.clock],
       [bannedUntil, level, `${keyId}:${accountId}`, callers, ...time()],
     );
   }

@@ -50,12 +50,12 @@ export interface RedisLimitsOptions {
   readonly notice: Notice;
 }
 
-/** How often a request is tried that Redis could not judge yet. */
+/** How often a request is tried that Redis could not check yet. */
 const mostTries = 4;
 
 /**
  * Limits shared by all instances: Redis decides by its own clock, in one round trip that also brings the versions.
- * When it does not answer, this instance decides alone, by the same law, from what it last knew.
+ * When it does not answer, this instance decides alone, by the same rules, from what it last knew.
  */
 export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly #clock: RedisClock;
@@ -214,7 +214,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     for (let tries = 0; tries < mostTries; tries++) {
       const { now, redis } = this.#versions;
       if (callersVersion !== now.callers) return { verdict: undefined, versions: now };
-      // Commands of one connection are done in order: what Redis is told here it knows when it judges.
+      // Commands of one connection are done in order: what Redis is told here it knows when it checks.
       if (this.#mirror.isUntold(accountId)) void this.#introductions.tell(accountId);
       const number = ++this.#number;
       const args = [redis.callers, quota.perMinute, quota.perDay, `${keyId}:${accountId}`];
@@ -263,13 +263,13 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0, ahead = 0, epoch] =
       answer.slice(8);
     this.#clock.hear(nowMs, ahead, epoch);
-    const conduct = { episodeFrom, episodeUntil, strikes: [], bannedUntil, banLevel };
+    const penalty = { episodeFrom, episodeUntil, strikes: [], bannedUntil, banLevel };
     this.#mirror.learnUsage(caller.accountId, withoutUnopened(usage));
-    this.#mirror.learnConduct(caller.keyId, conduct);
-    if (kind === kinds.newly_banned) this.#introductions.saveBan(caller, conduct, 'redis');
+    this.#mirror.learnPenalty(caller.keyId, penalty);
+    if (kind === kinds.newly_banned) this.#introductions.saveBan(caller, penalty, 'redis');
     if (kind === kinds.admitted) return { verdict: admitted(usage, caller.quota, nowMs), versions };
     if (kind === kinds.exhausted) return { verdict: exhausted(usage, caller.quota, nowMs), versions };
-    return { verdict: banned(usage, conduct, caller.quota, nowMs), versions };
+    return { verdict: banned(usage, penalty, caller.quota, nowMs), versions };
   }
 
   async #takeAlone(caller: Caller, callersVersion: number): Promise<Admission> {

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../domain/bounded.ts';
 import {
-  blameless,
-  type Conduct,
-  judge,
-  judgeFailure,
+  decide,
+  decideFailure,
+  type KeyPenalty,
   type LimitRules,
+  noPenalty,
   peek,
   refund,
   type Usage,
@@ -45,7 +45,7 @@ const told: Untold = { count: 0, doubts: [] };
 const one: Untold = { count: 1, doubts: [] };
 
 /**
- * What this instance last knew of accounts and keys. While Redis is away it goes on from there, by the same law, and
+ * What this instance last knew of accounts and keys. While Redis is away it goes on from there, by the same rules, and
  * remembers what Redis has to be told.
  */
 export class Mirror {
@@ -59,7 +59,7 @@ export class Mirror {
       this.#untold.delete(accountId);
     },
   });
-  readonly #conducts = new LRUCache<number, Conduct>(atMost(heldStates));
+  readonly #penalties = new LRUCache<number, KeyPenalty>(atMost(heldStates));
   readonly #addresses = new LRUCache<string, Window>(atMost(heldStates));
   /** The numbers Redis was asked under without an answer, by account, until the requests are decided here. */
   readonly #unanswered = new LRUCache<number, number[]>(atMost(heldStates));
@@ -77,10 +77,10 @@ export class Mirror {
   }
 
   /** Takes over how a key stands. Strikes stay with Redis. */
-  learnConduct(keyId: number, conduct: Omit<Conduct, 'strikes'>): void {
-    const isBlameless = conduct.episodeUntil === 0 && conduct.bannedUntil === 0;
-    if (!isBlameless) this.#conducts.set(keyId, { ...conduct, strikes: [] });
-    else if (this.#conducts.size > 0) this.#conducts.delete(keyId);
+  learnPenalty(keyId: number, penalty: Omit<KeyPenalty, 'strikes'>): void {
+    const isClear = penalty.episodeUntil === 0 && penalty.bannedUntil === 0;
+    if (!isClear) this.#penalties.set(keyId, { ...penalty, strikes: [] });
+    else if (this.#penalties.size > 0) this.#penalties.delete(keyId);
   }
 
   /**
@@ -99,9 +99,9 @@ export class Mirror {
         day: isNewDay ? told : held.day,
       });
     }
-    const known = this.conduct(keyId);
+    const known = this.penalty(keyId);
     if (known.bannedUntil === ban.bannedUntil) return;
-    this.#conducts.set(keyId, { ...known, bannedUntil: ban.bannedUntil, banLevel: ban.level });
+    this.#penalties.set(keyId, { ...known, bannedUntil: ban.bannedUntil, banLevel: ban.level });
   }
 
   knows(accountId: number): boolean {
@@ -112,8 +112,8 @@ export class Mirror {
     return this.#accounts.get(accountId);
   }
 
-  conduct(keyId: number): Conduct {
-    return this.#conducts.get(keyId) ?? blameless;
+  penalty(keyId: number): KeyPenalty {
+    return this.#penalties.get(keyId) ?? noPenalty;
   }
 
   /** Redis was asked to count a request of this account, and whether it did is not known. */
@@ -123,16 +123,16 @@ export class Mirror {
     else if (unanswered.length < mostUnanswered) unanswered.push(number);
   }
 
-  /** Judges and counts a request here alone; `newBan` when it brought one. */
-  take(caller: Caller, nowMs: number): { verdict: Verdict; newBan: Conduct | undefined } {
+  /** Checks and counts a request here alone; `newBan` when it brought one. */
+  take(caller: Caller, nowMs: number): { verdict: Verdict; newBan: KeyPenalty | undefined } {
     const before = this.#accounts.get(caller.accountId) ?? { usage: unused, minute: told, day: told };
-    const known = this.conduct(caller.keyId);
-    const { verdict, usage, conduct } = judge(before.usage, known, caller.quota, this.#rules.ban, nowMs);
+    const known = this.penalty(caller.keyId);
+    const { verdict, usage, penalty } = decide(before.usage, known, caller.quota, this.#rules.ban, nowMs);
     if (usage !== before.usage) {
       this.#use(caller.accountId, before, usage, verdict.refusal === undefined);
     }
-    if (conduct !== known) this.#conducts.set(caller.keyId, conduct);
-    return { verdict, newBan: conduct.bannedUntil > known.bannedUntil ? conduct : undefined };
+    if (penalty !== known) this.#penalties.set(caller.keyId, penalty);
+    return { verdict, newBan: penalty.bannedUntil > known.bannedUntil ? penalty : undefined };
   }
 
   refund(caller: Caller, taken: Verdict, nowMs: number): Verdict {
@@ -145,7 +145,7 @@ export class Mirror {
 
   fail(address: string, nowMs: number): FailureVerdict {
     const before = this.#addresses.get(address) ?? unused.minute;
-    const { window, state, refused } = judgeFailure(before, this.#rules.failuresPerMinute, nowMs);
+    const { window, state, refused } = decideFailure(before, this.#rules.failuresPerMinute, nowMs);
     this.#addresses.set(address, window);
     return { state, refused };
   }

@@ -14,7 +14,7 @@ const sources = { take, refund, restore, restoreBan, fail, versions, announce, b
 
 export type ScriptName = keyof typeof sources;
 
-/** What `take` answers with first: how the request was judged, or why it was not. */
+/** What `take` answers with first: how the request was decided, or why it was not. */
 export const kinds = {
   admitted: 0,
   exhausted: 1,

@@ -10,16 +10,16 @@ export interface InvalidRequest extends HttpRequest {
   readonly status: number;
   readonly code: string;
   /** What the details have to name, as `in:name`; undefined when there need be none. */
-  readonly blamed?: string;
+  readonly faulty?: string;
 }
 
 export type Mutation = (chance: Chance, known: Known) => Omit<InvalidRequest, 'mutation'>;
 export type Members = [string, string][];
 
-export const refused = (status: number, code: string, blamed?: string) => ({
+export const refused = (status: number, code: string, faulty?: string) => ({
   status,
   code,
-  ...(blamed && { blamed }),
+  ...(faulty && { faulty }),
 });
 
 /** A new animal whose members are changed before they are written down. */
@@ -41,11 +41,11 @@ export function body(
   make: (chance: Chance) => Uint8Array,
   status: number,
   code: string,
-  blamed?: string,
+  faulty?: string,
 ): Mutation {
   return (chance, known) => ({
     ...createPet(chance, known),
     body: make(chance),
-    ...refused(status, code, blamed),
+    ...refused(status, code, faulty),
   });
 }

@@ -55,11 +55,11 @@ const unknownNames = [
   'api_key',
 ];
 
-function query(make: (chance: Chance) => string, code: string, blamed?: string): Mutation {
+function query(make: (chance: Chance) => string, code: string, faulty?: string): Mutation {
   return (chance, known) => ({
     ...listPets(chance, known),
     target: `/pets?${make(chance)}`,
-    ...refused(400, code, blamed),
+    ...refused(400, code, faulty),
   });
 }
 

@@ -1,4 +1,4 @@
-/** The order in which a request is judged (contract, section 2): with two mistakes, the earlier one is answered. */
+/** The order in which a request is checked (contract, section 2): with two mistakes, the earlier one is answered. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import type { CallOptions } from '../support/call.ts';
@@ -12,7 +12,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const oversize = ' '.repeat(16_385);
 
-/** What is wrong with a request, from what is judged first to what is judged last, and the code it then gets. */
+/** What is wrong with a request, from what is checked first to what is checked last, and the code it then gets. */
 const stages: readonly { readonly code: string; readonly change: (request: Request) => Request }[] = [
   { code: 'missing_api_key', change: (request) => ({ ...request, key: null }) },
   { code: 'rate_limit_exceeded', change: (request) => ({ ...request, key: spent.key }) },
@@ -45,7 +45,7 @@ async function codeOf({ method, path, query, ...options }: Request): Promise<str
 
 describe('of two mistakes the earlier is answered', () => {
   for (const [at, { code, change }] of stages.entries()) {
-    test(`${code} before everything judged later`, async () => {
+    test(`${code} before everything checked later`, async () => {
       expect(await codeOf(change(right))).toBe(code);
       for (const later of stages.slice(at + 1)) expect(await codeOf(change(later.change(right)))).toBe(code);
     });
