@@ -18,7 +18,7 @@ import { AdmissionOperations } from './operations/admission.ts';
 import { CopyOperations } from './operations/copies.ts';
 import { type IssuedKey, KeyOperations } from './operations/keys.ts';
 import { PetOperations } from './operations/pets.ts';
-import { openArchive, openStorage } from './storage/open.ts';
+import { openStorage, openTables } from './storage/open.ts';
 import type { Notice } from './storage/outage.ts';
 import type { Storage } from './storage/storage.ts';
 
@@ -70,8 +70,8 @@ export async function openAdminServices(
 /** Opens two stores to copy one to the other. Throws `StorageUnusable`. */
 export async function openCopy(fromUrl: string, toUrl: string): Promise<CopyOperations & AsyncDisposable> {
   await using opened = new AsyncDisposableStack();
-  const from = opened.use(await openArchive(fromUrl, true));
-  const to = opened.use(await openArchive(toUrl, false));
+  const from = opened.use(await openTables(fromUrl, true));
+  const to = opened.use(await openTables(toUrl, false));
   const kept = opened.move();
   return Object.assign(new CopyOperations(from, to), {
     [Symbol.asyncDispose]: () => kept.disposeAsync(),

@@ -13,7 +13,7 @@ import { KnownKeys } from './known-keys.ts';
 /** How many callers are held in memory. */
 const heldCallers = 100_000;
 /** How many keys that were made once and are nobody's now (revoked ones) are held in memory. */
-const heldNobodies = 10_000;
+const heldUnknownKeys = 10_000;
 /** How often callers that keep changing are read again for one request. */
 const mostReadings = 4;
 
@@ -51,7 +51,7 @@ export class AdmissionOperations {
   readonly #held = new LRUCache<string, HeldCaller>(atMost(heldCallers));
   readonly #known: KnownKeys;
   /** The version of callers under which a key was looked up in vain. */
-  readonly #nobodies = new LRUCache<string, number>(atMost(heldNobodies));
+  readonly #unknownKeys = new LRUCache<string, number>(atMost(heldUnknownKeys));
 
   /** `changed` is told what operators changed about callers that are held, when their key is used next. */
   constructor(
@@ -81,7 +81,7 @@ export class AdmissionOperations {
     if (held !== undefined) return this.#decide(print, held, address, mostReadings);
     // A typo, as its checksum tells.
     if (!isWellFormedKey(key)) return this.#fail('invalid_api_key', address());
-    return this.#meet(print, address, mostReadings);
+    return this.#lookUp(print, address, mostReadings);
   }
 
   /** Takes back the count of a request that is answered for nothing. */
@@ -118,18 +118,18 @@ export class AdmissionOperations {
    * A key that is not held: most are made up, and told from those that were made without a look-up. One that was made is
    * looked up once for each version of callers; until it is known which were, each is.
    */
-  #meet(
+  #lookUp(
     print: string,
     address: () => string,
     readingsLeft: number,
   ): Awaitable<Authenticated | Unauthenticated> {
     const { version } = this.#known;
-    const mayBeSomebody = version === undefined || this.#known.mayHave(print);
-    const nobodyUnder = mayBeSomebody ? this.#nobodies.get(print) : version;
-    if (nobodyUnder !== undefined) {
-      return andThen(this.#limits.failUnder(address(), nobodyUnder), (failure) =>
+    const mayExist = version === undefined || this.#known.mayHave(print);
+    const unknownUnder = mayExist ? this.#unknownKeys.get(print) : version;
+    if (unknownUnder !== undefined) {
+      return andThen(this.#limits.failUnder(address(), unknownUnder), (failure) =>
         failure === undefined
-          ? this.#meetAgain(print, address, readingsLeft)
+          ? this.#lookUpAgain(print, address, readingsLeft)
           : unauthenticated('invalid_api_key', failure),
       );
     }
@@ -137,22 +137,22 @@ export class AdmissionOperations {
       if (version === undefined) this.#known.begin(versions.callers);
       return andThen(this.#read(print, versions), (held) =>
         held === undefined
-          ? this.#meet(print, address, readingsLeft)
+          ? this.#lookUp(print, address, readingsLeft)
           : this.#decide(print, held, address, readingsLeft),
       );
     });
   }
 
   /** Callers changed since keys were read. */
-  #meetAgain(
+  #lookUpAgain(
     print: string,
     address: () => string,
     readingsLeft: number,
   ): Awaitable<Authenticated | Unauthenticated> {
     if (readingsLeft === 0) throw new Refusal('service_unavailable');
-    this.#nobodies.delete(print);
+    this.#unknownKeys.delete(print);
     return andThen(this.#limits.versions(), ({ callers }) =>
-      andThen(this.#known.read(callers), () => this.#meet(print, address, readingsLeft - 1)),
+      andThen(this.#known.read(callers), () => this.#lookUp(print, address, readingsLeft - 1)),
     );
   }
 
@@ -162,7 +162,7 @@ export class AdmissionOperations {
       if (before !== undefined) callerChanges(before, caller).forEach(this.#changed);
       if (caller === undefined) {
         this.#held.delete(print);
-        this.#nobodies.set(print, version);
+        this.#unknownKeys.set(print, version);
         return undefined;
       }
       const held = { caller, version };

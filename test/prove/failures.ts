@@ -4,7 +4,7 @@ const most = 10;
 /** What went wrong in a proof: each with the case that repeats it. */
 export class Failures {
   readonly #seed: number;
-  readonly #told: string[] = [];
+  readonly #reported: string[] = [];
   count = 0;
 
   constructor(seed: number) {
@@ -13,7 +13,7 @@ export class Failures {
 
   add(index: number | string, what: string): void {
     this.count++;
-    if (this.#told.length < most) this.#told.push(`seed ${this.#seed}, case ${index}: ${what}`);
+    if (this.#reported.length < most) this.#reported.push(`seed ${this.#seed}, case ${index}: ${what}`);
   }
 
   /** Runs one case; what it throws is a failure. */
@@ -28,7 +28,7 @@ export class Failures {
   /** Throws when there was any. */
   end(): void {
     if (this.count === 0) return;
-    throw new Error(`${this.count} failures.\n${this.#told.join('\n')}`);
+    throw new Error(`${this.count} failures.\n${this.#reported.join('\n')}`);
   }
 }
 

@@ -4,14 +4,14 @@ import { type KeyPenalty, unused } from '../../domain/limit.ts';
 import { type Ban, type Caller, StorageUnavailable } from '../storage.ts';
 import type { RedisKeys } from './keys.ts';
 import { NoAnswer, type Run } from './link.ts';
-import type { AccountBan, Memory, Remembered } from './memory.ts';
-import type { Held, Mirror, Untold } from './mirror.ts';
+import type { Held, LocalLimits, Unreported } from './local-limits.ts';
+import type { AccountBan, AccountSnapshot, SnapshotStore } from './snapshot-store.ts';
 
-export interface IntroductionsOptions {
+export interface ReconciliationOptions {
   readonly run: Run;
   readonly keys: RedisKeys;
-  readonly mirror: Mirror;
-  readonly memory: Memory;
+  readonly localLimits: LocalLimits;
+  readonly snapshotStore: SnapshotStore;
   /** Names this process in Redis: 8 bytes. */
   readonly process: string;
   /** The next number of what Redis is asked to count. */
@@ -22,43 +22,43 @@ export interface IntroductionsOptions {
 
 /** Keys, and bans that Redis has to be told of. */
 const mostHeld = 100_000;
-/** How long the mirror is believed on what the memory knows better. */
+/** How long the local limits are believed on what the snapshots know better. */
 const recalledForMs = 1_000;
 
 /** Accounts that Redis is told of at once. */
-const tellingGroup = 500;
+const reportGroup = 500;
 /** How often bans are read again that callers' changes overtook. */
 const mostReadings = 4;
 /** For bans that were not read, but decided here. */
 const anyVersion = -1;
 
-const nothing: Untold = { count: 0, doubts: [] };
+const nothing: Unreported = { count: 0, doubts: [] };
 
-/** Keeps Redis, the mirror and the memory in agreement: what one of them lost, the others give back. */
-export class Introductions {
-  readonly #options: IntroductionsOptions;
-  readonly #introducing = new Map<number, Promise<void>>();
+/** Keeps Redis, the local limits and the snapshot store in agreement: what one of them lost, the others give back. */
+export class Reconciliation {
+  readonly #options: ReconciliationOptions;
+  readonly #reconciling = new Map<number, Promise<void>>();
   readonly #recalling = new Map<number, Promise<void>>();
-  /** When the memory was asked about each key. */
+  /** When the snapshot store was asked about each key. */
   readonly #recalledAt = new LRUCache<number, number>(atMost(mostHeld));
-  readonly #untoldBans = new LRUCache<number, AccountBan>(atMost(mostHeld));
+  readonly #unreportedBans = new LRUCache<number, AccountBan>(atMost(mostHeld));
 
-  constructor(options: IntroductionsOptions) {
+  constructor(options: ReconciliationOptions) {
     this.#options = options;
   }
 
   /**
    * Makes an account known to Redis that has no state of it: new, long idle, or lost. Rejects with
-   * `StorageUnavailable` when the memory does not say what there was; then Redis still does not know the account, so
+   * `StorageUnavailable` when the snapshot store does not say what there was; then Redis still does not know the account, so
    * that nothing is forgotten and the next request asks again.
    */
-  introduce(accountId: number): Promise<void> {
-    return once(this.#introducing, accountId, () => this.#introduce(accountId));
+  reconcile(accountId: number): Promise<void> {
+    return once(this.#reconciling, accountId, () => this.#reconcile(accountId));
   }
 
   /**
-   * Makes the mirror know what the memory has of a caller, unless it did a moment ago: others may have banned its key,
-   * or lifted its ban. Rejects with `StorageUnavailable` when the memory does not answer.
+   * Makes the local limits know what the snapshots have of a caller, unless it did a moment ago: others may have banned its key,
+   * or lifted its ban. Rejects with `StorageUnavailable` when the snapshot store does not answer.
    */
   async recall(caller: Caller): Promise<void> {
     const recalledAt = this.#recalledAt.get(caller.keyId) ?? Number.NEGATIVE_INFINITY;
@@ -67,27 +67,27 @@ export class Introductions {
   }
 
   /** Tells Redis what was counted here while it was away; false when it has no state of the account to add it to. */
-  async tell(accountId: number): Promise<boolean> {
-    const { mirror, nextNumber } = this.#options;
-    const held = mirror.tell(accountId);
+  async report(accountId: number): Promise<boolean> {
+    const { localLimits, nextNumber } = this.#options;
+    const held = localLimits.report(accountId);
     if (held === undefined) return true;
     const number = nextNumber();
     try {
       if ((await this.#restore(accountId, held, number)) === 1) return true;
-      mirror.untell(accountId, held, undefined);
+      localLimits.undoReport(accountId, held, undefined);
       return false;
     } catch (error) {
-      mirror.untell(accountId, held, error instanceof NoAnswer ? number : undefined);
+      localLimits.undoReport(accountId, held, error instanceof NoAnswer ? number : undefined);
       return true;
     }
   }
 
-  async tellAll(): Promise<void> {
-    await Promise.all([...this.#untoldBans.values()].map((ban) => this.#tellBan(ban)));
-    const untold = this.#options.mirror.untold();
-    while (untold.length > 0) {
-      const group = untold.splice(0, tellingGroup).map(async (accountId) => {
-        if (!(await this.tell(accountId))) await this.introduce(accountId);
+  async reportAll(): Promise<void> {
+    await Promise.all([...this.#unreportedBans.values()].map((ban) => this.#reportBan(ban)));
+    const unreported = this.#options.localLimits.unreported();
+    while (unreported.length > 0) {
+      const group = unreported.splice(0, reportGroup).map(async (accountId) => {
+        if (!(await this.report(accountId))) await this.reconcile(accountId);
       });
       // What could not be told now is told when the account is asked for again.
       await Promise.allSettled(group);
@@ -98,55 +98,55 @@ export class Introductions {
   saveBan(
     { keyId, accountId }: Caller,
     { bannedUntil, banLevel: level }: Omit<KeyPenalty, 'strikes'>,
-    decidedBy: 'redis' | 'alone',
+    decidedBy: 'redis' | 'fallback',
   ): void {
     const ban = { keyId, accountId, bannedUntil, level };
-    if (decidedBy === 'alone') this.#untoldBans.set(keyId, ban);
-    this.#options.memory.saveBan(ban);
+    if (decidedBy === 'fallback') this.#unreportedBans.set(keyId, ban);
+    this.#options.snapshotStore.saveBan(ban);
   }
 
-  /** A ban that the memory no longer has was lifted meanwhile. */
-  async #tellBan(ban: AccountBan): Promise<void> {
+  /** A ban that the snapshot store no longer has was lifted meanwhile. */
+  async #reportBan(ban: AccountBan): Promise<void> {
     const { accountId, keyId } = ban;
-    this.#untoldBans.delete(keyId);
+    this.#unreportedBans.delete(keyId);
     try {
-      const known = await this.#options.memory.find(accountId).catch(() => undefined);
+      const known = await this.#options.snapshotStore.find(accountId).catch(() => undefined);
       if (known?.bans.some((one) => one.keyId === keyId) === false) return;
       await this.#restoreBan(accountId, ban, anyVersion);
     } catch {
-      this.#untoldBans.set(keyId, ban);
+      this.#unreportedBans.set(keyId, ban);
     }
   }
 
-  async #introduce(accountId: number): Promise<void> {
-    const { mirror } = this.#options;
+  async #reconcile(accountId: number): Promise<void> {
+    const { localLimits } = this.#options;
     const { usage } = await this.#withBans(accountId);
-    const remembered = { usage: usage ?? unused, minute: nothing, day: nothing };
+    const snapshot = { usage: usage ?? unused, minute: nothing, day: nothing };
     // Commands are done in order.
     await Promise.all([
-      this.#restore(accountId, remembered, 0),
-      mirror.knows(accountId) ? this.tell(accountId) : undefined,
+      this.#restore(accountId, snapshot, 0),
+      localLimits.knows(accountId) ? this.report(accountId) : undefined,
     ]);
   }
 
   /** Gives Redis the bans of an account, before it knows the account and checks its requests. */
-  async #withBans(accountId: number): Promise<Remembered> {
-    const { memory, run, keys } = this.#options;
+  async #withBans(accountId: number): Promise<AccountSnapshot> {
+    const { snapshotStore, run, keys } = this.#options;
     for (let reading = 0; reading < mostReadings; reading++) {
       const [callers = 0] = (await run('versions', [keys.callers, keys.pets], [0, 0])) as number[];
-      const remembered = await memory.find(accountId);
-      const restored = remembered.bans.map((ban) => this.#restoreBan(accountId, ban, callers));
-      if ((await Promise.all(restored)).every((answer) => answer === 1)) return remembered;
+      const snapshot = await snapshotStore.find(accountId);
+      const restored = snapshot.bans.map((ban) => this.#restoreBan(accountId, ban, callers));
+      if ((await Promise.all(restored)).every((answer) => answer === 1)) return snapshot;
     }
     throw new StorageUnavailable('bans are lifted faster than they can be read');
   }
 
   async #recall({ accountId, keyId }: Caller): Promise<void> {
-    const { mirror, memory } = this.#options;
+    const { localLimits, snapshotStore } = this.#options;
     const askedAt = performance.now();
-    const { usage, bans } = await memory.find(accountId);
+    const { usage, bans } = await snapshotStore.find(accountId);
     const ban = bans.find((one) => one.keyId === keyId) ?? { bannedUntil: 0, level: 0 };
-    mirror.recall(accountId, keyId, usage ?? unused, ban);
+    localLimits.recall(accountId, keyId, usage ?? unused, ban);
     this.#recalledAt.set(keyId, askedAt);
   }
 
@@ -182,6 +182,6 @@ function once(running: Map<number, Promise<void>>, id: number, work: () => Promi
   return begun;
 }
 
-function doubtsOf({ doubts }: Untold): string {
+function doubtsOf({ doubts }: Unreported): string {
   return doubts.map(({ number, count }) => `${number}:${count}`).join(',');
 }

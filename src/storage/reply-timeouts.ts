@@ -17,11 +17,11 @@ interface Pending {
  * takes ten times as long. It gets more time the more it was asked. The clock stands still while this process does not
  * look: time in which the event loop was held up, by its own work or a busy machine, says nothing about the server.
  */
-export class Overdue {
+export class ReplyTimeouts {
   readonly #silenceMs: number;
   readonly #lookMs: number;
   readonly #makeError: () => unknown;
-  readonly #onOverdue: () => void;
+  readonly #onTimeout: () => void;
   readonly #pending = new Set<Pending>();
   #timer: NodeJS.Timeout | undefined;
   /** How long this process was attentive, up to the last look. */
@@ -30,12 +30,12 @@ export class Overdue {
   /** When the last answer came, by the attentive clock. */
   #heardAt = 0;
 
-  /** `onOverdue` is called once for all that wait; then they are rejected with `makeError`'s error. */
-  constructor(silenceMs: number, makeError: () => unknown, onOverdue: () => void) {
+  /** `onTimeout` is called once for all that wait; then they are rejected with `makeError`'s error. */
+  constructor(silenceMs: number, makeError: () => unknown, onTimeout: () => void) {
     this.#silenceMs = silenceMs;
     this.#lookMs = silenceMs * lookPart;
     this.#makeError = makeError;
-    this.#onOverdue = onOverdue;
+    this.#onTimeout = onTimeout;
   }
 
   /** The answer, or a rejection when the server counts as gone. */
@@ -69,13 +69,13 @@ export class Overdue {
     if (this.#pending.size === 0) {
       clearInterval(this.#timer);
       this.#timer = undefined;
-    } else if (this.#isOverdue()) {
+    } else if (this.#isTimedOut()) {
       // After a turn that took long, answers may lie in the socket unread: they are let in before deciding.
-      setImmediate(() => setImmediate(() => this.#isOverdue() && this.#giveUp()));
+      setImmediate(() => setImmediate(() => this.#isTimedOut() && this.#giveUp()));
     }
   }
 
-  #isOverdue(): boolean {
+  #isTimedOut(): boolean {
     const [oldest] = this.#pending;
     if (oldest === undefined) return false;
     const allowedMs = this.#silenceMs + this.#pending.size * owedMs;
@@ -86,7 +86,7 @@ export class Overdue {
   #giveUp(): void {
     const all = [...this.#pending];
     this.#pending.clear();
-    this.#onOverdue();
+    this.#onTimeout();
     for (const { reject } of all) reject(this.#makeError());
   }
 }

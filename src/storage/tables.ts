@@ -17,9 +17,9 @@ const columns = {
 } as const;
 
 /** In an order in which no table refers to a later one. */
-export const archiveTables = Object.keys(columns) as readonly ArchiveTable[];
+export const tableNames = Object.keys(columns) as readonly TableName[];
 
-export type ArchiveTable = keyof typeof columns;
+export type TableName = keyof typeof columns;
 
 const textColumns: ReadonlySet<string> = new Set([
   'name',
@@ -30,11 +30,11 @@ const textColumns: ReadonlySet<string> = new Set([
   'status',
 ]);
 
-export interface ArchiveColumn {
+export interface TableColumn {
   readonly name: string;
   readonly isText: boolean;
 }
 
-export function columnsOf(table: ArchiveTable): ArchiveColumn[] {
+export function columnsOf(table: TableName): TableColumn[] {
   return columns[table].map((name) => ({ name, isText: textColumns.has(name) }));
 }

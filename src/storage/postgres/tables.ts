@@ -1,16 +1,16 @@
-import { type ArchiveTable, archiveTables, columnsOf } from '../archive-tables.ts';
-import type { Archive, ArchiveRow, ArchiveValue } from '../storage.ts';
+import type { TableRow, Tables, TableValue } from '../storage.ts';
+import { columnsOf, type TableName, tableNames } from '../tables.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { conflictOf } from './failures.ts';
 
 /** Opens the database as rows. Throws `StorageUnusable`. */
-export async function openPostgresArchive(options: PostgresOptions, mustExist: boolean): Promise<Archive> {
+export async function openPostgresTables(options: PostgresOptions, mustExist: boolean): Promise<Tables> {
   await using opened = new AsyncDisposableStack();
   const database = opened.use(new PostgresDatabase(options));
   await database.migrate(!mustExist);
   const kept = opened.move();
   return {
-    tables: archiveTables,
+    tables: tableNames,
     async count(table) {
       const [row] = await database.read<{ count: bigint }[]>((sql) =>
         sql.unsafe(`SELECT count(*) AS count FROM ${table}`),
@@ -21,7 +21,7 @@ export async function openPostgresArchive(options: PostgresOptions, mustExist: b
       const where = after === undefined ? '' : `WHERE ${keyOf(table)} > $2`;
       const text = `SELECT ${selected(table)} FROM ${table} ${where} ORDER BY ${keyOf(table)} LIMIT $1`;
       const values = after === undefined ? [limit] : [limit, after];
-      const rows = await database.read<ArchiveRow[]>((sql) => sql.unsafe(text, values).values());
+      const rows = await database.read<TableRow[]>((sql) => sql.unsafe(text, values).values());
       return [...rows];
     },
     async add(table, rows) {
@@ -40,19 +40,19 @@ export async function openPostgresArchive(options: PostgresOptions, mustExist: b
 }
 
 /** The table's key, ordered byte by byte as SQLite orders it. */
-function keyOf(table: ArchiveTable): string {
+function keyOf(table: TableName): string {
   const [key] = columnsOf(table);
   return key?.isText ? `${key.name} COLLATE "C"` : (key?.name ?? '');
 }
 
-function selected(table: ArchiveTable): string {
+function selected(table: TableName): string {
   return columnsOf(table)
     .map(({ name }) => (name === 'finished' ? 'finished::integer::bigint AS finished' : name))
     .join(', ');
 }
 
 /** Adds rows given as one JSON text, and raises the counter of ids beyond them, in one statement. */
-function insertText(table: ArchiveTable): string {
+function insertText(table: TableName): string {
   const columns = columnsOf(table);
   const names = columns.map(({ name }) => name).join(', ');
   const values = columns.map(({ name, isText }, index) => {
@@ -61,7 +61,7 @@ function insertText(table: ArchiveTable): string {
   });
   const insert = `
     INSERT INTO ${table} (${names})
-    SELECT ${values.join(', ')} FROM json_array_elements($1::text::json) AS archived (value)`;
+    SELECT ${values.join(', ')} FROM json_array_elements($1::text::json) AS moved (value)`;
   // Keys that are text count nothing.
   if (columns[0]?.isText) return insert;
   return `
@@ -73,6 +73,6 @@ function insertText(table: ArchiveTable): string {
 }
 
 /** Integers as text, for JSON of JavaScript would round them. */
-function textual(row: ArchiveRow): (string | null)[] {
-  return row.map((value: ArchiveValue) => (value === null ? null : String(value)));
+function textual(row: TableRow): (string | null)[] {
+  return row.map((value: TableValue) => (value === null ? null : String(value)));
 }

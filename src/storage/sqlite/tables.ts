@@ -1,6 +1,6 @@
 import { SQLiteError } from 'bun:sqlite';
-import { type ArchiveTable, archiveTables, columnsOf } from '../archive-tables.ts';
-import type { Archive, ArchiveConflict, ArchiveRow, ArchiveValue } from '../storage.ts';
+import type { RowConflict, TableRow, Tables, TableValue } from '../storage.ts';
+import { columnsOf, type TableName, tableNames } from '../tables.ts';
 import { attempt, openDatabase } from './database.ts';
 import { storeFiles } from './files.ts';
 import { dataFormat } from './migrations.ts';
@@ -9,7 +9,7 @@ import { lockOnce } from './serving-lock.ts';
 const busyTimeoutMs = 10_000;
 
 /** Opens the data file as rows; no process may serve it meanwhile. Throws `StorageUnusable`. */
-export function openSqliteArchive(path: string, mustExist: boolean): Archive {
+export function openSqliteTables(path: string, mustExist: boolean): Tables {
   using opened = new DisposableStack();
   const files = storeFiles(path, !mustExist);
   const lock = lockOnce(files, opened);
@@ -25,17 +25,15 @@ export function openSqliteArchive(path: string, mustExist: boolean): Archive {
   lock();
   const kept = opened.move();
 
-  const add = database.transaction((table: ArchiveTable, rows: readonly ArchiveRow[]) => {
+  const add = database.transaction((table: TableName, rows: readonly TableRow[]) => {
     const columns = columnsOf(table);
     const names = columns.map(({ name }) => name).join(', ');
     const places = columns.map(() => '?').join(', ');
-    const insert = database.query<never, ArchiveValue[]>(
-      `INSERT INTO ${table} (${names}) VALUES (${places})`,
-    );
+    const insert = database.query<never, TableValue[]>(`INSERT INTO ${table} (${names}) VALUES (${places})`);
     for (const row of rows) insert.run(...row);
   });
   return {
-    tables: archiveTables,
+    tables: tableNames,
     async count(table) {
       const [row] = database.query<{ count: bigint }, []>(`SELECT count(*) AS count FROM ${table}`).all();
       return Number(row?.count);
@@ -43,11 +41,11 @@ export function openSqliteArchive(path: string, mustExist: boolean): Archive {
     async rows(table, after, limit) {
       const [key, ...rest] = columnsOf(table).map(({ name }) => name);
       const where = after === undefined ? '' : `WHERE ${key} > ?`;
-      const select = database.query<never, ArchiveValue[]>(
+      const select = database.query<never, TableValue[]>(
         `SELECT ${[key, ...rest].join(', ')} FROM ${table} ${where} ORDER BY ${key} LIMIT ?`,
       );
       const values = [...(after === undefined ? [] : [after]), BigInt(limit)];
-      return attempt(() => select.values(...values)) as ArchiveRow[];
+      return attempt(() => select.values(...values)) as TableRow[];
     },
     async add(table, rows) {
       try {
@@ -63,7 +61,7 @@ export function openSqliteArchive(path: string, mustExist: boolean): Archive {
   };
 }
 
-function conflictOf(error: unknown): ArchiveConflict | undefined {
+function conflictOf(error: unknown): RowConflict | undefined {
   const code = error instanceof SQLiteError ? String(error.code) : '';
   if (/CONSTRAINT_(PRIMARYKEY|UNIQUE|ROWID)/.test(code)) return 'taken';
   return /CONSTRAINT_FOREIGNKEY/.test(code) ? 'missing' : undefined;

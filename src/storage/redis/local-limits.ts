@@ -28,8 +28,8 @@ export interface Doubt {
   readonly count: number;
 }
 
-/** How much of a window was counted here alone, and what of that is in doubt. */
-export interface Untold {
+/** How much of a window was counted locally, and what of that is in doubt. */
+export interface Unreported {
   readonly count: number;
   readonly doubts: readonly Doubt[];
 }
@@ -37,18 +37,18 @@ export interface Untold {
 /** What is known of an account, and what Redis has to be told of it. */
 export interface Held {
   readonly usage: Usage;
-  readonly minute: Untold;
-  readonly day: Untold;
+  readonly minute: Unreported;
+  readonly day: Unreported;
 }
 
-const told: Untold = { count: 0, doubts: [] };
-const one: Untold = { count: 1, doubts: [] };
+const none: Unreported = { count: 0, doubts: [] };
+const one: Unreported = { count: 1, doubts: [] };
 
 /**
  * What this instance last knew of accounts and keys. While Redis is away it goes on from there, by the same rules, and
  * remembers what Redis has to be told.
  */
-export class Mirror {
+export class LocalLimits {
   readonly #rules: LimitRules;
   readonly #accounts = new LRUCache<number, Held>({
     ...atMost(heldStates),
@@ -56,7 +56,7 @@ export class Mirror {
     noDisposeOnSet: true,
     dispose: (_held, accountId) => {
       this.#changed.delete(accountId);
-      this.#untold.delete(accountId);
+      this.#unreported.delete(accountId);
     },
   });
   readonly #penalties = new LRUCache<number, KeyPenalty>(atMost(heldStates));
@@ -64,7 +64,7 @@ export class Mirror {
   /** The numbers Redis was asked under without an answer, by account, until the requests are decided here. */
   readonly #unanswered = new LRUCache<number, number[]>(atMost(heldStates));
   readonly #changed = new Set<number>();
-  readonly #untold = new Set<number>();
+  readonly #unreported = new Set<number>();
 
   constructor(rules: LimitRules) {
     this.#rules = rules;
@@ -72,7 +72,7 @@ export class Mirror {
 
   /** Takes over what Redis says an account has used. */
   learnUsage(accountId: number, usage: Usage): void {
-    this.#accounts.set(accountId, { usage, minute: told, day: told });
+    this.#accounts.set(accountId, { usage, minute: none, day: none });
     this.#changed.add(accountId);
   }
 
@@ -84,8 +84,8 @@ export class Mirror {
   }
 
   /**
-   * Takes over what the memory says of an account and one of its keys. Of a window the higher count stays, else the
-   * later window; a ban the memory does not have was lifted.
+   * Takes over what the snapshots say of an account and one of its keys. Of a window the higher count stays, else the
+   * later window; a ban the snapshots do not have was lifted.
    */
   recall(accountId: number, keyId: number, usage: Usage, ban: Pick<Ban, 'bannedUntil' | 'level'>): void {
     const held = this.#accounts.get(accountId);
@@ -95,8 +95,8 @@ export class Mirror {
       const [day, isNewDay] = later(held.usage.day, usage.day);
       this.#accounts.set(accountId, {
         usage: { minute, day },
-        minute: isNewMinute ? told : held.minute,
-        day: isNewDay ? told : held.day,
+        minute: isNewMinute ? none : held.minute,
+        day: isNewDay ? none : held.day,
       });
     }
     const known = this.penalty(keyId);
@@ -123,9 +123,9 @@ export class Mirror {
     else if (unanswered.length < mostUnanswered) unanswered.push(number);
   }
 
-  /** Checks and counts a request here alone; `newBan` when it brought one. */
+  /** Checks and counts a request locally; `newBan` when it brought one. */
   take(caller: Caller, nowMs: number): { verdict: Verdict; newBan: KeyPenalty | undefined } {
-    const before = this.#accounts.get(caller.accountId) ?? { usage: unused, minute: told, day: told };
+    const before = this.#accounts.get(caller.accountId) ?? { usage: unused, minute: none, day: none };
     const known = this.penalty(caller.keyId);
     const { verdict, usage, penalty } = decide(before.usage, known, caller.quota, this.#rules.ban, nowMs);
     if (usage !== before.usage) {
@@ -136,9 +136,9 @@ export class Mirror {
   }
 
   refund(caller: Caller, taken: Verdict, nowMs: number): Verdict {
-    const before = this.#accounts.get(caller.accountId) ?? { usage: unused, minute: told, day: told };
+    const before = this.#accounts.get(caller.accountId) ?? { usage: unused, minute: none, day: none };
     const { usage, verdict } = refund(before.usage, taken, caller.quota, nowMs);
-    const less = ({ count, doubts }: Untold): Untold => ({ count: Math.max(0, count - 1), doubts });
+    const less = ({ count, doubts }: Unreported): Unreported => ({ count: Math.max(0, count - 1), doubts });
     this.#accounts.set(caller.accountId, { usage, minute: less(before.minute), day: less(before.day) });
     return verdict;
   }
@@ -159,28 +159,31 @@ export class Mirror {
   }
 
   /** Whether Redis has to be told something of this account. */
-  isUntold(accountId: number): boolean {
-    return this.#untold.size > 0 && this.#untold.has(accountId);
+  isUnreported(accountId: number): boolean {
+    return this.#unreported.size > 0 && this.#unreported.has(accountId);
   }
 
-  untold(): number[] {
-    return [...this.#untold];
+  unreported(): number[] {
+    return [...this.#unreported];
   }
 
   /** What Redis is told of an account; from here on it counts as told. */
-  tell(accountId: number): Held | undefined {
+  report(accountId: number): Held | undefined {
     const held = this.#accounts.get(accountId);
-    this.#untold.delete(accountId);
-    if (held !== undefined) this.#accounts.set(accountId, { ...held, minute: told, day: told });
+    this.#unreported.delete(accountId);
+    if (held !== undefined) this.#accounts.set(accountId, { ...held, minute: none, day: none });
     return held;
   }
 
   /** It was not told after all; with `number`, it may have been, under that number. */
-  untell(accountId: number, { minute, day }: Held, number: number | undefined): void {
+  undoReport(accountId: number, { minute, day }: Held, number: number | undefined): void {
     const held = this.#accounts.get(accountId);
     if (held === undefined) return;
-    this.#untold.add(accountId);
-    const [again, anew] = [minute, day].map((untold) => inDoubt(untold, number)) as [Untold, Untold];
+    this.#unreported.add(accountId);
+    const [again, anew] = [minute, day].map((unreported) => inDoubt(unreported, number)) as [
+      Unreported,
+      Unreported,
+    ];
     this.#accounts.set(accountId, {
       usage: held.usage,
       minute: sum(held.minute, again),
@@ -206,15 +209,15 @@ export class Mirror {
   }
 
   #use(accountId: number, before: Held, usage: Usage, counted: boolean): void {
-    const now = counted ? inDoubt(one, this.#unanswered.get(accountId)?.pop()) : told;
-    const untold = (window: Window, old: Window, known: Untold) =>
-      sum(window.openedAt === old.openedAt ? known : told, now);
+    const now = counted ? inDoubt(one, this.#unanswered.get(accountId)?.pop()) : none;
+    const unreported = (window: Window, old: Window, known: Unreported) =>
+      sum(window.openedAt === old.openedAt ? known : none, now);
     this.#accounts.set(accountId, {
       usage,
-      minute: untold(usage.minute, before.usage.minute, before.minute),
-      day: untold(usage.day, before.usage.day, before.day),
+      minute: unreported(usage.minute, before.usage.minute, before.minute),
+      day: unreported(usage.day, before.usage.day, before.day),
     });
-    this.#untold.add(accountId);
+    this.#unreported.add(accountId);
     this.#changed.add(accountId);
   }
 }
@@ -226,11 +229,11 @@ function later(one: Window, other: Window): [Window, boolean] {
 }
 
 /** What was asked for under this number and not answered is in doubt as a whole. */
-function inDoubt(untold: Untold, number: number | undefined): Untold {
-  if (number === undefined || untold.count === 0) return untold;
-  return { count: untold.count, doubts: [{ number, count: untold.count }] };
+function inDoubt(unreported: Unreported, number: number | undefined): Unreported {
+  if (number === undefined || unreported.count === 0) return unreported;
+  return { count: unreported.count, doubts: [{ number, count: unreported.count }] };
 }
 
-function sum(one: Untold, other: Untold): Untold {
+function sum(one: Unreported, other: Unreported): Unreported {
   return { count: one.count + other.count, doubts: [...one.doubts, ...other.doubts] };
 }

@@ -7,7 +7,7 @@ const rows = 1_000;
  * Does what requests do, read and add, and takes it back: what the server refuses them, it refuses this.
  * The block's exception undoes what was done in it, without an error for the server's log.
  */
-export function rehearse(sql: SQL): SQL.Query<unknown> {
+export function trialWrite(sql: SQL): SQL.Query<unknown> {
   return sql.unsafe(`
     DO $$
     BEGIN

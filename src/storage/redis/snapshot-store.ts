@@ -2,14 +2,14 @@ import { LRUCache } from 'lru-cache';
 import { atMost } from '../../domain/bounded.ts';
 import type { Usage } from '../../domain/limit.ts';
 import type { Ban } from '../storage.ts';
-import type { Mirror } from './mirror.ts';
+import type { LocalLimits } from './local-limits.ts';
 
 export interface AccountBan extends Ban {
   readonly accountId: number;
 }
 
 /** What is known of an account outside Redis. */
-export interface Remembered {
+export interface AccountSnapshot {
   /** Undefined for an account that never was counted. */
   readonly usage: Usage | undefined;
   readonly bans: readonly Ban[];
@@ -37,23 +37,23 @@ const mostUnsavedBans = 100_000;
 
 interface Question {
   readonly accountId: number;
-  readonly resolve: (remembered: Remembered) => void;
+  readonly resolve: (snapshot: AccountSnapshot) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Saves what the mirror learns every few seconds, bans at once, and finds it again: for many accounts in one statement. */
-export class Memory implements AsyncDisposable {
+/** Saves what the local limits learn every few seconds, bans at once, and finds it again: for many accounts in one statement. */
+export class SnapshotStore implements AsyncDisposable {
   readonly #snapshots: Snapshots;
-  readonly #mirror: Mirror;
+  readonly #localLimits: LocalLimits;
   readonly #unsavedBans = new LRUCache<number, AccountBan>(atMost(mostUnsavedBans));
   #questions: Question[] = [];
   #lookUps = 0;
   #timer: NodeJS.Timeout | undefined;
   #saving = Promise.resolve();
 
-  constructor(snapshots: Snapshots, mirror: Mirror) {
+  constructor(snapshots: Snapshots, localLimits: LocalLimits) {
     this.#snapshots = snapshots;
-    this.#mirror = mirror;
+    this.#localLimits = localLimits;
   }
 
   /** Begins to save, every few seconds, what changed. */
@@ -65,7 +65,7 @@ export class Memory implements AsyncDisposable {
   }
 
   /** Rejects with `StorageUnavailable` when it cannot be known. */
-  find(accountId: number): Promise<Remembered> {
+  find(accountId: number): Promise<AccountSnapshot> {
     return new Promise((resolve, reject) => {
       this.#questions.push({ accountId, resolve, reject });
       // The rest of this turn of the event loop may bring more questions.
@@ -79,7 +79,7 @@ export class Memory implements AsyncDisposable {
     return [...(await this.#snapshots.listBans(second)), ...unsaved];
   }
 
-  /** Costs no request anything: while the memory is away, Redis has the ban, or this instance. */
+  /** Costs no request anything: while the snapshot store is away, Redis has the ban, or this instance. */
   saveBan(ban: AccountBan): void {
     this.#unsavedBans.set(ban.keyId, ban);
     void this.#saveBan(ban);
@@ -135,12 +135,12 @@ export class Memory implements AsyncDisposable {
   async #save(): Promise<void> {
     for (const ban of [...this.#unsavedBans.values()]) await this.#saveBan(ban);
     for (;;) {
-      const group = this.#mirror.takeChanged(batchSize);
+      const group = this.#localLimits.takeChanged(batchSize);
       if (group.length === 0) return;
       try {
         await this.#snapshots.saveUsage(group);
       } catch {
-        this.#mirror.putBackChanged(group.map(({ accountId }) => accountId));
+        this.#localLimits.putBackChanged(group.map(({ accountId }) => accountId));
         return;
       }
     }

@@ -4,7 +4,7 @@ import { basePath } from '../contract/operations.ts';
 import type { IssuedKey } from '../operations/keys.ts';
 import { messageOf, say, shellWord, styled } from './terminal.ts';
 
-export interface GreetingOptions {
+export interface FirstKeyOptions {
   readonly firstKey: IssuedKey;
   /** Where the service listens. */
   readonly url: string;
@@ -17,7 +17,12 @@ export interface GreetingOptions {
  * Says that the store is new and what its first key is. Only a terminal is shown the key: what else reads standard
  * output keeps it, such as a container's log, so the key goes to a file that its owner alone can read.
  */
-export function greet({ firstKey: { key, accountId }, url, databaseUrl, command }: GreetingOptions): void {
+export function printFirstKey({
+  firstKey: { key, accountId },
+  url,
+  databaseUrl,
+  command,
+}: FirstKeyOptions): void {
   const here = `cd ${shellWord(process.cwd())} && ${command}`;
   say();
   if (process.stdout.isTTY === true) {
@@ -27,7 +32,7 @@ export function greet({ firstKey: { key, accountId }, url, databaseUrl, command 
   } else {
     const file = fileOf(databaseUrl);
     try {
-      writeAlone(file, `${key}\n`);
+      writePrivate(file, `${key}\n`);
       say(`The store is new. Its first API key (plan free) is in ${file}; read it and delete the file.`);
       sayHow(`$(cat ${shellWord(file)})`, url);
     } catch (error) {
@@ -52,7 +57,7 @@ function fileOf(databaseUrl: string): string {
 }
 
 /** Writes a file that nobody but its owner may read. */
-function writeAlone(file: string, text: string): void {
+function writePrivate(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   rmSync(file, { force: true });
   writeFileSync(file, text, { mode: 0o600, flag: 'wx' });
