@@ -137,7 +137,7 @@ export function firstKeyOf({ pid, stdout }: Running): string | undefined {
 
 /** Makes a store with nothing in it in a folder that has none. */
 export async function makeStore(folder: string): Promise<void> {
-  await using _office = await openAdminServices(readConfig(settingsIn(folder)), undefined, { create: true });
+  await using _admin = await openAdminServices(readConfig(settingsIn(folder)), undefined, { create: true });
 }
 
 /** The store of a folder as an operator's command line opens it. */
