@@ -1,7 +1,7 @@
 import type { SQL } from 'bun';
+import { type QuotaColumns, quotaOfRow } from '../account-row.ts';
 import { type KeyRow, keyOfRow } from '../key-row.ts';
 import type { Caller, FirstAccount, Key, KeyPrint, KeyStore, NewKey } from '../storage.ts';
-import { type QuotaColumns, quotaOfRow } from './accounts.ts';
 import type { PostgresDatabase } from './database.ts';
 import { type Announce, AnnouncedWrites, risenVersion, type Versioned } from './versions.ts';
 

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
+import { type QuotaColumns, quotaOfRow } from '../account-row.ts';
 import { type KeyRow, keyOfRow } from '../key-row.ts';
 import type { Caller, FirstAccount, Key, KeyPrint, KeyStore, NewKey } from '../storage.ts';
-import { type QuotaColumns, quotaOfRow } from './accounts.ts';
 import { attempt } from './database.ts';
 import type { FormatWatch } from './format-watch.ts';
 
