@@ -1,8 +1,8 @@
 -- The rules of limits as src/domain/limit.ts has it; the words are the same. Scripts change state and decide; what a
 -- decision says to clients is made of their answer by src/domain/limit.ts. State is packed doubles, exact up to 2^53:
 -- a script runs for microseconds, and half of them would go into reading and writing digits.
-local minute_seconds = 60
-local day_seconds = 86400
+local minute_seconds = rules.minute
+local day_seconds = rules.day
 -- State that has run out is kept for a while yet: Redis forgets by its date, and that may be stepped.
 local kept_ms = 3720000
 -- Steady time and what an instance expected of it differ by less than this, unless the date was stepped.
