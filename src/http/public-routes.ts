@@ -1,3 +1,4 @@
+import { errors } from '../contract/errors.ts';
 import { basePath } from '../contract/operations.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Trouble } from '../domain/trouble.ts';
@@ -7,7 +8,7 @@ import { guideRoutes, html } from './guide-routes.ts';
 import { notFoundPage } from './guides.ts';
 import type { HeaderFields } from './headers.ts';
 import { PublicBudget } from './public-budget.ts';
-import { errorBody, errorPageHeaders, failed } from './replies.ts';
+import { errorBody, errorPageHeaders, failed, unavailableRetrySeconds } from './replies.ts';
 import type { Incoming, RequestContext } from './request-context.ts';
 
 /** What is served outside the version: for people, operators and machines, without a credential. */
@@ -31,6 +32,9 @@ const probes = new Set(['/livez', '/readyz']);
 /** Below any balancer's time-out. */
 const probeHeldMs = 100;
 const refusalHeldMs = 1_000;
+
+const unavailable = errors.service_unavailable.status;
+const retrySoon = { 'Retry-After': String(unavailableRetrySeconds) };
 
 /** Answers every request outside the version. */
 export function publicRoutesOf(
@@ -77,7 +81,7 @@ const tooManyMessage =
 async function tooMany(budget: PublicBudget, waitSeconds: number): Promise<Response> {
   const headers: HeaderFields = { 'Retry-After': String(waitSeconds) };
   if (!(await budget.holdBack(refusalHeldMs))) headers.Connection = 'close';
-  return refused(new Refusal('rate_limit_exceeded', { message: tooManyMessage }), 429, headers);
+  return refused(new Refusal('rate_limit_exceeded', { message: tooManyMessage }), headers);
 }
 
 async function answer(
@@ -87,10 +91,11 @@ async function answer(
   root: string,
 ): Promise<Response> {
   if (page === undefined) {
-    return wantsHtml(request) ? html(404, notFoundPage(root)) : refused(new Refusal('route_not_found'), 404);
+    const refusal = new Refusal('route_not_found');
+    return wantsHtml(request) ? html(errors[refusal.code].status, notFoundPage(root)) : refused(refusal);
   }
   if (request.method !== 'GET' && request.method !== 'HEAD') {
-    return refused(new Refusal('method_not_allowed'), 405, { Allow: 'GET, HEAD' });
+    return refused(new Refusal('method_not_allowed'), { Allow: 'GET, HEAD' });
   }
   try {
     return await page(request);
@@ -101,7 +106,7 @@ async function answer(
 
 function readiness(context: RequestContext, { health }: PublicRoutesOptions): Response {
   if (context.isDraining())
-    return json(503, '{"status":"stopping"}', { 'Retry-After': '5', Connection: 'close' });
+    return json(unavailable, '{"status":"stopping"}', { ...retrySoon, Connection: 'close' });
   try {
     const trouble = health();
     return json(
@@ -111,7 +116,7 @@ function readiness(context: RequestContext, { health }: PublicRoutesOptions): Re
   } catch (error) {
     if (!(error instanceof Refusal) || !(error.cause instanceof Error)) throw error;
     const body = { status: 'unavailable', trouble: [error.cause.message] };
-    return json(503, JSON.stringify(body), { 'Retry-After': '5' });
+    return json(unavailable, JSON.stringify(body), retrySoon);
   }
 }
 
@@ -146,8 +151,8 @@ function catalog(publicUrl: string): Response {
   return json(200, JSON.stringify({ linkset }), { ...toRevalidate, 'Content-Type': type, Link: link });
 }
 
-function refused(refusal: Refusal, status: number, headers: HeaderFields = {}): Response {
-  return json(status, errorBody(refusal), headers);
+function refused(refusal: Refusal, headers: HeaderFields = {}): Response {
+  return json(errors[refusal.code].status, errorBody(refusal), headers);
 }
 
 /** Documents change with the service's version and settings only; how things stand, and errors, with every moment. */

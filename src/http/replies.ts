@@ -12,7 +12,7 @@ import type { Incoming, RequestContext } from './request-context.ts';
 const challenge = 'Bearer realm="animal-store"';
 
 /** How long to wait before a 503 is tried again, in seconds. */
-const unavailableRetrySeconds = 5;
+export const unavailableRetrySeconds = 5;
 
 /** An answer with the headers every response under the version carries. One object, one `Response`. */
 export function reply(
