@@ -21,7 +21,7 @@ const testOptions = [
   '--only-failures',
   `--timeout=${testPatienceMs}`,
   // Load and long faults take minutes; they have scripts of their own.
-  '--path-ignore-patterns=test/prove/**',
+  '--path-ignore-patterns=test/stress/**',
   ...process.argv.slice(2),
 ];
 

@@ -14,7 +14,7 @@ const environment = { BAN_STRIKES: '3', REDIS_TIMEOUT_MS: '5000' };
 const cluster = await startCluster({ instances: 1, environment });
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-/** Longer than any machine takes; how long it does take is what the proof "cluster-freshness" measures. */
+/** Longer than any machine takes; how long it does take is what the stress test "cluster-freshness" measures. */
 const patienceMs = 20_000;
 setDefaultTimeout(3 * patienceMs);
 const list = '/pets?limit=100';

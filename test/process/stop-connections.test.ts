@@ -16,7 +16,7 @@ const linux = testWith({ name: 'Linux', package: 'base-files', optional: true },
 ]);
 
 linux('a connection that is there when the listener closes is answered', async () => {
-  // The longest drain gives slow clients the longest time; the proof `stop` has short ones.
+  // The longest drain gives slow clients the longest time; the stress test `stop` has short ones.
   const { refused, failures, exitCode } = await stopUnderReconnecting(32, 5);
   expect(failures).toEqual([]);
   expect([refused, exitCode]).toEqual([32, 0]);

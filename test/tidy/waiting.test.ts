@@ -2,9 +2,9 @@
 import { expect, test } from 'bun:test';
 import { bare, codeIn, linesMatching, projectFiles, refuse } from './sources.ts';
 
-// The long proofs pace their loads, and measure.
+// The stress tests pace their loads, and measure.
 const tests = codeIn(projectFiles(), 'test')
-  .filter(({ path }) => !path.startsWith('test/prove/'))
+  .filter(({ path }) => !path.startsWith('test/stress/'))
   .map(({ path, text }) => ({ path, text: bare(text) }));
 
 /** Sleeps that stand for no event: the pace of clients, the moment of a kill, a proxy's delay, bounds of what hangs. It only shrinks. */
@@ -35,7 +35,10 @@ test('no test sleeps instead of waiting for what has to happen', () => {
 test('no test asserts how long something took', () => {
   const timed = /expect\(.*(?:performance\.now|Date\.now\(\) -|elapsed|took|\w+Ms\b).*\)\.toBeLessThan/;
   const found = tests.flatMap(({ path, text }) => linesMatching(path, text, timed));
-  refuse('Expect an event that comes first, or only, if it was quick; figures belong into a proof:', found);
+  refuse(
+    'Expect an event that comes first, or only, if it was quick; figures belong into a stress test:',
+    found,
+  );
 });
 
 test('no test has a time-out of its own', () => {
