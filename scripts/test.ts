@@ -3,7 +3,7 @@
  * last line counts what passed and what failed. Options are those of `bun test`: `npm test -- --randomize --seed=7`.
  */
 import { fileURLToPath } from 'node:url';
-import { testPatienceMs } from '../test/support/patience.ts';
+import { testPatienceMs } from '../test/support/wait.ts';
 
 interface Count {
   readonly passed: number;

@@ -6,10 +6,10 @@ import { credentialOf } from './credential.ts';
 import { readInput } from './input.ts';
 import { targetOf } from './query.ts';
 import { failed, preflight, refuse, reply } from './replies.ts';
-import type { Incoming, RequestContext } from './request-context.ts';
+import type { IncomingRequest, RequestContext } from './request-context.ts';
 
 /** Every request under the version goes this way, in the contract's order of checks (section 2). */
-export async function pipeline(context: RequestContext, incoming: Incoming): Promise<Response> {
+export async function pipeline(context: RequestContext, incoming: IncomingRequest): Promise<Response> {
   const { request, route, routed, petId, network } = incoming;
   let admission: Authenticated | Unauthenticated | undefined;
   try {

@@ -9,7 +9,7 @@ import { notFoundPage } from './guides.ts';
 import type { HeaderFields } from './headers.ts';
 import { PublicBudget } from './public-budget.ts';
 import { errorBody, errorPageHeaders, failed, unavailableRetrySeconds } from './replies.ts';
-import type { Incoming, RequestContext } from './request-context.ts';
+import type { IncomingRequest, RequestContext } from './request-context.ts';
 
 /** What is served outside the version: for people, operators and machines, without a credential. */
 export interface PublicRoutesOptions {
@@ -40,7 +40,7 @@ const retrySoon = { 'Retry-After': String(unavailableRetrySeconds) };
 export function publicRoutesOf(
   context: RequestContext,
   options: PublicRoutesOptions,
-): (incoming: Incoming, path: string) => Promise<Response> {
+): (incoming: IncomingRequest, path: string) => Promise<Response> {
   const budget = new PublicBudget(options.perMinute, context.clock);
   const probeBudget = new PublicBudget(options.perMinute, context.clock);
   const root = options.publicUrl ?? '';
@@ -86,7 +86,7 @@ async function tooMany(budget: PublicBudget, waitSeconds: number): Promise<Respo
 
 async function answer(
   context: RequestContext,
-  { request, requestId }: Incoming,
+  { request, requestId }: IncomingRequest,
   page: Page | undefined,
   root: string,
 ): Promise<Response> {

@@ -7,7 +7,7 @@ import type { Answer } from './answers.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import { errorPath } from './guides.ts';
 import { addressHeaders, type HeaderFields, verdictHeaders } from './headers.ts';
-import type { Incoming, RequestContext } from './request-context.ts';
+import type { IncomingRequest, RequestContext } from './request-context.ts';
 
 const challenge = 'Bearer realm="animal-store"';
 
@@ -17,7 +17,7 @@ export const unavailableRetrySeconds = 5;
 /** An answer with the headers every response under the version carries. One object, one `Response`. */
 export function reply(
   context: RequestContext,
-  incoming: Incoming,
+  incoming: IncomingRequest,
   admission: Authenticated | Unauthenticated,
   { status, body, headers: own }: Answer,
   code?: ErrorCode,
@@ -46,7 +46,7 @@ export function reply(
 /** The answer to a request that failed, whatever the reason. Only refusals say why; the rest is logged. */
 export function refuse(
   context: RequestContext,
-  incoming: Incoming,
+  incoming: IncomingRequest,
   admission: Authenticated | Unauthenticated | undefined,
   error: unknown,
 ): Awaitable<Response> {
@@ -80,7 +80,7 @@ export const errorPageHeaders = {
 } as const satisfies HeaderFields;
 
 /** The answer to a browser's preflight (Fetch standard, section 3.3.2). It costs nothing. */
-export async function preflight(context: RequestContext, incoming: Incoming): Promise<Response> {
+export async function preflight(context: RequestContext, incoming: IncomingRequest): Promise<Response> {
   const state = await context.admission.peek(incoming.network());
   const headers = {
     'X-Request-Id': incoming.requestId,
@@ -153,7 +153,7 @@ function refunded(
 /** For a request that failed before its credential was checked. */
 function unauthenticated(
   context: RequestContext,
-  { network }: Incoming,
+  { network }: IncomingRequest,
   refusal: ErrorCode,
 ): Awaitable<Unauthenticated> {
   return andThen(context.admission.peek(network()), (state) => ({ caller: undefined, refusal, state }));
@@ -162,7 +162,7 @@ function unauthenticated(
 /** The route, not the address: a client may have put its key into the path or the query, where none belongs. */
 function logFailure(
   context: RequestContext,
-  { request: { method }, requestId, route }: Incoming,
+  { request: { method }, requestId, route }: IncomingRequest,
   { code, cause }: Refusal,
   status: number,
 ): void {

@@ -27,7 +27,7 @@ export interface RequestContext {
 }
 
 /** A request, with what the router found out about it; outside the version that is no route. */
-export interface Incoming {
+export interface IncomingRequest {
   readonly request: Request;
   readonly route: Route | undefined;
   /** What the request's method does there. */

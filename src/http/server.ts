@@ -5,7 +5,7 @@ import { Listener } from './listener.ts';
 import { pipeline } from './pipeline.ts';
 import { type PublicRoutesOptions, publicRoutesOf } from './public-routes.ts';
 import { failed } from './replies.ts';
-import type { Incoming, RequestContext } from './request-context.ts';
+import type { IncomingRequest, RequestContext } from './request-context.ts';
 import type { Route } from './routes.ts';
 import { afterChunkedBody } from './unread-body.ts';
 
@@ -39,7 +39,7 @@ export function startServer({
   maxConnections,
   trustedProxies,
 }: ServerOptions): Listener {
-  const incomingOf = (request: BunRequest, server: Server, route?: Route): Incoming => {
+  const incomingOf = (request: BunRequest, server: Server, route?: Route): IncomingRequest => {
     const sent = request.headers.get('x-request-id');
     const client = () =>
       clientAddress(

@@ -30,6 +30,7 @@ import type { Clock } from '../domain/clock.ts';
 import type { LimitRules } from '../domain/limit.ts';
 import { type Trouble, troubles } from '../domain/trouble.ts';
 import type { Notice } from './outage.ts';
+import { PeriodicTask } from './periodic-task.ts';
 import { PostgresAccounts } from './postgres/accounts.ts';
 import { PostgresDatabase } from './postgres/database.ts';
 import { identify } from './postgres/identity.ts';
@@ -39,7 +40,6 @@ import { PostgresPets } from './postgres/pets.ts';
 import { PostgresSnapshots } from './postgres/snapshots.ts';
 import { type Announce, readVersions } from './postgres/versions.ts';
 import { RedisLimits } from './redis/limits.ts';
-import { Repeated } from './repeated.ts';
 import { lookEveryMs, SharedVersions, staleAtMostMs } from './shared-versions.ts';
 import type { Storage } from './storage.ts';
 
@@ -117,12 +117,12 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
 }
 
 /** Looks at the versions in PostgreSQL again and again. */
-async function watch(database: PostgresDatabase, versions: SharedVersions): Promise<Repeated> {
+async function watch(database: PostgresDatabase, versions: SharedVersions): Promise<PeriodicTask> {
   const look = async () => {
     const askedAt = performance.now();
     versions.hearPostgres(await readVersions(database), askedAt);
   };
   // That it fails now is no reason not to start: /readyz says so.
   await look().catch(() => undefined);
-  return new Repeated(lookEveryMs, look);
+  return new PeriodicTask(lookEveryMs, look);
 }

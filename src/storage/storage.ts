@@ -87,7 +87,7 @@ export interface Caller {
   readonly expiresAt: number;
 }
 
-export interface KeyPrint {
+export interface KeyFingerprint {
   readonly id: number;
   readonly fingerprint: string;
 }
@@ -103,7 +103,7 @@ export interface KeyStore {
   list(): Awaitable<Key[]>;
   find(id: number): Awaitable<Key | undefined>;
   /** Up to `limit` keys that were ever made, from the one with the id `fromId` on, by ascending id. */
-  fingerprints(fromId: number, limit: number): Awaitable<KeyPrint[]>;
+  fingerprints(fromId: number, limit: number): Awaitable<KeyFingerprint[]>;
   /** Revoked keys are not found. */
   findCaller(fingerprint: string): Awaitable<Caller | undefined>;
   /**

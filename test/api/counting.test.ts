@@ -3,10 +3,10 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import type { CallOptions } from '../support/call.ts';
-import { testPatienceMs } from '../support/patience.ts';
 import { newPet } from '../support/pets.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 /** What an account has left after one more request of the key. */
 async function left(app: TestApp, key: string): Promise<number> {

@@ -9,10 +9,10 @@ import {
   type Workplace,
 } from '../support/cli.ts';
 import { lockOutReaders } from '../support/lock.ts';
-import { testPatienceMs, until } from '../support/patience.ts';
 import { dataFileIn, operatorOf, settingsIn } from '../support/process.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 /** Names that formats are known to lose something of. */
 const names = [

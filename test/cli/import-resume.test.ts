@@ -1,10 +1,10 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
 import { type Child, ended, type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';
-import { testPatienceMs, until } from '../support/patience.ts';
 import { operatorOf } from '../support/process.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 /** Enough rows for an import to be caught in the middle; every 47th has no name. */
 const rowCount = 45_000;

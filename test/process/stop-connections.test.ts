@@ -1,12 +1,12 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { temporaryFolder } from '../support/folder.ts';
-import { testWith } from '../support/means.ts';
-import { testPatienceMs } from '../support/patience.ts';
 import { startService } from '../support/process.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 import { beginPost, Connection } from './connection.ts';
 import { stopUnderReconnecting } from './reconnecting.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 // Elsewhere a listening socket cannot refuse newcomers before it closes.
 const linux = testWith({ name: 'Linux', package: 'base-files', optional: true }, [

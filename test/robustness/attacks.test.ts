@@ -3,9 +3,9 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { rawAttacks } from '../stress/raw-attacks.ts';
 import { noKeyAnywhere } from '../stress/secrets.ts';
 import { slowClients } from '../stress/slow-clients.ts';
-import { testPatienceMs } from '../support/patience.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const seed = 20_301_205;
 const progress = () => undefined;

@@ -3,9 +3,9 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { bansOnlyWhereDue } from '../stress/bans.ts';
 import { limitConcurrency } from '../stress/limit-concurrency.ts';
 import { limitModel } from '../stress/limit-model.ts';
-import { testPatienceMs } from '../support/patience.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const seed = 20_301_205;
 const progress = () => undefined;

@@ -5,9 +5,9 @@ import { hostileJson } from '../stress/hostile-json.ts';
 import { int64Everywhere } from '../stress/int64.ts';
 import { invalidRequests } from '../stress/invalid.ts';
 import { validRequests } from '../stress/valid.ts';
-import { testPatienceMs } from '../support/patience.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 /** The same cases in every run; `npm run stress` takes others. */
 const seed = 20_301_205;

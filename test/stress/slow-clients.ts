@@ -2,7 +2,7 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from '../support/patience.ts';
+import { until } from '../support/wait.ts';
 import { Chance } from './generate/chance.ts';
 import { bytesOf } from './generate/http.ts';
 import { provingService } from './service.ts';

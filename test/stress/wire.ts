@@ -5,7 +5,7 @@ import type { Checkable } from '../support/contract.ts';
 export type WireResponse = Checkable;
 
 /** How long a response may take before the connection is given up. */
-const patienceMs = 30_000;
+const maxWaitMs = 30_000;
 
 interface Waiting {
   readonly isHead: boolean;
@@ -32,7 +32,7 @@ export class Wire implements Disposable {
   async send(bytes: Uint8Array, isHead = false): Promise<WireResponse> {
     const socket = this.#socket ?? (await this.#open());
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#lost(socket, `no answer within ${patienceMs} ms`), patienceMs);
+      const timer = setTimeout(() => this.#lost(socket, `no answer within ${maxWaitMs} ms`), maxWaitMs);
       this.#waiting = { isHead, resolve, reject, timer };
       const written = socket.write(bytes);
       if (written < bytes.length) this.#unsent = Buffer.from(bytes.subarray(Math.max(0, written)));

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { type AdminServices, openAdminServices } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
-import { until } from './patience.ts';
+import { until } from './wait.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 

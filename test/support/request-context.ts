@@ -3,7 +3,7 @@ import { answersOf } from '../../src/http/answers.ts';
 import { BanLog } from '../../src/http/ban-log.ts';
 import { Outages } from '../../src/http/outages.ts';
 import { PageCache } from '../../src/http/page-cache.ts';
-import type { Incoming, RequestContext } from '../../src/http/request-context.ts';
+import type { IncomingRequest, RequestContext } from '../../src/http/request-context.ts';
 import { routesOf } from '../../src/http/routes.ts';
 import { startServer } from '../../src/http/server.ts';
 import { AdmissionOperations } from '../../src/operations/admission.ts';
@@ -35,7 +35,7 @@ export function requestContextOf(
 const routes = routesOf(undefined, Number.MAX_SAFE_INTEGER);
 
 /** A GET as the server hands it on. */
-export function incomingOf(url: string, headers: Readonly<Record<string, string>>): Incoming {
+export function incomingOf(url: string, headers: Readonly<Record<string, string>>): IncomingRequest {
   const { pathname } = new URL(url);
   const route = routes.find(({ path }) => path === pathname);
   return {

@@ -15,7 +15,7 @@ const sleepsAllowed: Readonly<Record<string, number>> = {
   'test/process/stop.test.ts': 1,
   'test/storage/hold-lock.ts': 1,
   'test/support/load.ts': 1,
-  'test/support/patience.ts': 1,
+  'test/support/wait.ts': 1,
   'test/support/process.ts': 1,
   'test/support/tcp-proxy.ts': 1,
 };
@@ -24,7 +24,7 @@ test('no test sleeps instead of waiting for what has to happen', () => {
   const asleep = /^(?!\s*while \(.*\) await).*(?:\bBun\.sleep|\bawait sleep|(?<![.\w])setTimeout)\(/;
   const found = tests.map(({ path, text }) => ({ path, places: linesMatching(path, text, asleep) }));
   refuse(
-    'Use until() of test/support/patience.ts, what a process logged(), or the FakeClock:',
+    'Use until() of test/support/wait.ts, what a process logged(), or the FakeClock:',
     found.flatMap(({ path, places }) => (places.length > (sleepsAllowed[path] ?? 0) ? places : [])),
   );
   for (const { path, places } of found) {
@@ -46,7 +46,7 @@ test('no test has a time-out of its own', () => {
     ...linesMatching(path, text, /\bsetDefaultTimeout\((?!.*atience)/),
     ...ownTimeouts(text).map((line) => `${path}:${line}`),
   ]);
-  refuse('A hang is all it may end: setDefaultTimeout(testPatienceMs), of test/support/patience.ts:', found);
+  refuse('A hang is all it may end: setDefaultTimeout(testPatienceMs), of test/support/wait.ts:', found);
 });
 
 /** The lines on which a test ends with a number behind its function. */

@@ -12,7 +12,7 @@ import {
 } from '../../domain/limit.ts';
 import { Overloaded } from '../concurrency-limit.ts';
 import type { Notice } from '../outage.ts';
-import { Repeated } from '../repeated.ts';
+import { PeriodicTask } from '../periodic-task.ts';
 import { lookEveryMs, type SharedVersions, staleAtMostMs } from '../shared-versions.ts';
 import {
   type Admission,
@@ -68,7 +68,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly #bans: BanList;
   readonly #versions: SharedVersions;
   readonly #serving: boolean;
-  #polling: Repeated | undefined;
+  #polling: PeriodicTask | undefined;
   readonly #process: string;
   /** The number of the last request Redis was asked to count, so that one that is given up for late counts once. */
   #number = 0;
@@ -121,7 +121,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     await this.#link.open();
     this.#snapshotStore.start();
     if (this.#serving) {
-      this.#polling = new Repeated(lookEveryMs, () =>
+      this.#polling = new PeriodicTask(lookEveryMs, () =>
         this.#exchangeVersions((...command) => this.#link.run(...command)),
       );
     }

@@ -1,7 +1,7 @@
 import { test } from 'bun:test';
 
 /** Something a machine may lack, and the package of Debian that brings it. */
-export interface Means {
+export interface Requirement {
   readonly name: string;
   readonly package: string;
   /** CI need not have it: some systems allow it to nobody. */
@@ -12,30 +12,32 @@ export interface Means {
  * Tests that need something of the machine, found by a command that works. Where it is missing they are skipped and
  * say so in a line of their own; in CI (`CI=true`) they fail, so that nothing stays unproven unnoticed.
  */
-export function testWith(means: Means, command: readonly string[]): typeof test {
+export function testWith(requirement: Requirement, command: readonly string[]): typeof test {
   if (works(command)) return test;
   try {
-    missing(means);
+    missing(requirement);
   } catch (error) {
-    test(`this machine has ${means.name}`, () => {
+    test(`this machine has ${requirement.name}`, () => {
       throw error;
     });
   }
   return test.skip as typeof test;
 }
 
-const told = new Set<string>();
+const reported = new Set<string>();
 
 /** Says that tests are skipped for want of something, once; throws in CI, naming what to install. */
-export function missing(means: Means): undefined {
-  const remedy = `Debian's package ${means.package} has it.`;
-  if (process.env.CI === 'true' && means.optional !== true) {
-    throw new Error(`With CI=true tests must not be skipped, and there is no ${means.name} here. ${remedy}`);
+export function missing(requirement: Requirement): undefined {
+  const remedy = `Debian's package ${requirement.package} has it.`;
+  if (process.env.CI === 'true' && requirement.optional !== true) {
+    throw new Error(
+      `With CI=true tests must not be skipped, and there is no ${requirement.name} here. ${remedy}`,
+    );
   }
-  const line = `SKIPPED: there is no ${means.name} here, so the tests that need it do not run. ${remedy}`;
+  const line = `SKIPPED: there is no ${requirement.name} here, so the tests that need it do not run. ${remedy}`;
   // Read by scripts/test.ts, which repeats it at the end.
-  if (!told.has(line)) process.stderr.write(`\n${line}\n`);
-  told.add(line);
+  if (!reported.has(line)) process.stderr.write(`\n${line}\n`);
+  reported.add(line);
   return undefined;
 }
 

@@ -4,16 +4,16 @@
  */
 
 /** For one event. */
-export const patienceMs = 60_000;
-/** For a whole test: `setDefaultTimeout(testPatienceMs)`, where Bun's own 5 s may be too short. */
-export const testPatienceMs = 180_000;
+export const maxWaitMs = 60_000;
+/** For a whole test: `setDefaultTimeout(testTimeoutMs)`, where Bun's own 5 s may be too short. */
+export const testTimeoutMs = 180_000;
 
 const lookAgainMs = 5;
 
 /** Resolves with the milliseconds it took when the condition holds; rejects when that does not come about. */
 export async function until(
   condition: () => Promise<boolean> | boolean,
-  withinMs = patienceMs,
+  withinMs = maxWaitMs,
 ): Promise<number> {
   const start = performance.now();
   while (!(await condition())) {

@@ -1,5 +1,5 @@
 /** Does something again and again until it is disposed of; one time begins only after the last one ended. */
-export class Repeated implements AsyncDisposable {
+export class PeriodicTask implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout;
   #running: Promise<void> | undefined;
 
