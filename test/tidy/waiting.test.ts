@@ -46,7 +46,7 @@ test('no test has a time-out of its own', () => {
     ...linesMatching(path, text, /\bsetDefaultTimeout\((?!.*atience)/),
     ...ownTimeouts(text).map((line) => `${path}:${line}`),
   ]);
-  refuse('A hang is all it may end: setDefaultTimeout(testPatienceMs), of test/support/wait.ts:', found);
+  refuse('A hang is all it may end: setDefaultTimeout(testTimeoutMs), of test/support/wait.ts:', found);
 });
 
 /** The lines on which a test ends with a number behind its function. */
