@@ -1,5 +1,5 @@
 /** Accounts as the plans have them, each of which stays within its limits for one run. */
-import type { Office } from '../src/app.ts';
+import type { AdminServices } from '../src/app.ts';
 import { type PlanName, plans, type Quota } from '../src/domain/plan.ts';
 import { chances } from './animals.ts';
 import type { Callers } from './contender.ts';
@@ -23,7 +23,7 @@ const mixes: Readonly<Record<Callers, Partial<Record<PlanName, number>>>> = {
  * in the order in which they call: each as often as its limit has it in proportion, spread evenly by chance.
  */
 export async function makeCallers(
-  { accounts, keys }: Office,
+  { accounts, keys }: AdminServices,
   who: Callers,
   seconds: number,
 ): Promise<readonly string[]> {

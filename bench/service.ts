@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import packageJson from '../package.json' with { type: 'json' };
-import { type Office, openOffice } from '../src/app.ts';
+import { type AdminServices, openAdminServices } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { animals } from './animals.ts';
 import { makeCallers, unlimited } from './callers.ts';
@@ -26,19 +26,23 @@ export function embeddedStore(folder: string, name: string): StoreSettings {
 
 /** Fills an empty store with animals. */
 export async function fill(store: StoreSettings, count: number): Promise<void> {
-  await using office = await openOffice(readConfig(store), undefined, { create: true });
-  for (const group of animals(count)) await office.storage.imports.commit(group);
+  await using admin = await openAdminServices(readConfig(store), undefined, { create: true });
+  for (const group of animals(count)) await admin.storage.imports.commit(group);
 }
 
 /** Makes accounts with a key each, and returns the keys. */
 export async function issueKeys(store: StoreSettings, count: number, quota = unlimited): Promise<string[]> {
-  await using office = await openOffice(readConfig(store));
+  await using admin = await openAdminServices(readConfig(store));
   const keys: string[] = [];
-  for (let made = 0; made < count; made++) keys.push(await issueKey(office, `bench ${made + 1}`, quota));
+  for (let made = 0; made < count; made++) keys.push(await issueKey(admin, `bench ${made + 1}`, quota));
   return keys;
 }
 
-async function issueKey({ accounts, keys }: Office, name: string, quota: typeof unlimited): Promise<string> {
+async function issueKey(
+  { accounts, keys }: AdminServices,
+  name: string,
+  quota: typeof unlimited,
+): Promise<string> {
   const account = await accounts.create(name, 'enterprise', quota);
   return (await keys.create(account.id, name)).key;
 }
@@ -91,8 +95,8 @@ export function serviceContender({ name, title, store, animals, refusals }: Serv
       const addressing = {
         ...addressingOf(key),
         callers: async (who: Callers, seconds: number) => {
-          await using office = await openOffice(readConfig(store));
-          return await makeCallers(office, who, seconds);
+          await using admin = await openAdminServices(readConfig(store));
+          return await makeCallers(admin, who, seconds);
         },
         refused: () => ({ target: listTarget, key: refusedKeys.pop() ?? bannedKey }),
         banned: { target: listTarget, key: bannedKey },

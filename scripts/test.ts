@@ -3,7 +3,7 @@
  * last line counts what passed and what failed. Options are those of `bun test`: `npm test -- --randomize --seed=7`.
  */
 import { fileURLToPath } from 'node:url';
-import { testPatienceMs } from '../test/support/patience.ts';
+import { testTimeoutMs } from '../test/support/wait.ts';
 
 interface Count {
   readonly passed: number;
@@ -19,9 +19,9 @@ interface Step {
 const testOptions = [
   '--parallel',
   '--only-failures',
-  `--timeout=${testPatienceMs}`,
+  `--timeout=${testTimeoutMs}`,
   // Load and long faults take minutes; they have scripts of their own.
-  '--path-ignore-patterns=test/prove/**',
+  '--path-ignore-patterns=test/stress/**',
   ...process.argv.slice(2),
 ];
 

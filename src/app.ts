@@ -7,9 +7,9 @@ import type { RandomBytes } from './domain/key.ts';
 import { maskedUrl } from './domain/masked-url.ts';
 import { answersOf } from './http/answers.ts';
 import { BanLog } from './http/ban-log.ts';
-import { FinishedAnswers } from './http/finished-answers.ts';
 import { checkHost } from './http/host.ts';
 import { Outages } from './http/outages.ts';
+import { PageCache } from './http/page-cache.ts';
 import { requestLogOf } from './http/request-log.ts';
 import { routesOf } from './http/routes.ts';
 import { startServer } from './http/server.ts';
@@ -18,25 +18,25 @@ import { AdmissionOperations } from './operations/admission.ts';
 import { CopyOperations } from './operations/copies.ts';
 import { type IssuedKey, KeyOperations } from './operations/keys.ts';
 import { PetOperations } from './operations/pets.ts';
-import { openArchive, openStorage } from './storage/open.ts';
+import { openStorage, openTables } from './storage/open.ts';
 import type { Notice } from './storage/outage.ts';
 import type { Storage } from './storage/storage.ts';
 
 export { isStoreFile } from './storage/sqlite/files.ts';
 
 /** What comes from outside the program, so that tests can bring their own. */
-export interface Surroundings {
+export interface Runtime {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
 }
 
-export const systemSurroundings = (): Surroundings => ({
+export const systemRuntime = (): Runtime => ({
   clock: systemClock(),
   randomBytes: systemRandomBytes,
 });
 
 /** Everything an operator can do to a store, without serving it. */
-export interface Office extends AsyncDisposable {
+export interface AdminServices extends AsyncDisposable {
   readonly storage: Storage;
   readonly accounts: AccountOperations;
   readonly keys: KeyOperations;
@@ -51,12 +51,12 @@ export interface OpenOptions {
 }
 
 /** Opens the store, beside the process that may be serving it. Throws `StorageUnusable`. */
-export async function openOffice(
+export async function openAdminServices(
   config: Config,
-  surroundings = systemSurroundings(),
+  runtime = systemRuntime(),
   { serving = false, ...how }: OpenOptions = {},
-): Promise<Office> {
-  const { clock, randomBytes } = surroundings;
+): Promise<AdminServices> {
+  const { clock, randomBytes } = runtime;
   const { databaseUrl: url, cluster, limits: rules } = config;
   const storage = await openStorage({ url, cluster, clock, rules, serving, ...how });
   return {
@@ -70,8 +70,8 @@ export async function openOffice(
 /** Opens two stores to copy one to the other. Throws `StorageUnusable`. */
 export async function openCopy(fromUrl: string, toUrl: string): Promise<CopyOperations & AsyncDisposable> {
   await using opened = new AsyncDisposableStack();
-  const from = opened.use(await openArchive(fromUrl, true));
-  const to = opened.use(await openArchive(toUrl, false));
+  const from = opened.use(await openTables(fromUrl, true));
+  const to = opened.use(await openTables(toUrl, false));
   const kept = opened.move();
   return Object.assign(new CopyOperations(from, to), {
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
@@ -83,7 +83,7 @@ export interface App extends AsyncDisposable {
   readonly url: string;
   /** The key of the account made for an empty store; undefined for any other store. */
   readonly firstKey: IssuedKey | undefined;
-  readonly office: Office;
+  readonly admin: AdminServices;
 }
 
 /** Drain and requests under way get this long in all, so that with the store's end everything is over within 10 s. */
@@ -97,38 +97,35 @@ export async function startApp(
   config: Config,
   openapi: (listening: string) => string,
   log: Logger,
-  surroundings = systemSurroundings(),
+  runtime = systemRuntime(),
 ): Promise<App> {
   await checkHost(config.host);
   await using started = new AsyncDisposableStack();
   const outages = started.use(new Outages(log));
   const { notice } = outages;
-  const office = started.use(await openOffice(config, surroundings, { serving: true, notice }));
-  const { storage } = office;
+  const admin = started.use(await openAdminServices(config, runtime, { serving: true, notice }));
+  const { storage } = admin;
 
   let draining = false;
   const server = startServer({
-    house: {
-      admission: new AdmissionOperations(
-        storage.keys,
-        storage.limits,
-        surroundings.clock,
-        ({ message, fields }) => log.info(fields, message),
+    context: {
+      admission: new AdmissionOperations(storage.keys, storage.limits, runtime.clock, ({ message, fields }) =>
+        log.info(fields, message),
       ),
       answers: answersOf(new PetOperations(storage.pets), config.publicUrl),
-      finished: new FinishedAnswers(),
-      clock: surroundings.clock,
+      pageCache: new PageCache(),
+      clock: runtime.clock,
       publicUrl: config.publicUrl,
       corsOrigins: config.corsOrigins,
       log,
       outages,
       requestLog: requestLogOf(log, config.logRequests, config.logSlowMs),
       bans: new BanLog(log),
-      makeRequestId: requestIds(surroundings.randomBytes),
+      makeRequestId: requestIds(runtime.randomBytes),
       isDraining: () => draining,
     },
     routes: routesOf(config.publicUrl, config.getPetSunset),
-    outside: {
+    publicRoutes: {
       openapi: () => openapi(url()),
       publicUrl: config.publicUrl,
       perMinute: config.publicRequestsPerMinute,
@@ -148,12 +145,12 @@ export async function startApp(
 
   if (storage.created) log.info({ database: maskedUrl(config.databaseUrl) }, 'created the store');
   // Only now, for a key made before a port turned out to be taken would never be shown.
-  const firstKey = await office.keys.createFirst('default', 'free', 'first');
+  const firstKey = await admin.keys.createFirst('default', 'free', 'first');
   if (firstKey !== undefined) {
     log.info({ account: firstKey.accountId, key: firstKey.id }, 'first account and API key made');
   }
   const kept = started.move();
-  return { url: url(), firstKey, office, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { url: url(), firstKey, admin, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 /** The address of a service that listens there, without a trailing slash, as programs on the same machine reach it. */

@@ -1,3 +1,12 @@
+import { plans } from '../../src/domain/plan.ts';
+
+const planRows = Object.entries(plans)
+  .map(
+    ([name, { perMinute, perDay }]) =>
+      `| ${name[0]?.toUpperCase()}${name.slice(1)} | ${perMinute} | ${perDay} |`,
+  )
+  .join('\n');
+
 /** What the OpenAPI document says about the interface as a whole, in Markdown. */
 export const introduction = `
 List the animals of a pet store, add one, fetch one. New here? Start with the [quickstart](docs/guides/quickstart).
@@ -25,9 +34,7 @@ mistakes in \`details\`. Each code has [a page](docs/errors) with its cause and 
 
 | Plan | Per minute | Per day |
 |---|---|---|
-| Free | 60 | 1000 |
-| Pro | 300 | 10000 |
-| Business | 1000 | 100000 |
+${planRows}
 | Enterprise | custom | custom |
 
 Requests are counted per account, in both windows. A window opens with the first request after the previous one ended.

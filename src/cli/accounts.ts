@@ -1,4 +1,4 @@
-import { openOffice } from '../app.ts';
+import { openAdminServices } from '../app.ts';
 import type { Config } from '../config.ts';
 import type { Quota } from '../domain/plan.ts';
 import type { AccountOperations } from '../operations/accounts.ts';
@@ -13,13 +13,13 @@ export interface AccountOptions extends Partial<Quota> {
 }
 
 export async function createAccount(config: Config, { name, plan, json, ...quota }: AccountOptions) {
-  await using office = await openOffice(config);
-  report(await office.accounts.create(name, plan, quota), json);
+  await using admin = await openAdminServices(config);
+  report(await admin.accounts.create(name, plan, quota), json);
 }
 
 export async function listAccounts(config: Config, { json }: { json?: true }): Promise<void> {
-  await using office = await openOffice(config);
-  const accounts = await office.accounts.list();
+  await using admin = await openAdminServices(config);
+  const accounts = await admin.accounts.list();
   if (json) return sayJson(accounts.map(shownToMachines));
   say(
     table(
@@ -42,8 +42,8 @@ export async function setPlan(
   plan: string,
   { json, ...quota }: Partial<Quota> & { json?: true },
 ): Promise<void> {
-  await using office = await openOffice(config);
-  report(await office.accounts.setPlan(id, plan, quota), json);
+  await using admin = await openAdminServices(config);
+  report(await admin.accounts.setPlan(id, plan, quota), json);
 }
 
 function report(account: Account, json: true | undefined): void {

@@ -1,12 +1,12 @@
-import { openOffice } from '../app.ts';
+import { openAdminServices } from '../app.ts';
 import type { Config } from '../config.ts';
 import { fromWhenOn } from './effect.ts';
 import { instant, say, sayJson, table } from './terminal.ts';
 
 export async function listBans(config: Config, { json }: { json?: true }): Promise<void> {
-  await using office = await openOffice(config);
-  const accountIds = new Map((await office.keys.list()).map(({ id, accountId }) => [id, accountId]));
-  const bans = (await office.keys.bans()).map(({ keyId, bannedUntil, level }) => ({
+  await using admin = await openAdminServices(config);
+  const accountIds = new Map((await admin.keys.list()).map(({ id, accountId }) => [id, accountId]));
+  const bans = (await admin.keys.bans()).map(({ keyId, bannedUntil, level }) => ({
     keyId,
     accountId: accountIds.get(keyId) ?? null,
     until: instant(bannedUntil * 1_000),
@@ -28,11 +28,11 @@ export async function listBans(config: Config, { json }: { json?: true }): Promi
 }
 
 export async function liftBan(config: Config, keyId: number, { json }: { json?: true }): Promise<void> {
-  await using office = await openOffice(config);
-  await office.keys.liftBan(keyId);
+  await using admin = await openAdminServices(config);
+  await admin.keys.liftBan(keyId);
   if (json) return sayJson({ keyId, lifted: true });
   say(
     `The ban on key ${keyId} is lifted, and its strikes are forgotten: ` +
-      `its next request is judged anew${fromWhenOn(office)}.`,
+      `its next request is judged anew${fromWhenOn(admin)}.`,
   );
 }

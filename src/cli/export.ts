@@ -1,4 +1,4 @@
-import { openOffice } from '../app.ts';
+import { openAdminServices } from '../app.ts';
 import type { Config } from '../config.ts';
 import { ExportOperations } from '../operations/exports.ts';
 import { spreadsheetRow } from './csv.ts';
@@ -23,10 +23,10 @@ export async function exportPets(
   const chosen = rowsFor(formatOf(file, format), escapeFormulas);
   using interrupted = interruption();
   await using output = file === '-' ? standardOutput() : await fileOutput(file, force === true);
-  await using office = await openOffice(config);
+  await using admin = await openAdminServices(config);
   try {
     const exported = await write(
-      new ExportOperations(office.storage.pets),
+      new ExportOperations(admin.storage.pets),
       chosen,
       output,
       interrupted.signal,

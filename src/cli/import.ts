@@ -1,4 +1,4 @@
-import { openOffice } from '../app.ts';
+import { openAdminServices } from '../app.ts';
 import type { Config } from '../config.ts';
 import {
   ImportOperations,
@@ -32,11 +32,11 @@ export async function importPets(config: Config, file: string, options: ImportOp
   using interrupted = interruption();
   const input = file === '-' ? standardInput() : await fileInput(file, interrupted.signal);
   using rejects = rejectsFile(file, options, reader);
-  await using office =
-    options.dryRun === true ? undefined : await openOffice(config, undefined, { create: true });
-  if (office?.storage.created) process.stderr.write(`Created the store ${config.databaseUrl}.\n`);
+  await using admin =
+    options.dryRun === true ? undefined : await openAdminServices(config, undefined, { create: true });
+  if (admin?.storage.created) process.stderr.write(`Created the store ${config.databaseUrl}.\n`);
 
-  const imports = new ImportOperations(office?.storage.imports);
+  const imports = new ImportOperations(admin?.storage.imports);
   const part = partOf(options, format.firstLine);
   const { source, stored } = await runOf(imports, input, part, options);
   const passedOver = Math.max((part ?? 1) - 1, stored?.finished === false ? stored.lastLine : 0);

@@ -1,4 +1,4 @@
-import { openOffice } from '../app.ts';
+import { openAdminServices } from '../app.ts';
 import type { Config } from '../config.ts';
 import type { Quota } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
@@ -22,9 +22,9 @@ export async function createKey(
   { account, plan, name, expiresIn, json, ...quota }: CreateKeyOptions,
 ): Promise<void> {
   checkOwner(account, plan, quota);
-  await using office = await openOffice(config);
-  const accountId = account ?? (await office.accounts.create(name, plan ?? '', quota)).id;
-  report(await office.keys.create(accountId, name, expiresIn), json);
+  await using admin = await openAdminServices(config);
+  const accountId = account ?? (await admin.accounts.create(name, plan ?? '', quota)).id;
+  report(await admin.keys.create(accountId, name, expiresIn), json);
 }
 
 /** A key is either another one of an account, or the first one of a new account. */
@@ -55,10 +55,10 @@ function report(issued: IssuedKey, json: true | undefined, note?: string): void 
 }
 
 export async function listKeys(config: Config, { json }: { json?: true }): Promise<void> {
-  await using office = await openOffice(config);
-  const keys = await office.keys.list();
+  await using admin = await openAdminServices(config);
+  const keys = await admin.keys.list();
   const now = Date.now();
-  const banned = await bannedKeys(office.keys);
+  const banned = await bannedKeys(admin.keys);
   if (json) return sayJson(keys.map((key) => shownToMachines(key, banned, now)));
   say(
     table(
@@ -129,11 +129,11 @@ export async function rotateKey(
   id: number,
   { grace, expiresIn, json }: RotateKeyOptions,
 ): Promise<void> {
-  await using office = await openOffice(config);
-  const issued = await office.keys.rotate(id, grace, expiresIn === 'never' ? null : expiresIn);
+  await using admin = await openAdminServices(config);
+  const issued = await admin.keys.rotate(id, grace, expiresIn === 'never' ? null : expiresIn);
   const ending =
     grace === 0
-      ? `Key ${id} has ended${fromWhenOn(office)}.`
+      ? `Key ${id} has ended${fromWhenOn(admin)}.`
       : `Key ${id} goes on until ${instant(Date.now() + grace)}, or its own expiry if that is earlier.`;
   report(issued, json, `${lifeOf(issued, id, expiresIn === undefined)}\n${ending}`);
 }
@@ -145,8 +145,8 @@ function lifeOf({ expiresAt }: IssuedKey, oldId: number, isKept: boolean): strin
 }
 
 export async function revokeKey(config: Config, id: number, { json }: { json?: true }): Promise<void> {
-  await using office = await openOffice(config);
-  await office.keys.revoke(id);
+  await using admin = await openAdminServices(config);
+  await admin.keys.revoke(id);
   if (json) return sayJson({ id, state: 'revoked' });
-  say(`Key ${id} is revoked: its next request is answered 401${fromWhenOn(office)}.`);
+  say(`Key ${id} is revoked: its next request is answered 401${fromWhenOn(admin)}.`);
 }

@@ -2,7 +2,7 @@ import { type App, startApp } from '../app.ts';
 import type { Config } from '../config.ts';
 import { basePath } from '../contract/operations.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
-import { greet } from './greeting.ts';
+import { printFirstKey } from './first-key.ts';
 import { openLog } from './log.ts';
 import { openapiText } from './openapi.ts';
 import { interruption } from './signals.ts';
@@ -28,9 +28,9 @@ export async function serve(config: Config, startedByNpx: boolean, command: stri
     say(`Animal Store API   ${styled('bold', config.publicUrl ?? app.url)}${basePath}`);
     say(`Reference          ${config.publicUrl ?? app.url}/docs`);
     if (app.firstKey !== undefined) {
-      greet({ firstKey: app.firstKey, url: app.url, databaseUrl: config.databaseUrl, command });
+      printFirstKey({ firstKey: app.firstKey, url: app.url, databaseUrl: config.databaseUrl, command });
     }
-    const { encryption } = app.office.storage;
+    const { encryption } = app.admin.storage;
     log.info({ url: app.url, database: maskedUrl(config.databaseUrl), encryption }, 'serving');
     await ended(interrupted.signal, parent);
     log.info('stopping');

@@ -95,3 +95,8 @@ export const operations: { readonly [Id in OperationId]: Operation & { readonly 
     errors: ['pet_not_found', 'operation_removed'],
   },
 };
+
+/** The methods that reach an operation: whatever answers GET answers HEAD, too (RFC 9110, section 9.3.2). */
+export function methodsOf({ method }: Operation): string[] {
+  return method === 'GET' ? ['GET', 'HEAD'] : [method];
+}

@@ -1,5 +1,5 @@
 /**
- * The law of limits: windows, strikes and bans, as pure functions of state and time. Stores keep the state and
+ * The rules of limits: windows, strikes and bans, as pure functions of state and time. Stores keep the state and
  * call this; none has a rule of its own. All of it is steady time (`Clock.steady`): milliseconds where named `…Ms`,
  * `episode…` or `strikes`, else seconds. `asDates` says a verdict in dates.
  */
@@ -18,7 +18,7 @@ export interface Usage {
 }
 
 /** How a key behaves after 429. */
-export interface Conduct {
+export interface KeyPenalty {
   /** The first 429 of the running episode and the end of its Retry-After, in ms; 0 when there is no episode. */
   readonly episodeFrom: number;
   readonly episodeUntil: number;
@@ -66,10 +66,10 @@ export interface Verdict {
   readonly day: WindowState;
 }
 
-export interface Judgement {
+export interface Decision {
   readonly verdict: Verdict;
   readonly usage: Usage;
-  readonly conduct: Conduct;
+  readonly penalty: KeyPenalty;
 }
 
 export const minuteSeconds = 60;
@@ -79,7 +79,7 @@ export const daySeconds = 86_400;
 const graceMs = 1_000;
 
 export const unused: Usage = { minute: { openedAt: 0, count: 0 }, day: { openedAt: 0, count: 0 } };
-export const blameless: Conduct = {
+export const noPenalty: KeyPenalty = {
   episodeFrom: 0,
   episodeUntil: 0,
   strikes: [],
@@ -96,35 +96,35 @@ export const defaultBanRules: BanRules = {
 };
 
 /**
- * Judges one authenticated request: ban first, then both windows in one step. What does not change comes back
+ * Decides one authenticated request: ban first, then both windows in one step. What does not change comes back
  * as the same object.
  */
-export function judge(
+export function decide(
   usage: Usage,
-  conduct: Conduct,
+  penalty: KeyPenalty,
   quota: Quota,
   rules: BanRules,
   nowMs: number,
-): Judgement {
+): Decision {
   const open = {
     minute: rolled(usage.minute, minuteSeconds, nowMs),
     day: rolled(usage.day, daySeconds, nowMs),
   };
-  if (nowMs < conduct.bannedUntil * 1_000) {
-    return { verdict: banned(open, conduct, quota, nowMs), usage, conduct };
+  if (nowMs < penalty.bannedUntil * 1_000) {
+    return { verdict: banned(open, penalty, quota, nowMs), usage, penalty };
   }
   if (open.minute.count < quota.perMinute && open.day.count < quota.perDay) {
     const grown = { minute: counted(open.minute), day: counted(open.day) };
-    const closed = conduct.episodeUntil === 0 ? conduct : { ...conduct, episodeFrom: 0, episodeUntil: 0 };
-    return { verdict: admitted(grown, quota, nowMs), usage: grown, conduct: closed };
+    const closed = penalty.episodeUntil === 0 ? penalty : { ...penalty, episodeFrom: 0, episodeUntil: 0 };
+    return { verdict: admitted(grown, quota, nowMs), usage: grown, penalty: closed };
   }
   const verdict = exhausted(open, quota, nowMs);
-  const blamed = blame(conduct, rules, verdict.retryAfterSeconds, nowMs);
+  const penalized = penalize(penalty, rules, verdict.retryAfterSeconds, nowMs);
   const kept = withoutUnopened(open, usage);
-  if (nowMs < blamed.bannedUntil * 1_000) {
-    return { verdict: banned(open, blamed, quota, nowMs), usage: kept, conduct: blamed };
+  if (nowMs < penalized.bannedUntil * 1_000) {
+    return { verdict: banned(open, penalized, quota, nowMs), usage: kept, penalty: penalized };
   }
-  return { verdict, usage: kept, conduct: blamed };
+  return { verdict, usage: kept, penalty: penalized };
 }
 
 /** Gives back what an admitted request took, for answers that cost nothing; a window that ended since keeps its own. */
@@ -146,7 +146,7 @@ export function refund(
 }
 
 /** Counts one failed authentication against its address; refused once `limit` of them came in a minute. */
-export function judgeFailure(
+export function decideFailure(
   window: Window,
   limit: number,
   nowMs: number,
@@ -247,8 +247,8 @@ export function exhausted(usage: Usage, quota: Quota, nowMs: number): Verdict {
 }
 
 /** What a banned key is told. */
-export function banned(usage: Usage, conduct: Conduct, quota: Quota, nowMs: number): Verdict {
-  const resetAt = conduct.bannedUntil;
+export function banned(usage: Usage, penalty: KeyPenalty, quota: Quota, nowMs: number): Verdict {
+  const resetAt = penalty.bannedUntil;
   const retryAfterSeconds = secondsUntil(resetAt, nowMs);
   const windows = statesOf(usage, quota, nowMs);
   return {
@@ -261,22 +261,27 @@ export function banned(usage: Usage, conduct: Conduct, quota: Quota, nowMs: numb
   };
 }
 
-/** What one refused request does to its key's standing: opens an episode, or is a strike, or brings a ban. */
-function blame(conduct: Conduct, rules: BanRules, retryAfterSeconds: number, nowMs: number): Conduct {
-  if (nowMs >= conduct.episodeUntil || nowMs < conduct.episodeFrom) {
-    return { ...conduct, episodeFrom: nowMs, episodeUntil: nowMs + retryAfterSeconds * 1_000 };
+/** What one refused request does to its key's penalty: opens an episode, or is a strike, or brings a ban. */
+function penalize(
+  penalty: KeyPenalty,
+  rules: BanRules,
+  retryAfterSeconds: number,
+  nowMs: number,
+): KeyPenalty {
+  if (nowMs >= penalty.episodeUntil || nowMs < penalty.episodeFrom) {
+    return { ...penalty, episodeFrom: nowMs, episodeUntil: nowMs + retryAfterSeconds * 1_000 };
   }
-  if (nowMs < conduct.episodeFrom + graceMs) return conduct;
+  if (nowMs < penalty.episodeFrom + graceMs) return penalty;
   const since = nowMs - rules.withinSeconds * 1_000;
-  const strikes = [...conduct.strikes.filter((at) => at >= since && at <= nowMs), nowMs];
-  return strikes.length < rules.strikes ? { ...conduct, strikes } : ban(conduct, rules, nowMs);
+  const strikes = [...penalty.strikes.filter((at) => at >= since && at <= nowMs), nowMs];
+  return strikes.length < rules.strikes ? { ...penalty, strikes } : ban(penalty, rules, nowMs);
 }
 
-function ban(conduct: Conduct, rules: BanRules, nowMs: number): Conduct {
+function ban(penalty: KeyPenalty, rules: BanRules, nowMs: number): KeyPenalty {
   const now = Math.floor(nowMs / 1_000);
-  const repeated = conduct.bannedUntil > 0 && now < conduct.bannedUntil + rules.forgivenAfterSeconds;
-  const banLevel = repeated ? conduct.banLevel + 1 : 0;
-  return { ...blameless, bannedUntil: now + banSeconds(rules, banLevel), banLevel };
+  const repeated = penalty.bannedUntil > 0 && now < penalty.bannedUntil + rules.forgivenAfterSeconds;
+  const banLevel = repeated ? penalty.banLevel + 1 : 0;
+  return { ...noPenalty, bannedUntil: now + banSeconds(rules, banLevel), banLevel };
 }
 
 function banSeconds({ firstBanSeconds, longestBanSeconds }: BanRules, banLevel: number): number {

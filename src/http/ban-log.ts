@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { atMost } from '../domain/bounded.ts';
-import type { Judged } from '../operations/admission.ts';
+import type { Authenticated } from '../operations/admission.ts';
 
 /** Of how many banned keys it is remembered that they were told of. */
 const heldBans = 10_000;
@@ -10,15 +10,15 @@ const heldBans = 10_000;
 export class BanLog {
   readonly #log: Logger;
   /** The end of the ban last told of, in Unix seconds, by key id. */
-  readonly #told = new LRUCache<number, number>(atMost(heldBans));
+  readonly #logged = new LRUCache<number, number>(atMost(heldBans));
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
-  refused({ caller: { keyId, accountId }, verdict: { resetAt } }: Judged): void {
-    if (this.#told.get(keyId) === resetAt) return;
-    this.#told.set(keyId, resetAt);
+  refused({ caller: { keyId, accountId }, verdict: { resetAt } }: Authenticated): void {
+    if (this.#logged.get(keyId) === resetAt) return;
+    this.#logged.set(keyId, resetAt);
     const until = new Date(resetAt * 1_000).toISOString();
     this.#log.info({ key: keyId, account: accountId, until }, 'API key banned');
   }

@@ -1,3 +1,4 @@
+import { methodsOf, operations } from '../contract/operations.ts';
 import type { HeaderFields } from './headers.ts';
 
 const exposed = [
@@ -30,8 +31,10 @@ export function isPreflight({ method, headers }: Request, origins: ReadonlySet<s
   return origins.has(headers.get('origin') ?? '');
 }
 
+const methods = new Set(Object.values(operations).flatMap(methodsOf));
+
 export const preflightHeaders: HeaderFields = {
-  'Access-Control-Allow-Methods': 'GET, HEAD, POST',
+  'Access-Control-Allow-Methods': [...methods].join(', '),
   'Access-Control-Allow-Headers': 'Authorization, Content-Type, X-Request-Id, Traceparent, Tracestate',
   'Access-Control-Max-Age': '600',
 };

@@ -1,4 +1,4 @@
-import type { Verdict, WindowState } from '../domain/limit.ts';
+import { daySeconds, minuteSeconds, type Verdict, type WindowState } from '../domain/limit.ts';
 import type { Quota } from '../domain/plan.ts';
 
 export type HeaderFields = Record<string, string>;
@@ -30,7 +30,7 @@ export function addressHeaders({ limit, remaining, resetAt }: WindowState): Head
 }
 
 function policyOf(quota: Quota): string {
-  const policy = `"minute";q=${quota.perMinute};w=60, "day";q=${quota.perDay};w=86400`;
+  const policy = `"minute";q=${quota.perMinute};w=${minuteSeconds}, "day";q=${quota.perDay};w=${daySeconds}`;
   policies.set(quota, policy);
   return policy;
 }

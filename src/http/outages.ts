@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 
 /** An outage that goes on. */
-interface Ongoing {
+interface OngoingOutage {
   readonly beganAt: number;
   /** Requests answered 503 since. */
   refused: number;
@@ -19,9 +19,9 @@ export class Outages implements Disposable {
   readonly #log: Logger;
   readonly #quietMs: number;
   /** By the part of the store that does not work. */
-  readonly #known = new Map<string, Ongoing>();
+  readonly #known = new Map<string, OngoingOutage>();
   /** Requests are refused although every part works, as far as is known. */
-  #unknown: { readonly outage: Ongoing; readonly timer: NodeJS.Timeout } | undefined;
+  #unknown: { readonly outage: OngoingOutage; readonly timer: NodeJS.Timeout } | undefined;
 
   constructor(log: Logger, quiet = quietMs) {
     this.#log = log;
@@ -78,6 +78,6 @@ export class Outages implements Disposable {
   }
 }
 
-function reported({ beganAt, refused }: Ongoing) {
+function reported({ beganAt, refused }: OngoingOutage) {
   return { seconds: Number(((performance.now() - beganAt) / 1_000).toFixed(1)), refused };
 }

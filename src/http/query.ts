@@ -24,28 +24,28 @@ export function readQuery(operation: Operation, query: string): Validated<unknow
   const parameters = new Map<string, string>();
   const mistakes: ErrorDetail[] = [];
   const known = Object.keys(operation.query?.shape ?? {});
-  // Each name is blamed once, however often it is there: 16 KiB of them would make an answer of a megabyte.
-  const blamed = new Set<string>();
-  const blame = (name: string, message: string) => {
-    if (!blamed.has(name)) mistakes.push({ in: 'query', name, message });
-    blamed.add(name);
+  // Each name is reported once, however often it is there: 16 KiB of them would make an answer of a megabyte.
+  const reported = new Set<string>();
+  const report = (name: string, message: string) => {
+    if (!reported.has(name)) mistakes.push({ in: 'query', name, message });
+    reported.add(name);
   };
   for (const [name, value] of new URLSearchParams(query)) {
-    if (!known.includes(name)) blame(name, unknownMessage(known));
-    else if (parameters.has(name)) blame(name, 'is given more than once');
+    if (!known.includes(name)) report(name, unknownMessage(known));
+    else if (parameters.has(name)) report(name, 'is given more than once');
     else parameters.set(name, value);
   }
-  // Which of its values a parameter given twice has is not known, so none is judged.
-  for (const name of blamed) parameters.delete(name);
+  // Which of its values a parameter given twice has is not known, so none is checked.
+  for (const name of reported) parameters.delete(name);
   const schema = operation.query;
   if (schema === undefined) return mistakes.length > 0 ? { mistakes } : { value: {} };
   const checked = validate(schema, Object.fromEntries(parameters), 'query');
-  if ('mistakes' in checked) mistakes.push(...checked.mistakes.filter(({ name }) => !blamed.has(name)));
+  if ('mistakes' in checked) mistakes.push(...checked.mistakes.filter(({ name }) => !reported.has(name)));
   if (mistakes.length === 0) return checked;
   return { mistakes: [...mistakes, ...cursorMistakes(parameters, mistakes)] };
 }
 
-/** What is wrong with the cursor of a query that has other mistakes; the operation itself judges that of one without. */
+/** What is wrong with the cursor of a query that has other mistakes; the operation itself checks that of one without. */
 function cursorMistakes(
   parameters: ReadonlyMap<string, string>,
   mistakes: readonly ErrorDetail[],

@@ -2,23 +2,23 @@ import { cacheControl } from '../contract/caching.ts';
 import { type ErrorCode, errors } from '../contract/errors.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
-import type { Judged, Unknown } from '../operations/admission.ts';
+import type { Authenticated, Unauthenticated } from '../operations/admission.ts';
 import type { Answer } from './answers.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import { errorPath } from './guides.ts';
 import { addressHeaders, type HeaderFields, verdictHeaders } from './headers.ts';
-import type { House, Incoming } from './house.ts';
+import type { IncomingRequest, RequestContext } from './request-context.ts';
 
 const challenge = 'Bearer realm="animal-store"';
 
 /** How long to wait before a 503 is tried again, in seconds. */
-const unavailableRetrySeconds = 5;
+export const unavailableRetrySeconds = 5;
 
 /** An answer with the headers every response under the version carries. One object, one `Response`. */
 export function reply(
-  house: House,
-  incoming: Incoming,
-  admission: Judged | Unknown,
+  context: RequestContext,
+  incoming: IncomingRequest,
+  admission: Authenticated | Unauthenticated,
   { status, body, headers: own }: Answer,
   code?: ErrorCode,
 ): Response {
@@ -34,45 +34,45 @@ export function reply(
   headers['Cache-Control'] = status < 400 ? cacheControl.success : cacheControl.error;
   headers['X-Content-Type-Options'] = 'nosniff';
   Object.assign(headers, routed?.headers, own);
-  if (house.corsOrigins.size > 0) Object.assign(headers, corsHeaders(sent, house.corsOrigins));
+  if (context.corsOrigins.size > 0) Object.assign(headers, corsHeaders(sent, context.corsOrigins));
   // Bun takes what follows a CONNECT for a tunnel, so the next request on the connection would never be answered.
-  if (house.isDraining() || method === 'CONNECT') headers.Connection = 'close';
+  if (context.isDraining() || method === 'CONNECT') headers.Connection = 'close';
   // Bun leaves the date out where it leaves the body out.
   if (method === 'HEAD') headers.Date = new Date().toUTCString();
-  house.requestLog?.(incoming, { status, code, admission });
+  context.requestLog?.(incoming, { status, code, admission });
   return new Response(body, { status, headers });
 }
 
 /** The answer to a request that failed, whatever the reason. Only refusals say why; the rest is logged. */
 export function refuse(
-  house: House,
-  incoming: Incoming,
-  admission: Judged | Unknown | undefined,
+  context: RequestContext,
+  incoming: IncomingRequest,
+  admission: Authenticated | Unauthenticated | undefined,
   error: unknown,
 ): Awaitable<Response> {
   const refusal = error instanceof Refusal ? error : new Refusal('internal_error', { cause: error });
   const { status } = errors[refusal.code];
-  if (status >= 500) logFailure(house, incoming, refusal, status);
-  if (refusal.code === 'api_key_banned' && admission?.caller !== undefined) house.bans.refused(admission);
-  const judged = status === 503 ? refunded(house, admission) : admission;
-  const standing = andThen(judged, (known) => known ?? unjudged(house, incoming, refusal.code));
-  return andThen(standing, (known) => {
+  if (status >= 500) logFailure(context, incoming, refusal, status);
+  if (refusal.code === 'api_key_banned' && admission?.caller !== undefined) context.bans.refused(admission);
+  const afterRefund = status === 503 ? refunded(context, admission) : admission;
+  const result = andThen(afterRefund, (known) => known ?? unauthenticated(context, incoming, refusal.code));
+  return andThen(result, (known) => {
     const headers = errorHeaders(refusal, known, incoming.route?.allow);
-    headers.Link = helpLink(house, refusal.code, incoming.routed?.headers?.Link);
-    return reply(house, incoming, known, { status, body: errorBody(refusal), headers }, refusal.code);
+    headers.Link = helpLink(context, refusal.code, incoming.routed?.headers?.Link);
+    return reply(context, incoming, known, { status, body: errorBody(refusal), headers }, refusal.code);
   });
 }
 
 /** The answer when not even the refusal of a request succeeds. It says nothing of limits, for they are not known. */
-export function failed(house: House, requestId: string, error: unknown): Response {
-  house.log.error({ requestId, err: error }, 'request failed');
+export function failed(context: RequestContext, requestId: string, error: unknown): Response {
+  context.log.error({ requestId, err: error }, 'request failed');
   const refusal = new Refusal('internal_error');
   const { status } = errors[refusal.code];
   const headers = { ...errorPageHeaders, 'X-Request-Id': requestId };
   return new Response(errorBody(refusal), { status, headers });
 }
 
-/** What an error carries that is answered without a judgement. */
+/** What an error carries that is answered before any check. */
 export const errorPageHeaders = {
   'Content-Type': 'application/json',
   'Cache-Control': cacheControl.error,
@@ -80,15 +80,15 @@ export const errorPageHeaders = {
 } as const satisfies HeaderFields;
 
 /** The answer to a browser's preflight (Fetch standard, section 3.3.2). It costs nothing. */
-export async function preflight(house: House, incoming: Incoming): Promise<Response> {
-  const state = await house.admission.peek(incoming.network());
+export async function preflight(context: RequestContext, incoming: IncomingRequest): Promise<Response> {
+  const state = await context.admission.peek(incoming.network());
   const headers = {
     'X-Request-Id': incoming.requestId,
     ...addressHeaders(state),
-    ...corsHeaders(incoming.request.headers, house.corsOrigins),
+    ...corsHeaders(incoming.request.headers, context.corsOrigins),
     ...preflightHeaders,
   };
-  house.requestLog?.(incoming, { status: 204 });
+  context.requestLog?.(incoming, { status: 204 });
   return new Response(null, { status: 204, headers });
 }
 
@@ -100,7 +100,7 @@ export function errorBody({ code, message, details }: Refusal): string {
 }
 
 /** The page that explains the error (RFC 8288; the relation is RFC 5988's "help"), behind the links of the operation. */
-function helpLink({ publicUrl }: House, code: ErrorCode, others: string | undefined): string {
+function helpLink({ publicUrl }: RequestContext, code: ErrorCode, others: string | undefined): string {
   const help = `<${publicUrl ?? ''}${errorPath(code)}>; rel="help"; type="text/html"`;
   return others === undefined ? help : `${others}, ${help}`;
 }
@@ -108,7 +108,7 @@ function helpLink({ publicUrl }: House, code: ErrorCode, others: string | undefi
 /** Headers that belong to certain errors: the challenge of a 401, `Allow` of a 405, the wait of a 429 or 503. */
 function errorHeaders(
   { code, details }: Refusal,
-  admission: Judged | Unknown,
+  admission: Authenticated | Unauthenticated,
   allow: string | undefined,
 ): HeaderFields {
   switch (errors[code].status) {
@@ -130,11 +130,11 @@ function errorHeaders(
   }
 }
 
-function retryAfterSeconds(admission: Judged | Unknown): number {
+function retryAfterSeconds(admission: Authenticated | Unauthenticated): number {
   return admission.caller === undefined ? admission.state.secondsLeft : admission.verdict.retryAfterSeconds;
 }
 
-function limitHeaders(admission: Judged | Unknown): HeaderFields {
+function limitHeaders(admission: Authenticated | Unauthenticated): HeaderFields {
   const { caller } = admission;
   return caller === undefined
     ? addressHeaders(admission.state)
@@ -143,26 +143,30 @@ function limitHeaders(admission: Judged | Unknown): HeaderFields {
 
 /** A 503 costs nothing: the request is given back, as far as the store can. */
 function refunded(
-  house: House,
-  admission: Judged | Unknown | undefined,
-): Awaitable<Judged | Unknown | undefined> {
+  context: RequestContext,
+  admission: Authenticated | Unauthenticated | undefined,
+): Awaitable<Authenticated | Unauthenticated | undefined> {
   if (admission?.caller === undefined || admission.verdict.refusal !== undefined) return admission;
-  return andThen(house.admission.refund(admission), (verdict) => ({ ...admission, verdict }));
+  return andThen(context.admission.refund(admission), (verdict) => ({ ...admission, verdict }));
 }
 
-/** The standing of a request that failed before it was judged. */
-function unjudged(house: House, { network }: Incoming, refusal: ErrorCode): Awaitable<Unknown> {
-  return andThen(house.admission.peek(network()), (state) => ({ caller: undefined, refusal, state }));
+/** For a request that failed before its credential was checked. */
+function unauthenticated(
+  context: RequestContext,
+  { network }: IncomingRequest,
+  refusal: ErrorCode,
+): Awaitable<Unauthenticated> {
+  return andThen(context.admission.peek(network()), (state) => ({ caller: undefined, refusal, state }));
 }
 
 /** The route, not the address: a client may have put its key into the path or the query, where none belongs. */
 function logFailure(
-  house: House,
-  { request: { method }, requestId, route }: Incoming,
+  context: RequestContext,
+  { request: { method }, requestId, route }: IncomingRequest,
   { code, cause }: Refusal,
   status: number,
 ): void {
   const fields = { requestId, method, route: route?.path, code, err: cause };
-  if (status === 503) house.outages.refused(fields);
-  else house.log.error(fields, 'request failed');
+  if (status === 503) context.outages.refused(fields);
+  else context.log.error(fields, 'request failed');
 }

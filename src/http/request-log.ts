@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { ErrorCode } from '../contract/errors.ts';
-import type { Judged, Unknown } from '../operations/admission.ts';
-import type { Incoming } from './house.ts';
+import type { Authenticated, Unauthenticated } from '../operations/admission.ts';
+import type { IncomingRequest } from './request-context.ts';
 
 /** Which requests get a line in the log: all, those answered 4xx or 5xx, those that take long, or none. */
 export type LoggedRequests = 'all' | 'errors' | 'slow' | 'off';
@@ -11,13 +11,13 @@ export interface Outcome {
   readonly status: number;
   /** Of an error. */
   readonly code?: ErrorCode | undefined;
-  /** Undefined for what is judged by no limit: preflights, and pages outside the version. */
-  readonly admission?: Judged | Unknown | undefined;
+  /** Undefined for what is checked by no limit: preflights, and pages outside the version. */
+  readonly admission?: Authenticated | Unauthenticated | undefined;
   /** The path of a page outside the version; the route of any other request is known. */
   readonly page?: string | undefined;
 }
 
-export type RequestLog = (incoming: Incoming, outcome: Outcome) => void;
+export type RequestLog = (incoming: IncomingRequest, outcome: Outcome) => void;
 
 /**
  * Writes a line at `info` for each request that is wanted, when its answer is ready; undefined when none is. `slowMs` is

@@ -1,4 +1,4 @@
-import { basePath, type Operation, operations } from '../contract/operations.ts';
+import { basePath, methodsOf, type Operation, operations } from '../contract/operations.ts';
 import type { HeaderFields } from './headers.ts';
 
 /** An operation with the headers each of its responses carries, and the end of a deprecated one. */
@@ -30,8 +30,7 @@ export function routesOf(publicUrl: string | undefined, sunset: number): Route[]
         headers: deprecationHeaders(operation, publicUrl ?? '', sunset),
         removedAt,
       };
-      methods.set(operation.method, routed);
-      if (operation.method === 'GET') methods.set('HEAD', routed);
+      for (const method of methodsOf(operation)) methods.set(method, routed);
     }
     const allow = [...methods.keys()].sort().join(', ');
     return { path: basePath + path.replace(/\{(\w+)\}/g, ':$1'), methods, allow };

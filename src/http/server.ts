@@ -1,11 +1,11 @@
 import { basePath } from '../contract/operations.ts';
 import { type Network, networkOf } from '../domain/address.ts';
 import { clientAddress } from './address.ts';
-import type { House, Incoming } from './house.ts';
 import { Listener } from './listener.ts';
-import { type Outside, outsideRoutes } from './outside.ts';
 import { pipeline } from './pipeline.ts';
+import { type PublicRoutesOptions, publicRoutesOf } from './public-routes.ts';
 import { failed } from './replies.ts';
+import type { IncomingRequest, RequestContext } from './request-context.ts';
 import type { Route } from './routes.ts';
 import { afterChunkedBody } from './unread-body.ts';
 
@@ -16,9 +16,9 @@ const idleTimeoutSeconds = 20;
 const ownRequestId = /^(?!.*ask_[0-9A-Za-z]{38})[A-Za-z0-9._-]{1,64}$/;
 
 export interface ServerOptions {
-  readonly house: House;
+  readonly context: RequestContext;
   readonly routes: readonly Route[];
-  readonly outside: Outside;
+  readonly publicRoutes: PublicRoutesOptions;
   readonly hostname: string;
   readonly port: number;
   /** Open connections, at most; 0 for what the descriptors allow. */
@@ -29,17 +29,17 @@ export interface ServerOptions {
 type Server = Bun.Server<undefined>;
 type BunRequest = Request & { readonly params?: Record<string, string> };
 
-/** Starts listening. The router only finds out where a request goes; the pipeline judges it. */
+/** Starts listening. The router only finds out where a request goes; the pipeline checks it. */
 export function startServer({
-  house,
+  context,
   routes,
-  outside,
+  publicRoutes,
   hostname,
   port,
   maxConnections,
   trustedProxies,
 }: ServerOptions): Listener {
-  const incomingOf = (request: BunRequest, server: Server, route?: Route): Incoming => {
+  const incomingOf = (request: BunRequest, server: Server, route?: Route): IncomingRequest => {
     const sent = request.headers.get('x-request-id');
     const client = () =>
       clientAddress(
@@ -52,18 +52,18 @@ export function startServer({
       route,
       routed: route?.methods.get(request.method),
       petId: request.params?.petId ?? '',
-      requestId: sent !== null && ownRequestId.test(sent) ? sent : house.makeRequestId(),
+      requestId: sent !== null && ownRequestId.test(sent) ? sent : context.makeRequestId(),
       client,
       network: () => networkOf(client()),
-      startedAt: house.requestLog === undefined ? 0 : performance.now(),
+      startedAt: context.requestLog === undefined ? 0 : performance.now(),
     };
   };
   const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
-    const answer = pipeline(house, incomingOf(request, server, route));
+    const answer = pipeline(context, incomingOf(request, server, route));
     return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
   };
   const unknown = handle(undefined);
-  const elsewhere = outsideRoutes(house, outside);
+  const elsewhere = publicRoutesOf(context, publicRoutes);
 
   const serve = (port: number) =>
     Bun.serve({
@@ -89,9 +89,9 @@ export function startServer({
         return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
       },
       // What fails outside of every answer's own making; the runtime would send a page of its own.
-      error: (error) => failed(house, house.makeRequestId(), error),
+      error: (error) => failed(context, context.makeRequestId(), error),
     });
-  return new Listener({ serve, port, maxConnections, log: house.log });
+  return new Listener({ serve, port, maxConnections, log: context.log });
 }
 
 /** The path of a request's target, which is a whole address or, without a Host header, the path alone. */

@@ -18,7 +18,7 @@ export async function afterChunkedBody(request: Request, answer: Awaitable<Respo
 async function isReadToEnd(request: Request): Promise<boolean> {
   const { body } = request;
   if (body === null) {
-    // The runtime keeps the body of a GET to itself. A turn later it has judged what came together with the head.
+    // The runtime keeps the body of a GET to itself. A turn later it has checked what came together with the head.
     await nextTurn();
     return false;
   }

@@ -13,7 +13,7 @@ import { KnownKeys } from './known-keys.ts';
 /** How many callers are held in memory. */
 const heldCallers = 100_000;
 /** How many keys that were made once and are nobody's now (revoked ones) are held in memory. */
-const heldNobodies = 10_000;
+const heldUnknownKeys = 10_000;
 /** How often callers that keep changing are read again for one request. */
 const mostReadings = 4;
 
@@ -22,15 +22,15 @@ export type Credential =
   | { readonly kind: 'none' | 'malformed' }
   | { readonly kind: 'key'; readonly key: string };
 
-/** A request of a known caller, judged and counted. */
-export interface Judged {
+/** A request of a known caller, checked and counted. */
+export interface Authenticated {
   readonly caller: Caller;
   readonly verdict: Verdict;
   readonly versions: Versions;
 }
 
 /** A request without a valid key, counted against its address. */
-export interface Unknown {
+export interface Unauthenticated {
   readonly caller: undefined;
   readonly refusal: ErrorCode;
   readonly state: WindowState;
@@ -51,7 +51,7 @@ export class AdmissionOperations {
   readonly #held = new LRUCache<string, HeldCaller>(atMost(heldCallers));
   readonly #known: KnownKeys;
   /** The version of callers under which a key was looked up in vain. */
-  readonly #nobodies = new LRUCache<string, number>(atMost(heldNobodies));
+  readonly #unknownKeys = new LRUCache<string, number>(atMost(heldUnknownKeys));
 
   /** `changed` is told what operators changed about callers that are held, when their key is used next. */
   constructor(
@@ -68,24 +68,24 @@ export class AdmissionOperations {
   }
 
   /**
-   * Judges a request and counts it: against the caller's account, or as a failure of its address. Refuses
+   * Checks a request and counts it: against the caller's account, or as a failure of its address. Refuses
    * `service_unavailable` while callers keep changing.
    */
-  admit(credential: Credential, address: () => string): Awaitable<Judged | Unknown> {
+  admit(credential: Credential, address: () => string): Awaitable<Authenticated | Unauthenticated> {
     if (credential.kind !== 'key') {
       return this.#fail(credential.kind === 'none' ? 'missing_api_key' : 'invalid_api_key', address());
     }
     const { key } = credential;
     const print = fingerprint(key);
     const held = this.#held.get(print);
-    if (held !== undefined) return this.#judge(print, held, address, mostReadings);
+    if (held !== undefined) return this.#decide(print, held, address, mostReadings);
     // A typo, as its checksum tells.
     if (!isWellFormedKey(key)) return this.#fail('invalid_api_key', address());
-    return this.#meet(print, address, mostReadings);
+    return this.#lookUp(print, address, mostReadings);
   }
 
   /** Takes back the count of a request that is answered for nothing. */
-  refund({ caller, verdict }: Judged): Awaitable<Verdict> {
+  refund({ caller, verdict }: Authenticated): Awaitable<Verdict> {
     return this.#limits.refund(caller, verdict);
   }
 
@@ -94,12 +94,12 @@ export class AdmissionOperations {
     return this.#limits.peek(address);
   }
 
-  #judge(
+  #decide(
     print: string,
     held: HeldCaller | undefined,
     address: () => string,
     readingsLeft: number,
-  ): Awaitable<Judged | Unknown> {
+  ): Awaitable<Authenticated | Unauthenticated> {
     if (held === undefined || held.caller.expiresAt <= this.#clock.now()) {
       return this.#fail('invalid_api_key', address());
     }
@@ -109,7 +109,7 @@ export class AdmissionOperations {
       // Callers change faster than they can be read: that is no reason to call the key invalid.
       if (readingsLeft === 0) throw new Refusal('service_unavailable');
       return andThen(this.#read(print, versions), (again) =>
-        this.#judge(print, again, address, readingsLeft - 1),
+        this.#decide(print, again, address, readingsLeft - 1),
       );
     });
   }
@@ -118,33 +118,41 @@ export class AdmissionOperations {
    * A key that is not held: most are made up, and told from those that were made without a look-up. One that was made is
    * looked up once for each version of callers; until it is known which were, each is.
    */
-  #meet(print: string, address: () => string, readingsLeft: number): Awaitable<Judged | Unknown> {
+  #lookUp(
+    print: string,
+    address: () => string,
+    readingsLeft: number,
+  ): Awaitable<Authenticated | Unauthenticated> {
     const { version } = this.#known;
-    const mayBeSomebody = version === undefined || this.#known.mayHave(print);
-    const nobodyUnder = mayBeSomebody ? this.#nobodies.get(print) : version;
-    if (nobodyUnder !== undefined) {
-      return andThen(this.#limits.failUnder(address(), nobodyUnder), (failure) =>
+    const mayExist = version === undefined || this.#known.mayHave(print);
+    const unknownUnder = mayExist ? this.#unknownKeys.get(print) : version;
+    if (unknownUnder !== undefined) {
+      return andThen(this.#limits.failUnder(address(), unknownUnder), (failure) =>
         failure === undefined
-          ? this.#meetAgain(print, address, readingsLeft)
-          : unknown('invalid_api_key', failure),
+          ? this.#lookUpAgain(print, address, readingsLeft)
+          : unauthenticated('invalid_api_key', failure),
       );
     }
     return andThen(this.#limits.versions(), (versions) => {
       if (version === undefined) this.#known.begin(versions.callers);
       return andThen(this.#read(print, versions), (held) =>
         held === undefined
-          ? this.#meet(print, address, readingsLeft)
-          : this.#judge(print, held, address, readingsLeft),
+          ? this.#lookUp(print, address, readingsLeft)
+          : this.#decide(print, held, address, readingsLeft),
       );
     });
   }
 
   /** Callers changed since keys were read. */
-  #meetAgain(print: string, address: () => string, readingsLeft: number): Awaitable<Judged | Unknown> {
+  #lookUpAgain(
+    print: string,
+    address: () => string,
+    readingsLeft: number,
+  ): Awaitable<Authenticated | Unauthenticated> {
     if (readingsLeft === 0) throw new Refusal('service_unavailable');
-    this.#nobodies.delete(print);
+    this.#unknownKeys.delete(print);
     return andThen(this.#limits.versions(), ({ callers }) =>
-      andThen(this.#known.read(callers), () => this.#meet(print, address, readingsLeft - 1)),
+      andThen(this.#known.read(callers), () => this.#lookUp(print, address, readingsLeft - 1)),
     );
   }
 
@@ -154,7 +162,7 @@ export class AdmissionOperations {
       if (before !== undefined) callerChanges(before, caller).forEach(this.#changed);
       if (caller === undefined) {
         this.#held.delete(print);
-        this.#nobodies.set(print, version);
+        this.#unknownKeys.set(print, version);
         return undefined;
       }
       const held = { caller, version };
@@ -163,11 +171,14 @@ export class AdmissionOperations {
     });
   }
 
-  #fail(code: 'missing_api_key' | 'invalid_api_key', address: string): Awaitable<Unknown> {
-    return andThen(this.#limits.fail(address), (failure) => unknown(code, failure));
+  #fail(code: 'missing_api_key' | 'invalid_api_key', address: string): Awaitable<Unauthenticated> {
+    return andThen(this.#limits.fail(address), (failure) => unauthenticated(code, failure));
   }
 }
 
-function unknown(code: 'missing_api_key' | 'invalid_api_key', { state, refused }: FailureVerdict): Unknown {
+function unauthenticated(
+  code: 'missing_api_key' | 'invalid_api_key',
+  { state, refused }: FailureVerdict,
+): Unauthenticated {
   return { caller: undefined, refusal: refused ? 'too_many_failed_authentications' : code, state };
 }

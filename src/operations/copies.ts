@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Archive, ArchiveRow } from '../storage/storage.ts';
+import type { TableRow, Tables } from '../storage/storage.ts';
 
-type Table = Archive['tables'][number];
+type Table = Tables['tables'][number];
 
 /** Rows read and written at a time. */
 const batchLength = 1_000;
@@ -24,12 +24,12 @@ export interface Checksum {
  * off is a beginning of the whole: it is known by that, and gone on with.
  */
 export class CopyOperations {
-  readonly #from: Archive;
-  readonly #to: Archive;
+  readonly #from: Tables;
+  readonly #to: Tables;
   /** What was read of the source's tables to be copied. */
   readonly #copied = new Map<Table, Checksums>();
 
-  constructor(from: Archive, to: Archive) {
+  constructor(from: Tables, to: Tables) {
     this.#from = from;
     this.#to = to;
   }
@@ -44,7 +44,7 @@ export class CopyOperations {
   async *copy(): AsyncGenerator<number> {
     this.#copied.clear();
     // First all that is there, so that nothing is added to a store that holds something else.
-    const there = new Map<Table, ArchiveRow | undefined>();
+    const there = new Map<Table, TableRow | undefined>();
     let done = 0;
     for (const table of this.#from.tables) {
       const { last, count } = await this.#beginning(table);
@@ -81,7 +81,7 @@ export class CopyOperations {
     return checksums;
   }
 
-  async #add(table: Table, rows: ArchiveRow[]): Promise<void> {
+  async #add(table: Table, rows: TableRow[]): Promise<void> {
     const conflict = await this.#to.add(table, rows);
     if (conflict === 'taken') {
       throw new CopyError(`The table "${table}" of the target has got rows of its own. ${targetWritten}`);
@@ -94,7 +94,7 @@ export class CopyOperations {
     this.#read(table, rows);
   }
 
-  #read(table: Table, rows: readonly ArchiveRow[]): void {
+  #read(table: Table, rows: readonly TableRow[]): void {
     const sums = this.#copied.get(table) ?? new Checksums();
     sums.add(rows);
     this.#copied.set(table, sums);
@@ -108,8 +108,8 @@ export class CopyOperations {
   }
 
   /** What of a table is there already; it has to be the beginning of the source's. */
-  async #beginning(table: Table): Promise<{ last: ArchiveRow | undefined; count: number }> {
-    let last: ArchiveRow | undefined;
+  async #beginning(table: Table): Promise<{ last: TableRow | undefined; count: number }> {
+    let last: TableRow | undefined;
     let count = 0;
     for await (const rows of batches(this.#to, table)) {
       const same = await this.#from.rows(table, last?.[0], rows.length);
@@ -127,10 +127,10 @@ export class CopyOperations {
   }
 }
 
-async function* batches(archive: Archive, table: Table, behind?: ArchiveRow): AsyncGenerator<ArchiveRow[]> {
+async function* batches(source: Tables, table: Table, behind?: TableRow): AsyncGenerator<TableRow[]> {
   let last = behind;
   for (;;) {
-    const rows = await archive.rows(table, last?.[0], batchLength);
+    const rows = await source.rows(table, last?.[0], batchLength);
     if (rows.length === 0) return;
     yield rows;
     last = rows.at(-1);
@@ -142,7 +142,7 @@ class Checksums {
   readonly #hash = createHash('sha256');
   #count = 0;
 
-  add(rows: readonly ArchiveRow[]): void {
+  add(rows: readonly TableRow[]): void {
     this.#hash.update(lineOf(rows));
     this.#count += rows.length;
   }
@@ -152,9 +152,9 @@ class Checksums {
   }
 }
 
-async function checksumOf(archive: Archive, table: Table): Promise<Checksum> {
+async function checksumOf(source: Tables, table: Table): Promise<Checksum> {
   const sums = new Checksums();
-  for await (const rows of batches(archive, table)) sums.add(rows);
+  for await (const rows of batches(source, table)) sums.add(rows);
   return sums.checksum();
 }
 
@@ -163,7 +163,7 @@ function isSame(one: Checksum, other: Checksum): boolean {
 }
 
 /** Rows as text, a line each, alike for every engine. */
-function lineOf(rows: readonly ArchiveRow[]): string {
+function lineOf(rows: readonly TableRow[]): string {
   const plain = (_key: string, value: unknown) => (typeof value === 'bigint' ? `${value}` : value);
   return rows.map((row) => `${JSON.stringify(row, plain)}\n`).join('');
 }

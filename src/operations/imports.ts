@@ -59,7 +59,7 @@ const nothing: ImportProgress = { lastLine: 0, added: 0, rejected: 0, finished: 
 export class ImportOperations {
   readonly #imports: ImportStore | undefined;
 
-  /** Without a store it is a rehearsal: everything is read and checked, nothing is written. */
+  /** Without a store it is a dry run: everything is read and checked, nothing is written. */
   constructor(imports: ImportStore | undefined) {
     this.#imports = imports;
   }
@@ -79,7 +79,7 @@ export class ImportOperations {
 
   /**
    * Adds the rows, in groups, and yields after the commit of each. The last group says whether all is in.
-   * Throws `ImportOvertaken` when the same input is being imported by another process, and refuses
+   * Throws `ImportConflict` when the same input is being imported by another process, and refuses
    * `service_unavailable`; the groups yielded before are in.
    */
   async *add({ source, stored, rows, signal }: ImportTask): AsyncGenerator<ImportGroup> {

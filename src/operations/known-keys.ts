@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import { FingerprintSet } from '../domain/fingerprint-set.ts';
-import type { KeyPrint, KeyStore } from '../storage/storage.ts';
+import type { KeyFingerprint, KeyStore } from '../storage/storage.ts';
 
 /** Keys read at once; requests are served in between. */
 const pageSize = 1_000;
@@ -14,7 +14,7 @@ const pageSize = 1_000;
 export class KnownKeys {
   readonly #keys: Pick<KeyStore, 'fingerprints'>;
   readonly #set = new FingerprintSet();
-  #last: KeyPrint | undefined;
+  #last: KeyFingerprint | undefined;
   #reading: Promise<void> | undefined;
   /** The version of callers under which all keys are known; undefined until they were read. */
   version: number | undefined;

@@ -17,7 +17,7 @@
  * How much is admitted over the limit: while Redis is away, at most one limit per window and instance, for none knows
  * of the others. After Redis lost its memory, in the running windows at most what was admitted since the last snapshot
  * (every 10 s) and since the last request of the account on the instance that meets it first. Strikes are lost then,
- * bans are not: an account Redis does not know is judged when PostgreSQL has said what there was of it. Without its
+ * bans are not: an account Redis does not know is checked when PostgreSQL has said what there was of it. Without its
  * answer the account is decided from what the instance knows, or told to come again (503).
  *
  * Requests are numbered, so that one that Redis counted and did not answer is charged once. More requests than Redis can
@@ -30,6 +30,7 @@ import type { Clock } from '../domain/clock.ts';
 import type { LimitRules } from '../domain/limit.ts';
 import { type Trouble, troubles } from '../domain/trouble.ts';
 import type { Notice } from './outage.ts';
+import { PeriodicTask } from './periodic-task.ts';
 import { PostgresAccounts } from './postgres/accounts.ts';
 import { PostgresDatabase } from './postgres/database.ts';
 import { identify } from './postgres/identity.ts';
@@ -39,7 +40,6 @@ import { PostgresPets } from './postgres/pets.ts';
 import { PostgresSnapshots } from './postgres/snapshots.ts';
 import { type Announce, readVersions } from './postgres/versions.ts';
 import { RedisLimits } from './redis/limits.ts';
-import { Repeated } from './repeated.ts';
 import { lookEveryMs, SharedVersions, staleAtMostMs } from './shared-versions.ts';
 import type { Storage } from './storage.ts';
 
@@ -117,12 +117,12 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
 }
 
 /** Looks at the versions in PostgreSQL again and again. */
-async function watch(database: PostgresDatabase, versions: SharedVersions): Promise<Repeated> {
+async function watch(database: PostgresDatabase, versions: SharedVersions): Promise<PeriodicTask> {
   const look = async () => {
     const askedAt = performance.now();
     versions.hearPostgres(await readVersions(database), askedAt);
   };
   // That it fails now is no reason not to start: /readyz says so.
   await look().catch(() => undefined);
-  return new Repeated(lookEveryMs, look);
+  return new PeriodicTask(lookEveryMs, look);
 }

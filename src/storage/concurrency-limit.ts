@@ -1,6 +1,6 @@
 import { StorageUnavailable } from './storage.ts';
 
-/** More is asked than can be done in time: nothing was done, and the server is not to blame. */
+/** More is asked than can be done in time: nothing was done, and the server is not at fault. */
 export class Overloaded extends StorageUnavailable {}
 
 export interface ConcurrencyBounds {

@@ -4,7 +4,7 @@ import { maskedUrl } from '../domain/masked-url.ts';
 import type { ClusterSettings } from './cluster.ts';
 import type { Notice } from './outage.ts';
 import { openSqlite } from './sqlite/sqlite.ts';
-import { type Archive, type Storage, StorageUnusable } from './storage.ts';
+import { type Storage, StorageUnusable, type Tables } from './storage.ts';
 
 export interface StorageOptions {
   readonly url: string;
@@ -32,19 +32,19 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
 }
 
 /** How long a statement of a copy may take: it deals with many rows. */
-const archiveTimeoutMs = 60_000;
+const copyTimeoutMs = 60_000;
 
 /** Opens the store a URL names as rows. Throws `StorageUnusable`, also when it is being served (SQLite). */
-export async function openArchive(url: string, mustExist: boolean): Promise<Archive> {
+export async function openTables(url: string, mustExist: boolean): Promise<Tables> {
   const path = sqlitePath(url);
   if (path !== undefined) {
-    const { openSqliteArchive } = await import('./sqlite/archive.ts');
-    return openSqliteArchive(path, mustExist);
+    const { openSqliteTables } = await import('./sqlite/tables.ts');
+    return openSqliteTables(path, mustExist);
   }
   if (!isPostgres(url)) throw new StorageUnusable(`There is no store for the URL "${maskedUrl(url)}".`);
-  const { openPostgresArchive } = await import('./postgres/archive.ts');
-  const limits = { poolSize: 1, statementTimeoutMs: archiveTimeoutMs };
-  return openPostgresArchive({ url, ...limits, notice: warn }, mustExist);
+  const { openPostgresTables } = await import('./postgres/tables.ts');
+  const limits = { poolSize: 1, statementTimeoutMs: copyTimeoutMs };
+  return openPostgresTables({ url, ...limits, notice: warn }, mustExist);
 }
 
 /** Undefined also for SQLite's store in memory: nothing would be left of what is copied there. */

@@ -8,7 +8,7 @@ export interface OutageNotice {
 export type Notice = (text: string, outage?: OutageNotice) => void;
 
 /** How often in a row a reason has to be given before operators are told that it is another one than before. */
-const timesUntilTold = 4;
+const timesUntilReported = 4;
 /** Most reasons that are told of one outage. */
 const mostReasons = 10;
 
@@ -16,7 +16,7 @@ const mostReasons = 10;
 export class Outage {
   readonly #part: string;
   readonly #notice: Notice;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   #inARow = 0;
   /** Why it does not work; undefined while it does. */
   trouble: string | undefined;
@@ -36,9 +36,10 @@ export class Outage {
     const trouble = `degraded: ${this.#part} does not work: ${reason}`;
     this.#inARow = trouble === this.trouble ? this.#inARow + 1 : 1;
     this.trouble = trouble;
-    const stays = this.#inARow >= timesUntilTold && this.#told.size < mostReasons && !this.#told.has(trouble);
+    const stays =
+      this.#inARow >= timesUntilReported && this.#reported.size < mostReasons && !this.#reported.has(trouble);
     if (!isNew && !stays) return;
-    this.#told.add(trouble);
+    this.#reported.add(trouble);
     this.#notice(trouble, { part: this.#part, works: false });
   }
 
@@ -46,7 +47,7 @@ export class Outage {
   end(): void {
     if (this.trouble === undefined) return;
     this.trouble = undefined;
-    this.#told.clear();
+    this.#reported.clear();
     this.#notice(`${this.#part} works again`, { part: this.#part, works: true });
   }
 }

@@ -24,7 +24,7 @@ export class SharedVersions {
   readonly #redisMoved = { callers: 0, pets: 0 };
   /** When PostgreSQL was asked for what it told last. */
   #askedAt = Number.NEGATIVE_INFINITY;
-  #alone = 0;
+  #fallback = 0;
 
   /** The versions under which something read from here on may be held. */
   get now(): Versions {
@@ -74,9 +74,9 @@ export class SharedVersions {
    * The versions of a process that Redis does not tell them. That of pets never comes again, so that every page is read
    * from the database; callers are believed on PostgreSQL's word, and without it for a while after they were read.
    */
-  alone(): Versions {
+  fallback(): Versions {
     const callers = this.isConfirmed ? this.#now.callers : -Math.ceil(performance.now());
-    return { callers, pets: -++this.#alone };
+    return { callers, pets: -++this.#fallback };
   }
 
   /** Whether a process that Redis does not tell versions may rely on a caller read under this one. */

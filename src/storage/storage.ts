@@ -5,7 +5,7 @@ import type { Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Trouble } from '../domain/trouble.ts';
-import type { ArchiveTable } from './archive-tables.ts';
+import type { TableName } from './tables.ts';
 
 /** The store cannot do this right now, and nothing was changed: disk full, server gone, lock not had in time. */
 export class StorageUnavailable extends Refusal {
@@ -87,7 +87,7 @@ export interface Caller {
   readonly expiresAt: number;
 }
 
-export interface KeyPrint {
+export interface KeyFingerprint {
   readonly id: number;
   readonly fingerprint: string;
 }
@@ -103,7 +103,7 @@ export interface KeyStore {
   list(): Awaitable<Key[]>;
   find(id: number): Awaitable<Key | undefined>;
   /** Up to `limit` keys that were ever made, from the one with the id `fromId` on, by ascending id. */
-  fingerprints(fromId: number, limit: number): Awaitable<KeyPrint[]>;
+  fingerprints(fromId: number, limit: number): Awaitable<KeyFingerprint[]>;
   /** Revoked keys are not found. */
   findCaller(fingerprint: string): Awaitable<Caller | undefined>;
   /**
@@ -145,7 +145,7 @@ export interface Ban {
 
 export interface LimitStore {
   versions(): Awaitable<Versions>;
-  /** Judges and counts one request of the caller as read under `callersVersion`, in one atomic step. */
+  /** Checks and counts one request of the caller as read under `callersVersion`, in one atomic step. */
   take(caller: Caller, callersVersion: number): Awaitable<Admission>;
   /** Gives back what a request took that is answered for nothing (503). */
   refund(caller: Caller, taken: Verdict): Awaitable<Verdict>;
@@ -175,7 +175,7 @@ export interface ImportRun {
 }
 
 /** The stored progress is not the one an import goes on from: another one of the same input is at work. */
-export class ImportOvertaken extends Error {}
+export class ImportConflict extends Error {}
 
 export interface ImportStore {
   find(source: string): Awaitable<ImportRun | undefined>;
@@ -184,7 +184,7 @@ export interface ImportStore {
   /**
    * Adds the animals and the progress in one transaction; an input that cannot be read again (a pipe) has no run.
    * `fromLine` is the last line of the stored run it goes on from, 0 for none: two imports of the same input at
-   * once would add its animals twice. Throws `ImportOvertaken` or `StorageUnavailable`, having changed nothing.
+   * once would add its animals twice. Throws `ImportConflict` or `StorageUnavailable`, having changed nothing.
    */
   commit(pets: readonly NewPet[], run?: ImportRun, fromLine?: number): Awaitable<Pet[]>;
 }
@@ -208,21 +208,21 @@ export interface Storage extends AsyncDisposable {
   readonly staleAtMostMs: number;
 }
 
-export type ArchiveValue = string | bigint | null;
+export type TableValue = string | bigint | null;
 
 /** A row as the engines have it in common, its key first. */
-export type ArchiveRow = readonly ArchiveValue[];
+export type TableRow = readonly TableValue[];
 
 /** Why rows do not fit what a store holds, which was changed meanwhile: a key is taken, or what they refer to is missing. */
-export type ArchiveConflict = 'taken' | 'missing';
+export type RowConflict = 'taken' | 'missing';
 
 /** A store as plain rows, to move it from one engine to another. */
-export interface Archive extends AsyncDisposable {
+export interface Tables extends AsyncDisposable {
   /** In an order in which no table refers to a later one. */
-  readonly tables: readonly ArchiveTable[];
-  count(table: ArchiveTable): Promise<number>;
+  readonly tables: readonly TableName[];
+  count(table: TableName): Promise<number>;
   /** Up to `limit` rows behind the one with this key, by ascending key. */
-  rows(table: ArchiveTable, after: ArchiveValue | undefined, limit: number): Promise<ArchiveRow[]>;
+  rows(table: TableName, after: TableValue | undefined, limit: number): Promise<TableRow[]>;
   /** Adds all of the rows, or none and tells why. Ids given out later are above theirs. */
-  add(table: ArchiveTable, rows: readonly ArchiveRow[]): Promise<ArchiveConflict | undefined>;
+  add(table: TableName, rows: readonly TableRow[]): Promise<RowConflict | undefined>;
 }

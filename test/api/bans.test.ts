@@ -58,7 +58,7 @@ describe('strikes', () => {
   test('are never requests after Retry-After has run out', async () => {
     await using app = await startTestApp({ BAN_STRIKES: '1' });
     const tenant = await app.tenant('enterprise', scarce);
-    const faster = await app.app.office.keys.create(tenant.account.id, 'faster');
+    const faster = await app.app.admin.keys.create(tenant.account.id, 'faster');
     await provoke(app, tenant);
     for (let minute = 0; minute < 5; minute++) {
       // Another key of the account takes the one request there is, so this one is refused though it waited.
@@ -132,7 +132,7 @@ describe('a ban', () => {
   test('costs the account nothing and leaves its other keys alone', async () => {
     await using app = await startTestApp({ BAN_STRIKES: '1' });
     const tenant = await app.tenant('enterprise', { perMinute: 3, perDay: 1_000 });
-    const other = await app.app.office.keys.create(tenant.account.id, 'other');
+    const other = await app.app.admin.keys.create(tenant.account.id, 'other');
     for (let request = 0; request < 4; request++) await get(app, tenant.key);
     app.clock.advance(1);
     expect((await get(app, tenant.key)).error.code).toBe('api_key_banned');

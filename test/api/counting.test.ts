@@ -3,10 +3,10 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import type { CallOptions } from '../support/call.ts';
-import { testPatienceMs } from '../support/patience.ts';
 import { newPet } from '../support/pets.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 /** What an account has left after one more request of the key. */
 async function left(app: TestApp, key: string): Promise<number> {
@@ -52,7 +52,7 @@ describe('a request costs nothing', () => {
   test('when its credential is invalid, not even for the account of a revoked or mistyped key', async () => {
     await using app = await startTestApp();
     const { key, account } = await app.tenant('free');
-    const revoked = await app.app.office.keys.create(account.id, 'revoked');
+    const revoked = await app.app.admin.keys.create(account.id, 'revoked');
     await app.operator.keys.revoke(revoked.id);
     expect((await app.call('GET', '/pets', { key: revoked.key })).status).toBe(401);
     expect((await app.call('GET', '/pets', { key: `${key.slice(0, -1)}_` })).status).toBe(401);
@@ -82,7 +82,7 @@ describe('limits are counted per account', () => {
     await using app = await startTestApp();
     const one = await app.tenant('free');
     const other = await app.tenant('free');
-    const second = await app.app.office.keys.create(one.account.id, 'second');
+    const second = await app.app.admin.keys.create(one.account.id, 'second');
     expect([await left(app, one.key), await left(app, second.key), await left(app, one.key)]).toEqual([
       59, 58, 57,
     ]);
@@ -131,7 +131,7 @@ describe('what operators change counts on the next request', () => {
   test('a revoked key is refused, and so is one that expires', async () => {
     await using app = await startTestApp();
     const { key, keyId, account } = await app.tenant('free');
-    const short = await app.app.office.keys.create(account.id, 'short', 5_000);
+    const short = await app.app.admin.keys.create(account.id, 'short', 5_000);
     expect((await app.call('GET', '/pets', { key })).status).toBe(200);
     await app.operator.keys.revoke(keyId);
     expect((await app.call('GET', '/pets', { key })).status).toBe(401);

@@ -3,7 +3,7 @@ import { maxBodyBytes } from '../../src/contract/bounds.ts';
 import { maxJsonDepth } from '../../src/contract/json.ts';
 import { startTestApp } from '../support/app.ts';
 import type { CallOptions } from '../support/call.ts';
-import { blamed, newPet } from '../support/pets.ts';
+import { faulty, newPet } from '../support/pets.ts';
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
@@ -126,7 +126,7 @@ describe('400', () => {
   test('lists mistakes in the query and in the body at once', async () => {
     const answer = await app.call('POST', '/pets?dry=1', { body: '{"name":"","categoryId":1}' });
     expect(answer.error.status).toBe(400);
-    expect(blamed(answer)).toEqual(['query:dry', 'body:name']);
+    expect(faulty(answer)).toEqual(['query:dry', 'body:name']);
   });
 
   test('adds nothing', async () => {
@@ -188,7 +188,7 @@ describe('415 unsupported_media_type', () => {
     async (coding) => {
       const answer = await send({ ...compressed, headers: { 'Content-Encoding': coding } });
       expect(answer.error).toMatchObject({ status: 415, code: 'unsupported_media_type' });
-      expect(blamed(answer)).toEqual(['header:Content-Encoding']);
+      expect(faulty(answer)).toEqual(['header:Content-Encoding']);
       expect(answer.error.details?.[0]?.message).toContain('uncompressed');
       expect(answer.header('Accept-Encoding')).toBe('identity');
     },
@@ -200,12 +200,12 @@ describe('415 unsupported_media_type', () => {
       type: 'text/plain',
       headers: { 'Content-Encoding': 'gzip' },
     });
-    expect(blamed(answer)).toEqual(['header:Content-Type', 'header:Content-Encoding']);
+    expect(faulty(answer)).toEqual(['header:Content-Type', 'header:Content-Encoding']);
   });
 
   test('names no coding where the media type alone is at fault', async () => {
     const answer = await send({ type: 'text/plain', body: newPet() });
-    expect(blamed(answer)).toEqual(['header:Content-Type']);
+    expect(faulty(answer)).toEqual(['header:Content-Type']);
     expect(answer.headers.has('Accept-Encoding')).toBe(false);
   });
 
@@ -216,7 +216,7 @@ describe('415 unsupported_media_type', () => {
     }
   });
 
-  test('comes before the size and the content are judged', async () => {
+  test('comes before the size and the content are checked', async () => {
     for (const body of ['{', bodyOf(maxBodyBytes + 1)]) {
       expect((await send({ type: 'text/plain', body })).status).toBe(415);
     }

@@ -7,7 +7,7 @@ import { commonErrors, type Operation, operations } from '../../src/contract/ope
 import { makeKey } from '../../src/domain/key.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import type { Answer } from '../support/call.ts';
-import { addPets, blamed } from '../support/pets.ts';
+import { addPets, faulty } from '../support/pets.ts';
 import { type Sample, samples } from '../support/requests.ts';
 
 interface DeclaredResponse {
@@ -32,7 +32,7 @@ function send(of: TestApp, { method, target, options }: Sample, authorization?: 
 /** One credential of every kind that is not valid. */
 async function invalidCredentials(of: TestApp): Promise<Record<string, string>> {
   const revoked = await of.tenant('free');
-  const expired = await of.app.office.keys.create(revoked.account.id, 'expired', 1_000);
+  const expired = await of.app.admin.keys.create(revoked.account.id, 'expired', 1_000);
   await of.operator.keys.revoke(revoked.keyId);
   of.clock.advance(1);
   const typo = of.key.slice(0, -1) + (of.key.endsWith('0') ? '1' : '0');
@@ -95,7 +95,7 @@ for (const sample of samples) {
       const { method, target, options } = sample;
       const answer = await app.call(method, `${target}?stauts=sold&verbose`, options);
       expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
-      expect(blamed(answer)).toEqual(['query:stauts', 'query:verbose']);
+      expect(faulty(answer)).toEqual(['query:stauts', 'query:verbose']);
     });
 
     test('shows both windows on success and on failure', async () => {

@@ -193,7 +193,7 @@ describe('a date that is set while the service runs', () => {
   test('decides what has expired and what was removed from then on', async () => {
     await using app = await startTestApp({ GET_PET_SUNSET: '2027-01-15T12:00:00Z' });
     const { account } = await app.tenant('free');
-    const { key } = await app.app.office.keys.create(account.id, 'short', 3_600_000);
+    const { key } = await app.app.admin.keys.create(account.id, 'short', 3_600_000);
     const status = async (target: string) => (await app.call('GET', target, { key })).status;
     expect([await status('/pets'), await status('/pets/1')]).toEqual([200, 404]);
     app.clock.step(3_600);

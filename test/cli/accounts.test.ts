@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
-import { testPatienceMs } from '../support/patience.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 let place: Workplace;
 beforeAll(async () => {

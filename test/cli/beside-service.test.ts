@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { writeCursor } from '../../src/domain/cursor.ts';
 import { answerOf, type CallOptions } from '../support/call.ts';
 import { ended, type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';
-import { testPatienceMs, until } from '../support/patience.ts';
 import type { Service } from '../support/process.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 let place: Workplace;
 let service: Service;

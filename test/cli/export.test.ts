@@ -9,10 +9,10 @@ import {
   type Workplace,
 } from '../support/cli.ts';
 import { lockOutReaders } from '../support/lock.ts';
-import { testPatienceMs, until } from '../support/patience.ts';
 import { dataFileIn, operatorOf, settingsIn } from '../support/process.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 /** Names that formats are known to lose something of. */
 const names = [
@@ -50,8 +50,8 @@ const ndjson = rows
 /** A store of these animals. */
 async function filledWorkplace(): Promise<Workplace> {
   const place = await newWorkplace();
-  await using office = await operatorOf(place.folder);
-  for (const pet of rows) await office.storage.pets.add(pet);
+  await using admin = await operatorOf(place.folder);
+  for (const pet of rows) await admin.storage.pets.add(pet);
   return place;
 }
 

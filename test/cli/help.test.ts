@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 import document from '../../contract/openapi.json' with { type: 'json' };
 import { programOf } from '../../src/cli/program.ts';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
-import { testPatienceMs } from '../support/patience.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 let place: Workplace;
 beforeAll(async () => {

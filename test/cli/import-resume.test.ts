@@ -1,10 +1,10 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
 import { type Child, ended, type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';
-import { testPatienceMs, until } from '../support/patience.ts';
 import { operatorOf } from '../support/process.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 /** Enough rows for an import to be caught in the middle; every 47th has no name. */
 const rowCount = 45_000;
@@ -20,10 +20,10 @@ const content = `name,categoryId,status\n${rows.join('')}`;
 
 /** Resolves when at least that many animals are committed. */
 async function committed(place: Workplace, child: Child, count: number): Promise<void> {
-  await using office = await operatorOf(place.folder);
+  await using admin = await operatorOf(place.folder);
   await until(async () => {
     if (child.exitCode !== null) throw new Error('The import ended before it could be broken off.');
-    return (await office.storage.pets.count()) >= count;
+    return (await admin.storage.pets.count()) >= count;
   });
 }
 

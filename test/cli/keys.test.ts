@@ -2,9 +2,9 @@ import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { isWellFormedKey } from '../../src/domain/key.ts';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
-import { testPatienceMs, until } from '../support/patience.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 let place: Workplace;
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { settings } from '../../src/config.ts';
 import { commandLine, newWorkplace, type Workplace } from '../support/cli.ts';
-import { testWith } from '../support/means.ts';
-import { testPatienceMs, until } from '../support/patience.ts';
 import { type Running, serveCommand, settingsIn, start, startService } from '../support/process.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 interface StartedByShell extends AsyncDisposable {
   readonly shell: Running;

@@ -3,9 +3,9 @@ import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test
 import { chmod, stat } from 'node:fs/promises';
 import { digests } from '../storage/sqlite-files.ts';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
-import { testPatienceMs } from '../support/patience.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 let place: Workplace;
 beforeEach(async () => {

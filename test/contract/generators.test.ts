@@ -5,10 +5,10 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { int64Max } from '../../src/contract/json.ts';
 import { startTestApp } from '../support/app.ts';
-import { testPatienceMs } from '../support/patience.ts';
 import { root } from '../support/process.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const folder = join(root, 'test/generators');
 const generated = join(folder, 'programs/generated');

@@ -5,11 +5,9 @@ import { oas } from '@stoplight/spectral-rulesets';
 import Ajv from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { contractText } from '../../scripts/openapi/document.ts';
-import { introduction } from '../../scripts/openapi/introduction.ts';
 import { openapiText } from '../../src/cli/openapi.ts';
 import { errors } from '../../src/contract/errors.ts';
 import { operations } from '../../src/contract/operations.ts';
-import { plans } from '../../src/domain/plan.ts';
 
 const committed = await Bun.file(new URL('../../contract/openapi.json', import.meta.url)).text();
 const document: unknown = JSON.parse(committed);
@@ -65,12 +63,6 @@ test('every error an operation answers with has an example with its code and sta
   const examples = [...examplesIn(document)].map(({ value }) => value as { code?: string; status?: number });
   for (const code of Object.values(operations).flatMap((operation) => operation.errors)) {
     expect(examples).toContainEqual(expect.objectContaining({ code, status: errors[code].status }));
-  }
-});
-
-test('the plans in the introduction are the plans that are counted', () => {
-  for (const [name, { perMinute, perDay }] of Object.entries(plans)) {
-    expect(introduction.toLowerCase()).toContain(`| ${name} | ${perMinute} | ${perDay} |`);
   }
 });
 

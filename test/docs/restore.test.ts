@@ -3,11 +3,11 @@ import { expect, setDefaultTimeout } from 'bun:test';
 import { join } from 'node:path';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { testWith } from '../support/means.ts';
-import { testPatienceMs } from '../support/patience.ts';
 import { root, startService } from '../support/process.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 /** The blocks of a section of docs/operating.md, for the store of a test and without the start of the service. */
 async function commandsOf(heading: string): Promise<string[]> {

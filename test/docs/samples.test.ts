@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { startTestApp } from '../support/app.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { testWith } from '../support/means.ts';
-import { testPatienceMs } from '../support/patience.ts';
 import { root } from '../support/process.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const guide = (name: string) => Bun.file(join(root, 'docs/guides', `${name}.md`)).text();
 

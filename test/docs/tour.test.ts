@@ -3,10 +3,10 @@ import { expect, setDefaultTimeout } from 'bun:test';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { testWith } from '../support/means.ts';
-import { testPatienceMs } from '../support/patience.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const repository = join(import.meta.dir, '../..');
 const step = /```sh\n([\s\S]*?)```\n(?:```\n([\s\S]*?)```\n)?/g;

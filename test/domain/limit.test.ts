@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import {
   asDates,
   type BanRules,
-  blameless,
-  type Conduct,
   daySeconds,
+  decide,
+  decideFailure,
   defaultBanRules,
-  judge,
-  judgeFailure,
+  type KeyPenalty,
   minuteSeconds,
+  noPenalty,
   peek,
   refund,
   unused,
@@ -22,10 +22,10 @@ import { LimitModel } from './limit-model.ts';
 
 const startMs = Date.parse('2027-01-15T10:00:00Z');
 
-/** The law with its state, as a store keeps it: one account, its keys. */
+/** The rules with their state, as a store keeps it: one account, its keys. */
 class Account {
   usage = unused;
-  readonly conducts = new Map<number, Conduct>();
+  readonly penalties = new Map<number, KeyPenalty>();
   readonly rules: BanRules;
 
   constructor(rules: BanRules) {
@@ -33,11 +33,11 @@ class Account {
   }
 
   request(key: number, quota: Quota, nowMs: number): Verdict {
-    const conduct = this.conducts.get(key) ?? blameless;
-    const judgement = judge(this.usage, conduct, quota, this.rules, nowMs);
-    this.usage = judgement.usage;
-    this.conducts.set(key, judgement.conduct);
-    return judgement.verdict;
+    const penalty = this.penalties.get(key) ?? noPenalty;
+    const decision = decide(this.usage, penalty, quota, this.rules, nowMs);
+    this.usage = decision.usage;
+    this.penalties.set(key, decision.penalty);
+    return decision.verdict;
   }
 }
 
@@ -76,7 +76,7 @@ const anySteps = fc.array(fc.record({ pauseMs: anyPauseMs, key: fc.nat(1) }), {
 
 const anyCase = fc.record({ quota: anyQuota, rules: anyRules, steps: anySteps });
 
-describe('the law of limits', () => {
+describe('the rules of limits', () => {
   test('decides as the model that counts nothing and reads its log, twenty thousand times', () => {
     const seen = new Map<string, number>();
     always(
@@ -209,21 +209,21 @@ describe('the law of limits', () => {
   });
 });
 
-describe('the law of failed authentications', () => {
+describe('the rules of failed authentications', () => {
   test('refuses from the limit on, opens a window with the first failure, and counts no refusal', () => {
     always(
       fc.tuple(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 60 })),
       ([limit, attempts]) => {
         let window = unused.minute;
         for (let attempt = 1; attempt <= attempts; attempt++) {
-          const judged = judgeFailure(window, limit, startMs + attempt);
-          expect(judged.refused).toBe(attempt > limit);
-          expect(judged.state).toMatchObject({
+          const decided = decideFailure(window, limit, startMs + attempt);
+          expect(decided.refused).toBe(attempt > limit);
+          expect(decided.state).toMatchObject({
             limit,
             remaining: Math.max(0, limit - attempt),
             resetAt: startMs / 1_000 + minuteSeconds,
           });
-          window = judged.window;
+          window = decided.window;
           expect(window.count).toBe(Math.min(attempt, limit));
         }
         expect(peek(window, limit, startMs + minuteSeconds * 1_000).remaining).toBe(limit);

@@ -1,6 +1,6 @@
 /** One instance is cut off from Redis or PostgreSQL: what any of them acknowledged, all show soon after. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { openOffice } from '../../src/app.ts';
+import { openAdminServices } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { troubles } from '../../src/domain/trouble.ts';
 import { clientOf } from '../support/client.ts';
@@ -14,9 +14,9 @@ const environment = { BAN_STRIKES: '3', REDIS_TIMEOUT_MS: '5000' };
 const cluster = await startCluster({ instances: 1, environment });
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-/** Longer than any machine takes; how long it does take is what the proof "cluster-freshness" measures. */
-const patienceMs = 20_000;
-setDefaultTimeout(3 * patienceMs);
+/** Longer than any machine takes; how long it does take is what the stress test "cluster-freshness" measures. */
+const maxWaitMs = 20_000;
+setDefaultTimeout(3 * maxWaitMs);
 const list = '/pets?limit=100';
 
 describe.skipIf(cluster === undefined)('an instance', () => {
@@ -34,15 +34,15 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     const { url } = await startInstance(settings);
     const kept = made.move();
     const says = (...told: string[]) =>
-      until(async () => String((await readiness(url)).trouble ?? []) === String(told), patienceMs);
+      until(async () => String((await readiness(url)).trouble ?? []) === String(told), maxWaitMs);
     return { url, toRedis, toPostgres, says, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   }
 
   const nearTo = (key: string) => clientOf(near?.url ?? '', key);
   const shows = (client: ReturnType<typeof clientOf>, name: string) =>
-    until(async () => (await client.get(list)).text.includes(`"${name}"`), patienceMs);
+    until(async () => (await client.get(list)).text.includes(`"${name}"`), maxWaitMs);
   const answers = (client: ReturnType<typeof clientOf>, status: number) =>
-    until(async () => (await client.get(list)).status === status, patienceMs);
+    until(async () => (await client.get(list)).status === status, maxWaitMs);
 
   test('cut off from Redis: what it acknowledges comes into pages that others hold', async () => {
     await using far = await distant();
@@ -59,7 +59,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     const [revoked, banned] = [await issueKey(), await issueKey({ perMinute: 1, perDay: 1_000 })];
     const [revokedThere, bannedThere] = [clientOf(far.url, revoked.key), clientOf(far.url, banned.key)];
     expect((await revokedThere.get(list)).status).toBe(200);
-    await until(async () => (await bannedThere.get(list)).text.includes('api_key_banned'), patienceMs);
+    await until(async () => (await bannedThere.get(list)).text.includes('api_key_banned'), maxWaitMs);
     await far.toRedis.cut();
     await far.says(troubles.redis);
     expect((await bannedThere.get(list)).text).toContain('api_key_banned');
@@ -67,7 +67,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await operator.keys.liftBan(banned.keyId);
     await answers(revokedThere, 401);
     const isOver = async () => !(await bannedThere.get(list)).text.includes('api_key_banned');
-    await until(isOver, patienceMs);
+    await until(isOver, maxWaitMs);
     await far.toRedis.heal();
     await far.says();
     expect(await isOver()).toBe(true);
@@ -78,7 +78,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await using far = await distant();
     const { key } = await issueKey({ perMinute: 1, perDay: 1_000 });
     const there = clientOf(far.url, key);
-    await until(async () => (await there.get(list)).text.includes('api_key_banned'), patienceMs);
+    await until(async () => (await there.get(list)).text.includes('api_key_banned'), maxWaitMs);
     await far.toRedis.cut();
     await far.says(troubles.redis);
     const other = await issueKey();
@@ -127,7 +127,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     for (const client of clients) await client.get(list);
     far.toPostgres.hold('answers');
     const adding = clientOf(far.url, key).add('of unknown fate');
-    await until(async () => (await operator.storage.pets.list(0n, 100)).some(isNamed), patienceMs);
+    await until(async () => (await operator.storage.pets.list(0n, 100)).some(isNamed), maxWaitMs);
     far.toPostgres.drop();
     await far.toPostgres.heal();
     const reply = await adding;
@@ -144,7 +144,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     const settings = { PORT: '0', DATABASE_URL: postgres.url, REDIS_URL: 'redis://127.0.0.1:1' };
     const { key, keyId } = await issueKey();
     expect((await nearTo(key).get(list)).status).toBe(200);
-    await using misled = await openOffice(readConfig(settings));
+    await using misled = await openAdminServices(readConfig(settings));
     await misled.keys.revoke(keyId);
     await answers(nearTo(key), 401);
   });

@@ -3,10 +3,10 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { type Client, clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { allNames, load, readiness } from '../support/load.ts';
-import { testPatienceMs, until } from '../support/patience.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 import { ShopDatabase } from './refusals.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 let database: ShopDatabase | undefined;
 const cluster = await startCluster({

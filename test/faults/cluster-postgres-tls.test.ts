@@ -5,7 +5,7 @@ import { StorageUnusable } from '../../src/storage/storage.ts';
 import { type Certificate, makeCertificate, openssl } from '../support/certificates.ts';
 import { startCluster } from '../support/cluster.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { testWith } from '../support/means.ts';
+import { testWith } from '../support/requirements.ts';
 import { ownPostgres } from '../support/servers.ts';
 
 const testTls = testWith(...openssl);

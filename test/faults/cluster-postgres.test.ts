@@ -3,9 +3,9 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { type Client, clientOf, sent } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { allNames, load, readiness } from '../support/load.ts';
-import { testPatienceMs, until } from '../support/patience.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const statementTimeoutMs = 1_000;
 

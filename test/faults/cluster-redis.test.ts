@@ -5,9 +5,9 @@ import { RedisClient } from 'bun';
 import { type Client, clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { load, readiness } from '../support/load.ts';
-import { testPatienceMs, until } from '../support/patience.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 // Servers get long enough for a slow machine not to look like one without them.
 const cluster = await startCluster({

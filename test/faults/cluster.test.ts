@@ -2,10 +2,10 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { type Client, clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
-import { testPatienceMs, until } from '../support/patience.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 import { countedWindow } from '../support/windows.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const cluster = await startCluster({
   instances: 3,

@@ -3,10 +3,10 @@ import { statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { testWith } from '../support/means.ts';
-import { testPatienceMs } from '../support/patience.ts';
 import { dataFileIn, issueKey, serveCommand, settingsIn, start, startService } from '../support/process.ts';
 import { untilReady } from '../support/ready.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 import {
   addAll,
   expectStored,
@@ -17,7 +17,7 @@ import {
   onSmallDisk,
 } from './disk.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const testLimited = testWith(...fileSizeLimits);
 const testSmallDisk = testWith(

@@ -1,8 +1,8 @@
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
 import { plans } from '../../src/domain/plan.ts';
 import { type Client, clientOf } from '../support/client.ts';
-import { until } from '../support/patience.ts';
 import { issueKey } from '../support/process.ts';
+import { until } from '../support/wait.ts';
 
 /** Requests under way at once: writers, and callers of each limited account. */
 const writers = 8;

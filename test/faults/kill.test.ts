@@ -1,8 +1,8 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { testPatienceMs } from '../support/patience.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 import { killRounds, leastAcknowledged } from './kill-rounds.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 test('kill -9 under load loses nothing acknowledged, damages nothing and admits nobody over quota', async () => {
   const { acknowledged, mostChargedUnused } = await killRounds({ rounds: 3, seed: 20_270_115 });

@@ -3,12 +3,12 @@ import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { lock } from '../support/lock.ts';
-import { testPatienceMs } from '../support/patience.ts';
 import { dataFileIn, issueKey, limitFileIn, startService } from '../support/process.ts';
 import { untilReady } from '../support/ready.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 import { expectStored, expectUnavailable } from './disk.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 test("another process's lock delays creations while it is held, and no read", async () => {
   await using folder = await temporaryFolder();

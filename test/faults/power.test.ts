@@ -1,10 +1,10 @@
 import { expect, setDefaultTimeout } from 'bun:test';
-import { testWith } from '../support/means.ts';
-import { testPatienceMs } from '../support/patience.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 import { powerLosses, recordAnimals } from './power.ts';
 import { tracing } from './strace.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const seed = 20_270_115;
 

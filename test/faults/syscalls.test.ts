@@ -1,10 +1,10 @@
 import { expect, setDefaultTimeout } from 'bun:test';
-import { testWith } from '../support/means.ts';
-import { testPatienceMs } from '../support/patience.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 import { tracing } from './strace.ts';
 import { syscallFaults } from './syscalls.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 testWith(...tracing)(
   'EIO, ENOSPC or kill -9 at a system call of a creation: no answer is false, no file damaged, nothing lost',

@@ -1,9 +1,9 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { Connection } from '../process/connection.ts';
 import { startTestApp } from '../support/app.ts';
-import { testPatienceMs } from '../support/patience.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const page = '/openapi.json';
 

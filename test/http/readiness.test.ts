@@ -2,11 +2,11 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { dirname } from 'node:path';
 import { startTestApp } from '../support/app.ts';
 import { lock } from '../support/lock.ts';
-import { testPatienceMs, until } from '../support/patience.ts';
 import { limitFileIn } from '../support/process.ts';
 import { untilReady } from '../support/ready.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 test('a service that stops says so on /readyz, and closes the connections of those it still answers', async () => {
   const app = await startTestApp({ DRAIN_SECONDS: '5' });

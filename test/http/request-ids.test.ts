@@ -1,10 +1,10 @@
 /** Every response names its request, so that operators can find it; also what fails, and what is outside the version. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { outsideRoutes } from '../../src/http/outside.ts';
 import { pipeline } from '../../src/http/pipeline.ts';
+import { publicRoutesOf } from '../../src/http/public-routes.ts';
 import { startTestApp } from '../support/app.ts';
-import { houseOf, incomingOf, serve } from '../support/house.ts';
 import { keptLog } from '../support/log.ts';
+import { incomingOf, requestContextOf, serve } from '../support/request-context.ts';
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
@@ -78,8 +78,8 @@ describe('500 internal_error', () => {
 
   test('when a page outside the version fails, under the id of the request', async () => {
     const { log, lines } = keptLog();
-    const house = houseOf(app, log);
-    const answer = outsideRoutes(house, {
+    const context = requestContextOf(app, log);
+    const answer = publicRoutesOf(context, {
       openapi: () => '{"servers":[]}',
       publicUrl: undefined,
       perMinute: 1,
@@ -94,20 +94,20 @@ describe('500 internal_error', () => {
 
   test('when not even a refusal can be made, under the id of the request', async () => {
     const { log, lines } = keptLog();
-    const house = houseOf(app, log);
+    const context = requestContextOf(app, log);
     const incoming = {
       ...incomingOf('http://a.example/v1/pets', { 'X-Request-Id': 'mine' }),
       network: broken,
     };
-    expect(await expectLogged(await pipeline(house, incoming), lines)).toBe('mine');
+    expect(await expectLogged(await pipeline(context, incoming), lines)).toBe('mine');
   });
 
   test('when the server itself fails before anything else, under an id of the service', async () => {
     const { log, lines } = keptLog();
-    const house = houseOf(app, log);
+    const context = requestContextOf(app, log);
     let made = 0;
     const makeRequestId = () => (made++ === 0 ? broken() : `made-${made}`);
-    await using served = serve({ ...house, makeRequestId });
+    await using served = serve({ ...context, makeRequestId });
     const response = await fetch(`${served.url}/livez`);
     expect(await expectLogged(response, lines)).toBe('made-2');
   });

@@ -1,6 +1,6 @@
 /** What operators find in the log: every request they want, and what was done to keys whether they want it or not. */
 import { describe, expect, test } from 'bun:test';
-import type { Incoming } from '../../src/http/house.ts';
+import type { IncomingRequest } from '../../src/http/request-context.ts';
 import { requestLogOf } from '../../src/http/request-log.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
@@ -82,7 +82,7 @@ describe('LOG_REQUESTS', () => {
     const request = { request: new Request('http://a/'), requestId: 'x', client: () => '192.0.2.1' };
     const write = requestLogOf(log, 'slow', 500);
     const after = (ms: number) => {
-      const incoming = { ...request, startedAt: performance.now() - ms } as Incoming;
+      const incoming = { ...request, startedAt: performance.now() - ms } as IncomingRequest;
       write?.(incoming, { status: 200 });
     };
     after(400);

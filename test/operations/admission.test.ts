@@ -42,7 +42,7 @@ async function admittedAfter(changes: number) {
   return await new AdmissionOperations(keys, restless, clock).admit({ kind: 'key', key }, () => '192.0.2.1');
 }
 
-test('a caller that was changed meanwhile is read again, and judged as it is now', async () => {
+test('a caller that was changed meanwhile is read again, and checked as it is now', async () => {
   const admission = await admittedAfter(4);
   expect(admission.caller?.quota.perMinute).toBe(50);
 });
@@ -85,9 +85,9 @@ for (const [name, makePlace] of Object.entries(places)) {
       const store = opened.use(await place.open(true));
       const { asked, counting } = counted(store.keys);
       const operator = opened.use(await place.open(false));
-      const office = new KeyOperations(operator.keys, operator.accounts, operator.limits, clock, randomBytes);
+      const admin = new KeyOperations(operator.keys, operator.accounts, operator.limits, clock, randomBytes);
       const { id } = await enterprise(store.accounts, quota);
-      const { key } = await office.create(id, 'till');
+      const { key } = await admin.create(id, 'till');
       const admission = new AdmissionOperations(counting, store.limits, clock);
       const admit = async (sent: string) => {
         await nextTurn();
@@ -98,7 +98,7 @@ for (const [name, makePlace] of Object.entries(places)) {
       expect(await admit(key)).toBe('admitted');
       await nextTurn();
       const kept = opened.move();
-      return { asked, admit, office, accountId: id, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+      return { asked, admit, admin, accountId: id, [Symbol.asyncDispose]: () => kept.disposeAsync() };
     }
 
     test('cost the store nothing, however many there are', async () => {
@@ -116,21 +116,21 @@ for (const [name, makePlace] of Object.entries(places)) {
     test('keep no valid key from their address from coming in, one just made included', async () => {
       await using bench = await open();
       for (let failure = 0; failure < 6; failure++) await bench.admit(makeKey(randomBytes));
-      const { key, id } = await bench.office.create(bench.accountId, 'new');
+      const { key, id } = await bench.admin.create(bench.accountId, 'new');
       expect(await bench.admit(key)).toBe('admitted');
-      const { key: successor } = await bench.office.rotate(id, 0);
+      const { key: successor } = await bench.admin.rotate(id, 0);
       expect(await bench.admit(successor)).toBe('admitted');
       expect(await bench.admit(key)).toBe('too_many_failed_authentications');
     });
 
     test('and those revoked are looked up once, until callers change', async () => {
       await using bench = await open();
-      const { key, id } = await bench.office.create(bench.accountId, 'leaked');
-      await bench.office.revoke(id);
+      const { key, id } = await bench.admin.create(bench.accountId, 'leaked');
+      await bench.admin.revoke(id);
       const { lookUps } = bench.asked;
       for (let failure = 0; failure < 5; failure++) expect(await bench.admit(key)).toBe('invalid_api_key');
       expect(bench.asked.lookUps).toBe(lookUps + 1);
-      await bench.office.create(bench.accountId, 'another');
+      await bench.admin.create(bench.accountId, 'another');
       for (let failure = 0; failure < 5; failure++) await bench.admit(key);
       expect(bench.asked.lookUps).toBe(lookUps + 2);
     });

@@ -2,16 +2,16 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openCopy, openOffice } from '../../src/app.ts';
+import { openAdminServices, openCopy } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { CopyError } from '../../src/operations/copies.ts';
 import { StorageUnusable } from '../../src/storage/storage.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
 async function filled(url: string): Promise<void> {
-  await using office = await openOffice(readConfig({ DATABASE_URL: url }), undefined, { create: true });
-  const { id } = await office.accounts.create('shop', 'free');
-  for (const name of ['one', 'two']) await office.keys.create(id, name);
+  await using admin = await openAdminServices(readConfig({ DATABASE_URL: url }), undefined, { create: true });
+  const { id } = await admin.accounts.create('shop', 'free');
+  for (const name of ['one', 'two']) await admin.keys.create(id, name);
 }
 
 test('every row is counted, and a copy that was changed afterwards does not pass for one', async () => {
@@ -34,7 +34,7 @@ test('every row is counted, and a copy that was changed afterwards does not pass
   await expect(Array.fromAsync(copy.copy())).rejects.toThrow('The target holds something else already');
 });
 
-test('a source that is changed while it is copied is what the message blames', async () => {
+test('a source that is changed while it is copied is what the message names', async () => {
   await using folder = await temporaryFolder();
   const [from, to] = ['from', 'to'].map((name) => join(folder.path, `${name}.db`)) as [string, string];
   await filled(`sqlite:${from}`);

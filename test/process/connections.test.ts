@@ -1,11 +1,11 @@
 import { expect, setDefaultTimeout } from 'bun:test';
 import { temporaryFolder } from '../support/folder.ts';
-import { testWith } from '../support/means.ts';
-import { testPatienceMs, until } from '../support/patience.ts';
 import { issueKey, serveCommand, startService } from '../support/process.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 import { beginPost, Connection } from './connection.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const descriptors = 96;
 

@@ -1,7 +1,7 @@
 import { temporaryFolder } from '../support/folder.ts';
-import { until } from '../support/patience.ts';
 import { ample, issueKey, startService } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
+import { until } from '../support/wait.ts';
 import { Connection } from './connection.ts';
 
 export interface DrainOptions {

@@ -7,12 +7,12 @@ import { makeKey } from '../../src/domain/key.ts';
 import { fileSizeLimits, limitFileSize } from '../faults/disk.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { testWith } from '../support/means.ts';
-import { testPatienceMs } from '../support/patience.ts';
 import { ample, dataFileIn, issueKey, operatorOf, type Service, startService } from '../support/process.ts';
 import { breakOff, exchange } from '../support/raw.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 /** Calls in every way a key may arrive, right and wrong; most of these are refused. */
 async function callEverywhere(url: string, key: string): Promise<void> {

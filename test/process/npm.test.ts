@@ -1,12 +1,12 @@
 import { expect, setDefaultTimeout } from 'bun:test';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
-import { testWith } from '../support/means.ts';
-import { testPatienceMs } from '../support/patience.ts';
 import { root, start, startService } from '../support/process.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 import { type DoubledStop, doubledStops, killGroup, stopNpm } from './npm-stop.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const npmTest = testWith({ name: 'npm and setsid', package: 'npm util-linux' }, [
   'setsid',

@@ -1,12 +1,12 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { temporaryFolder } from '../support/folder.ts';
-import { testWith } from '../support/means.ts';
-import { testPatienceMs } from '../support/patience.ts';
 import { startService } from '../support/process.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 import { beginPost, Connection } from './connection.ts';
 import { stopUnderReconnecting } from './reconnecting.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 // Some Linux kernels let only root filter what reaches a socket (EPERM); other systems nobody.
 const probe = `
@@ -20,7 +20,7 @@ const filtering = testWith(
 );
 
 filtering('a connection that is there when the listener closes is answered', async () => {
-  // The longest drain gives slow clients the longest time; the proof `stop` has short ones.
+  // The longest drain gives slow clients the longest time; the stress test `stop` has short ones.
   const { refused, failures, exitCode } = await stopUnderReconnecting(32, 5);
   expect(failures).toEqual([]);
   expect([refused, exitCode]).toEqual([32, 0]);

@@ -2,12 +2,12 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { testPatienceMs, until } from '../support/patience.ts';
 import { dataFileIn, issueKey, limitFileIn, type Service, startService } from '../support/process.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 import { beginPost, Connection } from './connection.ts';
 import { drainUnder } from './drain.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const body = '{"name":"Ozzy","categoryId":1}';
 

@@ -9,12 +9,12 @@ import { openStorage } from '../../src/storage/open.ts';
 import { type Storage, StorageUnusable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { testPatienceMs } from '../support/patience.ts';
 import { testServers } from '../support/servers.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 import { patient } from './cluster-place.ts';
 import { enterprise, newKey, newPet } from './samples.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

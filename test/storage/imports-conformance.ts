@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import type { PetStatus } from '../../src/contract/schemas.ts';
-import { ImportOvertaken, type ImportRun } from '../../src/storage/storage.ts';
+import { ImportConflict, type ImportRun } from '../../src/storage/storage.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 
@@ -43,7 +43,7 @@ export function importsConform(check: StoreTest): void {
     await store.imports.commit([newPet('two')], { ...begun, lastLine: 6 }, 3);
     for (const line of [0, 3]) {
       const late = async () => other.imports.commit([newPet('one')], begun, line);
-      await expect(late()).rejects.toBeInstanceOf(ImportOvertaken);
+      await expect(late()).rejects.toBeInstanceOf(ImportConflict);
     }
     expect(await store.pets.count()).toBe(2);
     expect((await store.imports.find(begun.source))?.lastLine).toBe(6);

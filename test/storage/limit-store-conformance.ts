@@ -54,7 +54,7 @@ export function limitStoreConforms(check: StoreTest): void {
     expect((await take(store.limits, caller)).remaining).toBe(3);
   });
 
-  check('a caller read under an older version is not judged and not counted', async ({ store, beside }) => {
+  check('a caller read under an older version is not checked and not counted', async ({ store, beside }) => {
     const [caller] = await callersOf(store, 1);
     const before = await store.limits.versions();
     await (await beside()).keys.create(newKey((caller as Caller).accountId, 'another'));

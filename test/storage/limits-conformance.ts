@@ -1,16 +1,16 @@
 /**
- * Drives a `LimitStore` and the law itself with the same sequences of requests, refunds, failures and lifted bans
+ * Drives a `LimitStore` and the rules themselves with the same sequences of requests, refunds, failures and lifted bans
  * while time passes and the date is stepped, and compares every answer. Twins that could disagree are held together here.
  */
 import fc from 'fast-check';
 import {
   asDate,
   asDates,
-  blameless,
-  type Conduct,
-  judge,
-  judgeFailure,
+  decide,
+  decideFailure,
+  type KeyPenalty,
   type LimitRules,
+  noPenalty,
   peek,
   refund,
   type Usage,
@@ -67,10 +67,10 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('plan' as const), account: fc.nat(1), quota }) },
 );
 
-/** The law with its state in plain maps: what every store has to answer. */
+/** The rules with their state in plain maps: what every store has to answer. */
 class PlainLimits {
   readonly #usage = new Map<number, Usage>();
-  readonly #conduct = new Map<number, Conduct>();
+  readonly #penalty = new Map<number, KeyPenalty>();
   readonly #failures = new Map<string, Window>();
   readonly #rules: LimitRules;
   readonly #clock: FakeClock;
@@ -82,10 +82,10 @@ class PlainLimits {
 
   take({ accountId, keyId, quota }: Caller): Verdict {
     const before = this.#usage.get(accountId) ?? unused;
-    const standing = this.#conduct.get(keyId) ?? blameless;
-    const after = judge(before, standing, quota, this.#rules.ban, this.#clock.steady());
+    const penalty = this.#penalty.get(keyId) ?? noPenalty;
+    const after = decide(before, penalty, quota, this.#rules.ban, this.#clock.steady());
     this.#usage.set(accountId, after.usage);
-    this.#conduct.set(keyId, after.conduct);
+    this.#penalty.set(keyId, after.penalty);
     return asDates(after.verdict, this.#clock.aheadSeconds);
   }
 
@@ -100,7 +100,7 @@ class PlainLimits {
   fail(from: string) {
     const before = this.#failures.get(from) ?? unused.minute;
     const limit = this.#rules.failuresPerMinute;
-    const { window, state, refused } = judgeFailure(before, limit, this.#clock.steady());
+    const { window, state, refused } = decideFailure(before, limit, this.#clock.steady());
     this.#failures.set(from, window);
     return { state: asDate(state, this.#clock.aheadSeconds), refused };
   }
@@ -115,7 +115,7 @@ class PlainLimits {
 
   bans(): Ban[] {
     const { aheadSeconds } = this.#clock;
-    return [...this.#conduct]
+    return [...this.#penalty]
       .filter(([, { bannedUntil }]) => this.#clock.steady() < bannedUntil * 1_000)
       .map(([keyId, { bannedUntil, banLevel }]) => {
         return { keyId, bannedUntil: bannedUntil + aheadSeconds, level: banLevel };
@@ -125,7 +125,7 @@ class PlainLimits {
 
   lift(keyId: number): boolean {
     const banned = this.bans().some((ban) => ban.keyId === keyId);
-    if (banned) this.#conduct.delete(keyId);
+    if (banned) this.#penalty.delete(keyId);
     return banned;
   }
 }
@@ -143,7 +143,7 @@ export type Tally = Record<string, number>;
 /** One sequence, on callers and addresses of its own. */
 class Sequence {
   readonly #limiter: Limiter;
-  readonly #law: PlainLimits;
+  readonly #expected: PlainLimits;
   readonly #tally: Tally;
   readonly #number: number;
   readonly #quotas: Quota[];
@@ -152,7 +152,7 @@ class Sequence {
 
   constructor(limiter: Limiter, tally: Tally, number: number, quotas: readonly Quota[]) {
     this.#limiter = limiter;
-    this.#law = new PlainLimits(limiter.rules, limiter.clock);
+    this.#expected = new PlainLimits(limiter.rules, limiter.clock);
     this.#tally = tally;
     this.#number = number;
     this.#quotas = [...quotas];
@@ -168,23 +168,23 @@ class Sequence {
         return this.#refund(command.key);
       case 'fail':
         for (let time = 0; time < command.times; time++) {
-          const expected = this.#law.fail(this.#address(command.address));
+          const expected = this.#expected.fail(this.#address(command.address));
           const name = expected.refused ? 'failure refused' : 'failure';
           this.#compare(name, await limits.fail(this.#address(command.address)), expected);
         }
         return;
       case 'peek': {
         const from = this.#address(command.address);
-        return this.#compare('peek', await limits.peek(from), this.#law.peek(from));
+        return this.#compare('peek', await limits.peek(from), this.#expected.peek(from));
       }
       case 'bans': {
         const keyIds = accountOfKey.map((_, index) => this.#caller(index).keyId);
         const own = (await limits.bans()).filter(({ keyId }) => keyIds.includes(keyId));
-        return this.#compare('bans', own, this.#law.bans());
+        return this.#compare('bans', own, this.#expected.bans());
       }
       case 'lift': {
         const { keyId } = this.#caller(command.key);
-        const expected = this.#law.lift(keyId);
+        const expected = this.#expected.lift(keyId);
         return this.#compare(expected ? 'lifted' : 'not lifted', await limits.lift(keyId), expected);
       }
       case 'plan':
@@ -204,7 +204,7 @@ class Sequence {
     const caller = this.#caller(key);
     const { callers } = await limits.versions();
     const { verdict } = await limits.take(caller, callers);
-    const expected = this.#law.take(caller);
+    const expected = this.#expected.take(caller);
     this.#compare(expected.refusal ?? 'admitted', verdict, expected);
     if (expected.refusal === undefined) this.#taken.set(key, expected);
     else this.#waitMs = expected.retryAfterSeconds * 1_000;
@@ -218,7 +218,7 @@ class Sequence {
     this.#compare(
       'refund',
       await this.#limiter.limits.refund(caller, taken),
-      this.#law.refund(caller, taken),
+      this.#expected.refund(caller, taken),
     );
   }
 
@@ -237,7 +237,7 @@ class Sequence {
     this.#tally[name] = (this.#tally[name] ?? 0) + 1;
     if (Bun.deepEquals(answer, expected, true)) return;
     const [got, wanted] = [answer, expected].map((value) => JSON.stringify(value));
-    throw new Error(`${name} at ${this.#limiter.clock.now()}: the store answers ${got}, the law ${wanted}`);
+    throw new Error(`${name} at ${this.#limiter.clock.now()}: the store answers ${got}, the rules ${wanted}`);
   }
 }
 

@@ -1,11 +1,11 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { FakeClock } from '../support/clock.ts';
-import { testPatienceMs } from '../support/patience.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 import { clusterPlaces } from './cluster-place.ts';
 import { compareWithLaw } from './limits-conformance.ts';
 import { type MakePlace, sqlitePlace, strictRules } from './place.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 /** Every store of limits there is. */
 const stores: Record<string, MakePlace> = { SQLite: sqlitePlace, ...(await clusterPlaces()) };
@@ -26,7 +26,7 @@ const answers = [
 ];
 
 for (const [name, makePlace] of Object.entries(stores)) {
-  test(`${name} answers every request as the law does`, async () => {
+  test(`${name} answers every request as the rules do`, async () => {
     const clock = new FakeClock();
     await using place = await makePlace(clock, strictRules);
     await using store = await place.open(true);

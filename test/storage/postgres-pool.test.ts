@@ -4,11 +4,11 @@ import { SQL } from 'bun';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresPets } from '../../src/storage/postgres/pets.ts';
 import { StorageUnavailable, WriteUncertain } from '../../src/storage/storage.ts';
-import { testPatienceMs } from '../support/patience.ts';
 import { testServers } from '../support/servers.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 import { newPet } from './samples.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

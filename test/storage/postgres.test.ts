@@ -5,8 +5,8 @@ import { SQL } from 'bun';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresPets } from '../../src/storage/postgres/pets.ts';
 import { StorageUnavailable, StorageUnusable } from '../../src/storage/storage.ts';
-import { until } from '../support/patience.ts';
 import { testServers } from '../support/servers.ts';
+import { until } from '../support/wait.ts';
 import { newPet } from './samples.ts';
 
 const servers = await testServers();

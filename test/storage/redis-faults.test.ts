@@ -5,9 +5,9 @@ import { RedisClient } from 'bun';
 import { openStorage } from '../../src/storage/open.ts';
 import { type Caller, type Storage, StorageUnavailable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
-import { until } from '../support/patience.ts';
 import { testServers } from '../support/servers.ts';
 import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
+import { until } from '../support/wait.ts';
 import { patient } from './cluster-place.ts';
 import { nextTurn, strictRules } from './place.ts';
 

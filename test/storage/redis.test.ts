@@ -18,7 +18,7 @@ afterAll(() => servers?.[Symbol.asyncDispose]());
 /** What stands between the prefix and a key's own name. */
 const storeIdLength = 12;
 /** Longer than any machine takes. */
-const patienceMs = 20_000;
+const maxWaitMs = 20_000;
 
 const caller = { keyId: 1, accountId: 1, quota: plans.free, expiresAt: Number.POSITIVE_INFINITY };
 
@@ -81,7 +81,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
     await until(async () => {
       const { callers, pets } = await store.limits.versions();
       return callers > before.callers && pets > before.pets;
-    }, patienceMs);
+    }, maxWaitMs);
 
     const names = async () => {
       const keys = (await command('KEYS', `${prefix}*`)) as string[];
@@ -89,13 +89,10 @@ describe.skipIf(servers === undefined)('Redis', () => {
     };
     const kept = await names();
     const told = () => command('MGET', ...kept) as Promise<(string | null)[]>;
-    await until(async () => (await told()).every((version) => Number(version) > 0), patienceMs);
+    await until(async () => (await told()).every((version) => Number(version) > 0), maxWaitMs);
     const versions = await told();
     await command('DEL', ...kept);
-    await until(
-      async () => (await told()).every((version, index) => version === versions[index]),
-      patienceMs,
-    );
+    await until(async () => (await told()).every((version, index) => version === versions[index]), maxWaitMs);
   });
 
   test('a ban outlives everything Redis knew, and a lifted one does not come back', async () => {

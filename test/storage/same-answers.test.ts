@@ -1,9 +1,9 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { testPatienceMs } from '../support/patience.ts';
 import { testServers } from '../support/servers.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 import { compareAnswers } from './same-answers.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

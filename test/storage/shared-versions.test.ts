@@ -51,20 +51,20 @@ test('an answer of PostgreSQL that Redis overtook is no change', () => {
 
 test('without Redis a caller is believed while PostgreSQL tells that none changed, and a second without its word', () => {
   const versions = settled();
-  expect(versions.isFresh(versions.alone().callers)).toBe(true);
+  expect(versions.isFresh(versions.fallback().callers)).toBe(true);
   expect(versions.isFresh(versions.now.callers - 1)).toBe(false);
   versions.hearPostgres(at(11, 20), now());
   expect(versions.isFresh(versions.now.callers)).toBe(true);
   versions.hearPostgres(at(11, 20), now() - staleAtMostMs);
   expect(versions.isConfirmed).toBe(false);
   expect(versions.isFresh(versions.now.callers)).toBe(false);
-  const read = versions.alone().callers;
+  const read = versions.fallback().callers;
   expect(versions.isFresh(read)).toBe(true);
   expect(versions.isFresh(read + staleAtMostMs + 1)).toBe(false);
 });
 
 test('without Redis no page is believed', () => {
   const versions = settled();
-  const pages = [versions.alone().pets, versions.alone().pets, versions.now.pets];
+  const pages = [versions.fallback().pets, versions.fallback().pets, versions.now.pets];
   expect(new Set(pages).size).toBe(pages.length);
 });

@@ -8,12 +8,12 @@ import { openStorage } from '../../src/storage/open.ts';
 import type { Caller, LimitStore, Storage } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { testPatienceMs } from '../support/patience.ts';
 import { start } from '../support/process.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 import { strictRules } from './place.ts';
 import { rowsOf } from './sqlite-files.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 const quotas: Record<string, Quota> = {
   ...plans,

@@ -7,12 +7,12 @@ import { dataFormat, limitFormat } from '../../src/storage/sqlite/migrations.ts'
 import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { testPatienceMs } from '../support/patience.ts';
 import { dataFileIn, limitFileIn, operatorOf, startService } from '../support/process.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 import { laterFormats, oldKey, openLater, writeOldStore } from './old-store.ts';
 import { rowsOf } from './sqlite-files.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 /** What a newer version has to leave alone: the data with its log, and the format and tables of both files. */
 function stateOf(folder: string) {

@@ -9,12 +9,12 @@ import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
 import { type Storage, StorageUnusable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { testPatienceMs } from '../support/patience.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 import { strictRules } from './place.ts';
 import { newPet } from './samples.ts';
 import { commitsInWal, digests, rowsOf } from './sqlite-files.ts';
 
-setDefaultTimeout(testPatienceMs);
+setDefaultTimeout(testTimeoutMs);
 
 function open(path: string, serving = true): Promise<Storage> {
   return openStorage({ url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, serving });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
-import { type App, type Office, openOffice, startApp } from '../../src/app.ts';
+import { type AdminServices, type App, openAdminServices, startApp } from '../../src/app.ts';
 import { openapiText } from '../../src/cli/openapi.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
@@ -24,7 +24,7 @@ export interface TestApp extends AsyncDisposable {
   readonly app: App;
   readonly config: Config;
   /** The store as the command line opens it, beside the service: what it changes the service has to notice. */
-  readonly operator: Office;
+  readonly operator: AdminServices;
   /** The key of an account no test exhausts. */
   readonly key: string;
   /** A new account of a plan, with a key; enterprise accounts need their quota. */
@@ -51,16 +51,16 @@ export async function startTestApp(
     ...settings,
   });
   const clock = new FakeClock();
-  const surroundings = { clock, randomBytes };
-  const start = () => startApp(config, (listening) => openapiText(config, listening), log, surroundings);
+  const runtime = { clock, randomBytes };
+  const start = () => startApp(config, (listening) => openapiText(config, listening), log, runtime);
 
   let app = await start();
   started.defer(() => app[Symbol.asyncDispose]());
-  const operator = started.use(await openOffice(config, surroundings));
+  const operator = started.use(await openAdminServices(config, runtime));
 
   async function tenant(plan: PlanName, quota?: Quota): Promise<Tenant> {
-    const account = await app.office.accounts.create(plan, plan, quota);
-    const { key, id: keyId } = await app.office.keys.create(account.id, plan);
+    const account = await app.admin.accounts.create(plan, plan, quota);
+    const { key, id: keyId } = await app.admin.keys.create(account.id, plan);
     return { account, key, keyId };
   }
 

@@ -92,9 +92,9 @@ export async function newWorkplace({ store }: WorkplaceOptions = { store: true }
       return name;
     },
     async lastRows(count) {
-      await using office = await operatorOf(folder.path);
-      const before = BigInt((await office.storage.pets.count()) - count);
-      const pets = await office.storage.pets.list(before, count);
+      await using admin = await operatorOf(folder.path);
+      const before = BigInt((await admin.storage.pets.count()) - count);
+      const pets = await admin.storage.pets.list(before, count);
       return pets.map((pet) => petJson(pet).replace(/"id":\d+,/, ''));
     },
     run,

@@ -1,4 +1,4 @@
-import { type Office, openOffice } from '../../src/app.ts';
+import { type AdminServices, openAdminServices } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Quota } from '../../src/domain/plan.ts';
 import type { Certificate } from './certificates.ts';
@@ -11,7 +11,7 @@ export interface Cluster extends AsyncDisposable {
   readonly postgres: OwnServer;
   readonly redis: OwnServer;
   readonly instances: readonly Service[];
-  readonly operator: Office;
+  readonly operator: AdminServices;
   /** Starts one more instance, under further settings if it needs any. */
   startInstance(environment?: Readonly<Record<string, string>>): Promise<Service>;
   /** A key of an account of its own. */
@@ -47,7 +47,7 @@ export async function startCluster({
   };
   const startInstance = async () => started.use(await startService(settings));
   const running = await Promise.all(Array.from({ length: instances }, startInstance));
-  const operator = started.use(await openOffice(readConfig(settings), undefined, { create: true }));
+  const operator = started.use(await openAdminServices(readConfig(settings), undefined, { create: true }));
   const kept = started.move();
   return {
     postgres,

@@ -1,7 +1,7 @@
 import type { Client, Reply } from './client.ts';
-import { patienceMs, until } from './patience.ts';
+import { maxWaitMs, until } from './wait.ts';
 
-export { until } from './patience.ts';
+export { until } from './wait.ts';
 
 /** Requests that go on while a test mistreats the servers. */
 export interface Load {
@@ -18,7 +18,7 @@ export function load(atOnce: number, send: (number: number) => Promise<Reply>): 
   let number = 0;
   const go = async () => {
     while (!stopped) {
-      const hung = Bun.sleep(patienceMs).then(() => {
+      const hung = Bun.sleep(maxWaitMs).then(() => {
         throw new Error('A request was never answered.');
       });
       replies.push(await Promise.race([send(number++), hung]));

@@ -49,6 +49,6 @@ export async function walk(
 }
 
 /** The names of the parts an error's details point at. */
-export function blamed(answer: Answer): string[] {
+export function faulty(answer: Answer): string[] {
   return (answer.error.details ?? []).map(({ in: place, name }) => `${place}:${name}`);
 }

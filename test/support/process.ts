@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Office, openOffice } from '../../src/app.ts';
+import { type AdminServices, openAdminServices } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
-import { until } from './patience.ts';
+import { until } from './wait.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -137,12 +137,12 @@ export function firstKeyOf({ pid, stdout }: Running): string | undefined {
 
 /** Makes a store with nothing in it in a folder that has none. */
 export async function makeStore(folder: string): Promise<void> {
-  await using _office = await openOffice(readConfig(settingsIn(folder)), undefined, { create: true });
+  await using _admin = await openAdminServices(readConfig(settingsIn(folder)), undefined, { create: true });
 }
 
 /** The store of a folder as an operator's command line opens it. */
-export function operatorOf(folder: string): Promise<Office> {
-  return openOffice(readConfig(settingsIn(folder)));
+export function operatorOf(folder: string): Promise<AdminServices> {
+  return openAdminServices(readConfig(settingsIn(folder)));
 }
 
 /** Makes an account with one key, as an operator does beside the service, and returns the key. */

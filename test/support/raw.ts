@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { patienceMs } from './patience.ts';
+import { maxWaitMs } from './wait.ts';
 
 /** A response as it came over the wire. */
 export interface RawResponse {
@@ -32,7 +32,7 @@ async function converse(
   const chunks: Buffer[] = [];
   const received = () => Buffer.concat(chunks).toString('latin1');
   const socket = connect({ host: hostname, port: Number(port), noDelay: true, allowHalfOpen: true });
-  socket.setTimeout(patienceMs, () => reject(new Error(`It was not closed. This came:\n${received()}`)));
+  socket.setTimeout(maxWaitMs, () => reject(new Error(`It was not closed. This came:\n${received()}`)));
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   // A refused request may find its connection reset while it is still being written.
   socket.on('error', () => resolve());

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { chown } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder } from './folder.ts';
-import { until } from './patience.ts';
 import { childrenOf } from './process-tree.ts';
+import { until } from './wait.ts';
 
 /** A database server that a test started and may mistreat. Its data outlive its process. */
 export interface OwnServer extends AsyncDisposable {

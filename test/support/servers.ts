@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { RedisClient, SQL } from 'bun';
 import type { Certificate } from './certificates.ts';
-import { missing } from './means.ts';
+import { missing } from './requirements.ts';
 import { asServerUser, findProgram, type OwnServer, ownServer, type ServerKind } from './server-process.ts';
 
 export type { OwnServer } from './server-process.ts';

@@ -1,4 +1,4 @@
-/** The house's floor plan (ARCHITECTURE.md): who may know whom. */
+/** The layers (ARCHITECTURE.md): which part may import which. */
 import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { bare, codeIn, importsOf, linesMatching, projectFiles, refuse } from './
 
 const sources = codeIn(projectFiles(), 'src');
 
-/** The parts of the house, and what each may import besides itself, from src or the root; `type:` for types only. */
+/** The parts of the service, and what each may import besides itself, from src or the root; `type:` for types only. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   main: ['cli'],
   cli: ['app', 'operations', 'domain', 'contract', 'config', 'package.json'],

@@ -2,9 +2,9 @@
 import { expect, test } from 'bun:test';
 import { bare, codeIn, linesMatching, projectFiles, refuse } from './sources.ts';
 
-// The long proofs pace their loads, and measure.
+// The stress tests pace their loads, and measure.
 const tests = codeIn(projectFiles(), 'test')
-  .filter(({ path }) => !path.startsWith('test/prove/'))
+  .filter(({ path }) => !path.startsWith('test/stress/'))
   .map(({ path, text }) => ({ path, text: bare(text) }));
 
 /** Sleeps that stand for no event: the pace of clients, the moment of a kill, a proxy's delay, bounds of what hangs. It only shrinks. */
@@ -15,7 +15,7 @@ const sleepsAllowed: Readonly<Record<string, number>> = {
   'test/process/stop.test.ts': 1,
   'test/storage/hold-lock.ts': 1,
   'test/support/load.ts': 1,
-  'test/support/patience.ts': 1,
+  'test/support/wait.ts': 1,
   'test/support/process.ts': 1,
   'test/support/tcp-proxy.ts': 1,
 };
@@ -24,7 +24,7 @@ test('no test sleeps instead of waiting for what has to happen', () => {
   const asleep = /^(?!\s*while \(.*\) await).*(?:\bBun\.sleep|\bawait sleep|(?<![.\w])setTimeout)\(/;
   const found = tests.map(({ path, text }) => ({ path, places: linesMatching(path, text, asleep) }));
   refuse(
-    'Use until() of test/support/patience.ts, what a process logged(), or the FakeClock:',
+    'Use until() of test/support/wait.ts, what a process logged(), or the FakeClock:',
     found.flatMap(({ path, places }) => (places.length > (sleepsAllowed[path] ?? 0) ? places : [])),
   );
   for (const { path, places } of found) {
@@ -35,7 +35,10 @@ test('no test sleeps instead of waiting for what has to happen', () => {
 test('no test asserts how long something took', () => {
   const timed = /expect\(.*(?:performance\.now|Date\.now\(\) -|elapsed|took|\w+Ms\b).*\)\.toBeLessThan/;
   const found = tests.flatMap(({ path, text }) => linesMatching(path, text, timed));
-  refuse('Expect an event that comes first, or only, if it was quick; figures belong into a proof:', found);
+  refuse(
+    'Expect an event that comes first, or only, if it was quick; figures belong into a stress test:',
+    found,
+  );
 });
 
 test('no test has a time-out of its own', () => {
@@ -43,7 +46,7 @@ test('no test has a time-out of its own', () => {
     ...linesMatching(path, text, /\bsetDefaultTimeout\((?!.*atience)/),
     ...ownTimeouts(text).map((line) => `${path}:${line}`),
   ]);
-  refuse('A hang is all it may end: setDefaultTimeout(testPatienceMs), of test/support/patience.ts:', found);
+  refuse('A hang is all it may end: setDefaultTimeout(testTimeoutMs), of test/support/wait.ts:', found);
 });
 
 /** The lines on which a test ends with a number behind its function. */

@@ -1,30 +1,12 @@
 import type { SQL } from 'bun';
-import { type PlanName, type Quota, quotaOf } from '../../domain/plan.ts';
+import type { PlanName, Quota } from '../../domain/plan.ts';
+import { type AccountRow, accountOfRow, customQuota } from '../account-row.ts';
 import type { Account, AccountStore } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
 import { type Announce, AnnouncedWrites, risenVersion, type Versioned } from './versions.ts';
 
-export interface QuotaColumns {
-  readonly plan: PlanName;
-  readonly perMinute: bigint | null;
-  readonly perDay: bigint | null;
-}
-
-type AccountRow = QuotaColumns & { readonly id: bigint; readonly name: string; readonly createdAt: bigint };
-
 const columns = (sql: SQL) =>
   sql`id, name, plan, per_minute AS "perMinute", per_day AS "perDay", created_at AS "createdAt"`;
-
-/** The quota a row stands for: the plan's own, or what an enterprise account brings. */
-export function quotaOfRow({ plan, perMinute, perDay }: QuotaColumns): Quota {
-  if (perMinute === null || perDay === null) return quotaOf(plan).quota;
-  return { perMinute: Number(perMinute), perDay: Number(perDay) };
-}
-
-function accountOfRow(row: AccountRow): Account {
-  const { name, plan } = row;
-  return { id: Number(row.id), name, plan, quota: quotaOfRow(row), createdAt: Number(row.createdAt) };
-}
 
 export class PostgresAccounts implements AccountStore {
   readonly #database: PostgresDatabase;
@@ -79,8 +61,4 @@ export class PostgresAccounts implements AccountStore {
     );
     return row === undefined ? undefined : accountOfRow(row);
   }
-}
-
-function customQuota(plan: PlanName, quota: Quota): [number | null, number | null] {
-  return plan === 'enterprise' ? [quota.perMinute, quota.perDay] : [null, null];
 }

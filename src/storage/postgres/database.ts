@@ -6,7 +6,7 @@ import { askForEncryption, describeEncryption } from './encryption.ts';
 import { failureOf, isReadOnly, reasonOf } from './failures.ts';
 import { migrate } from './migrations.ts';
 import { Pool, type Statement } from './pool.ts';
-import { rehearse } from './rehearsal.ts';
+import { trialWrite } from './trial-write.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -58,7 +58,7 @@ export class PostgresDatabase implements AsyncDisposable {
       await this.#pool.read((sql) => sql`SELECT 1`);
     });
     this.#connecting = breaker('Connecting to PostgreSQL', growEveryMs, () => this.#pool.fill());
-    this.#working = breaker('Reading or writing in PostgreSQL', tryEveryMs, () => this.#rehearse());
+    this.#working = breaker('Reading or writing in PostgreSQL', tryEveryMs, () => this.#trialWrite());
   }
 
   /** How long a statement may take, in milliseconds. */
@@ -135,9 +135,9 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /** A session that is read-only stays so, whatever becomes of its server: new ones are made. */
-  async #rehearse(): Promise<void> {
+  async #trialWrite(): Promise<void> {
     if (this.#wasReadOnly) this.#pool.renew();
-    await this.#pool.write(rehearse).catch((error) => {
+    await this.#pool.write(trialWrite).catch((error) => {
       this.#wasReadOnly = isReadOnly(error);
       throw error;
     });

@@ -1,5 +1,5 @@
 import { SQL } from 'bun';
-import type { ArchiveConflict } from '../storage.ts';
+import type { RowConflict } from '../storage.ts';
 
 /** Answers that did not come: the server, or the way to it, is frozen. */
 export class NoAnswer extends Error {}
@@ -56,7 +56,7 @@ export function isOutOfConnections(error: unknown): boolean {
 }
 
 /** A row's key is taken, or what it refers to is missing; undefined when it is something else. */
-export function conflictOf(error: unknown): ArchiveConflict | undefined {
+export function conflictOf(error: unknown): RowConflict | undefined {
   const state = stateOf(error);
   if (state === '23505') return 'taken';
   return state === '23503' ? 'missing' : undefined;

@@ -1,6 +1,6 @@
 import type { SQL } from 'bun';
 import type { NewPet, Pet } from '../../contract/schemas.ts';
-import { ImportOvertaken, type ImportRun, type ImportStore } from '../storage.ts';
+import { ImportConflict, type ImportRun, type ImportStore } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
 import { addedPets, adding, type TakenRow } from './pets.ts';
 import { type Announce, AnnouncedWrites } from './versions.ts';
@@ -56,7 +56,7 @@ export class PostgresImports implements ImportStore {
               SELECT last, version FROM taken`,
     );
     if (row === undefined) {
-      throw new ImportOvertaken('Another import of the same input is at work.');
+      throw new ImportConflict('Another import of the same input is at work.');
     }
     return addedPets(pets, row.last);
   }

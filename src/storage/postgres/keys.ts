@@ -1,7 +1,7 @@
 import type { SQL } from 'bun';
+import { type QuotaColumns, quotaOfRow } from '../account-row.ts';
 import { type KeyRow, keyOfRow } from '../key-row.ts';
-import type { Caller, FirstAccount, Key, KeyPrint, KeyStore, NewKey } from '../storage.ts';
-import { type QuotaColumns, quotaOfRow } from './accounts.ts';
+import type { Caller, FirstAccount, Key, KeyFingerprint, KeyStore, NewKey } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
 import { type Announce, AnnouncedWrites, risenVersion, type Versioned } from './versions.ts';
 
@@ -49,7 +49,7 @@ export class PostgresKeys implements KeyStore {
     return row === undefined ? undefined : keyOfRow(row);
   }
 
-  async fingerprints(fromId: number, limit: number): Promise<KeyPrint[]> {
+  async fingerprints(fromId: number, limit: number): Promise<KeyFingerprint[]> {
     const rows = await this.#database.read<{ id: bigint; fingerprint: string }[]>(
       (sql) => sql`SELECT id, fingerprint FROM keys WHERE id >= ${fromId} ORDER BY id LIMIT ${limit}`,
     );

@@ -23,7 +23,7 @@ const looksPerTimeout = 20;
 
 /**
  * Runs statements on a bounded number of connections, and makes do with those it can have. The time a statement has
- * counts from its arrival here. Whether the server is frozen is judged by each connection's own answers, never by how
+ * counts from its arrival here. Whether the server is frozen is checked by each connection's own answers, never by how
  * long statements wait behind each other: the server itself ends each after `statement_timeout`, and says so.
  */
 export class Pool {
@@ -150,7 +150,7 @@ export class Pool {
       this.#timer = undefined;
       return;
     }
-    // After a turn that took long, answers may lie in the socket unread: they are let in before judging.
+    // After a turn that took long, answers may lie in the socket unread: they are let in before deciding.
     setImmediate(() =>
       setImmediate(() => {
         this.#endDue(performance.now());

@@ -3,12 +3,12 @@ import { type FailureVerdict, StorageUnavailable } from '../storage.ts';
 import type { RedisClock } from './clock.ts';
 import type { RedisKeys } from './keys.ts';
 import type { RedisLink } from './link.ts';
-import type { Mirror } from './mirror.ts';
+import type { LocalLimits } from './local-limits.ts';
 
 export interface AddressFailuresOptions {
   readonly link: RedisLink;
   readonly keys: RedisKeys;
-  readonly mirror: Mirror;
+  readonly localLimits: LocalLimits;
   readonly clock: RedisClock;
   /** Failures per minute. */
   readonly limit: number;
@@ -26,7 +26,7 @@ export class AddressFailures {
   fail(address: string): Promise<FailureVerdict> {
     return this.#options.link.shared(
       async () => (await this.#ask(address, 1)) as FailureVerdict,
-      async () => this.#alone(address),
+      async () => this.#fallback(address),
     );
   }
 
@@ -41,14 +41,14 @@ export class AddressFailures {
   ): Promise<FailureVerdict | undefined> {
     return this.#options.link.shared(
       async () => (callersVersion === undefined ? undefined : this.#ask(address, 1, callersVersion)),
-      async () => (isFresh() ? this.#alone(address) : undefined),
+      async () => (isFresh() ? this.#fallback(address) : undefined),
     );
   }
 
   /** What is left, without counting: told to who is refused for other reasons, so it is never refused itself. */
   async peek(address: string): Promise<WindowState> {
-    const { link, mirror, clock } = this.#options;
-    const known = () => mirror.peek(address, clock.now());
+    const { link, localLimits, clock } = this.#options;
+    const known = () => localLimits.peek(address, clock.now());
     if (link.trouble !== undefined || link.isBusy) return known();
     try {
       return ((await this.#ask(address, 0)) as FailureVerdict).state;
@@ -58,9 +58,9 @@ export class AddressFailures {
     }
   }
 
-  #alone(address: string): FailureVerdict {
-    const { mirror, clock } = this.#options;
-    return mirror.fail(address, clock.now());
+  #fallback(address: string): FailureVerdict {
+    const { localLimits, clock } = this.#options;
+    return localLimits.fail(address, clock.now());
   }
 
   /** Undefined when callers have another version than the one asked for. */
@@ -69,13 +69,13 @@ export class AddressFailures {
     count: 0 | 1,
     callersVersion: number | 'any' = 'any',
   ): Promise<FailureVerdict | undefined> {
-    const { link, keys, mirror, clock, limit } = this.#options;
+    const { link, keys, localLimits, clock, limit } = this.#options;
     const names = [keys.failures(address), keys.clock, keys.callers];
     const answer = await link.ask('fail', names, [limit, count, callersVersion, ...clock.arguments()]);
     if (!Array.isArray(answer)) return undefined;
     const [nowMs = 0, openedAt = 0, counted = 0, refused = 0] = answer as number[];
     const window = { openedAt, count: counted };
-    mirror.learnAddress(address, window);
+    localLimits.learnAddress(address, window);
     return { state: peek(window, limit, nowMs), refused: refused === 1 };
   }
 }

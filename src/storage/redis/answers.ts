@@ -1,6 +1,6 @@
 /** What the scripts answer, as the rest of the service has it. */
 import { type Usage, unused, type Window } from '../../domain/limit.ts';
-import type { AccountBan } from './memory.ts';
+import type { AccountBan } from './snapshot-store.ts';
 
 /** When the minute opened, its count, when the day opened, its count. */
 export function usageOf(windows: readonly number[]): Usage {

@@ -2,12 +2,12 @@ import { type Ban, StorageUnavailable } from '../storage.ts';
 import { bansOf } from './answers.ts';
 import type { RedisKeys } from './keys.ts';
 import type { Run } from './link.ts';
-import type { AccountBan, Memory } from './memory.ts';
+import type { AccountBan, SnapshotStore } from './snapshot-store.ts';
 
 export interface BanListOptions {
   readonly run: Run;
   readonly keys: RedisKeys;
-  readonly memory: Memory;
+  readonly snapshotStore: SnapshotStore;
   /** The time scripts are given. */
   readonly time: () => number[];
 }
@@ -29,42 +29,45 @@ export class BanList {
     return bans.map(({ keyId, bannedUntil, level }) => ({ keyId, bannedUntil, level }));
   }
 
-  /** The memory goes first, so that it cannot give back what Redis has forgotten. */
+  /** The snapshots go first, so that they cannot give back what Redis has forgotten. */
   async lift(keyId: number, second: number): Promise<boolean> {
-    const { run, keys, memory } = this.#options;
+    const { run, keys, snapshotStore } = this.#options;
     const ban = (await this.#all(second)).find((one) => one.keyId === keyId);
     if (ban === undefined) return false;
-    const version = await memory.deleteBan(ban);
-    const names = [keys.conduct(ban.accountId, keyId), keys.bans, keys.callers];
+    const version = await snapshotStore.deleteBan(ban);
+    const names = [keys.penalty(ban.accountId, keyId), keys.bans, keys.callers];
     await run('lift', names, [`${keyId}:${ban.accountId}:${ban.level}`, version]);
     return true;
   }
 
   async #all(second: number): Promise<AccountBan[]> {
-    const remembered = await this.#options.memory.listBans(second);
-    const { running, known } = await this.#inRedis(remembered).catch((error) => {
-      // The memory has them all, but for one that is just being saved.
+    const saved = await this.#options.snapshotStore.listBans(second);
+    const { running, known } = await this.#inRedis(saved).catch((error) => {
+      // The snapshots have them all, but for one that is just being saved.
       if (error instanceof StorageUnavailable) return { running: [], known: [] };
       throw error;
     });
     const bans = new Map(running.map((ban) => [ban.keyId, ban]));
-    for (const [index, ban] of remembered.entries()) {
-      // Of one that Redis knows and does not list the end has come: dates in the memory may be of a clock since stepped.
+    for (const [index, ban] of saved.entries()) {
+      // Of one that Redis knows and does not list the end has come: dates in the snapshots may be of a clock since stepped.
       if (!bans.has(ban.keyId) && known[index] !== 1) bans.set(ban.keyId, ban);
     }
     return [...bans.values()].sort((one, other) => one.keyId - other.keyId);
   }
 
-  /** The bans that run in Redis, and of each that is remembered whether it knows the key's conduct. */
-  async #inRedis(remembered: readonly AccountBan[]): Promise<{ running: AccountBan[]; known: number[] }> {
+  /** The bans that run in Redis, and of each that is remembered whether it knows the key's penalty. */
+  async #inRedis(saved: readonly AccountBan[]): Promise<{ running: AccountBan[]; known: number[] }> {
     const { run, keys, time } = this.#options;
     const known: number[] = [];
     for (let from = 0; ; from += atOnce) {
-      const asked = remembered.slice(from, from + atOnce);
-      const conducts = asked.map(({ accountId, keyId }) => keys.conduct(accountId, keyId));
-      const answer = (await run('bans', [keys.bans, keys.clock, ...conducts], time())) as [unknown, number[]];
+      const asked = saved.slice(from, from + atOnce);
+      const penalties = asked.map(({ accountId, keyId }) => keys.penalty(accountId, keyId));
+      const answer = (await run('bans', [keys.bans, keys.clock, ...penalties], time())) as [
+        unknown,
+        number[],
+      ];
       known.push(...answer[1]);
-      if (from + atOnce >= remembered.length) return { running: bansOf(answer[0]), known };
+      if (from + atOnce >= saved.length) return { running: bansOf(answer[0]), known };
     }
   }
 }

@@ -18,7 +18,7 @@ export class RedisKeys {
     return `${this.prefix}{${accountId}}:usage`;
   }
 
-  conduct(accountId: number, keyId: number): string {
+  penalty(accountId: number, keyId: number): string {
     return `${this.prefix}{${accountId}}:key:${keyId}`;
   }
 
@@ -28,8 +28,8 @@ export class RedisKeys {
 
   /** The keys the script `take` works on, in its order. */
   ofTake(accountId: number, keyId: number): string[] {
-    const conduct = this.conduct(accountId, keyId);
-    const strikes = `${conduct}:strikes`;
-    return [this.callers, this.pets, this.usage(accountId), conduct, strikes, this.bans, this.clock];
+    const penalty = this.penalty(accountId, keyId);
+    const strikes = `${penalty}:strikes`;
+    return [this.callers, this.pets, this.usage(accountId), penalty, strikes, this.bans, this.clock];
   }
 }

@@ -12,7 +12,7 @@ import {
 } from '../../domain/limit.ts';
 import { Overloaded } from '../concurrency-limit.ts';
 import type { Notice } from '../outage.ts';
-import { Repeated } from '../repeated.ts';
+import { PeriodicTask } from '../periodic-task.ts';
 import { lookEveryMs, type SharedVersions, staleAtMostMs } from '../shared-versions.ts';
 import {
   type Admission,
@@ -27,12 +27,12 @@ import { AddressFailures } from './address-failures.ts';
 import { usageOf, withoutUnopened } from './answers.ts';
 import { BanList } from './ban-list.ts';
 import { RedisClock } from './clock.ts';
-import { Introductions } from './introductions.ts';
 import { RedisKeys } from './keys.ts';
 import { NoAnswer, RedisLink, type Run } from './link.ts';
-import { Memory, type Snapshots } from './memory.ts';
-import { Mirror } from './mirror.ts';
+import { LocalLimits } from './local-limits.ts';
+import { Reconciliation } from './reconciliation.ts';
 import { kinds, scriptTexts } from './scripts.ts';
+import { SnapshotStore, type Snapshots } from './snapshot-store.ts';
 
 export interface RedisLimitsOptions {
   readonly url: string;
@@ -50,25 +50,25 @@ export interface RedisLimitsOptions {
   readonly notice: Notice;
 }
 
-/** How often a request is tried that Redis could not judge yet. */
+/** How often a request is tried that Redis could not check yet. */
 const mostTries = 4;
 
 /**
  * Limits shared by all instances: Redis decides by its own clock, in one round trip that also brings the versions.
- * When it does not answer, this instance decides alone, by the same law, from what it last knew.
+ * When it does not answer, this instance decides on its own, by the same rules, from what it last knew.
  */
 export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly #clock: RedisClock;
   readonly #keys: RedisKeys;
   readonly #link: RedisLink;
-  readonly #mirror: Mirror;
-  readonly #memory: Memory;
-  readonly #introductions: Introductions;
+  readonly #localLimits: LocalLimits;
+  readonly #snapshotStore: SnapshotStore;
+  readonly #reconciliation: Reconciliation;
   readonly #failures: AddressFailures;
   readonly #bans: BanList;
   readonly #versions: SharedVersions;
   readonly #serving: boolean;
-  #looking: Repeated | undefined;
+  #polling: PeriodicTask | undefined;
   readonly #process: string;
   /** The number of the last request Redis was asked to count, so that one that is given up for late counts once. */
   #number = 0;
@@ -80,23 +80,23 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     this.#serving = serving;
     this.#clock = new RedisClock(clock);
     this.#keys = new RedisKeys(prefix);
-    this.#mirror = new Mirror(rules);
-    this.#memory = new Memory(snapshots, this.#mirror);
+    this.#localLimits = new LocalLimits(rules);
+    this.#snapshotStore = new SnapshotStore(snapshots, this.#localLimits);
     this.#link = new RedisLink({
       url,
       timeoutMs,
       scripts: scriptTexts(rules.ban),
-      notice: (...told) => {
-        notice(...told);
-        if (this.#link.trouble === undefined) void this.#introductions.tellAll();
+      notice: (...notices) => {
+        notice(...notices);
+        if (this.#link.trouble === undefined) void this.#reconciliation.reportAll();
       },
-      onConnect: (run) => this.#confer(run),
+      onConnect: (run) => this.#exchangeVersions(run),
     });
-    this.#introductions = new Introductions({
+    this.#reconciliation = new Reconciliation({
       run: (...command) => this.#link.run(...command),
       keys: this.#keys,
-      mirror: this.#mirror,
-      memory: this.#memory,
+      localLimits: this.#localLimits,
+      snapshotStore: this.#snapshotStore,
       process: this.#process,
       nextNumber: () => ++this.#number,
       time: () => this.#clock.arguments(),
@@ -104,14 +104,14 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     this.#failures = new AddressFailures({
       link: this.#link,
       keys: this.#keys,
-      mirror: this.#mirror,
+      localLimits: this.#localLimits,
       clock: this.#clock,
       limit: rules.failuresPerMinute,
     });
     this.#bans = new BanList({
       run: (...command) => this.#link.run(...command),
       keys: this.#keys,
-      memory: this.#memory,
+      snapshotStore: this.#snapshotStore,
       time: () => this.#clock.arguments(),
     });
   }
@@ -119,10 +119,10 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   /** Connects; a Redis that is not there does not keep the service from starting. */
   async open(): Promise<void> {
     await this.#link.open();
-    this.#memory.start();
+    this.#snapshotStore.start();
     if (this.#serving) {
-      this.#looking = new Repeated(lookEveryMs, () =>
-        this.#confer((...command) => this.#link.run(...command)),
+      this.#polling = new PeriodicTask(lookEveryMs, () =>
+        this.#exchangeVersions((...command) => this.#link.run(...command)),
       );
     }
   }
@@ -147,14 +147,14 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
 
   async versions(): Promise<Versions> {
     return this.#link.shared(
-      () => this.#confer((...command) => this.#link.ask(...command)),
-      async () => this.#versions.alone(),
+      () => this.#exchangeVersions((...command) => this.#link.ask(...command)),
+      async () => this.#versions.fallback(),
     );
   }
 
   take(caller: Caller, callersVersion: number): Promise<Admission> {
-    if (this.#link.trouble !== undefined) return this.#takeAlone(caller, callersVersion);
-    return this.#takeShared(caller, callersVersion);
+    if (this.#link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
+    return this.#takeFromRedis(caller, callersVersion);
   }
 
   refund(caller: Caller, taken: Verdict): Promise<Verdict> {
@@ -165,10 +165,10 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
         const answer = await this.#link.run('refund', keys, [...opened, ...this.#clock.arguments()]);
         const [nowMs = 0, ...windows] = answer as number[];
         const usage = usageOf(windows);
-        this.#mirror.learnUsage(caller.accountId, withoutUnopened(usage));
+        this.#localLimits.learnUsage(caller.accountId, withoutUnopened(usage));
         return admitted(usage, caller.quota, nowMs);
       },
-      async () => this.#mirror.refund(caller, taken, this.#clock.now()),
+      async () => this.#localLimits.refund(caller, taken, this.#clock.now()),
     );
   }
 
@@ -195,27 +195,27 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#looking?.[Symbol.asyncDispose]();
-    await this.#memory[Symbol.asyncDispose]();
+    await this.#polling?.[Symbol.asyncDispose]();
+    await this.#snapshotStore[Symbol.asyncDispose]();
     this.#link[Symbol.dispose]();
   }
 
   /** Compares versions with Redis: either side learns what it did not know. */
-  async #confer(run: Run): Promise<Versions> {
+  async #exchangeVersions(run: Run): Promise<Versions> {
     const { callers: leastCallers, pets: leastPets } = this.#versions.postgres;
     const keys = [this.#keys.callers, this.#keys.pets];
     const [callers = 0, pets = 0] = (await run('versions', keys, [leastCallers, leastPets])) as number[];
     return this.#versions.hearRedis({ callers, pets });
   }
 
-  async #takeShared(caller: Caller, callersVersion: number): Promise<Admission> {
+  async #takeFromRedis(caller: Caller, callersVersion: number): Promise<Admission> {
     const { accountId, keyId, quota } = caller;
     const keys = this.#keys.ofTake(accountId, keyId);
     for (let tries = 0; tries < mostTries; tries++) {
       const { now, redis } = this.#versions;
       if (callersVersion !== now.callers) return { verdict: undefined, versions: now };
-      // Commands of one connection are done in order: what Redis is told here it knows when it judges.
-      if (this.#mirror.isUntold(accountId)) void this.#introductions.tell(accountId);
+      // Commands of one connection are done in order: what Redis is told here it knows when it checks.
+      if (this.#localLimits.isUnreported(accountId)) void this.#reconciliation.report(accountId);
       const number = ++this.#number;
       const args = [redis.callers, quota.perMinute, quota.perDay, `${keyId}:${accountId}`];
       let answer: number[];
@@ -229,11 +229,11 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
         answer = (await ask) as number[];
       } catch (error) {
         if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
-        if (error instanceof NoAnswer) this.#mirror.doubt(accountId, number);
-        return this.#takeAlone(caller, callersVersion);
+        if (error instanceof NoAnswer) this.#localLimits.doubt(accountId, number);
+        return this.#takeLocally(caller, callersVersion);
       }
       if (answer[0] === kinds.unknown) {
-        const decided = await this.#introduced(caller, callersVersion);
+        const decided = await this.#reconciled(caller, callersVersion);
         if (decided !== undefined) return decided;
       } else if (answer[0] !== kinds.overtaken) return this.#read(caller, answer);
     }
@@ -241,15 +241,15 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   /** The decision when Redis cannot be given back what it lost of the account; undefined when it is. */
-  async #introduced(caller: Caller, callersVersion: number): Promise<Admission | undefined> {
+  async #reconciled(caller: Caller, callersVersion: number): Promise<Admission | undefined> {
     try {
-      await this.#introductions.introduce(caller.accountId);
+      await this.#reconciliation.reconcile(caller.accountId);
       return undefined;
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      if (this.#link.trouble !== undefined) return this.#takeAlone(caller, callersVersion);
-      // Neither Redis nor the memory can tell: who is not known here either has to come again.
-      if (!this.#mirror.knows(caller.accountId)) throw error;
+      if (this.#link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
+      // Neither Redis nor the snapshot store can tell: who is not known here either has to come again.
+      if (!this.#localLimits.knows(caller.accountId)) throw error;
       return { verdict: this.#decide(caller), versions: this.#versions.now };
     }
   }
@@ -263,30 +263,30 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0, ahead = 0, epoch] =
       answer.slice(8);
     this.#clock.hear(nowMs, ahead, epoch);
-    const conduct = { episodeFrom, episodeUntil, strikes: [], bannedUntil, banLevel };
-    this.#mirror.learnUsage(caller.accountId, withoutUnopened(usage));
-    this.#mirror.learnConduct(caller.keyId, conduct);
-    if (kind === kinds.newly_banned) this.#introductions.saveBan(caller, conduct, 'redis');
+    const penalty = { episodeFrom, episodeUntil, strikes: [], bannedUntil, banLevel };
+    this.#localLimits.learnUsage(caller.accountId, withoutUnopened(usage));
+    this.#localLimits.learnPenalty(caller.keyId, penalty);
+    if (kind === kinds.newly_banned) this.#reconciliation.saveBan(caller, penalty, 'redis');
     if (kind === kinds.admitted) return { verdict: admitted(usage, caller.quota, nowMs), versions };
     if (kind === kinds.exhausted) return { verdict: exhausted(usage, caller.quota, nowMs), versions };
-    return { verdict: banned(usage, conduct, caller.quota, nowMs), versions };
+    return { verdict: banned(usage, penalty, caller.quota, nowMs), versions };
   }
 
-  async #takeAlone(caller: Caller, callersVersion: number): Promise<Admission> {
-    const versions = this.#versions.alone();
+  async #takeLocally(caller: Caller, callersVersion: number): Promise<Admission> {
+    const versions = this.#versions.fallback();
     if (!this.#versions.isFresh(callersVersion)) return { verdict: undefined, versions };
     try {
-      await this.#introductions.recall(caller);
+      await this.#reconciliation.recall(caller);
     } catch (error) {
       // What is known here counts; who is not known here has to come again.
-      if (!(error instanceof StorageUnavailable) || !this.#mirror.knows(caller.accountId)) throw error;
+      if (!(error instanceof StorageUnavailable) || !this.#localLimits.knows(caller.accountId)) throw error;
     }
     return { verdict: this.#decide(caller), versions };
   }
 
   #decide(caller: Caller): Verdict {
-    const { verdict, newBan } = this.#mirror.take(caller, this.#clock.now());
-    if (newBan !== undefined) this.#introductions.saveBan(caller, newBan, 'alone');
+    const { verdict, newBan } = this.#localLimits.take(caller, this.#clock.now());
+    if (newBan !== undefined) this.#reconciliation.saveBan(caller, newBan, 'fallback');
     return verdict;
   }
 

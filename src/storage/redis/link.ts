@@ -2,7 +2,7 @@ import { RedisClient } from 'bun';
 import { Breaker } from '../breaker.ts';
 import { ConcurrencyLimit, Overloaded } from '../concurrency-limit.ts';
 import type { Notice } from '../outage.ts';
-import { Overdue } from '../overdue.ts';
+import { ReplyTimeouts } from '../reply-timeouts.ts';
 import { StorageUnavailable } from '../storage.ts';
 import { connectionFailure } from './connection-failure.ts';
 import type { ScriptName } from './scripts.ts';
@@ -41,7 +41,7 @@ interface Connection {
 /** One pipelined connection to Redis, given up at the first sign of trouble and made anew until it works. */
 export class RedisLink implements Disposable {
   readonly #options: LinkOptions;
-  readonly #overdue: Overdue;
+  readonly #timeouts: ReplyTimeouts;
   readonly #breaker: Breaker;
   readonly #requests = new ConcurrencyLimit(requestBounds);
   #connection: Connection | undefined;
@@ -50,7 +50,7 @@ export class RedisLink implements Disposable {
     const { timeoutMs, notice } = options;
     this.#options = options;
     const silent = `does not answer within ${timeoutMs} ms`;
-    this.#overdue = new Overdue(
+    this.#timeouts = new ReplyTimeouts(
       timeoutMs,
       () => new NoAnswer(`Redis ${silent}`),
       () => this.#giveUp(silent),
@@ -74,13 +74,13 @@ export class RedisLink implements Disposable {
   }
 
   /** What Redis says; what this instance says alone, when Redis does not. Rejects with `Overloaded`, as `ask` does. */
-  async shared<T>(together: () => Promise<T>, alone: () => Promise<T>): Promise<T> {
-    if (this.trouble !== undefined) return alone();
+  async shared<T>(together: () => Promise<T>, fallback: () => Promise<T>): Promise<T> {
+    if (this.trouble !== undefined) return fallback();
     try {
       return await together();
     } catch (error) {
       if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
-      return alone();
+      return fallback();
     }
   }
 
@@ -100,7 +100,7 @@ export class RedisLink implements Disposable {
     const connection = this.#connection;
     if (connection === undefined) throw new StorageUnavailable(this.trouble ?? 'Redis is not connected');
     try {
-      return await this.#overdue.within(connection.run(...command));
+      return await this.#timeouts.within(connection.run(...command));
     } catch (error) {
       if (error instanceof StorageUnavailable) throw error;
       if (connection === this.#connection) this.#giveUp(error);
@@ -139,7 +139,7 @@ export class RedisLink implements Disposable {
       await client.connect();
       const connection = { client, run: await loaded(client, scripts) };
       // In no more time than requests have: a server that is too slow for them is not taken back.
-      await this.#overdue.within(onConnect(connection.run));
+      await this.#timeouts.within(onConnect(connection.run));
       client.onclose = () => connection === this.#connection && this.#giveUp('closed the connection');
       if (!client.connected) throw new Error('closed the connection');
       this.#connection = connection;

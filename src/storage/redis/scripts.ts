@@ -1,4 +1,4 @@
-import type { BanRules } from '../../domain/limit.ts';
+import { type BanRules, daySeconds, minuteSeconds } from '../../domain/limit.ts';
 import announce from './scripts/announce.lua' with { type: 'text' };
 import bans from './scripts/bans.lua' with { type: 'text' };
 import common from './scripts/common.lua' with { type: 'text' };
@@ -14,7 +14,7 @@ const sources = { take, refund, restore, restoreBan, fail, versions, announce, b
 
 export type ScriptName = keyof typeof sources;
 
-/** What `take` answers with first: how the request was judged, or why it was not. */
+/** What `take` answers with first: how the request was decided, or why it was not. */
 export const kinds = {
   admitted: 0,
   exhausted: 1,
@@ -28,6 +28,8 @@ export const kinds = {
 /** Every script's text, with the rules and kinds written into it: they are the same for all requests. */
 export function scriptTexts(ban: BanRules): ReadonlyMap<ScriptName, string> {
   const constants: Readonly<Record<string, number>> = {
+    'rules.minute': minuteSeconds,
+    'rules.day': daySeconds,
     'rules.strikes': ban.strikes,
     'rules.within': ban.withinSeconds,
     'rules.first_ban': ban.firstBanSeconds,

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import type { NewPet, Pet } from '../../contract/schemas.ts';
-import { ImportOvertaken, type ImportRun, type ImportStore } from '../storage.ts';
+import { ImportConflict, type ImportRun, type ImportStore } from '../storage.ts';
 import { attempt } from './database.ts';
 import type { FormatWatch } from './format-watch.ts';
 import type { SqlitePets } from './pets.ts';
@@ -52,7 +52,7 @@ export class SqliteImports implements ImportStore {
   #checkUnmoved(source: string, fromLine: number): void {
     const lastLine = this.find(source)?.lastLine ?? 0;
     if (lastLine !== fromLine) {
-      throw new ImportOvertaken(`Another import of the same input is at work; it is at line ${lastLine}.`);
+      throw new ImportConflict(`Another import of the same input is at work; it is at line ${lastLine}.`);
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
+import { type QuotaColumns, quotaOfRow } from '../account-row.ts';
 import { type KeyRow, keyOfRow } from '../key-row.ts';
-import type { Caller, FirstAccount, Key, KeyPrint, KeyStore, NewKey } from '../storage.ts';
-import { type QuotaColumns, quotaOfRow } from './accounts.ts';
+import type { Caller, FirstAccount, Key, KeyFingerprint, KeyStore, NewKey } from '../storage.ts';
 import { attempt } from './database.ts';
 import type { FormatWatch } from './format-watch.ts';
 
@@ -81,7 +81,7 @@ export class SqliteKeys implements KeyStore {
     return row === null ? undefined : keyOfRow(row);
   }
 
-  fingerprints(fromId: number, limit: number): KeyPrint[] {
+  fingerprints(fromId: number, limit: number): KeyFingerprint[] {
     const rows = attempt(() => this.#fingerprints.all(fromId, limit));
     return rows.map(({ id, fingerprint }) => ({ id: Number(id), fingerprint }));
   }

@@ -3,8 +3,8 @@ import type { Clock } from '../../domain/clock.ts';
 import {
   type BanRules,
   believableBan,
-  blameless,
-  type Conduct,
+  type KeyPenalty,
+  noPenalty,
   type Usage,
   unused,
 } from '../../domain/limit.ts';
@@ -19,14 +19,14 @@ interface UsageRow {
   dayCount: bigint;
 }
 
-interface ConductRow {
+interface PenaltyRow {
   keyId: bigint;
   strikes: string;
   bannedUntil: bigint;
   banLevel: bigint;
 }
 
-const conductColumns = 'key_id AS keyId, strikes, banned_until AS bannedUntil, ban_level AS banLevel';
+const penaltyColumns = 'key_id AS keyId, strikes, banned_until AS bannedUntil, ban_level AS banLevel';
 
 /** How long a process that stops waits for another one's lock on the file. */
 const lastBusyTimeoutMs = 2_000;
@@ -44,12 +44,12 @@ export class LimitFile {
   #aheadSeconds: number;
   readonly #loadUsage;
   readonly #saveUsage;
-  readonly #loadConduct;
-  readonly #saveConduct;
+  readonly #loadPenalty;
+  readonly #savePenalty;
   readonly #loadBans;
-  readonly #deleteConduct;
+  readonly #deletePenalty;
   readonly #shiftUsage;
-  readonly #shiftConduct;
+  readonly #shiftPenalty;
 
   constructor(database: Database, format: FormatWatch, clock: Clock, rules: BanRules) {
     this.#clock = clock;
@@ -65,22 +65,22 @@ export class LimitFile {
     this.#saveUsage = database.query<never, [number, number, number, number, number]>(
       'INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?)',
     );
-    this.#loadConduct = database.query<ConductRow, [number]>(
-      `SELECT ${conductColumns} FROM conduct WHERE key_id = ?`,
+    this.#loadPenalty = database.query<PenaltyRow, [number]>(
+      `SELECT ${penaltyColumns} FROM conduct WHERE key_id = ?`,
     );
-    this.#saveConduct = database.query<never, [number, string, number, number]>(
+    this.#savePenalty = database.query<never, [number, string, number, number]>(
       'INSERT OR REPLACE INTO conduct VALUES (?, ?, ?, ?)',
     );
-    this.#loadBans = database.query<ConductRow, [number]>(
-      `SELECT ${conductColumns} FROM conduct WHERE banned_until > ? ORDER BY key_id`,
+    this.#loadBans = database.query<PenaltyRow, [number]>(
+      `SELECT ${penaltyColumns} FROM conduct WHERE banned_until > ? ORDER BY key_id`,
     );
-    this.#deleteConduct = database.query<never, [number, number]>(
+    this.#deletePenalty = database.query<never, [number, number]>(
       'DELETE FROM conduct WHERE key_id = ? AND banned_until > ?',
     );
     this.#shiftUsage = database.query<never, [number, number]>(
       'UPDATE usage SET minute_opened = minute_opened + ?, day_opened = day_opened + ?',
     );
-    this.#shiftConduct = database.query<never, [number, number]>(
+    this.#shiftPenalty = database.query<never, [number, number]>(
       `UPDATE conduct SET banned_until = banned_until + ?,
               strikes = (SELECT json_group_array(value + ?) FROM json_each(strikes))`,
     );
@@ -104,25 +104,25 @@ export class LimitFile {
     this.#saveUsage.run(accountId, minute.openedAt + ahead, minute.count, day.openedAt + ahead, day.count);
   }
 
-  conduct(keyId: number): Conduct {
-    const row = attempt(() => this.#loadConduct.get(keyId), this.#format);
-    if (row === null) return blameless;
+  penalty(keyId: number): KeyPenalty {
+    const row = attempt(() => this.#loadPenalty.get(keyId), this.#format);
+    if (row === null) return noPenalty;
     const ahead = this.#aheadSeconds;
     const banLevel = Number(row.banLevel);
     const bannedUntil = Number(row.bannedUntil) - ahead;
     return {
-      ...blameless,
+      ...noPenalty,
       strikes: (JSON.parse(row.strikes) as number[]).map((at) => at - ahead * 1_000),
       bannedUntil: believableBan(bannedUntil, banLevel, this.#rules, this.#clock.steady()),
       banLevel,
     };
   }
 
-  saveConduct(keyId: number, { strikes, bannedUntil, banLevel }: Conduct): void {
+  savePenalty(keyId: number, { strikes, bannedUntil, banLevel }: KeyPenalty): void {
     this.#followClock();
     const ahead = this.#aheadSeconds;
     const dates = JSON.stringify(strikes.map((at) => at + ahead * 1_000));
-    this.#saveConduct.run(keyId, dates, bannedUntil + ahead, banLevel);
+    this.#savePenalty.run(keyId, dates, bannedUntil + ahead, banLevel);
   }
 
   /** The bans that have not ended; their ends are dates. */
@@ -136,7 +136,7 @@ export class LimitFile {
 
   /** False when the key is not banned. */
   lift(keyId: number): boolean {
-    return attempt(() => this.#deleteConduct.run(keyId, this.#now())).changes > 0;
+    return attempt(() => this.#deletePenalty.run(keyId, this.#now())).changes > 0;
   }
 
   /** Writes all of it or nothing. */
@@ -159,7 +159,7 @@ export class LimitFile {
     this.#database
       .transaction(() => {
         this.#shiftUsage.run(stepSeconds, stepSeconds);
-        this.#shiftConduct.run(stepSeconds, stepSeconds * 1_000);
+        this.#shiftPenalty.run(stepSeconds, stepSeconds * 1_000);
       })
       .immediate();
     this.#aheadSeconds = aheadSeconds;

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../domain/bounded.ts';
-import type { Conduct, Usage } from '../../domain/limit.ts';
+import type { KeyPenalty, Usage } from '../../domain/limit.ts';
 import { type Notice, Outage } from '../outage.ts';
 import type { LimitFile } from './limit-file.ts';
 
@@ -25,7 +25,7 @@ export class LimitSaving {
   readonly #file: LimitFile;
   readonly #outage: Outage;
   readonly #accounts = new LRUCache<number, AccountState>(atMost(mostUnsaved));
-  readonly #conducts = new LRUCache<number, Conduct>(atMost(mostUnsaved));
+  readonly #penalties = new LRUCache<number, KeyPenalty>(atMost(mostUnsaved));
   /** Set while the file cannot be written. */
   #retry: NodeJS.Timeout | undefined;
 
@@ -46,8 +46,8 @@ export class LimitSaving {
     return { usage, reserved: usage };
   }
 
-  conduct(keyId: number): Conduct {
-    return this.#conducts.get(keyId) ?? this.#file.conduct(keyId);
+  penalty(keyId: number): KeyPenalty {
+    return this.#penalties.get(keyId) ?? this.#file.penalty(keyId);
   }
 
   /** Writes `usage` for the account, now or as soon as the file can be written. */
@@ -57,24 +57,24 @@ export class LimitSaving {
     else this.#accounts.set(id, state);
   }
 
-  saveConduct(keyId: number, conduct: Conduct): void {
-    const isSaved = this.#saved(() => this.#file.saveConduct(keyId, conduct));
-    if (!isSaved) this.#conducts.set(keyId, conduct);
+  savePenalty(keyId: number, penalty: KeyPenalty): void {
+    const isSaved = this.#saved(() => this.#file.savePenalty(keyId, penalty));
+    if (!isSaved) this.#penalties.set(keyId, penalty);
   }
 
-  /** The key's conduct is not to be written any more. */
-  forgetConduct(keyId: number): void {
-    this.#conducts.delete(keyId);
+  /** The key's penalty is not to be written any more. */
+  forgetPenalties(keyId: number): void {
+    this.#penalties.delete(keyId);
   }
 
   /** Writes everything, waiting for other processes' locks: nobody waits for this one any more. */
   close(accounts: Iterable<[number, AccountState]>): void {
     clearInterval(this.#retry);
     const states = new Map([...this.#accounts.entries(), ...accounts].filter(isAhead));
-    const conducts = [...this.#conducts.entries()];
-    if (states.size + conducts.length === 0) return;
+    const penalties = [...this.#penalties.entries()];
+    if (states.size + penalties.length === 0) return;
     this.#file.waitForLocks();
-    this.#write([...states], conducts);
+    this.#write([...states], penalties);
   }
 
   #saved(write: () => void): boolean {
@@ -91,24 +91,24 @@ export class LimitSaving {
 
   #catchUp(): void {
     const accounts = [...this.#accounts.entries().take(savedAtOnce)];
-    const conducts = [...this.#conducts.entries().take(savedAtOnce)];
-    if (!this.#write(accounts, conducts)) return;
+    const penalties = [...this.#penalties.entries().take(savedAtOnce)];
+    if (!this.#write(accounts, penalties)) return;
     for (const [id, state] of accounts) {
       state.reserved = state.usage;
       this.#accounts.delete(id);
     }
-    for (const [keyId] of conducts) this.#conducts.delete(keyId);
-    if (this.#accounts.size + this.#conducts.size > 0) return;
+    for (const [keyId] of penalties) this.#penalties.delete(keyId);
+    if (this.#accounts.size + this.#penalties.size > 0) return;
     clearInterval(this.#retry);
     this.#retry = undefined;
     this.#outage.end();
   }
 
-  #write(accounts: readonly [number, AccountState][], conducts: readonly [number, Conduct][]): boolean {
+  #write(accounts: readonly [number, AccountState][], penalties: readonly [number, KeyPenalty][]): boolean {
     try {
       this.#file.together(() => {
         for (const [id, { usage }] of accounts) this.#file.saveUsage(id, usage);
-        for (const [keyId, conduct] of conducts) this.#file.saveConduct(keyId, conduct);
+        for (const [keyId, penalty] of penalties) this.#file.savePenalty(keyId, penalty);
       });
       return true;
     } catch (error) {

@@ -4,9 +4,9 @@ import type { Clock } from '../../domain/clock.ts';
 import {
   asDate,
   asDates,
-  type Conduct,
-  judge,
-  judgeFailure,
+  decide,
+  decideFailure,
+  type KeyPenalty,
   type LimitRules,
   peek,
   refund,
@@ -35,7 +35,7 @@ export class SqliteLimits {
   readonly #clock: Clock;
   readonly #rules: LimitRules;
   readonly #accounts: LRUCache<number, AccountState>;
-  readonly #conducts = new LRUCache<number, Conduct>(atMost(heldStates));
+  readonly #penalties = new LRUCache<number, KeyPenalty>(atMost(heldStates));
   readonly #addresses = new LRUCache<string, Window>(atMost(heldStates));
   readonly #file: LimitFile;
   readonly #saving: LimitSaving;
@@ -55,8 +55,8 @@ export class SqliteLimits {
 
   take(caller: Caller): Verdict {
     const account = this.#account(caller.accountId);
-    const before = this.#conduct(caller.keyId);
-    const { verdict, usage, conduct } = judge(
+    const before = this.#penalty(caller.keyId);
+    const { verdict, usage, penalty } = decide(
       account.usage,
       before,
       caller.quota,
@@ -64,7 +64,7 @@ export class SqliteLimits {
       this.#clock.steady(),
     );
     if (usage !== account.usage) this.#use(caller, account, usage);
-    if (conduct !== before) this.#conductTo(caller.keyId, before, conduct);
+    if (penalty !== before) this.#changePenalty(caller.keyId, before, penalty);
     return asDates(verdict, this.#clock.aheadSeconds);
   }
 
@@ -80,7 +80,7 @@ export class SqliteLimits {
   fail(address: string): FailureVerdict {
     const before = this.#addresses.get(address) ?? unused.minute;
     const nowMs = this.#clock.steady();
-    const { window, state, refused } = judgeFailure(before, this.#rules.failuresPerMinute, nowMs);
+    const { window, state, refused } = decideFailure(before, this.#rules.failuresPerMinute, nowMs);
     this.#addresses.set(address, window);
     return { state: asDate(state, this.#clock.aheadSeconds), refused };
   }
@@ -98,15 +98,15 @@ export class SqliteLimits {
   lift(keyId: number): boolean {
     const lifted = this.#file.lift(keyId);
     if (lifted) {
-      this.#conducts.delete(keyId);
-      this.#saving.forgetConduct(keyId);
+      this.#penalties.delete(keyId);
+      this.#saving.forgetPenalties(keyId);
     }
     return lifted;
   }
 
   /** Another process changed the file: what stands there about strikes and bans counts. */
-  forgetConduct(): void {
-    this.#conducts.clear();
+  forgetPenalties(): void {
+    this.#penalties.clear();
   }
 
   /** Writes every count exactly as it is; the last call. */
@@ -136,19 +136,19 @@ export class SqliteLimits {
     if (state.usage !== state.reserved) this.#saving.saveAccount(id, state, state.usage);
   }
 
-  #conduct(keyId: number): Conduct {
-    const held = this.#conducts.get(keyId);
+  #penalty(keyId: number): KeyPenalty {
+    const held = this.#penalties.get(keyId);
     if (held !== undefined) return held;
-    const conduct = this.#saving.conduct(keyId);
-    this.#conducts.set(keyId, conduct);
-    return conduct;
+    const penalty = this.#saving.penalty(keyId);
+    this.#penalties.set(keyId, penalty);
+    return penalty;
   }
 
   /** Strikes and bans go to disk at once; episodes last seconds and stay in memory. */
-  #conductTo(keyId: number, before: Conduct, conduct: Conduct): void {
-    this.#conducts.set(keyId, conduct);
-    if (conduct.strikes === before.strikes && conduct.bannedUntil === before.bannedUntil) return;
-    this.#saving.saveConduct(keyId, conduct);
+  #changePenalty(keyId: number, before: KeyPenalty, penalty: KeyPenalty): void {
+    this.#penalties.set(keyId, penalty);
+    if (penalty.strikes === before.strikes && penalty.bannedUntil === before.bannedUntil) return;
+    this.#saving.savePenalty(keyId, penalty);
   }
 }
 

@@ -147,7 +147,7 @@ function observed(limits: SqliteLimits, limitsVersion: () => number, versions: (
       const now = versions();
       if (now.callers !== callersVersion) return { verdict: undefined, versions: now };
       const version = limitsVersion();
-      if (version !== seen) limits.forgetConduct();
+      if (version !== seen) limits.forgetPenalties();
       seen = version;
       return { verdict: limits.take(caller), versions: now };
     },

@@ -1,8 +1,8 @@
--- The law of limits as src/domain/limit.ts has it; the words are the same. Scripts change state and decide; what a
--- decision says to clients is made of their answer by the law itself. State is packed doubles, exact up to 2^53:
+-- The rules of limits as src/domain/limit.ts has it; the words are the same. Scripts change state and decide; what a
+-- decision says to clients is made of their answer by src/domain/limit.ts. State is packed doubles, exact up to 2^53:
 -- a script runs for microseconds, and half of them would go into reading and writing digits.
-local minute_seconds = 60
-local day_seconds = 86400
+local minute_seconds = rules.minute
+local day_seconds = rules.day
 -- State that has run out is kept for a while yet: Redis forgets by its date, and that may be stepped.
 local kept_ms = 3720000
 -- Steady time and what an instance expected of it differ by less than this, unless the date was stepped.
@@ -100,12 +100,12 @@ local function save_usage(key, minute_at, minute_count, day_at, day_count, numbe
 end
 
 -- The first 429 of the episode and its end, in ms; the end of the ban, in seconds; its level.
-local function conduct_of(value)
+local function penalty_of(value)
   if not value then return 0, 0, 0, 0 end
   return struct.unpack('dddd', value)
 end
 
-local function save_conduct(key, from, till, banned, level, now)
+local function save_penalty(key, from, till, banned, level, now)
   if till == 0 and banned == 0 then return redis.call('DEL', key) end
   local matters = math.max(till, (banned + rules.forgiven_after) * 1000) - now
   local value = struct.pack('dddd', from, till, banned, level)

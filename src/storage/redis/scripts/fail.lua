@@ -1,4 +1,4 @@
--- Counts a failed authentication of an address, or only looks: `judgeFailure` and `peek` of the law.
+-- Counts a failed authentication of an address, or only looks: `decideFailure` and `peek` of domain/limit.ts.
 -- KEYS: window of the address, clock, version of callers
 -- ARGV: limit, 1 to count or 0 to look, the version that callers must have or "any", time (see `present`)
 local kept_ms = 120000

@@ -1,5 +1,5 @@
 -- Ends a ban and forgets the key's strikes and level.
--- KEYS: conduct of the key, bans, version of callers
+-- KEYS: penalty of the key, bans, version of callers
 -- ARGV: the ban as it is listed ("key:account:level"), the version PostgreSQL gave the lifting
 redis.call('DEL', KEYS[1], KEYS[1] .. ':strikes')
 redis.call('ZREM', KEYS[2], ARGV[1])

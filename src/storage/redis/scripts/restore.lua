@@ -1,12 +1,12 @@
--- Adds what an instance knows of an account: a snapshot, or what it counted alone while Redis was away.
+-- Adds what an instance knows of an account: a snapshot, or what it counted locally while Redis was away.
 -- KEYS: usage of the account, clock
 -- ARGV: for the minute and for the day: the date on which it opened, its count, how much of that Redis was never told, and
 -- of what it may have been told all the same the numbers, each with its count ("7:1,9:3"); name of the process and the
--- number of this telling, 0 when there is nothing to tell; time (see `present`)
+-- number of this report, 0 when there is nothing to report; time (see `present`)
 local now, shown_by = present(KEYS[2], redis.call('GET', KEYS[2]), 11)
 local value = redis.call('GET', KEYS[1])
 local process, number = ARGV[9], tonumber(ARGV[10])
--- Who has no state here may be banned: first comes what the memory has of it.
+-- Who has no state here may be banned: first comes what the snapshots have of it.
 if not value and number > 0 then return 0 end
 local minute_at, minute_count, day_at, day_count = usage_of(value)
 local process_at, last = last_number(value, process)
@@ -22,12 +22,12 @@ end
 
 local function restored(old_at, old_count, length, first)
   local at = moved(tonumber(ARGV[first]), -shown_by)
-  local count, untold = tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
+  local count, unreported = tonumber(ARGV[first + 1]), tonumber(ARGV[first + 2])
   if old_at + length <= at then return at, count end
   if old_at >= at + length then return old_at, old_count end
   -- Of windows that overlap the one in Redis stays, for clients were told when it ends.
-  local known = old_at == at and math.max(old_count, count - untold) or old_count
-  return old_at, known + untold - counted(ARGV[first + 3])
+  local known = old_at == at and math.max(old_count, count - unreported) or old_count
+  return old_at, known + unreported - counted(ARGV[first + 3])
 end
 
 local numbers = numbers_of(value)

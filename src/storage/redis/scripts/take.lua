@@ -1,5 +1,5 @@
--- Judges and counts one request: `judge` of the law.
--- KEYS: version of callers, version of pets, usage of the account, conduct of the key, strikes of the key, bans,
+-- Decides and counts one request: `decide` of domain/limit.ts.
+-- KEYS: version of callers, version of pets, usage of the account, penalty of the key, strikes of the key, bans,
 -- clock
 -- ARGV: version the caller was read under, limit per minute, limit per day, "key:account", name of the process and the
 -- number of the request, which rises; time (see `present`)
@@ -17,7 +17,7 @@ local second = math.floor(now / 1000)
 local old_minute_at, old_minute_count, old_day_at, old_day_count = usage_of(values[3])
 local minute_at, minute_count = rolled(old_minute_at, old_minute_count, minute_seconds, second)
 local day_at, day_count = rolled(old_day_at, old_day_count, day_seconds, second)
-local from, till, banned, level = conduct_of(values[4])
+local from, till, banned, level = penalty_of(values[4])
 
 local kind
 if minute_count < per_minute and day_count < per_day and second >= banned then
@@ -30,7 +30,7 @@ if minute_count < per_minute and day_count < per_day and second >= banned then
   end
   if till ~= 0 then
     from, till = 0, 0
-    save_conduct(KEYS[4], from, till, banned, level, now)
+    save_penalty(KEYS[4], from, till, banned, level, now)
   end
   kind = kinds.admitted
 end
@@ -55,7 +55,7 @@ local function ban()
   banned = second + ban_seconds(level)
   from, till = 0, 0
   redis.call('DEL', KEYS[5])
-  save_conduct(KEYS[4], from, till, banned, level, now)
+  save_penalty(KEYS[4], from, till, banned, level, now)
   list_ban(KEYS[6], ARGV[4], banned, level, now)
   return kinds.newly_banned
 end
@@ -78,14 +78,14 @@ local function strike()
   return kinds.exhausted
 end
 
-local function blame()
+local function penalize()
   if now >= till or now < from then
     local minute_left, day_left = math.max(0, per_minute - minute_count), math.max(0, per_day - day_count)
     local minute_ends, day_ends = minute_at + minute_seconds, day_at + day_seconds
     local day_binds = day_left == 0 and (minute_left > 0 or day_ends >= minute_ends)
     local retry = math.max(1, math.ceil((day_binds and day_ends or minute_ends) - now / 1000))
     from, till = now, now + retry * 1000
-    save_conduct(KEYS[4], from, till, banned, level, now)
+    save_penalty(KEYS[4], from, till, banned, level, now)
     return kinds.exhausted
   end
   -- Requests refused within a second of the episode's first 429 were under way already.
@@ -94,7 +94,7 @@ local function blame()
 end
 
 if second < banned then return answer(kinds.banned) end
-kind = blame()
+kind = penalize()
 -- Only counted requests open windows: what a refused one found closed stays as it was.
 local kept_minute_at, kept_minute_count = minute_at, minute_count
 local kept_day_at, kept_day_count = day_at, day_count

@@ -1,0 +1,44 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../domain/clock.ts';
+import type { AdmissionOperations } from '../operations/admission.ts';
+import type { Answers } from './answers.ts';
+import type { BanLog } from './ban-log.ts';
+import type { Outages } from './outages.ts';
+import type { PageCache } from './page-cache.ts';
+import type { RequestLog } from './request-log.ts';
+import type { Route, RoutedOperation } from './routes.ts';
+
+/** What the pipeline works with. */
+export interface RequestContext {
+  readonly admission: AdmissionOperations;
+  readonly answers: Answers;
+  readonly pageCache: PageCache;
+  readonly clock: Clock;
+  /** Address clients use, without the version; undefined when there is none. */
+  readonly publicUrl: string | undefined;
+  readonly corsOrigins: ReadonlySet<string>;
+  readonly log: Logger;
+  readonly outages: Outages;
+  /** Undefined when requests are not logged. */
+  readonly requestLog: RequestLog | undefined;
+  readonly bans: BanLog;
+  readonly makeRequestId: () => string;
+  readonly isDraining: () => boolean;
+}
+
+/** A request, with what the router found out about it; outside the version that is no route. */
+export interface IncomingRequest {
+  readonly request: Request;
+  readonly route: Route | undefined;
+  /** What the request's method does there. */
+  readonly routed: RoutedOperation | undefined;
+  /** The path parameter as it came; empty where the path has none. */
+  readonly petId: string;
+  readonly requestId: string;
+  /** The address of the client. */
+  readonly client: () => string;
+  /** The network of the client, for failed authentications. */
+  readonly network: () => string;
+  /** When it came, for the request log, in ms of the process's own clock; 0 when requests are not logged. */
+  readonly startedAt: number;
+}

@@ -1,0 +1,148 @@
+import { LRUCache } from 'lru-cache';
+import { atMost } from '../../domain/bounded.ts';
+import type { Usage } from '../../domain/limit.ts';
+import type { Ban } from '../storage.ts';
+import type { LocalLimits } from './local-limits.ts';
+
+export interface AccountBan extends Ban {
+  readonly accountId: number;
+}
+
+/** What is known of an account outside Redis. */
+export interface AccountSnapshot {
+  /** Undefined for an account that never was counted. */
+  readonly usage: Usage | undefined;
+  readonly bans: readonly Ban[];
+}
+
+/** Where limits are kept that outlive Redis. Everything rejects with `StorageUnavailable` within its time-out. */
+export interface Snapshots {
+  findUsages(accountIds: readonly number[]): Promise<ReadonlyMap<number, Usage>>;
+  findBans(accountIds: readonly number[]): Promise<readonly AccountBan[]>;
+  /** Those that run at this Unix second. */
+  listBans(second: number): Promise<readonly AccountBan[]>;
+  saveUsage(snapshots: readonly { accountId: number; usage: Usage }[]): Promise<void>;
+  saveBan(ban: AccountBan): Promise<void>;
+  /** Forgets a ban, also one that is saved only after this. Returns the version of callers that tells of it. */
+  deleteBan(ban: AccountBan): Promise<number>;
+}
+
+const snapshotEveryMs = 10_000;
+/** Accounts in one statement. */
+const batchSize = 500;
+/** Statements that look accounts up at once: the pool is there for others, too. */
+const mostLookUps = 4;
+/** Bans that wait to be saved. */
+const mostUnsavedBans = 100_000;
+
+interface Question {
+  readonly accountId: number;
+  readonly resolve: (snapshot: AccountSnapshot) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Saves what the local limits learn every few seconds, bans at once, and finds it again: for many accounts in one statement. */
+export class SnapshotStore implements AsyncDisposable {
+  readonly #snapshots: Snapshots;
+  readonly #localLimits: LocalLimits;
+  readonly #unsavedBans = new LRUCache<number, AccountBan>(atMost(mostUnsavedBans));
+  #questions: Question[] = [];
+  #lookUps = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #saving = Promise.resolve();
+
+  constructor(snapshots: Snapshots, localLimits: LocalLimits) {
+    this.#snapshots = snapshots;
+    this.#localLimits = localLimits;
+  }
+
+  /** Begins to save, every few seconds, what changed. */
+  start(): void {
+    this.#timer = setInterval(() => {
+      this.#saving = this.#saving.then(() => this.#save());
+    }, snapshotEveryMs);
+    this.#timer.unref();
+  }
+
+  /** Rejects with `StorageUnavailable` when it cannot be known. */
+  find(accountId: number): Promise<AccountSnapshot> {
+    return new Promise((resolve, reject) => {
+      this.#questions.push({ accountId, resolve, reject });
+      // The rest of this turn of the event loop may bring more questions.
+      if (this.#questions.length === 1) setImmediate(() => this.#lookUp());
+    });
+  }
+
+  /** Those that run at this Unix second. */
+  async listBans(second: number): Promise<readonly AccountBan[]> {
+    const unsaved = [...this.#unsavedBans.values()].filter(({ bannedUntil }) => bannedUntil > second);
+    return [...(await this.#snapshots.listBans(second)), ...unsaved];
+  }
+
+  /** Costs no request anything: while the snapshot store is away, Redis has the ban, or this instance. */
+  saveBan(ban: AccountBan): void {
+    this.#unsavedBans.set(ban.keyId, ban);
+    void this.#saveBan(ban);
+  }
+
+  /** Returns the version of callers that tells of it. */
+  async deleteBan(ban: AccountBan): Promise<number> {
+    this.#unsavedBans.delete(ban.keyId);
+    return this.#snapshots.deleteBan(ban);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#saving;
+    await this.#save();
+  }
+
+  #lookUp(): void {
+    while (this.#questions.length > 0 && this.#lookUps < mostLookUps) {
+      this.#lookUps++;
+      void this.#answer(this.#questions.splice(0, batchSize)).finally(() => {
+        this.#lookUps--;
+        this.#lookUp();
+      });
+    }
+  }
+
+  async #answer(questions: readonly Question[]): Promise<void> {
+    const ids = questions.map(({ accountId }) => accountId);
+    try {
+      const [usages, bans] = await Promise.all([
+        this.#snapshots.findUsages(ids),
+        this.#snapshots.findBans(ids),
+      ]);
+      const known = Map.groupBy([...bans, ...this.#unsavedBans.values()], (ban) => ban.accountId);
+      for (const { accountId, resolve } of questions) {
+        resolve({ usage: usages.get(accountId), bans: known.get(accountId) ?? [] });
+      }
+    } catch (error) {
+      for (const { reject } of questions) reject(error);
+    }
+  }
+
+  async #saveBan(ban: AccountBan): Promise<void> {
+    try {
+      await this.#snapshots.saveBan(ban);
+      if (this.#unsavedBans.get(ban.keyId) === ban) this.#unsavedBans.delete(ban.keyId);
+    } catch {
+      // The next round tries again.
+    }
+  }
+
+  async #save(): Promise<void> {
+    for (const ban of [...this.#unsavedBans.values()]) await this.#saveBan(ban);
+    for (;;) {
+      const group = this.#localLimits.takeChanged(batchSize);
+      if (group.length === 0) return;
+      try {
+        await this.#snapshots.saveUsage(group);
+      } catch {
+        this.#localLimits.putBackChanged(group.map(({ accountId }) => accountId));
+        return;
+      }
+    }
+  }
+}

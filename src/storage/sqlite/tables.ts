@@ -1,0 +1,68 @@
+import { SQLiteError } from 'bun:sqlite';
+import type { RowConflict, TableRow, Tables, TableValue } from '../storage.ts';
+import { columnsOf, type TableName, tableNames } from '../tables.ts';
+import { attempt, openDatabase } from './database.ts';
+import { storeFiles } from './files.ts';
+import { dataFormat } from './migrations.ts';
+import { lockOnce } from './serving-lock.ts';
+
+const busyTimeoutMs = 10_000;
+
+/** Opens the data file as rows; no process may serve it meanwhile. Throws `StorageUnusable`. */
+export function openSqliteTables(path: string, mustExist: boolean): Tables {
+  using opened = new DisposableStack();
+  const files = storeFiles(path, !mustExist);
+  const lock = lockOnce(files, opened);
+  const database = openDatabase({
+    path: files.data,
+    format: dataFormat,
+    create: !mustExist,
+    synchronous: 'FULL',
+    busyTimeoutMs,
+    lock,
+  });
+  opened.defer(() => database.close());
+  lock();
+  const kept = opened.move();
+
+  const add = database.transaction((table: TableName, rows: readonly TableRow[]) => {
+    const columns = columnsOf(table);
+    const names = columns.map(({ name }) => name).join(', ');
+    const places = columns.map(() => '?').join(', ');
+    const insert = database.query<never, TableValue[]>(`INSERT INTO ${table} (${names}) VALUES (${places})`);
+    for (const row of rows) insert.run(...row);
+  });
+  return {
+    tables: tableNames,
+    async count(table) {
+      const [row] = database.query<{ count: bigint }, []>(`SELECT count(*) AS count FROM ${table}`).all();
+      return Number(row?.count);
+    },
+    async rows(table, after, limit) {
+      const [key, ...rest] = columnsOf(table).map(({ name }) => name);
+      const where = after === undefined ? '' : `WHERE ${key} > ?`;
+      const select = database.query<never, TableValue[]>(
+        `SELECT ${[key, ...rest].join(', ')} FROM ${table} ${where} ORDER BY ${key} LIMIT ?`,
+      );
+      const values = [...(after === undefined ? [] : [after]), BigInt(limit)];
+      return attempt(() => select.values(...values)) as TableRow[];
+    },
+    async add(table, rows) {
+      try {
+        attempt(() => add.immediate(table, rows));
+      } catch (error) {
+        const conflict = conflictOf(error);
+        if (conflict === undefined) throw error;
+        return conflict;
+      }
+      return undefined;
+    },
+    [Symbol.asyncDispose]: async () => kept.dispose(),
+  };
+}
+
+function conflictOf(error: unknown): RowConflict | undefined {
+  const code = error instanceof SQLiteError ? String(error.code) : '';
+  if (/CONSTRAINT_(PRIMARYKEY|UNIQUE|ROWID)/.test(code)) return 'taken';
+  return /CONSTRAINT_FOREIGNKEY/.test(code) ? 'missing' : undefined;
+}

@@ -1,0 +1,51 @@
+import { afterAll, expect, test } from 'bun:test';
+import { pipeline } from '../../src/http/pipeline.ts';
+import type { RequestContext } from '../../src/http/request-context.ts';
+import { startTestApp } from '../support/app.ts';
+import { addPets } from '../support/pets.ts';
+import { incomingOf, requestContextOf } from '../support/request-context.ts';
+
+const app = await startTestApp();
+await addPets(app, 3);
+afterAll(() => app[Symbol.asyncDispose]());
+
+let made = 0;
+const parts = requestContextOf(app);
+const context: RequestContext = {
+  ...parts,
+  answers: {
+    ...parts.answers,
+    listPets: (input) => {
+      made++;
+      return parts.answers.listPets(input);
+    },
+  },
+};
+
+/** Asks for a page as the server does, and returns how many pages had to be made for it. */
+async function makes(url: string): Promise<number> {
+  const before = made;
+  const incoming = incomingOf(url, { Authorization: `Bearer ${app.key}` });
+  expect((await pipeline(context, incoming)).status).toBe(200);
+  return made - before;
+}
+
+test('a page is held once, whatever Host the requests for it name', async () => {
+  expect(await makes('http://animals.example/v1/pets?limit=2')).toBe(1);
+  const others = ['a', 'ANIMALS.example', 'animals.example:8080', '192.0.2.1:3000', '[2001:db8::1]'];
+  for (const host of others) expect(await makes(`http://${host}/v1/pets?limit=2`)).toBe(0);
+  expect(await makes('https://animals.example/v1/pets?limit=2')).toBe(0);
+});
+
+test('pages of other queries are others', async () => {
+  for (const query of ['', '?limit=3', '?limit=2&status=sold', '?status=sold&limit=2']) {
+    expect(await makes(`http://animals.example/v1/pets${query}`)).toBe(1);
+    expect(await makes(`http://other.example/v1/pets${query}`)).toBe(0);
+  }
+});
+
+test('a page is made anew when the catalogue has changed', async () => {
+  expect(await makes('http://animals.example/v1/pets?limit=4')).toBe(1);
+  await addPets(app, 1);
+  expect(await makes('http://animals.example/v1/pets?limit=4')).toBe(1);
+});

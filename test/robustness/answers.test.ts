@@ -1,0 +1,50 @@
+/** Refusals stay small, however often a request repeats its mistake. */
+import { afterAll, expect, test } from 'bun:test';
+import { startTestApp } from '../support/app.ts';
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+
+test.each(['a=&', '=&', 'limit=1&'])(
+  'a query of 14,000 bytes of "%s" is reported once',
+  async (parameter) => {
+    const answer = await app.call('GET', `/pets?${parameter.repeat(14_000 / parameter.length)}`);
+    expect(answer.status).toBe(400);
+    expect(answer.error.details?.length).toBe(1);
+    expect(answer.text.length).toBeLessThan(1_000);
+  },
+);
+
+/** Different names, as many as a request has room for. */
+const names = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`);
+
+const unknown = JSON.stringify(Object.fromEntries(names(1_500).map((name) => [name, 1])));
+const twice = `{${names(700).map((name) => `"${name}":1,"${name}":1`)}}`;
+
+// Of the bodies, `name` and `categoryId` are missing as well.
+test.each([
+  ['query', 2_300, 'GET', names(2_300).join('&'), {}],
+  ['body', 1_502, 'POST', '', { body: unknown }],
+  ['body', 702, 'POST', '', { body: twice }],
+])('of a %s with %i mistakes the first 20 are named and the others counted', async (...row) => {
+  const [place, count, method, query, options] = row;
+  const answer = await app.call(method, `/pets?${query}`, options);
+  expect(answer.status).toBe(400);
+  expect(answer.error.details?.length).toBe(20);
+  expect(answer.error.details?.[0]).toMatchObject({ in: place });
+  expect(answer.error.message).toEndWith(`; and ${count - 20} more mistakes.`);
+  expect(answer.text.length).toBeLessThan(8_000);
+});
+
+test('21 mistakes are one too many, and 20 are all named', async () => {
+  const exactly = async (count: number) => (await app.call('GET', `/pets?${names(count).join('&')}`)).error;
+  expect((await exactly(20)).message).not.toContain('more mistake');
+  expect((await exactly(21)).message).toEndWith('; and 1 more mistake.');
+});
+
+test('a body that is no JSON is refused without being repeated', async () => {
+  const answer = await app.call('POST', '/pets', { body: `secret${'x'.repeat(16_000)}` });
+  expect(answer.status).toBe(400);
+  expect(answer.text).not.toContain('secret');
+  expect(answer.text.length).toBeLessThan(1_000);
+});

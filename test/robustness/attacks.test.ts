@@ -1,0 +1,25 @@
+/** The tests of `npm run stress` about attackers, with small counts. */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { rawAttacks } from '../stress/raw-attacks.ts';
+import { noKeyAnywhere } from '../stress/secrets.ts';
+import { slowClients } from '../stress/slow-clients.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const seed = 20_301_205;
+const progress = () => undefined;
+
+test('attacks on the framing of HTTP count as many requests as are answered, and mix up no keys', async () => {
+  const { attacks } = await rawAttacks({ rounds: 1, seed, progress }, []);
+  expect(attacks).toBeGreaterThanOrEqual(250);
+});
+
+test('slow connections keep nobody else waiting', async () => {
+  const figures = await slowClients({ rounds: 100, seed, progress }, false);
+  expect(figures['at most at once']).toBeGreaterThan(80);
+});
+
+test('no part of a key is in a log, a file or an answer', async () => {
+  expect((await noKeyAnywhere({ rounds: 20, seed, progress })).answers).toBeGreaterThan(300);
+});

@@ -1,0 +1,23 @@
+/** The tests of `npm run stress` about limits, with small counts. */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { bansOnlyWhereDue } from '../stress/bans.ts';
+import { limitConcurrency } from '../stress/limit-concurrency.ts';
+import { limitModel } from '../stress/limit-model.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const seed = 20_301_205;
+const progress = () => undefined;
+
+test('the rules of limits decide as its model', async () => {
+  expect((await limitModel({ rounds: 50_000, seed, progress })).decisions).toBeGreaterThanOrEqual(50_000);
+});
+
+test('windows filled from many connections admit exactly their limit', async () => {
+  expect((await limitConcurrency({ rounds: 2, seed, progress }))['business: admitted']).toBe(2_000);
+});
+
+test('polite clients are never banned, hammering ones always', async () => {
+  expect((await bansOnlyWhereDue({ rounds: 40, seed, progress })).requests).toBeGreaterThan(400);
+});

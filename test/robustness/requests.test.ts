@@ -1,0 +1,35 @@
+/** The tests of `npm run stress` about requests, with small counts. */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { bothSidesOfBounds } from '../stress/bounds.ts';
+import { hostileJson } from '../stress/hostile-json.ts';
+import { int64Everywhere } from '../stress/int64.ts';
+import { invalidRequests } from '../stress/invalid.ts';
+import { validRequests } from '../stress/valid.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+/** The same cases in every run; `npm run stress` takes others. */
+const seed = 20_301_205;
+const progress = () => undefined;
+
+test('generated valid requests are all answered as the contract says', async () => {
+  const counts = await validRequests({ rounds: 1_500, seed, progress });
+  expect(Math.min(...Object.values(counts))).toBeGreaterThan(300);
+});
+
+test('generated requests with one mistake are all refused, and named', async () => {
+  expect((await invalidRequests({ rounds: 2_000, seed, progress }))['of each at least']).toBeGreaterThan(10);
+});
+
+test('every bound holds on both its sides', async () => {
+  expect((await bothSidesOfBounds({ rounds: 1, seed, progress })).rows).toBeGreaterThanOrEqual(400);
+});
+
+test('hostile JSON is refused or exactly understood, in good time', async () => {
+  expect((await hostileJson({ rounds: 1, seed, progress })).bodies).toBeGreaterThanOrEqual(400);
+});
+
+test('int64 keeps every digit through every door', async () => {
+  expect((await int64Everywhere({ rounds: 300, seed, progress })).values).toBe(300);
+});

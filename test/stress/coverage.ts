@@ -1,0 +1,100 @@
+/** Lines and branches of the core that the tests of one process run. What only child processes run counts as not run. */
+import { join, relative } from 'node:path';
+import { temporaryFolder } from '../support/folder.ts';
+import { root } from '../support/process.ts';
+import type { Figures, StressTest } from './stress-test.ts';
+
+const leastCovered = 0.98;
+/** What has to be covered; command line and networked stores mostly run as processes of their own. */
+const core = ['contract', 'domain', 'http', 'operations', 'storage/sqlite'];
+const tests = ['test/domain', 'test/api', 'test/operations', 'test/storage', 'test/contract', 'test/http'];
+
+/** A line, or a way out of a branch, and how often it was taken. */
+interface Taken {
+  readonly path: string;
+  readonly line: number;
+  readonly count: number;
+}
+
+/** What istanbul says of a file. */
+interface FileBranches {
+  readonly branchMap: Readonly<Record<string, { readonly loc: Location; readonly locations: Location[] }>>;
+  readonly b: Readonly<Record<string, readonly number[]>>;
+}
+
+interface Location {
+  readonly start: { readonly line?: number };
+}
+
+async function linesTaken(folder: string): Promise<Taken[]> {
+  await runTests(['--coverage', '--coverage-reporter=lcov', `--coverage-dir=${folder}`]);
+  const lcov = await Bun.file(join(folder, 'lcov.info')).text();
+  let path = '';
+  return lcov.split('\n').flatMap((row) => {
+    if (row.startsWith('SF:')) path = row.slice(3);
+    const [, line, count] = /^DA:(\d+),(\d+)/.exec(row) ?? [];
+    return line === undefined ? [] : [{ path, line: Number(line), count: Number(count) }];
+  });
+}
+
+async function branchesTaken(folder: string): Promise<Taken[]> {
+  const file = join(folder, 'branches.json');
+  await runTests(['--preload', join(import.meta.dir, 'branches.ts')], { BRANCHES: file });
+  const files = (await Bun.file(file).json()) as Record<string, FileBranches>;
+  return Object.entries(files).flatMap(([path, { b, branchMap }]) =>
+    Object.entries(b).flatMap(([id, counts]) => {
+      const branch = branchMap[id];
+      // An `else` that is not written has no place of its own.
+      const lineOf = (index: number) => branch?.locations[index]?.start.line ?? branch?.loc.start.line ?? 0;
+      return counts.map((count, index) => ({ path: relative(root, path), line: lineOf(index), count }));
+    }),
+  );
+}
+
+async function runTests(options: readonly string[], environment: Record<string, string> = {}): Promise<void> {
+  const child = Bun.spawn([process.execPath, 'test', ...options, ...tests], {
+    cwd: root,
+    env: { ...process.env, ...environment },
+    stdin: 'ignore',
+    stdout: 'ignore',
+    stderr: 'pipe',
+  });
+  const said = await child.stderr.text();
+  if ((await child.exited) !== 0) throw new Error(`The tests fail:\n${said.slice(-2_000)}`);
+}
+
+/** Throws when too little was taken, of any folder or of all together. */
+function figuresOf(what: string, taken: readonly Taken[], bound: 'each' | 'all'): Figures {
+  const parts = core.map((name) => taken.filter(({ path }) => path.startsWith(`src/${name}/`)));
+  const part = (of: readonly Taken[]) => of.filter(({ count }) => count > 0).length / of.length;
+  const percent = (of: readonly Taken[]) => Math.floor(part(of) * 1_000) / 10;
+  const all = parts.flat();
+  const figures = {
+    [`${what} of the core`]: all.length,
+    [`${what} in %`]: percent(all),
+    ...Object.fromEntries(
+      core.map((name, index) => [`${what} of ${name}/ in %`, percent(parts[index] ?? [])]),
+    ),
+    [`${what} missed`]: all
+      .filter(({ count }) => count === 0)
+      .map(({ path, line }) => `${path}:${line}`)
+      .join(' '),
+  };
+  const bounded = bound === 'each' ? parts : [all];
+  if (!bounded.every((of) => part(of) >= leastCovered))
+    throw new Error(JSON.stringify(figures, undefined, 2));
+  return figures;
+}
+
+export const coverage: StressTest = {
+  name: 'coverage',
+  promise: `tests in one process run at least ${leastCovered * 100} % of the lines of each of ${core.join(', ')}, and of their branches together`,
+  rounds: 1,
+  async run() {
+    await using folder = await temporaryFolder();
+    return {
+      ...figuresOf('lines', await linesTaken(folder.path), 'each'),
+      ...figuresOf('branches', await branchesTaken(folder.path), 'all'),
+    };
+  },
+};

@@ -1,0 +1,44 @@
+/** How many failures are told in full; the rest are counted. */
+const most = 10;
+
+/** What went wrong in a stress test: each with the case that repeats it. */
+export class Failures {
+  readonly #seed: number;
+  readonly #reported: string[] = [];
+  count = 0;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  add(index: number | string, what: string): void {
+    this.count++;
+    if (this.#reported.length < most) this.#reported.push(`seed ${this.#seed}, case ${index}: ${what}`);
+  }
+
+  /** Runs one case; what it throws is a failure. */
+  async guard(index: number | string, run: () => Promise<void>): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      this.add(index, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** Throws when there was any. */
+  end(): void {
+    if (this.count === 0) return;
+    throw new Error(`${this.count} failures.\n${this.#reported.join('\n')}`);
+  }
+}
+
+/** Throws unless both are the same text, number or truth. */
+export function same(what: string, actual: unknown, expected: unknown): void {
+  if (actual === expected) return;
+  throw new Error(`${what} is ${shown(actual)}, not ${shown(expected)}`);
+}
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' ? JSON.stringify(value) : String(value);
+  return text.length > 300 ? `${text.slice(0, 300)}… (${text.length} characters)` : text;
+}

@@ -1,0 +1,72 @@
+/** Bodies made to break JSON parsers: refused in good time and for the right reason, or exactly understood. */
+import { checkResponse } from '../support/contract.ts';
+import { Failures, same } from './failures.ts';
+import { bytesOf } from './generate/http.ts';
+import type { HostileBody } from './hostile-json-body.ts';
+import { hostileBodies } from './hostile-json-table.ts';
+import { provingService } from './service.ts';
+import type { StressOptions, StressTest } from './stress-test.ts';
+import { Wire } from './wire.ts';
+
+const longestMs = 50;
+/** Another process may hold the processor; a body that is slow of itself is slow every time. */
+const tries = 5;
+
+async function check(
+  wire: Wire,
+  key: string,
+  { what, bytes, code }: HostileBody,
+  chunked: boolean,
+): Promise<number> {
+  const request = bytesOf({
+    method: 'POST',
+    target: '/pets',
+    headers: [
+      ['Authorization', `Bearer ${key}`],
+      ['Content-Type', 'application/json'],
+    ],
+    body: bytes,
+    ...(chunked && { chunks: [1, 7, 4_096] }),
+  });
+  let fastestMs = Number.POSITIVE_INFINITY;
+  for (let attempt = 0; attempt < tries && fastestMs > longestMs / 10; attempt++) {
+    const start = performance.now();
+    const response = await wire.send(request);
+    fastestMs = Math.min(fastestMs, performance.now() - start);
+    same(`${what}: the status`, response.status, code === undefined ? 201 : 400);
+    checkResponse('POST', '/pets', response);
+    if (code !== undefined)
+      same(`${what}: the code`, (JSON.parse(response.text) as { code: string }).code, code);
+  }
+  if (fastestMs > longestMs) throw new Error(`${what}: takes ${fastestMs.toFixed(1)} ms`);
+  return fastestMs;
+}
+
+/** Sends every body whole and in chunks; `rounds` is how often. */
+export async function hostileJson({ rounds, seed, progress }: StressOptions) {
+  await using service = await provingService();
+  using wire = new Wire(service.url);
+  const failures = new Failures(seed);
+  let slowestMs = 0;
+  for (let round = 1; round <= rounds; round++) {
+    for (const [index, body] of hostileBodies.entries()) {
+      progress(`round ${round} of ${rounds}, body ${index}`);
+      for (const chunked of [false, true]) {
+        await failures.guard(`body ${index}${chunked ? ' in chunks' : ''}`, async () => {
+          slowestMs = Math.max(slowestMs, await check(wire, service.key, body, chunked));
+        });
+      }
+    }
+  }
+  service.checkRunning();
+  failures.end();
+  return { bodies: hostileBodies.length, 'slowest in ms': Number(slowestMs.toFixed(1)) };
+}
+
+export const hostile: StressTest = {
+  name: 'hostile-json',
+  promise:
+    'bodies made to break JSON parsers are never wrongly accepted, crash nothing, and take less than 50 ms each',
+  rounds: 3,
+  run: hostileJson,
+};

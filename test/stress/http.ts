@@ -1,0 +1,29 @@
+/** The stress tests about what clients and attackers can send. */
+import { bans } from './bans.ts';
+import { bounds } from './bounds.ts';
+import { hostile } from './hostile-json.ts';
+import { int64 } from './int64.ts';
+import { invalid } from './invalid.ts';
+import { limitBursts } from './limit-concurrency.ts';
+import { limitLaw } from './limit-model.ts';
+import { overloaded } from './overload.ts';
+import { attacks } from './raw-attacks.ts';
+import { secrets } from './secrets.ts';
+import { slow } from './slow-clients.ts';
+import type { StressTest } from './stress-test.ts';
+import { valid } from './valid.ts';
+
+export const httpTests: readonly StressTest[] = [
+  valid,
+  invalid,
+  bounds,
+  hostile,
+  int64,
+  attacks,
+  slow,
+  limitLaw,
+  limitBursts,
+  bans,
+  overloaded,
+  secrets,
+];

@@ -1,0 +1,150 @@
+/** Mutation testing: the tests have to notice nearly every small change to the rules and to the pipeline. */
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { temporaryFolder } from '../support/folder.ts';
+import { root } from '../support/process.ts';
+import { randomFrom } from '../support/random.ts';
+import { type Mutant, mutantsOf } from './mutation-operators.ts';
+import type { StressTest } from './stress-test.ts';
+
+const leastKilled = 0.9;
+/** Tests that take this many times as long with a mutant as without have noticed it: it makes them hang. */
+const timeoutFactor = 5;
+const leastTimeoutMs = 20_000;
+/** How long tests may take without a mutant. */
+const suiteTimeoutMs = 300_000;
+const workers = 2;
+
+/** What the tests need beside the code; the rest stays where it is. */
+const copied = ['src', 'test', 'scripts', 'contract', 'docs', 'assets', 'package.json', 'tsconfig.json'];
+
+const rules = readdirSync(join(root, 'src/domain')).map((name) => `src/domain/${name}`);
+const edge = ['src/http/pipeline.ts', 'src/http/replies.ts'];
+
+/** These wait for real time to pass, and are about other code. */
+const slow = new Set(['counting.test.ts', 'createPet-body.test.ts']);
+const api = readdirSync(join(root, 'test/api'))
+  .filter((name) => !slow.has(name))
+  .map((name) => `test/api/${name}`);
+const processes = ['test/http', 'test/process/logs.test.ts', 'test/faults/disk.test.ts'];
+const domainTests = readdirSync(join(root, 'test/domain')).filter((name) => name.endsWith('.test.ts'));
+const quickApi = ['test/api/every-operation.test.ts', 'test/api/cors.test.ts'];
+
+/** Cheap tests first: most mutants do not outlive them. */
+function suitesFor(path: string): readonly (readonly string[])[] {
+  if (edge.includes(path)) return [quickApi, api, processes];
+  const subject = basename(path, '.ts');
+  const own = domainTests.filter((name) => name.startsWith(subject)).map((name) => `test/domain/${name}`);
+  return [...(own.length > 0 ? [own] : []), ['test/storage/sqlite-limits.test.ts', ...api]];
+}
+
+type Fate = 'killed' | 'timed out' | 'survived';
+
+/** A copy of the project in which one mutant after the other lives. */
+class Copy {
+  readonly #folder: string;
+  readonly #temporary: string;
+  readonly #timeoutsMs = new Map<string, number>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#temporary = join(folder, 'temporary');
+    mkdirSync(this.#temporary);
+    for (const name of copied) cpSync(join(root, name), join(folder, name), { recursive: true });
+    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  }
+
+  /** Without a mutant the tests have to pass, or nothing they say counts. */
+  async expectSound(paths: readonly string[]): Promise<void> {
+    const suites = paths.flatMap(suitesFor);
+    for (const suite of new Map(suites.map((suite) => [suite.join(), suite])).values()) {
+      const from = performance.now();
+      const fate = await this.#fateUnder(suite, suiteTimeoutMs);
+      if (fate !== 'survived') throw new Error(`Without any change, ${suite.join(' ')} is ${fate}.`);
+      const timeoutMs = Math.max(leastTimeoutMs, Math.ceil((performance.now() - from) * timeoutFactor));
+      this.#timeoutsMs.set(suite.join(), timeoutMs);
+    }
+  }
+
+  async fateOf({ path, text }: Mutant): Promise<Fate> {
+    const file = join(this.#folder, path);
+    const original = readFileSync(file, 'utf8');
+    writeFileSync(file, text);
+    try {
+      for (const suite of suitesFor(path)) {
+        const fate = await this.#fateUnder(suite, this.#timeoutsMs.get(suite.join()) ?? suiteTimeoutMs);
+        if (fate !== 'survived') return fate;
+      }
+      return 'survived';
+    } finally {
+      writeFileSync(file, original);
+    }
+  }
+
+  async #fateUnder(suite: readonly string[], timeout: number): Promise<Fate> {
+    const child = Bun.spawn([process.execPath, 'test', '--bail=1', ...suite], {
+      cwd: this.#folder,
+      // Tests that are broken off leave their folders behind: they go with the copy.
+      env: { ...process.env, TMPDIR: this.#temporary },
+      stdin: 'ignore',
+      stdout: 'ignore',
+      stderr: 'ignore',
+      timeout,
+      killSignal: 'SIGKILL',
+    });
+    const exitCode = await child.exited;
+    if (child.signalCode !== null) return 'timed out';
+    return exitCode === 0 ? 'survived' : 'killed';
+  }
+}
+
+function told({ path, line, before, after }: Mutant): string {
+  return `${path}:${line} ${before} → ${after || 'nothing'}`;
+}
+
+/** That many mutants, in an order of the seed's. */
+function chosen(most: number, seed: number): Mutant[] {
+  const random = randomFrom(seed);
+  const all = [...rules, ...edge].flatMap((path) => mutantsOf(path, readFileSync(join(root, path), 'utf8')));
+  const ordered = all.map((mutant) => ({ mutant, rank: random() })).sort((a, b) => a.rank - b.rank);
+  return ordered.slice(0, most).map(({ mutant }) => mutant);
+}
+
+export const mutation: StressTest = {
+  name: 'mutation',
+  promise: `the tests notice at least ${leastKilled * 100} % of small changes to domain/, pipeline.ts and replies.ts`,
+  rounds: 10_000,
+  async run({ rounds, seed, progress }) {
+    const mutants = chosen(rounds, seed);
+    const fates = new Map<Mutant, Fate>();
+    let next = 0;
+    const work = async () => {
+      await using folder = await temporaryFolder();
+      const copy = new Copy(folder.path);
+      await copy.expectSound([...rules, ...edge]);
+      for (let mutant = mutants[next++]; mutant !== undefined; mutant = mutants[next++]) {
+        const fate = await copy.fateOf(mutant);
+        fates.set(mutant, fate);
+        progress(`${fates.size} of ${mutants.length} mutants, ${fate}: ${told(mutant)}`);
+      }
+    };
+    await Promise.all(Array.from({ length: workers }, work));
+
+    const count = (fate: Fate) => [...fates.values()].filter((one) => one === fate).length;
+    const survivors = [...fates]
+      .filter(([, fate]) => fate === 'survived')
+      .map(([mutant]) => told(mutant))
+      .sort();
+    const killed = 1 - survivors.length / mutants.length;
+    const figures = {
+      mutants: mutants.length,
+      killed: count('killed'),
+      'timed out': count('timed out'),
+      survived: survivors.length,
+      'noticed in %': Math.floor(killed * 1_000) / 10,
+      survivors: survivors.join('\n  '),
+    };
+    if (killed < leastKilled) throw new Error(JSON.stringify(figures, undefined, 2));
+    return figures;
+  },
+};

@@ -1,0 +1,166 @@
+/** Ten times more clients than give the best throughput: what is served stays near it, and calm returns at once. */
+import { Database } from 'bun:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { lock } from '../support/lock.ts';
+import { dataFileIn } from '../support/process.ts';
+import { Failures } from './failures.ts';
+import { bytesOf } from './generate/http.ts';
+import { type ProvingService, provingService } from './service.ts';
+import type { StressOptions, StressTest } from './stress-test.ts';
+import { Wire, type WireResponse, Wires } from './wire.ts';
+
+/** Clients at once, among which the best throughput is looked for. */
+const crowds = [32, 64, 128];
+const overloadFactor = 10;
+/** More creations at once than may wait for the disk: 10,000, and the group of up to 1,000 whose turn it is. */
+const stampede = 13_000;
+/** For so long nothing can be written while they come; a service that waits for longer refuses them all. */
+const lockedMs = 4_000;
+const leastGoodput = 0.9;
+const calmWithinMs = 5_000;
+
+interface Measured {
+  readonly perSecond: number;
+  readonly refused: number;
+}
+
+class Load {
+  readonly #service: ProvingService;
+  readonly #requests: readonly Uint8Array[];
+  readonly failures: Failures;
+
+  constructor(service: ProvingService, seed: number) {
+    this.#service = service;
+    this.failures = new Failures(seed);
+    const headers = [
+      ['Authorization', `Bearer ${service.key}`],
+      ['Content-Type', 'application/json'],
+    ] as const;
+    const read = bytesOf({ method: 'GET', target: '/pets?limit=20', headers });
+    const one = bytesOf({ method: 'GET', target: '/pets/1', headers });
+    const write = bytesOf({
+      method: 'POST',
+      target: '/pets',
+      headers,
+      body: Buffer.from('{"name":"a","categoryId":1}'),
+    });
+    this.#requests = [write, ...Array<Uint8Array>(6).fill(read), ...Array<Uint8Array>(3).fill(one)];
+  }
+
+  /** The animal that is asked for by its id. */
+  async prepare(): Promise<void> {
+    using wire = new Wire(this.#service.url);
+    await wire.send(this.#requests[0] as Uint8Array);
+  }
+
+  /** Every client calls again as soon as it is answered, for so long. */
+  async measure(clients: number, milliseconds: number): Promise<Measured> {
+    using wires = new Wires(this.#service.url, clients);
+    const start = performance.now();
+    let good = 0;
+    let refused = 0;
+    await wires.each(clients, async (wire, client) => {
+      for (let call = client; performance.now() - start < milliseconds; call++) {
+        await this.failures.guard(`client ${client}`, async () => {
+          const response = await wire.send(this.#requests[call % this.#requests.length] as Uint8Array);
+          if (isServed(response)) good++;
+          else refused++;
+        });
+      }
+    });
+    return { perSecond: (good / (performance.now() - start)) * 1_000, refused };
+  }
+
+  /**
+   * Creations come while another process holds the disk: as many as may wait are served when it lets go, the others
+   * are told when to come again, and nothing of those is stored.
+   */
+  async stampede(): Promise<{ served: number; refused: number }> {
+    const path = dataFileIn(this.#service.folder);
+    const before = animalsIn(path);
+    using wires = new Wires(this.#service.url, stampede);
+    using held = lock(path);
+    const released = sleep(lockedMs).then(held.release);
+    let [served, refused] = [0, 0];
+    await wires.each(stampede, (wire, client) =>
+      this.failures.guard(`creation ${client}`, async () => {
+        if (isServed(await wire.send(this.#requests[0] as Uint8Array))) served++;
+        else refused++;
+      }),
+    );
+    await released;
+    const stored = animalsIn(path) - before;
+    if (stored !== served) throw new Error(`${served} creations were acknowledged, ${stored} are stored`);
+    if (refused === 0) throw new Error('none had to be refused, so nothing is known of refusals');
+    return { served, refused };
+  }
+
+  /** How long until the throughput is what it was. */
+  async calmAfterMs(clients: number, perSecond: number): Promise<number> {
+    const start = performance.now();
+    for (;;) {
+      const now = await this.measure(clients, 500);
+      const elapsedMs = performance.now() - start;
+      if (now.perSecond >= leastGoodput * perSecond) return elapsedMs;
+      if (elapsedMs > calmWithinMs)
+        throw new Error(`after ${elapsedMs} ms it serves ${now.perSecond} of ${perSecond}/s`);
+    }
+  }
+}
+
+function animalsIn(path: string): number {
+  using database = new Database(path, { readonly: true });
+  return database.query<{ count: number }, []>('SELECT count(*) AS count FROM pets').get()?.count ?? 0;
+}
+
+/** True for an answer, false for a 503 with Retry-After; anything else is a failure. */
+function isServed({ status, headers, text }: WireResponse): boolean {
+  if (status === 200 || status === 201) return true;
+  if (status === 503 && /^[1-9]\d*$/.test(headers.get('retry-after') ?? '')) return false;
+  throw new Error(`answered ${status}: ${text}`);
+}
+
+/** `rounds` is the length of each measurement in seconds. */
+async function overload({ rounds, seed, progress }: StressOptions) {
+  await using service = await provingService({ LOG_LEVEL: 'silent' });
+  const load = new Load(service, seed);
+  await load.prepare();
+  await load.measure(64, 1_000);
+  let [peak, best] = [0, 0];
+  for (const clients of crowds) {
+    progress(`${clients} clients`);
+    const { perSecond } = await load.measure(clients, rounds * 1_000);
+    if (perSecond > peak) [peak, best] = [perSecond, clients];
+  }
+  progress(`${best * overloadFactor} clients`);
+  const over = await load.measure(best * overloadFactor, 2 * rounds * 1_000);
+  await sleep(100);
+  const calmMs = await load.calmAfterMs(best, peak);
+  progress(`${stampede} creations at once, the disk held by another process`);
+  const crowd = await load.stampede();
+  const calmAgainMs = await load.calmAfterMs(best, peak);
+  service.checkRunning();
+  load.failures.end();
+  const share = over.perSecond / peak;
+  if (share < leastGoodput)
+    throw new Error(`only ${Math.round(100 * share)} % of ${Math.round(peak)}/s are served`);
+  return {
+    'peak in requests/s': Math.round(peak),
+    'its clients': best,
+    'served at ten times as many, in %': Math.round(100 * share),
+    'refused with 503': over.refused,
+    'normal again after ms': Math.round(calmMs),
+    'creations at once served': crowd.served,
+    'creations at once refused with 503': crowd.refused,
+    'normal again after this, in ms': Math.round(calmAgainMs),
+  };
+}
+
+export const overloaded: StressTest = {
+  name: 'overload',
+  promise:
+    'ten times the clients of the best throughput still get 90 % of it, whoever is not served gets 503 and ' +
+    'Retry-After, and all is normal within 5 s',
+  rounds: 5,
+  run: overload,
+};

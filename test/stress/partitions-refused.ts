@@ -1,0 +1,83 @@
+/** Keys that have to be refused whatever happens: banned ones, and those of accounts whose day is used up. */
+import { SQL } from 'bun';
+import { clientOf } from '../support/client.ts';
+import type { Cluster } from '../support/cluster.ts';
+import { until } from '../support/load.ts';
+import type { Figures } from './stress-test.ts';
+
+const ofEachKind = 10;
+/** Snapshots are saved every 10 s. */
+const savedWithinMs = 30_000;
+/** Only what is later than this after the first refusal is a strike. */
+const graceMs = 1_100;
+
+interface RefusedKey {
+  readonly key: string;
+  readonly kind: 'banned' | 'exhausted';
+}
+
+export class Refused {
+  readonly #keys: readonly RefusedKey[];
+  #checked = 0;
+  #unavailable = 0;
+  #slowestMs = 0;
+
+  private constructor(keys: readonly RefusedKey[]) {
+    this.#keys = keys;
+  }
+
+  /** Makes them at one instance, and waits until PostgreSQL has it. */
+  static async prepare(cluster: Cluster, url: string): Promise<Refused> {
+    const keys: RefusedKey[] = [];
+    const accountIds: number[] = [];
+    for (let index = 0; index < ofEachKind * 2; index++) {
+      const kind = index % 2 === 0 ? 'banned' : 'exhausted';
+      // An exhausted day refuses for longer than the test takes; a ban of an hour does, too.
+      const { key, accountId } = await cluster.issueKey({ perMinute: 5, perDay: 5 });
+      await untilRefused(url, key, 'daily_quota_exceeded');
+      keys.push({ key, kind });
+      accountIds.push(accountId);
+    }
+    await Bun.sleep(graceMs);
+    for (const { key, kind } of keys) if (kind === 'banned') await untilRefused(url, key, 'api_key_banned');
+    await using sql = new SQL(cluster.postgres.url, { max: 1 });
+    await until(async () => {
+      const [{ saved }] = await sql`SELECT count(*)::int AS saved FROM usage_snapshots WHERE day_count >= 5`;
+      const [{ bans }] = await sql`SELECT count(*)::int AS bans FROM ban_snapshots`;
+      return saved >= accountIds.length && bans >= ofEachKind;
+    }, savedWithinMs);
+    return new Refused(keys);
+  }
+
+  /** Asks every instance for each of them. Throws when one is not refused, or refused for another reason. */
+  async check(during: string, urls: readonly string[]): Promise<void> {
+    const asked = urls.flatMap((url) =>
+      this.#keys.map(async ({ key, kind }) => {
+        const { status, text, tookMs } = await clientOf(url, key).get('/pets?limit=1');
+        this.#checked++;
+        this.#slowestMs = Math.max(this.#slowestMs, Math.round(tookMs));
+        if (status === 503) this.#unavailable++;
+        else if (status !== 429) throw new Error(`${during}: a key that is ${kind} got ${status} ${text}`);
+        else if (kind === 'banned' && !text.includes('api_key_banned')) {
+          throw new Error(`${during}: a ban is forgotten: ${text}`);
+        }
+      }),
+    );
+    await Promise.all(asked);
+  }
+
+  figures(): Figures {
+    return {
+      'requests of banned keys and exhausted days': this.#checked,
+      'of these admitted': 0,
+      'of these 503': this.#unavailable,
+      'slowest of these in ms': this.#slowestMs,
+    };
+  }
+}
+
+/** Sends requests until one is refused for this reason. */
+async function untilRefused(url: string, key: string, code: string): Promise<void> {
+  const client = clientOf(url, key);
+  await until(async () => (await client.get('/pets?limit=1')).text.includes(code), savedWithinMs);
+}

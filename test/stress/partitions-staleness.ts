@@ -1,0 +1,104 @@
+/** How long after an acknowledgement an instance may still answer without it. */
+import { basePath } from '../../src/contract/operations.ts';
+import { writeCursor } from '../../src/domain/cursor.ts';
+import { staleAtMostMs } from '../../src/storage/shared-versions.ts';
+import { type Client, clientOf } from '../support/client.ts';
+import type { Figures } from './stress-test.ts';
+
+/** A list asked for later than this after an animal was acknowledged anywhere has to show it, or is answered 503. */
+const boundMs = staleAtMostMs;
+const everyMs = 50;
+/** Rarely, so that one is not hidden by the next. */
+const addedEveryMs = 1_500;
+/** What one page shows. */
+const pageSize = 100;
+const status = 'pending';
+const firstPage = `/pets?limit=${pageSize}&status=${status}`;
+
+/** Animals that wait for approval are added at each instance in turn, and their last page is read at all. */
+export class Staleness {
+  readonly #urls: readonly string[];
+  readonly #key: string;
+  /** When each animal was acknowledged, since the last rest. */
+  #acknowledged: { readonly id: number; readonly at: number }[] = [];
+  #target = firstPage;
+  #watching: Promise<unknown> = Promise.resolve();
+  #stopped = true;
+  #reads = 0;
+  #stale = 0;
+  #longestMs = 0;
+
+  constructor(urls: readonly string[], key: string) {
+    this.#urls = urls;
+    this.#key = key;
+  }
+
+  /** Adds at this instance, and reads at all. */
+  watch(url: string): void {
+    this.#stopped = false;
+    const reading = this.#urls.map((one) => this.#read(clientOf(one, this.#key)));
+    this.#watching = Promise.all([this.#add(url), ...reading]);
+  }
+
+  /** Stops, and goes on behind what was added so far the next time. */
+  async rest(during: string): Promise<void> {
+    this.#stopped = true;
+    await this.#watching;
+    const last = Math.max(0, ...this.#acknowledged.map(({ id }) => id));
+    if (last > 0) this.#target = `${firstPage}&cursor=${writeCursor({ after: BigInt(last), status })}`;
+    this.#acknowledged = [];
+    if (this.#longestMs > boundMs) {
+      throw new Error(`${during}: an animal was missing ${Math.round(this.#longestMs)} ms after its 201.`);
+    }
+  }
+
+  summary(): string {
+    return `${this.#stale} of ${this.#reads} lists stale, by ${Math.round(this.#longestMs)} ms at most`;
+  }
+
+  figures(): Figures {
+    return {
+      'lists read': this.#reads,
+      'lists without what was acknowledged before they were asked for': this.#stale,
+      'longest staleness in ms': Math.round(this.#longestMs),
+    };
+  }
+
+  async #add(url: string): Promise<void> {
+    while (!this.#stopped && this.#acknowledged.length < pageSize) {
+      const response = await fetch(`${url}${basePath}/pets`, {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${this.#key}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ name: 'watched', categoryId: 1, status }),
+      });
+      const text = await response.text();
+      const at = performance.now();
+      if (response.status === 201)
+        this.#acknowledged.push({ id: (JSON.parse(text) as { id: number }).id, at });
+      await Bun.sleep(addedEveryMs);
+    }
+  }
+
+  async #read(client: Client): Promise<void> {
+    while (!this.#stopped) {
+      const asked = performance.now();
+      const expected = this.#acknowledged.filter(({ at }) => at < asked);
+      const reply = await client.get(this.#target);
+      if (reply.status === 200) {
+        this.#reads++;
+        const page = (JSON.parse(reply.text) as { id: number }[]).map(({ id }) => id);
+        this.#decide(page, expected, asked);
+      }
+      await Bun.sleep(everyMs);
+    }
+  }
+
+  #decide(page: readonly number[], expected: readonly { id: number; at: number }[], asked: number): void {
+    const last = page.at(-1) ?? 0;
+    // What lies behind a full page is not missing.
+    const missing = expected.filter(({ id }) => !page.includes(id) && (page.length < pageSize || id < last));
+    if (missing.length === 0) return;
+    this.#stale++;
+    for (const { at } of missing) this.#longestMs = Math.max(this.#longestMs, asked - at);
+  }
+}

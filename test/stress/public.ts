@@ -1,0 +1,215 @@
+/** What is served without a key, asked for by crowds that read slowly or not at all: it costs others nothing. */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { bytesOf } from './generate/http.ts';
+import { type ProvingService, provingService } from './service.ts';
+import type { Figures, StressOptions, StressTest } from './stress-test.ts';
+import { Wires } from './wire.ts';
+
+/** Every public path, and the large one also as it is sent to who takes no gzip, and to who only asks for its head. */
+const requests = [
+  'GET / HTTP/1.1\r\n',
+  'GET /docs HTTP/1.1\r\n',
+  'GET /docs/scalar.js HTTP/1.1\r\n',
+  'GET /docs/scalar.js HTTP/1.1\r\nAccept-Encoding: gzip\r\n',
+  'HEAD /docs/scalar.js HTTP/1.1\r\n',
+  'GET /openapi.json HTTP/1.1\r\n',
+  'GET /livez HTTP/1.1\r\n',
+  'GET /readyz HTTP/1.1\r\n',
+  'GET /.well-known/api-catalog HTTP/1.1\r\n',
+  'GET /none HTTP/1.1\r\n',
+].map((head) => `${head}Host: a\r\n\r\n`);
+
+/** Requests each connection of a crowd sends at once. */
+const pipelined = 3;
+const slowReadBytes = 1_024;
+/** Every connection is read from once in so many milliseconds, a part of them at a time. */
+const slowReadEveryMs = 1_000;
+const readParts = 20;
+
+const loopers = 8;
+const keyedClients = 16;
+const measureMs = 800;
+/** Before it is measured, what a crowd that came or went has asked for is done: the process rests for so long. */
+const restMs = 200;
+const settledWithinMs = 10_000;
+
+const mostPeakMb = 150;
+const leastRate = 0.9;
+
+type Crowd = 'reads nothing' | 'reads slowly' | 'asks for heads in a loop';
+export const crowds: readonly Crowd[] = ['reads nothing', 'reads slowly', 'asks for heads in a loop'];
+
+class Gathered implements Disposable {
+  readonly #sockets: Socket[] = [];
+  readonly #timers: Timer[] = [];
+
+  /** Connects a few at a time, so that the system's queue for the service does not overflow and drop others' connections. */
+  static async of(url: string, crowd: Crowd, perPath: number): Promise<Gathered> {
+    const gathered = new Gathered();
+    const loops = crowd === 'asks for heads in a loop';
+    const { hostname, port } = new URL(url);
+    for (let count = 0; count < (loops ? Math.min(loopers, perPath) : perPath); count++) {
+      const connected = requests.map(async (request) => {
+        const socket = connect({ host: hostname, port: Number(port) });
+        gathered.#sockets.push(socket);
+        socket.on('error', () => undefined);
+        if (loops) loop(socket, request.replace('GET', 'HEAD'));
+        else {
+          socket.pause();
+          socket.write(request.repeat(pipelined));
+        }
+        await once(socket, 'connect');
+      });
+      await Promise.all(connected);
+    }
+    if (crowd === 'reads slowly') gathered.#readSlowly();
+    return gathered;
+  }
+
+  #readSlowly(): void {
+    let part = 0;
+    const read = () => {
+      part = (part + 1) % readParts;
+      for (let at = part; at < this.#sockets.length; at += readParts) this.#sockets[at]?.read(slowReadBytes);
+    };
+    this.#timers.push(setInterval(read, slowReadEveryMs / readParts));
+  }
+
+  [Symbol.dispose](): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+/** Asks again as soon as a head has come; heads come in one piece. */
+function loop(socket: Socket, request: string): void {
+  socket.on('data', () => socket.write(request));
+  socket.write(request);
+}
+
+/** The most memory the process ever held, in MB. Linux only. */
+function peakMbOf(pid: number): number {
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) / 1_024;
+}
+
+/** Milliseconds of a processor all threads of the process have used. Linux only; it counts in steps of 10. */
+function usedMsOf(pid: number): number {
+  // The name of the process, the second of the fields, may have spaces; user and system time are the 14th and 15th.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** Milliseconds for which the process's main thread ran or waited for a processor that others had. Linux only. */
+function busyMsOf(pid: number): number {
+  const [ran, waited] = readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ');
+  return (Number(ran) + Number(waited)) / 1e6;
+}
+
+async function settled(pid: number): Promise<void> {
+  const deadline = performance.now() + settledWithinMs;
+  for (let before = -1; performance.now() < deadline; ) {
+    const now = busyMsOf(pid);
+    // A fifth of the time: a crowd that reads slowly keeps it a little busy for ever.
+    if (before >= 0 && now - before < restMs / 5) return;
+    before = now;
+    await sleep(restMs);
+  }
+}
+
+interface Rates {
+  /** Per second. */
+  readonly byClock: number[];
+  /** Per second of processor time of the service: what other work of the machine takes does not show. */
+  readonly byProcessor: number[];
+}
+
+/** Requests of clients with a key, on connections that stay. */
+async function measure(wires: Wires, { key, pid }: ProvingService, { byClock, byProcessor }: Rates) {
+  await settled(pid);
+  const request = bytesOf({ method: 'GET', target: '/pets', headers: [['Authorization', `Bearer ${key}`]] });
+  const [start, usedBefore] = [performance.now(), usedMsOf(pid)];
+  let answered = 0;
+  await wires.each(keyedClients, async (wire) => {
+    while (performance.now() - start < measureMs) {
+      const { status } = await wire.send(request);
+      if (status !== 200) throw new Error(`a request with a key was answered ${status}`);
+      answered++;
+    }
+  });
+  byClock.push((answered / (performance.now() - start)) * 1_000);
+  byProcessor.push((answered / Math.max(10, usedMsOf(pid) - usedBefore)) * 1_000);
+}
+
+export interface Shares {
+  readonly byClock: number;
+  readonly byProcessor: number;
+}
+
+/** The rates beside a crowd as shares of the rates without: quiet and crowded moments take turns, the medians count. */
+async function sharesBeside(
+  service: ProvingService,
+  crowd: Crowd,
+  { rounds, perPath }: { rounds: number; perPath: number },
+): Promise<Shares> {
+  using wires = new Wires(service.url, keyedClients);
+  const quiet: Rates = { byClock: [], byProcessor: [] };
+  const beside: Rates = { byClock: [], byProcessor: [] };
+  await measure(wires, service, { byClock: [], byProcessor: [] });
+  for (let round = 0; round < rounds; round++) {
+    await measure(wires, service, quiet);
+    using _crowd = await Gathered.of(service.url, crowd, perPath);
+    await measure(wires, service, beside);
+  }
+  return {
+    byClock: median(beside.byClock) / median(quiet.byClock),
+    byProcessor: median(beside.byProcessor) / median(quiet.byProcessor),
+  };
+}
+
+function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+/** `perPath` connections for every public path. */
+export async function publicCrowds(
+  { rounds, progress }: Omit<StressOptions, 'seed'>,
+  perPath: number,
+): Promise<{ readonly peakMb: number; readonly shares: ReadonlyMap<Crowd, Shares> }> {
+  const shares = new Map<Crowd, Shares>();
+  let peakMb = 0;
+  for (const crowd of crowds) {
+    progress(`a crowd that ${crowd}`);
+    // As if of many addresses; only who loops is one address, and meets its bound.
+    const unbounded = { PUBLIC_REQUESTS_PER_MINUTE: '1000000000' };
+    await using service = await provingService(crowd === 'asks for heads in a loop' ? {} : unbounded);
+    shares.set(crowd, await sharesBeside(service, crowd, { rounds, perPath }));
+    service.checkRunning();
+    peakMb = Math.max(peakMb, peakMbOf(service.pid));
+  }
+  return { peakMb, shares };
+}
+
+export const publicPages: StressTest = {
+  name: 'public',
+  promise:
+    `200 connections for every public path, read slowly or not at all, cost less than ${mostPeakMb} MB, and requests ` +
+    `with a key keep ${100 * leastRate} % of their rate`,
+  rounds: 7,
+  async run(options) {
+    const { peakMb, shares } = await publicCrowds(options, 200);
+    if (peakMb >= mostPeakMb) throw new Error(`the service took ${Math.round(peakMb)} MB`);
+    const figures: Record<string, number> = { 'peak memory in MB': Math.round(peakMb) };
+    for (const [crowd, { byClock, byProcessor }] of shares) {
+      const [clock, processor] = [Math.round(100 * byClock), Math.round(100 * byProcessor)];
+      figures[`rate beside a crowd that ${crowd}, in %`] = processor;
+      figures[`by the clock, ${crowd}, in %`] = clock;
+      if (byProcessor < leastRate) throw new Error(`beside a crowd that ${crowd} the rate is ${processor} %`);
+    }
+    return figures satisfies Figures;
+  },
+};

@@ -1,0 +1,163 @@
+/** Attacks on the framing of HTTP, directly and through proxies: nobody disagrees on how many requests there were. */
+import { connect } from 'node:net';
+import { issueKey } from '../support/process.ts';
+import { Failures, same } from './failures.ts';
+import { bytesOf, type HttpRequest } from './generate/http.ts';
+import { proxyBefore } from './proxies.ts';
+import type { Attack } from './raw-attacks-kit.ts';
+import { attackTable } from './raw-attacks-table.ts';
+import { type ProvingService, provingService } from './service.ts';
+import type { StressOptions, StressTest } from './stress-test.ts';
+import { Wire } from './wire.ts';
+
+/** How long a connection may stay silent before what has come is all there is. */
+const quietMs = 150;
+/** Quotas tell the accounts apart in the headers of answers. */
+const quotas = { open: 900_000_001, hidden: 900_000_002, victim: 900_000_003 };
+type Who = keyof typeof quotas;
+
+class Battlefield implements Disposable {
+  readonly #keys: Readonly<Record<Who, string>>;
+  readonly #direct: Wire;
+  readonly attacks: readonly Attack[];
+  /** Creations whose answer was lost, for another request came behind them on their connection. */
+  dropped = 0;
+
+  private constructor(service: ProvingService, keys: Readonly<Record<Who, string>>) {
+    this.#keys = keys;
+    this.#direct = new Wire(service.url);
+    this.attacks = attackTable(keys);
+  }
+
+  static async open(service: ProvingService): Promise<Battlefield> {
+    const key = (who: Who) =>
+      issueKey(service.folder, 'enterprise', { perMinute: quotas[who], perDay: 1_000_000_000 });
+    return new Battlefield(service, {
+      open: await key('open'),
+      hidden: await key('hidden'),
+      victim: await key('victim'),
+    });
+  }
+
+  /** How many requests the service has counted: of both keys of an attack, and of none. This costs one of each. */
+  async #charged(): Promise<number[]> {
+    const counts: number[] = [];
+    for (const key of [this.#keys.open, this.#keys.hidden, undefined]) {
+      const { headers } = await this.#direct.send(bytesOf(getOf(key)));
+      // The day, for the minute may roll over in between.
+      const ofDay = /"day";r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1];
+      counts.push(Number(ofDay ?? headers.get('x-ratelimit-remaining')));
+    }
+    return counts;
+  }
+
+  /** Attacks `url` while a victim calls through it, too; throws when the count or the victim's answers are wrong. */
+  async attack(url: string, { bytes }: Attack, victim: Wire, id: string): Promise<void> {
+    const before = await this.#charged();
+    const [stream] = await Promise.all([everything(url, bytes), this.#victim(victim, `${id}-during`)]);
+    for (let call = 0; call < 3; call++) await this.#victim(victim, `${id}-after-${call}`);
+    const after = await this.#charged();
+    const [open = 0, hidden = 0, keyless = 0] = before.map((count, index) => count - (after[index] ?? 0) - 1);
+    const answers = stream.match(/HTTP\/1\.[01] [2-5]\d\d/g)?.length ?? 0;
+    const ofHidden = stream.split(`"minute";q=${quotas.hidden};`).length - 1;
+    const checked = stream.match(/^X-RateLimit-Limit:/gim)?.length ?? 0;
+    // Failures are counted by the minute; a new one has begun when there are more left than before.
+    const counted = open + hidden + Math.max(0, keyless);
+    const told = `the service counted ${open} + ${hidden} + ${keyless} requests: ${JSON.stringify(stream.slice(0, 600))}`;
+    if (hidden !== ofHidden) throw new Error(`${ofHidden} hidden requests were answered, but ${told}`);
+    if (keyless >= 0 && checked > counted) throw new Error(`${checked} requests were answered, but ${told}`);
+    // The runtime closes on a request behind a creation that waits for the disk, and its answer is lost.
+    if (counted > answers) this.dropped++;
+    if (counted > answers + 1) throw new Error(`only ${answers} requests were answered, but ${told}`);
+    if (stream.includes(`"minute";q=${quotas.victim}`))
+      throw new Error(`the attacker got the victim's answer: ${told}`);
+  }
+
+  /** The victim's answer has to be its own: its id, its account, its animal that is not there. */
+  async #victim(wire: Wire, id: string): Promise<void> {
+    const request = getOf(this.#keys.victim, [['X-Request-Id', id]]);
+    const { status, headers } = await wire.send(bytesOf(request)).catch((error: Error) => {
+      throw new Error(`the victim's request ${id}: ${error.message}`);
+    });
+    same('the status of the victim', status, 404);
+    same('the id of the victim', headers.get('x-request-id'), id);
+    const policy = headers.get('ratelimit-policy') ?? '';
+    if (!policy.startsWith(`"minute";q=${quotas.victim};`))
+      throw new Error(`the victim was answered as another: ${policy}`);
+  }
+
+  [Symbol.dispose](): void {
+    this.#direct[Symbol.dispose]();
+  }
+}
+
+function getOf(key: string | undefined, more: HttpRequest['headers'] = []): HttpRequest {
+  const own: HttpRequest['headers'] = key === undefined ? [] : [['Authorization', `Bearer ${key}`]];
+  return { method: 'GET', target: '/pets/0', headers: [...own, ...more] };
+}
+
+/** Writes the bytes and returns all that came until the connection was closed or fell silent. */
+function everything(url: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const chunks: Buffer[] = [];
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+  const end = () => {
+    socket.destroy();
+    resolve(Buffer.concat(chunks).toString('latin1'));
+  };
+  socket.setTimeout(quietMs, end);
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  // A refused attack may find its connection reset while it is still being written.
+  socket.on('error', end);
+  socket.on('close', end);
+  socket.write(Buffer.from(bytes, 'latin1'));
+  return promise;
+}
+
+async function through(
+  name: string,
+  url: string,
+  field: Battlefield,
+  failures: Failures,
+  { rounds, progress }: StressOptions,
+) {
+  using victim = new Wire(url);
+  for (let round = 1; round <= rounds; round++) {
+    for (const [index, attack] of field.attacks.entries()) {
+      progress(`${name}: round ${round} of ${rounds}, attack ${index} of ${field.attacks.length}`);
+      const id = `${name}-${round}-${index}`;
+      await failures.guard(`${id} (${attack.what})`, () => field.attack(url, attack, victim, id));
+    }
+  }
+}
+
+/** `rounds` is how often the whole table is run in each place. */
+export async function rawAttacks(
+  options: StressOptions,
+  behind: readonly ('nginx' | 'haproxy')[] = ['nginx', 'haproxy'],
+) {
+  await using service = await provingService();
+  using field = await Battlefield.open(service);
+  const failures = new Failures(options.seed);
+  const places = ['directly'];
+  await through('directly', service.url, field, failures, options);
+  for (const name of behind) {
+    await using proxy = await proxyBefore(name, service.url);
+    if (proxy === undefined) continue;
+    await through(name, proxy.url, field, failures, options);
+    places.push(`behind ${name}`);
+  }
+  service.checkRunning();
+  failures.end();
+  return { attacks: field.attacks.length, places: places.join(', '), 'creations unanswered': field.dropped };
+}
+
+export const attacks: StressTest = {
+  name: 'raw-attacks',
+  promise:
+    'attacks on the framing of HTTP, directly and behind proxies, never make two readers count different requests, nor ' +
+    "give anyone another key's answer",
+  rounds: 1,
+  run: rawAttacks,
+};

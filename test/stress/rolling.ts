@@ -1,0 +1,163 @@
+/** Instances are stopped and started again, one after the other, while clients go on as if nothing were. */
+import { Connection, type RawReply } from '../process/connection.ts';
+import { clientOf } from '../support/client.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
+import { allNames } from '../support/load.ts';
+import { randomFrom } from '../support/random.ts';
+import { deliveredProxy, steadyPort } from './rolling-proxy.ts';
+import type { StressTest } from './stress-test.ts';
+
+const clientsPerDoor = 12;
+/** Below the drain, so that each client learns within it to come again elsewhere. */
+const longestPauseMs = 300;
+const creationPart = 0.2;
+/** How long a balancer may take to notice that an instance is back; before that the other one has to stay. */
+const noticedMs = 1_000;
+
+/** Clients on keep-alive connections that send nothing twice: a request that fails shows. */
+class Clients {
+  readonly failures: string[] = [];
+  readonly acknowledged: string[] = [];
+  answered = 0;
+  /** Connections that were refused: the instance is away, and the other one is asked. */
+  turnedAway = 0;
+  #stopped = false;
+  readonly #key: string;
+  readonly #random: () => number;
+
+  constructor(key: string, seed: number) {
+    this.#key = key;
+    this.#random = randomFrom(seed);
+  }
+
+  /** One client that knows these addresses, and goes on to the next when one refuses connections or says farewell. */
+  async run(addresses: readonly string[], name: string, creations = creationPart): Promise<void> {
+    for (let turn = 0; !this.#stopped; turn++) {
+      const url = addresses[turn % addresses.length] as string;
+      const connection = await Connection.open(url).catch(() => undefined);
+      if (connection !== undefined) await this.#use(connection, `${name} ${turn}`, creations);
+      else {
+        this.turnedAway++;
+        if (addresses.length === 1) this.failures.push(`${name}: the proxy refuses connections`);
+        await Bun.sleep(10);
+      }
+    }
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  async #use(opened: Connection, name: string, creations: number): Promise<void> {
+    using connection = opened;
+    for (let number = 0; !this.#stopped; number++) {
+      const animal = `${name} ${number}`;
+      const isCreation = this.#random() < creations;
+      try {
+        const reply = isCreation
+          ? await this.#add(connection, animal)
+          : await connection.get('/v1/pets', this.#key);
+        this.answered++;
+        if (reply.status !== (isCreation ? 201 : 200)) {
+          this.failures.push(
+            `${animal}: ${isCreation ? 'a creation' : 'a list'} was answered ${reply.status}`,
+          );
+        } else if (isCreation) this.acknowledged.push(animal);
+        if (reply.closes) return;
+      } catch (error) {
+        this.failures.push(`${animal}: ${isCreation ? 'a creation' : 'a list'}: ${(error as Error).message}`);
+        return;
+      }
+      await Bun.sleep(this.#random() * longestPauseMs);
+    }
+  }
+
+  #add(connection: Connection, name: string): Promise<RawReply> {
+    const body = JSON.stringify({ name, categoryId: 1 });
+    const head = ['POST /v1/pets HTTP/1.1', 'Host: test', `Authorization: Bearer ${this.#key}`];
+    const about = ['Content-Type: application/json', `Content-Length: ${body.length}`];
+    connection.write([...head, ...about, '', body].join('\r\n'));
+    return connection.reply();
+  }
+}
+
+async function twoInstances(cluster: Cluster, random: () => number) {
+  const start = async () => {
+    const port = await steadyPort(random);
+    const settings = { PORT: String(port), DRAIN_SECONDS: '1' };
+    return { settings, service: await cluster.startInstance(settings) };
+  };
+  return [await start(), await start()] as const;
+}
+
+/** Stops one instance after the other and starts it again, that many times. Returns the slowest stop in ms. */
+async function roll(
+  cluster: Cluster,
+  instances: Awaited<ReturnType<typeof twoInstances>>,
+  rounds: number,
+  told: (round: number) => void,
+): Promise<number> {
+  let slowestMs = 0;
+  for (let round = 1; round <= rounds; round++) {
+    const instance = instances[round % 2 === 0 ? 0 : 1];
+    const from = performance.now();
+    instance.service.signal('SIGTERM');
+    const exitCode = await instance.service.exited;
+    slowestMs = Math.max(slowestMs, Math.round(performance.now() - from));
+    if (exitCode !== 0) throw new Error(`Stop ${round} ended with ${exitCode}: ${instance.service.stderr()}`);
+    instance.service = await cluster.startInstance(instance.settings);
+    await Bun.sleep(noticedMs);
+    told(round);
+  }
+  return slowestMs;
+}
+
+export const rolling: StressTest = {
+  name: 'rolling',
+  promise:
+    'two instances restarted in turn by SIGTERM, under load of keep-alive clients directly, behind haproxy, ' +
+    'and behind nginx (reads), fail no request and lose no animal; needs PostgreSQL and Redis (rounds: SIGTERMs)',
+  rounds: 200,
+  async run({ rounds, seed, progress }) {
+    await using started = new AsyncDisposableStack();
+    const cluster = started.use(await startCluster({ instances: 0 }));
+    if (!cluster) throw new Error('This machine has no PostgreSQL and Redis for this test.');
+    const instances = await twoInstances(cluster, randomFrom(seed));
+    const urls = instances.map(({ service }) => service.url);
+    const nginx = started.use(await deliveredProxy('nginx', urls));
+    const haproxy = started.use(await deliveredProxy('haproxy', urls));
+    if (!nginx || !haproxy) throw new Error('This machine has no nginx or no haproxy for this test.');
+
+    const { key } = await cluster.issueKey();
+    const clients = new Clients(key, seed);
+    const running = Array.from({ length: clientsPerDoor }, (_, index) => [
+      // It learns of a stop by failing, and may not send a creation twice: it is given none.
+      clients.run([nginx.url], `behind nginx ${index}`, 0),
+      clients.run([haproxy.url], `behind haproxy ${index}`),
+      clients.run(index % 2 === 0 ? urls : urls.toReversed(), `directly ${index}`),
+    ]).flat();
+    const slowestStopMs = await roll(cluster, instances, rounds, (round) =>
+      progress(
+        `SIGTERM ${round} of ${rounds}: ${clients.answered} answered, ${clients.failures.length} failed`,
+      ),
+    );
+    clients.stop();
+    await Promise.all(running);
+
+    const names = new Set(await allNames(clientOf(urls[0] ?? '', key)));
+    const lost = clients.acknowledged.filter((name) => !names.has(name));
+    if (clients.failures.length > 0 || lost.length > 0) {
+      const shown = clients.failures.slice(0, 10).join('; ');
+      throw new Error(
+        `${clients.failures.length} of ${clients.answered} failed, ${lost.length} lost: ${shown}`,
+      );
+    }
+    return {
+      'requests answered': clients.answered,
+      failed: 0,
+      'animals acknowledged, all kept': clients.acknowledged.length,
+      'connections refused and opened elsewhere': clients.turnedAway,
+      'slowest stop in ms': slowestStopMs,
+    };
+  },
+};

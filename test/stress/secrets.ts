@@ -1,0 +1,147 @@
+/** Keys are shown once, to whoever issued them; then no part of one is in a log, a file or an answer. */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AdminServices } from '../../src/app.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { ample, operatorOf, startService } from '../support/process.ts';
+import { Chance } from './generate/chance.ts';
+import { bytesOf, type HttpRequest } from './generate/http.ts';
+import type { StressOptions, StressTest } from './stress-test.ts';
+import { Wires } from './wire.ts';
+
+const connections = 32;
+/** A piece of a key this long is found by chance once in 10^14 places. */
+const pieceLength = 10;
+
+/** Knows every piece of every key, in clear and in base64, and finds them in texts. */
+class Searcher {
+  readonly #pieces = new Set<string>();
+  searched = 0;
+
+  add(key: string): void {
+    // The last four characters may be shown (contract, section 5), and so may the prefix.
+    const secret = key.slice('ask_'.length, -4);
+    for (let at = 0; at + pieceLength <= secret.length; at++)
+      this.#pieces.add(secret.slice(at, at + pieceLength));
+    for (const lead of ['', 'x', 'xx']) {
+      const encoded = Buffer.from(lead + secret).toString('base64url');
+      for (let at = 4; at + pieceLength <= encoded.length - 4; at++)
+        this.#pieces.add(encoded.slice(at, at + pieceLength));
+    }
+  }
+
+  /** Throws when a piece of a key is in the text. */
+  search(where: string, text: string): void {
+    this.searched += text.length;
+    for (const [run] of text.matchAll(/[0-9A-Za-z_-]{10,}/g)) {
+      for (let at = 0; at + pieceLength <= run.length; at++) {
+        if (this.#pieces.has(run.slice(at, at + pieceLength)))
+          throw new Error(`${where} has a part of a key: ${run}`);
+      }
+    }
+  }
+}
+
+/** Issues keys of every fate; an animal cannot have a key's text for its name, for it would be told to everyone. */
+async function issue(operator: AdminServices, count: number, seed: number): Promise<string[]> {
+  const { id } = await operator.accounts.create('shop', 'enterprise', ample);
+  const keys: string[] = [];
+  for (let index = 0; index < count; index++) {
+    const chance = new Chance(seed, index);
+    const issued = await operator.keys.create(id, `key ${index}`, chance.often(0.1) ? -1 : undefined);
+    keys.push(issued.key);
+    const fate = chance.int(1, 10);
+    if (fate === 1) await operator.keys.revoke(issued.id);
+    if (fate === 2) keys.push((await operator.keys.rotate(issued.id, 0)).key);
+  }
+  return keys;
+}
+
+/** The key in every place where clients have put keys, right and wrong. */
+function requestsWith(key: string, chance: Chance): HttpRequest[] {
+  const bearer: HttpRequest['headers'] = [['Authorization', `Bearer ${key}`]];
+  const json: HttpRequest['headers'] = [...bearer, ['Content-Type', 'application/json']];
+  const get = (target: string, headers = bearer): HttpRequest => ({ method: 'GET', target, headers });
+  const post = (body: string, headers = json): HttpRequest => ({
+    method: 'POST',
+    target: '/pets',
+    headers,
+    body: Buffer.from(body),
+  });
+  return chance.shuffled([
+    get('/pets?limit=3'),
+    get('/pets/1'),
+    get('/pets', [['Authorization', key]]),
+    get('/pets', [['Authorization', `Basic ${btoa(`${key}:`)}`]]),
+    get('/pets', [['Authorization', `Bearer ${key} ${key}`]]),
+    get('/pets', [['X-Api-Key', key]]),
+    get('/pets', [['Cookie', `key=${key}`]]),
+    get('/pets', [...bearer, ['X-Request-Id', `${key}!`]]),
+    get(`/pets/${key}`),
+    get(`/${key}`),
+    get('/pets?limit=0', [...bearer, ['Referer', `https://a.example/?key=${key}`]]),
+    post('{"name":"Ozzy","categoryId":1}'),
+    post('{'),
+    post('{"name":"","categoryId":1.5}'),
+    post(`{"name":"Ozzy","categoryId":"${key}"}`),
+    post(key),
+    post('x'.repeat(20_000)),
+    post('{}', [...bearer, ['Content-Type', 'text/plain']]),
+    { method: 'DELETE', target: '/pets', headers: bearer },
+  ]);
+}
+
+/** `rounds` is the number of keys. */
+export async function noKeyAnywhere({ rounds, seed, progress }: StressOptions) {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path, {
+    LOG_LEVEL: 'trace',
+    LOG_REQUESTS: 'all',
+    DRAIN_SECONDS: '0',
+  });
+  await using operator = await operatorOf(folder.path);
+  const keys = await issue(operator, rounds, seed);
+  const searcher = new Searcher();
+  for (const key of keys) searcher.add(key);
+  let answers = 0;
+  {
+    using wires = new Wires(service.url, connections);
+    await wires.each(keys.length, async (wire, index) => {
+      if (index % 50 === 0) progress(`${index} of ${keys.length} keys`);
+      for (const request of requestsWith(keys[index] as string, new Chance(seed, index))) {
+        const { headers, text } = await wire.send(bytesOf(request));
+        searcher.search(
+          `the answer to ${request.method} ${request.target}`,
+          `${[...headers].join('\n')}\n${text}`,
+        );
+        answers++;
+      }
+    });
+  }
+  await searchFiles(searcher, folder.path);
+  service.signal('SIGTERM');
+  await service.exited;
+  await searchFiles(searcher, folder.path);
+  searcher.search('standard output', service.stdout());
+  searcher.search('standard error', service.stderr());
+  return {
+    keys: keys.length,
+    answers,
+    'megabytes searched': Number((searcher.searched / 1e6).toFixed(1)),
+    found: 0,
+  };
+}
+
+async function searchFiles(searcher: Searcher, folder: string): Promise<void> {
+  for (const name of readdirSync(folder)) {
+    searcher.search(name, Buffer.from(await Bun.file(join(folder, name)).arrayBuffer()).toString('latin1'));
+  }
+}
+
+export const secrets: StressTest = {
+  name: 'secrets',
+  promise:
+    'no part of an issued key is in a log, a data file or an answer, wherever clients put it in their requests',
+  rounds: 1_000,
+  run: noKeyAnywhere,
+};

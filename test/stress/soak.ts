@@ -1,0 +1,163 @@
+/** Mixed load with faults for a long time: everything is answered as it should be, and nothing grows. */
+import { Database } from 'bun:sqlite';
+import { statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { limitFileSize } from '../faults/disk.ts';
+import { beginPost, Connection } from '../process/connection.ts';
+import { clientOf } from '../support/client.ts';
+import { ample, dataFileIn, operatorOf } from '../support/process.ts';
+import { randomFrom } from '../support/random.ts';
+import { Failures } from './failures.ts';
+import { Chance } from './generate/chance.ts';
+import { bytesOf } from './generate/http.ts';
+import { invalidRequest } from './generate/mutations.ts';
+import { validRequest } from './generate/requests.ts';
+import { type ProvingService, provingService } from './service.ts';
+import { Flatness } from './soak-flatness.ts';
+import type { Figures, StressOptions, StressTest } from './stress-test.ts';
+import { Wire } from './wire.ts';
+
+const connections = 12;
+/** Between two requests of a connection: the service is to be busy, not overloaded. */
+const pauseMs = 5;
+const storedBefore = 200;
+const faultEveryMs = 3_000;
+const sampleEveryMs = 1_000;
+const minuteMs = 60_000;
+
+class Soak {
+  readonly counts = { answered: 0, refused: 0, faults: 0 };
+  readonly failures: Failures;
+  readonly #service: ProvingService;
+  readonly #seed: number;
+  readonly #random: () => number;
+  readonly #end = new AbortController();
+  /** Until then a 503 is the right answer to what needs the disk. */
+  #faultyUntil = 0;
+
+  constructor(service: ProvingService, seed: number) {
+    this.#service = service;
+    this.#seed = seed;
+    this.#random = randomFrom(seed);
+    this.failures = new Failures(seed);
+  }
+
+  stop(): void {
+    this.#end.abort();
+  }
+
+  /** Generated requests, right and wrong ones, over one connection. */
+  async request(connection: number): Promise<void> {
+    using wire = new Wire(this.#service.url);
+    const known = { key: this.#service.key, stored: storedBefore, cursors: [] };
+    for (let number = connection; !this.#end.signal.aborted; number += connections) {
+      const chance = new Chance(this.#seed, number);
+      const request = number % 5 === 0 ? invalidRequest(chance, known) : validRequest(chance, known);
+      await this.failures.guard(number, async () => {
+        const { status } = await wire.send(bytesOf(request), request.method === 'HEAD');
+        this.counts.answered++;
+        if (status === 503 && performance.now() < this.#faultyUntil) this.counts.refused++;
+        else if (status !== request.status) throw new Error(`${request.target} was answered ${status}`);
+      });
+      await this.#pause(pauseMs);
+    }
+  }
+
+  /** One fault after the other, in an order of the seed's. */
+  async disturb(): Promise<void> {
+    const faults = [this.#fullDisk, this.#lock, this.#brokenBodies, this.#halfRequests, this.#operator];
+    while (!this.#end.signal.aborted) {
+      await faults[Math.floor(this.#random() * faults.length)]?.call(this);
+      this.counts.faults++;
+      await this.#pause(faultEveryMs);
+    }
+  }
+
+  /** The disk takes no more for a moment. */
+  async #fullDisk(): Promise<void> {
+    this.#faultyFor(1_500);
+    limitFileSize(this.#service.pid, 0);
+    await sleep(300);
+    limitFileSize(this.#service.pid, 'unlimited');
+  }
+
+  /** Another process holds the lock that writers need. */
+  async #lock(): Promise<void> {
+    using database = new Database(dataFileIn(this.#service.folder));
+    database.run('PRAGMA busy_timeout = 2000');
+    database.run('BEGIN IMMEDIATE');
+    await sleep(200);
+    database.run('ROLLBACK');
+  }
+
+  /** Clients that go away in the middle of a body. */
+  async #brokenBodies(): Promise<void> {
+    for (let number = 0; number < 20; number++) {
+      using connection = await Connection.open(this.#service.url);
+      connection.write(beginPost(this.#service.key, '{"name":"a","categoryId":1}', number % 20));
+      await sleep(5);
+    }
+  }
+
+  /** Clients that begin a head, say nothing for a while, and go. */
+  async #halfRequests(): Promise<void> {
+    using stack = new DisposableStack();
+    for (let number = 0; number < 50; number++) {
+      stack.use(await Connection.open(this.#service.url)).write('GET /v1/pets HTTP/1.1\r\nHost: ');
+    }
+    await this.#pause(1_000);
+  }
+
+  /** An operator works beside the service: an account, a key, its use and its end. */
+  async #operator(): Promise<void> {
+    await using admin = await operatorOf(this.#service.folder);
+    const { id } = await admin.accounts.create('soak', 'enterprise', ample);
+    const { key, id: keyId } = await admin.keys.create(id, 'soak');
+    const client = clientOf(this.#service.url, key);
+    await this.failures.guard('operator', async () => {
+      const before = (await client.get('/pets')).status;
+      await admin.keys.revoke(keyId);
+      const after = (await client.get('/pets')).status;
+      if (before !== 200 || after !== 401) throw new Error(`${before}, and ${after} when it was revoked`);
+    });
+  }
+
+  #faultyFor(ms: number): void {
+    this.#faultyUntil = performance.now() + ms;
+  }
+
+  async #pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.#end.signal }).catch(() => undefined);
+  }
+}
+
+async function soakFor({ rounds: minutes, seed, progress }: StressOptions): Promise<Figures> {
+  await using service = await provingService({ LOG_LEVEL: 'silent' });
+  const client = clientOf(service.url, service.key);
+  for (let number = 1; number <= storedBefore; number++) await client.add(`animal ${number}`);
+  const flatness = new Flatness(service.pid);
+  const soak = new Soak(service, seed);
+  const running = [soak.disturb(), ...Array.from({ length: connections }, (_, index) => soak.request(index))];
+  const end = performance.now() + minutes * minuteMs;
+  while (performance.now() < end) {
+    await sleep(sampleEveryMs);
+    flatness.sample();
+    progress(`${soak.counts.answered} answered, ${soak.counts.faults} faults, ${flatness.last}`);
+  }
+  soak.stop();
+  await Promise.all(running);
+  soak.failures.end();
+  const { status } = await client.add('the last one');
+  if (status !== 201) throw new Error(`In the end an animal is answered ${status}.`);
+  const walMiB = Math.ceil(statSync(`${dataFileIn(service.folder)}-wal`).size / 1_048_576);
+  return { ...soak.counts, 'write-ahead log in MiB': walMiB, ...(await flatness.end()) };
+}
+
+export const soak: StressTest = {
+  name: 'soak',
+  promise:
+    'a mixed load with faults (full disk, held lock, clients that break off, an operator) is answered as it should be, ' +
+    'and memory and descriptors stay flat (rounds: minutes)',
+  rounds: 30,
+  run: soakFor,
+};

@@ -1,0 +1,130 @@
+import type { Socket } from 'bun';
+import type { Checkable } from '../support/contract.ts';
+
+/** A response as it came, its body read to the end. */
+export type WireResponse = Checkable;
+
+/** How long a response may take before the connection is given up. */
+const maxWaitMs = 30_000;
+
+interface Waiting {
+  readonly isHead: boolean;
+  readonly resolve: (response: WireResponse) => void;
+  readonly reject: (error: Error) => void;
+  readonly timer: Timer;
+}
+
+/** One keep-alive connection: bytes out, one response at a time in. Reopens itself when it was closed. */
+export class Wire implements Disposable {
+  readonly #hostname: string;
+  readonly #port: number;
+  #socket: Socket | undefined;
+  #unsent = Buffer.alloc(0);
+  #received = Buffer.alloc(0);
+  #waiting: Waiting | undefined;
+
+  constructor(url: string) {
+    const { hostname, port } = new URL(url);
+    this.#hostname = hostname;
+    this.#port = Number(port);
+  }
+
+  async send(bytes: Uint8Array, isHead = false): Promise<WireResponse> {
+    const socket = this.#socket ?? (await this.#open());
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.#lost(socket, `no answer within ${maxWaitMs} ms`), maxWaitMs);
+      this.#waiting = { isHead, resolve, reject, timer };
+      const written = socket.write(bytes);
+      if (written < bytes.length) this.#unsent = Buffer.from(bytes.subarray(Math.max(0, written)));
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket?.end();
+    this.#socket = undefined;
+  }
+
+  async #open(): Promise<Socket> {
+    this.#received = Buffer.alloc(0);
+    this.#unsent = Buffer.alloc(0);
+    this.#socket = await Bun.connect({
+      hostname: this.#hostname,
+      port: this.#port,
+      socket: {
+        data: (_, chunk) => this.#take(chunk),
+        drain: (socket) => {
+          this.#unsent = this.#unsent.subarray(Math.max(0, socket.write(this.#unsent)));
+        },
+        close: (socket) => this.#lost(socket, 'the connection was closed'),
+        error: (socket, error) => this.#lost(socket, error.message),
+      },
+    });
+    return this.#socket;
+  }
+
+  #lost(socket: Socket, reason: string): void {
+    if (socket !== this.#socket) return;
+    this.#socket = undefined;
+    socket.end();
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    clearTimeout(waiting?.timer);
+    waiting?.reject(new Error(`No answer: ${reason}.`));
+  }
+
+  #take(chunk: Buffer): void {
+    this.#received =
+      this.#received.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#received, chunk]);
+    const headEnd = this.#received.indexOf('\r\n\r\n');
+    const waiting = this.#waiting;
+    if (headEnd === -1 || waiting === undefined) return;
+    const [statusLine = '', ...lines] = this.#received.toString('latin1', 0, headEnd).split('\r\n');
+    const headers = new Headers();
+    for (const line of lines) {
+      const colon = line.indexOf(':');
+      headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
+    }
+    const length = waiting.isHead ? 0 : Number(headers.get('content-length') ?? 0);
+    const end = headEnd + 4 + length;
+    if (this.#received.length < end) return;
+    const text = this.#received.toString('utf8', headEnd + 4, end);
+    this.#received = this.#received.subarray(end);
+    if (headers.get('connection') === 'close') this[Symbol.dispose]();
+    this.#waiting = undefined;
+    clearTimeout(waiting.timer);
+    waiting.resolve({ status: Number(statusLine.slice(9, 12)), headers, text });
+  }
+}
+
+/** Several connections that share the cases there are. */
+export class Wires implements Disposable {
+  readonly #wires: readonly Wire[];
+
+  constructor(url: string, connections: number) {
+    this.#wires = Array.from({ length: connections }, () => new Wire(url));
+  }
+
+  /** Performs that many cases, one at a time on each connection. */
+  async each(cases: number, perform: (wire: Wire, index: number) => Promise<void>): Promise<void> {
+    let next = 0;
+    const work = async (wire: Wire) => {
+      while (next < cases) await perform(wire, next++);
+    };
+    await Promise.all(this.#wires.slice(0, cases).map(work));
+  }
+
+  [Symbol.dispose](): void {
+    for (const wire of this.#wires) wire[Symbol.dispose]();
+  }
+}
+
+/** Performs that many cases over that many connections at once. */
+export async function overWires(
+  url: string,
+  connections: number,
+  cases: number,
+  perform: (wire: Wire, index: number) => Promise<void>,
+): Promise<void> {
+  using wires = new Wires(url, connections);
+  await wires.each(cases, perform);
+}

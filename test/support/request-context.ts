@@ -1,0 +1,69 @@
+import pino, { type Logger } from 'pino';
+import { answersOf } from '../../src/http/answers.ts';
+import { BanLog } from '../../src/http/ban-log.ts';
+import { Outages } from '../../src/http/outages.ts';
+import { PageCache } from '../../src/http/page-cache.ts';
+import type { IncomingRequest, RequestContext } from '../../src/http/request-context.ts';
+import { routesOf } from '../../src/http/routes.ts';
+import { startServer } from '../../src/http/server.ts';
+import { AdmissionOperations } from '../../src/operations/admission.ts';
+import { PetOperations } from '../../src/operations/pets.ts';
+import type { TestApp } from './app.ts';
+
+/** What the pipeline works with, on the store of a running app. */
+export function requestContextOf(
+  { app, clock }: TestApp,
+  log: Logger = pino({ level: 'silent' }),
+): RequestContext {
+  const { storage } = app.admin;
+  return {
+    admission: new AdmissionOperations(storage.keys, storage.limits, clock),
+    answers: answersOf(new PetOperations(storage.pets), undefined),
+    pageCache: new PageCache(),
+    clock,
+    publicUrl: undefined,
+    corsOrigins: new Set(),
+    log,
+    outages: new Outages(log),
+    requestLog: undefined,
+    bans: new BanLog(log),
+    makeRequestId: () => 'made',
+    isDraining: () => false,
+  };
+}
+
+const routes = routesOf(undefined, Number.MAX_SAFE_INTEGER);
+
+/** A GET as the server hands it on. */
+export function incomingOf(url: string, headers: Readonly<Record<string, string>>): IncomingRequest {
+  const { pathname } = new URL(url);
+  const route = routes.find(({ path }) => path === pathname);
+  return {
+    request: new Request(url, { headers }),
+    route,
+    routed: route?.methods.get('GET'),
+    petId: '',
+    requestId: headers['X-Request-Id'] ?? 'made',
+    client: () => '192.0.2.1',
+    network: () => '192.0.2.1',
+    startedAt: 0,
+  };
+}
+
+/** Serves with these parts on a port of its own. */
+export function serve(context: RequestContext): { readonly url: string } & AsyncDisposable {
+  const publicRoutes = {
+    openapi: () => '{"servers":[]}',
+    publicUrl: undefined,
+    perMinute: 1_000,
+    health: () => [],
+  };
+  const server = startServer({
+    ...{ context, routes, publicRoutes, hostname: '127.0.0.1', port: 0, maxConnections: 0 },
+    trustedProxies: [],
+  });
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    [Symbol.asyncDispose]: async () => server[Symbol.dispose](),
+  };
+}

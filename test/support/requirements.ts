@@ -1,0 +1,50 @@
+import { test } from 'bun:test';
+
+/** Something a machine may lack, and the package of Debian that brings it. */
+export interface Requirement {
+  readonly name: string;
+  readonly package: string;
+  /** CI need not have it: some systems allow it to nobody. */
+  readonly optional?: true;
+}
+
+/**
+ * Tests that need something of the machine, found by a command that works. Where it is missing they are skipped and
+ * say so in a line of their own; in CI (`CI=true`) they fail, so that nothing stays unproven unnoticed.
+ */
+export function testWith(requirement: Requirement, command: readonly string[]): typeof test {
+  if (works(command)) return test;
+  try {
+    missing(requirement);
+  } catch (error) {
+    test(`this machine has ${requirement.name}`, () => {
+      throw error;
+    });
+  }
+  return test.skip as typeof test;
+}
+
+const reported = new Set<string>();
+
+/** Says that tests are skipped for want of something, once; throws in CI, naming what to install. */
+export function missing(requirement: Requirement): undefined {
+  const remedy = `Debian's package ${requirement.package} has it.`;
+  if (process.env.CI === 'true' && requirement.optional !== true) {
+    throw new Error(
+      `With CI=true tests must not be skipped, and there is no ${requirement.name} here. ${remedy}`,
+    );
+  }
+  const line = `SKIPPED: there is no ${requirement.name} here, so the tests that need it do not run. ${remedy}`;
+  // Read by scripts/test.ts, which repeats it at the end.
+  if (!reported.has(line)) process.stderr.write(`\n${line}\n`);
+  reported.add(line);
+  return undefined;
+}
+
+function works(command: readonly string[]): boolean {
+  try {
+    return Bun.spawnSync([...command], { stdout: 'ignore', stderr: 'ignore' }).exitCode === 0;
+  } catch {
+    return false;
+  }
+}
