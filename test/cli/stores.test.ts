@@ -42,7 +42,7 @@ test('where there is no store, commands that manage one say so and make none', a
 test('import makes a store where there is none, and says so beside its report', async () => {
   const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n');
   const first = await place.run(['import', name, '--json']);
-  expect(first.stderr).toBe(`Created the store sqlite:${place.path('store.db')}.\n`);
+  expect(first.stderr).toBe(`Created a new store: sqlite:${place.path('store.db')}\n`);
   expect(JSON.parse(first.stdout)).toMatchObject({ added: 1 });
   const second = await place.run(['import', name, '--again', '--json']);
   expect([second.exitCode, second.stderr]).toEqual([0, '']);
@@ -71,7 +71,7 @@ test('no file of a store is written over by rejected rows or an export, not even
       const { exitCode, stdout, stderr } = await place.run(args);
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
       expect(stderr).toBe(
-        `animal-store: ${target} belongs to a store or is another database. Name another file.\n`,
+        `animal-store: ${target} is a database or belongs to a store, and is never overwritten. Choose another file.\n`,
       );
     }
   }
@@ -83,7 +83,7 @@ test('rejected rows do not go over the store that the import itself makes', asyn
   const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n,1\n');
   const { exitCode, stderr } = await place.run(['import', name, '--rejects', 'store.db', '--force']);
   expect(exitCode).toBe(1);
-  expect(stderr).toContain('store.db belongs to a store or is another database.');
+  expect(stderr).toContain('store.db is a database or belongs to a store');
   expect((await place.run(['accounts', 'list'])).exitCode).toBe(0);
 });
 

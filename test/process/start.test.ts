@@ -57,7 +57,7 @@ test('a second start says nothing of a key, and knows the data and the key of th
     expect(await first.exited).toBe(0);
   }
   await using second = await startService(folder.path);
-  expect(second.stdout()).not.toContain('The store is new');
+  expect(second.stdout()).not.toContain('Created a new store');
   const { status, text } = await clientOf(second.url, key).get('/pets/1');
   expect([status, JSON.parse(text).name]).toEqual([200, 'Ozzy']);
 });
@@ -110,7 +110,7 @@ test('a port that another service of ours serves is taken, too: no two share one
   const environment = { ...settingsIn(otherFolder.path), PORT: port };
   await using second = start(serveCommand, { environment });
   expect(await second.exited).toBe(1);
-  expect(second.stderr()).toContain(`Port ${port} on 127.0.0.1 is taken.`);
+  expect(second.stderr()).toContain(`Port ${port} on 127.0.0.1 is already in use.`);
   expect((await clientOf(first.url, first.firstKey ?? '').get('/pets')).status).toBe(200);
 });
 
