@@ -66,7 +66,7 @@ test('an account that is not there cannot be changed', async () => {
   const { exitCode, stderr } = await place.run(['accounts', 'set-plan', '99', 'pro']);
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,
-    stderr: 'animal-store: There is no account 99. "animal-store accounts list" shows what there is.\n',
+    stderr: 'animal-store: There is no account 99. For a list, run "animal-store accounts list".\n',
   });
 });
 
@@ -88,9 +88,9 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
   [
     'more per minute than per day',
     ['accounts', 'create', '--name', 'N', '--plan', 'enterprise', '--per-minute', '100', '--per-day', '10'],
-    /cannot take more requests per minute \(100\) than per day \(10\)/,
+    /per minute \(100\) must not exceed the limit per day \(10\)/,
   ],
-  ['limits on pro', ['accounts', 'create', '--name', 'N', '--plan', 'pro', '--per-day', '5'], /fixed limits/],
+  ['limits on pro', ['accounts', 'create', '--name', 'N', '--plan', 'pro', '--per-day', '5'], /are fixed/],
   ['a limit of 0', ['accounts', 'set-plan', '1', 'enterprise', '--per-day', '0'], /positive whole number/],
   ['an id that is none', ['accounts', 'set-plan', 'one', 'pro'], /positive whole number/],
   ['an argument too few', ['accounts', 'set-plan', '1'], /missing required argument 'plan'/],

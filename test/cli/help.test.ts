@@ -107,7 +107,7 @@ test('with --json a failure is one line of JSON on standard error, and the exit 
   for (const [args, exitCode, message] of [
     [['keys', 'list', '--bogus'], 2, "unknown option '--bogus'"],
     [['keys', 'craete'], 2, "unknown command 'craete'"],
-    [['accounts', 'create', '--name', 'A', '--plan', 'gold'], 2, 'There is no plan "gold"'],
+    [['accounts', 'create', '--name', 'A', '--plan', 'gold'], 2, 'Unknown plan "gold"'],
     [['import', 'nowhere.csv'], 1, 'File not found: nowhere.csv'],
   ] as const) {
     const run = await other.run([...args, '--json']);

@@ -128,7 +128,7 @@ test('two imports of the same file at once never add a row twice: one of them gi
   const results = await Promise.all(both.map(ended));
   expect(results.map(({ exitCode }) => exitCode)).toContain(0);
   for (const { exitCode, stderr } of results) {
-    if (exitCode !== 0) expect(stderr).toContain('Another import of the same input is at work');
+    if (exitCode !== 0) expect(stderr).toContain('Another import of the same input is running');
   }
   await expectAllInOnce(place);
 });

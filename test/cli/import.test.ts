@@ -172,7 +172,7 @@ describe('NDJSON', () => {
       'line 4: categoryId must be an integer from -9223372036854775808 to 9223372036854775807, not 9223372036854775808',
       'line 5: categoryId must be an integer, not a string',
       'line 6: status must be one of "available", "pending", "sold"',
-      'line 7: id is not a member of a new animal',
+      'line 7: id is unknown; a new animal has name, categoryId and status',
       'line 8: name is given more than once',
       'line 9: name is required',
       'line 10: must be a JSON object, not an array',

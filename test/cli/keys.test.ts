@@ -126,7 +126,7 @@ test('keys rotate says how long the new key lives: as long as the old one was gi
   expect(told.stdout).toMatch(/^It never expires\.$/m);
   const again = await place.run(['keys', 'rotate', String(old.id)]);
   expect(again.exitCode).toBe(1);
-  expect(again.stderr).toContain(`Key ${old.id} was rotated already, so it cannot be rotated.`);
+  expect(again.stderr).toContain(`Key ${old.id} cannot be rotated: it was already rotated.`);
 });
 
 test('a banned key is listed as banned while the ban lasts', async () => {

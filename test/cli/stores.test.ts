@@ -32,9 +32,7 @@ test('where there is no store, commands that manage one say so and make none', a
   );
   for (const { exitCode, stdout, stderr } of ended) {
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(stderr).toContain(
-      `There is no store at ${place.path('shop/store.db')}. Set DATABASE_URL to the one`,
-    );
+    expect(stderr).toContain(`No store found at ${place.path('shop/store.db')}. Check DATABASE_URL`);
   }
   expect(await place.files()).toEqual([]);
 });
@@ -53,7 +51,7 @@ test('serve makes a store where there is none, and the log says so', async () =>
   service.signal('SIGTERM');
   await service.exited;
   const lines = service.stderr().trim().split('\n');
-  const created = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'created the store');
+  const created = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'created a new store');
   expect(created.map(({ database }) => database)).toEqual([`sqlite:${place.path('store.db')}`]);
 });
 
