@@ -223,7 +223,7 @@ function addImport(program: Command, config: ReadConfig): void {
     .option('--rejects <file>', 'save rejected rows to this file (default: print the first 20)')
     .option('--force', 'replace the --rejects file if it exists')
     .option('--dry-run', 'validate the file without importing it')
-    .option('--again', 'import a file that is already imported a second time')
+    .option('--again', 'import the file even if it is already imported')
     .option('--from-line <number>', 'skip the lines before this one (except the CSV header)', count)
     .addOption(jsonOption())
     .action(async (file, options) => (await import('./import.ts')).importPets(config(), file, options));

@@ -29,7 +29,7 @@ test('without a terminal the first key goes to no log: only its owner can read i
   expect(service.firstKey).toMatch(/^ask_\w{38}$/);
   expect(service.stdout() + service.stderr()).not.toContain('ask_');
   const file = `${dataFileIn(folder.path)}.first-key`;
-  expect(service.stdout()).toContain(`is in ${file}; read it`);
+  expect(service.stdout()).toContain(`is in ${file}; copy the key`);
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
@@ -38,7 +38,7 @@ test('a first key that cannot be written is not printed; the command that issues
   // A folder where the file has to be.
   mkdirSync(`${dataFileIn(folder.path)}.first-key`);
   await using service = await startService(folder.path);
-  expect(service.stdout()).toContain('could not be written');
+  expect(service.stdout()).toContain('could not write its first API key');
   const line = /^ {2}(cd .* keys create .*)$/m.exec(service.stdout())?.[1] ?? '';
   await using pasted = start(['sh', '-c', line], { environment: settingsIn(folder.path) });
   expect(await pasted.exited).toBe(0);

@@ -58,7 +58,7 @@ describe('a store that is not there', () => {
   test('is named when a link leads to it', async () => {
     symlinkSync(pathOf('gone.db'), pathOf('store.db'));
     await expect(open('store.db')).rejects.toThrow(
-      `Cannot open the data file ${pathOf('store.db')}: it is a link to ${pathOf('gone.db')}, which is not there.`,
+      `Cannot open the data file ${pathOf('store.db')}: it is a link to ${pathOf('gone.db')}, which does not exist.`,
     );
   });
 });
@@ -92,7 +92,7 @@ describe('who may open the files', () => {
       expect(notices[0]).toContain(pathOf(file));
     }
     expect(notices[0]).not.toContain('serving');
-    expect(notices[0]).toEndWith('; chmod go= keeps them out');
+    expect(notices[0]).toEndWith('; run chmod go= on these files to prevent it');
     expect(modeOf('store.db')).toBe('644');
   });
 });
