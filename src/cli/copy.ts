@@ -13,7 +13,7 @@ export interface CopyOptions {
 /** Copies a store to another engine and compares both sides. */
 export async function copyStore({ from, to, json }: CopyOptions): Promise<void> {
   if (from === to)
-    throw new CommandError('--from and --to are the same store. Give the address of another one in --to.', 2);
+    throw new CommandError('--from and --to are the same store. Set --to to a different one.', 2);
   using interrupted = interruption();
   await using copy = await openCopy(from, to);
   const total = await copy.count();

@@ -80,7 +80,7 @@ export class ImportReport {
     say(
       `${file} is already imported: ${outcome(added, rejected)} (${lines(firstLine, lastLine)}). Nothing was added.`,
     );
-    say('Use --again to import it a second time, or --dry-run to check its rows.');
+    say('To import it again, use --again.');
   }
 
   print(status: Exclude<Status, 'already-complete'>): void {

@@ -64,7 +64,7 @@ export function publicUrl(value: string): string | undefined {
 export function webAddress(value: string): string | undefined {
   if (value === '') return undefined;
   if (!/^https?:\/\/./.test(value) || !URL.canParse(value)) {
-    throw new Error('must be an http or https address such as https://example.com/support');
+    throw new Error('must be an http or https URL such as https://example.com/support');
   }
   return value;
 }

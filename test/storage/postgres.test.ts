@@ -41,7 +41,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     await using schema = await makeSchema();
     await using database = open(schema.url);
     expect(await messageOf(database.migrate(false))).toMatch(
-      /^There is no store in this .* Set DATABASE_URL/,
+      /^No store found in this .* Check DATABASE_URL/,
     );
     const rows = await database.read(
       (sql) => sql`SELECT 1 FROM pg_tables WHERE schemaname = current_schema()`,

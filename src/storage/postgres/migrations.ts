@@ -107,8 +107,8 @@ export async function migrate(
     }
     if (version === 0 && !create) {
       throw new StorageUnusable(
-        'There is no store in this PostgreSQL database and schema. Set DATABASE_URL to the one you mean. ' +
-          '"animal-store serve" and "animal-store import" create a store.',
+        'No store found in this PostgreSQL database and schema. Check DATABASE_URL, or create a store with ' +
+          '"animal-store serve" or "animal-store import".',
       );
     }
     if (version === 0) await createFormat(transaction);
