@@ -143,11 +143,11 @@ export async function startApp(
     await server.stop(config.drainSeconds * 1_000, stopWithinMs);
   });
 
-  if (storage.created) log.info({ database: maskedUrl(config.databaseUrl) }, 'created the store');
+  if (storage.created) log.info({ database: maskedUrl(config.databaseUrl) }, 'created a new store');
   // Only now, for a key made before a port turned out to be taken would never be shown.
   const firstKey = await admin.keys.createFirst('default', 'free', 'first');
   if (firstKey !== undefined) {
-    log.info({ account: firstKey.accountId, key: firstKey.id }, 'first account and API key made');
+    log.info({ account: firstKey.accountId, key: firstKey.id }, 'created the first account and API key');
   }
   const kept = started.move();
   return { url: url(), firstKey, admin, [Symbol.asyncDispose]: () => kept.disposeAsync() };

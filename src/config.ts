@@ -32,46 +32,38 @@ function setting<T>(defaultText: string, about: string, parse: Parse<T>): Settin
 const year = 31_536_000;
 
 export const settings = {
-  HOST: setting('127.0.0.1', 'Address to listen on; 0.0.0.0 or :: for all.', text),
-  PORT: setting('3000', 'Port to listen on; 0 for any free one.', integer(0, 65_535)),
+  HOST: setting('127.0.0.1', 'Address to listen on. Use 0.0.0.0 or :: for all addresses.', text),
+  PORT: setting('3000', 'Port to listen on. 0 picks a free port.', integer(0, 65_535)),
   MAX_CONNECTIONS: setting(
     '0',
-    'Open connections, at most; 0: three quarters of the free file descriptors, up to 10000.',
+    'Maximum open client connections. 0: three quarters of the free file descriptors, at most 10000.',
     integer(0, 1_000_000),
   ),
   DATABASE_URL: setting(
     'sqlite:./data/animal-store.db',
-    'The store: sqlite:PATH (serve and import create a missing file), or postgres://… for several instances.',
+    'Database: sqlite:PATH (created by serve and import if missing), or postgres://… for several instances.',
     databaseUrl,
   ),
   REDIS_URL: setting(
     '',
-    'Redis 7 or Valkey for limits and changes: redis://… or rediss://…; PostgreSQL needs it.',
+    'Redis 7 or Valkey, redis://… or rediss://…, for shared limits. Required with PostgreSQL.',
     redisUrl,
   ),
-  REDIS_PREFIX: setting(
-    'as:',
-    'Begins every key in Redis, to share it with other programs; the same for all of a store.',
-    text,
-  ),
+  REDIS_PREFIX: setting('as:', 'Prefix of every Redis key. Must be the same on all instances.', text),
   REDIS_TIMEOUT_MS: setting(
     '50',
-    'Milliseconds Redis may be silent while it is asked; after them the instance decides alone.',
+    'Redis timeout in milliseconds. After it, the instance enforces limits on its own.',
     integer(5, 60_000),
   ),
-  POSTGRES_POOL_SIZE: setting(
-    '10',
-    'Connections each instance opens to PostgreSQL, at most; it makes do with fewer.',
-    integer(1, 1_000),
-  ),
+  POSTGRES_POOL_SIZE: setting('10', 'Maximum PostgreSQL connections per instance.', integer(1, 1_000)),
   POSTGRES_TIMEOUT_MS: setting(
     '2000',
-    'Milliseconds PostgreSQL has for a statement, waiting included; then 503.',
+    'PostgreSQL statement timeout in milliseconds, including the wait for a connection. Then 503.',
     integer(100, 600_000),
   ),
   PUBLIC_URL: setting(
     '',
-    'Address clients use, without /v1. Makes links absolute; listed as production in the OpenAPI document.',
+    'URL that clients use, without /v1, for absolute links and as the production server in the OpenAPI document.',
     publicUrl,
   ),
   OPERATOR_URL: setting(
@@ -84,63 +76,67 @@ export const settings = {
     'Email address where clients reach you. Listed as the contact in the OpenAPI document.',
     emailAddress,
   ),
-  STAGING_URL: setting('', 'Address of a staging service, listed in the OpenAPI document.', publicUrl),
+  STAGING_URL: setting('', 'URL of a staging service, listed in the OpenAPI document.', publicUrl),
   TRUSTED_PROXIES: setting(
     '',
-    'Addresses or networks (CIDR) of proxies whose X-Forwarded-For is believed, separated by commas.',
+    'IP addresses or CIDR networks of proxies whose X-Forwarded-For is trusted, separated by commas.',
     networks,
   ),
-  CORS_ORIGINS: setting('', 'Origins whose pages may call the API, separated by commas.', origins),
+  CORS_ORIGINS: setting('', 'Origins allowed to call the API from browsers, separated by commas.', origins),
   GET_PET_SUNSET: setting(
     (operations.getPet.deprecation?.sunset ?? new Date(0)).toISOString(),
-    'ISO 8601 instant from which the deprecated getPet answers 410.',
+    'When the deprecated getPet is removed and returns 410 (ISO 8601).',
     instant,
   ),
   AUTH_FAILURES_PER_MINUTE: setting(
     '600',
-    'Invalid API keys an address (IPv4, or IPv6 /64) may send per minute before they get 429.',
+    'Failed authentications per minute and client address (IPv4, or IPv6 /64), before 429.',
     integer(1, 1_000_000_000),
   ),
   PUBLIC_REQUESTS_PER_MINUTE: setting(
     '600',
-    'Requests an address may send per minute outside /v1, probes aside, before they get 429.',
+    'Requests outside /v1 per minute and client address, except health checks, before 429.',
     integer(1, 1_000_000_000),
   ),
   BAN_STRIKES: setting(
     String(defaultBanRules.strikes),
-    'Strikes (requests while Retry-After runs) that ban a key; at most 1000, for each is kept.',
+    'Strikes (requests sent before Retry-After has passed) that ban a key; at most 1000.',
     integer(1, 1_000),
   ),
   BAN_WITHIN_SECONDS: setting(
     String(defaultBanRules.withinSeconds),
-    'Seconds within which the strikes must fall.',
+    'Period in seconds in which strikes are counted.',
     integer(1, year),
   ),
   BAN_FIRST_SECONDS: setting(
     String(defaultBanRules.firstBanSeconds),
-    'Length of the first ban; each further one is twice as long.',
+    'Length of the first ban in seconds. Each further ban lasts twice as long.',
     integer(1, year),
   ),
-  BAN_LONGEST_SECONDS: setting(String(defaultBanRules.longestBanSeconds), 'Longest ban.', integer(1, year)),
+  BAN_LONGEST_SECONDS: setting(
+    String(defaultBanRules.longestBanSeconds),
+    'Maximum length of a ban in seconds.',
+    integer(1, year),
+  ),
   BAN_FORGIVEN_AFTER_SECONDS: setting(
     String(defaultBanRules.forgivenAfterSeconds),
-    'Seconds without a ban after which the next one is a first one again.',
+    'Seconds without a ban after which the next ban is BAN_FIRST_SECONDS long again.',
     integer(1, year),
   ),
   DRAIN_SECONDS: setting(
     '1',
-    'On a signal to stop: how long new requests are still served, for load balancers to notice.',
+    'Seconds to keep serving after a stop signal, so that load balancers notice.',
     integer(0, 5),
   ),
-  LOG_LEVEL: setting('info', `How much is logged: ${logLevels.join(', ')}.`, oneOf(logLevels)),
+  LOG_LEVEL: setting('info', `Log level: ${logLevels.join(', ')}.`, oneOf(logLevels)),
   LOG_REQUESTS: setting(
     'off',
-    'Which requests are logged: all, errors (4xx and 5xx), slow (see LOG_SLOW_MS), off.',
+    'Requests to log: all, errors (4xx and 5xx), slow (see LOG_SLOW_MS) or off.',
     oneOf(loggedRequests),
   ),
   LOG_SLOW_MS: setting(
     '500',
-    'Milliseconds from which on LOG_REQUESTS=slow logs a request.',
+    'Minimum duration in milliseconds of a request that LOG_REQUESTS=slow logs.',
     integer(1, 600_000),
   ),
 } as const;
@@ -154,9 +150,7 @@ export type Config = ReturnType<typeof configOf>;
 export class ConfigError extends Error {
   readonly mistakes: readonly string[];
   constructor(mistakes: readonly string[]) {
-    super(
-      `The configuration has ${mistakes.length === 1 ? 'a mistake' : 'mistakes'}:\n  ${mistakes.join('\n  ')}`,
-    );
+    super(`Invalid ${mistakes.length === 1 ? 'setting' : 'settings'}:\n  ${mistakes.join('\n  ')}`);
     this.mistakes = mistakes;
   }
 }
@@ -169,13 +163,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     try {
       values[name] = parse(environment[name]?.trim() || defaultText);
     } catch (error) {
-      mistakes.push(`${name} ${(error as Error).message} (it is "${shown(environment[name] ?? '', name)}").`);
+      mistakes.push(`${name} ${(error as Error).message} (got "${shown(environment[name] ?? '', name)}").`);
     }
   }
   if (String(values.DATABASE_URL).startsWith('postgres') && !environment.REDIS_URL?.trim()) {
     mistakes.push(
-      'REDIS_URL must be set when DATABASE_URL is PostgreSQL: the instances count requests there, and learn there ' +
-        'that something changed.',
+      'REDIS_URL must be set when DATABASE_URL is PostgreSQL: instances share limits and changes through Redis.',
     );
   }
   if (mistakes.length > 0) throw new ConfigError(mistakes);

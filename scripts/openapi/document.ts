@@ -17,10 +17,10 @@ import { headers } from './headers.ts';
 import { introduction } from './introduction.ts';
 import { errorExamples, responsesOf, sharedResponses } from './responses.ts';
 
-const petsTag = { name: 'Pets', description: 'The animals of the store.' };
+const petsTag = { name: 'Pets', description: 'Animals in the store.' };
 
 // Any int64 may be asked for, so it has none of the bounds of an id. Dredd reads the example of the parameter only.
-const PetId = int64('Identifier of the animal to retrieve.', 1).meta({ param: { example: 1 } });
+const PetId = int64('ID of the animal to retrieve.', 1).meta({ param: { example: 1 } });
 
 // Any value is taken, so the schema has no pattern; what does not fit is not refused but replaced.
 const RequestId = z
@@ -28,8 +28,8 @@ const RequestId = z
   .optional()
   .meta({
     description:
-      'An id of your own for this request, 1 to 64 of `A-Z a-z 0-9 . _ -`; its response carries it. Without one, or ' +
-      'with one of another form, the service makes an id.',
+      'ID for this request, 1 to 64 characters of `A-Z a-z 0-9 . _ -`, returned in the response. If it is missing or ' +
+      'malformed, the service generates one.',
     param: { id: 'RequestId', in: 'header', name: 'X-Request-Id', 'x-stability': 'beta' },
   });
 

@@ -33,7 +33,8 @@ const mistaken: { readonly [Code in ErrorCode]?: { message?: string; details: Er
       {
         in: 'query',
         name: 'cursor',
-        message: 'is malformed or was made for another status; follow the Link header as it is',
+        message:
+          'is malformed or belongs to a different status filter; use the URL from the Link header unchanged',
       },
     ],
   },

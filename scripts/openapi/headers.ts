@@ -17,93 +17,90 @@ const beta = { 'x-stability': 'beta' } as const;
 
 export const headers = {
   'X-RateLimit-Limit': {
-    description:
-      'The request limit in force: that of the binding window, the one with fewer requests remaining.',
+    description: 'Request limit of the most restrictive window: the one with fewer requests remaining.',
     required: true,
     schema: count(1, 60),
   },
   'X-RateLimit-Remaining': {
-    description: 'Requests remaining in the current window.',
+    description: 'Requests remaining in that window.',
     required: true,
     schema: count(0, 59),
   },
   'X-RateLimit-Reset': {
-    description: 'Unix timestamp, in seconds, at which the limit resets.',
+    description: 'Unix timestamp in seconds at which that window resets.',
     required: true,
     schema: count(0, 1_767_225_660),
   },
   'X-Request-Id': {
-    description: 'The id of this request: your own, or one the service made.',
+    description: 'ID of this request: the one you sent, or a generated one.',
     required: true,
     schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$', examples: ['q1Zb7.UxT0aK-5c'] },
     ...beta,
   },
   CacheControl: {
-    description:
-      'The response is for the caller alone, who may keep it but has to ask again before each use.',
+    description: 'Only the caller may cache the response, and must revalidate it before each use.',
     required: true,
     schema: { type: 'string', const: cacheControl.success },
     ...beta,
   },
   NoStore: {
-    description: 'An error is not to be kept.',
+    description: 'Errors must not be cached.',
     required: true,
     schema: { type: 'string', const: cacheControl.error },
     ...beta,
   },
   'X-Content-Type-Options': {
-    description: 'The body is what its Content-Type says.',
+    description: 'Clients must not guess another content type.',
     required: true,
     schema: { type: 'string', const: 'nosniff' },
     ...beta,
   },
   'Accept-Encoding': {
     description:
-      'When the coding of the body is at fault: bodies are taken uncompressed (RFC 9110 section 12.5.3).',
+      'Sent if the request body was compressed: only uncompressed bodies are accepted (RFC 9110 section 12.5.3).',
     schema: { type: 'string', const: 'identity' },
     ...beta,
   },
   RateLimit: {
     description:
-      'Both windows at once, by the IETF draft "RateLimit header fields for HTTP": `r` requests remaining, `t` ' +
-      'seconds left. On every response to a valid API key.',
+      'State of both windows, by the IETF draft "RateLimit header fields for HTTP": `r` requests remaining, `t` ' +
+      'seconds until reset. Sent on every response to a valid API key.',
     schema: text('"minute";r=59;t=42, "day";r=958;t=40210'),
     ...beta,
   },
   'RateLimit-Policy': {
     description:
-      'The quotas of both windows, by the same draft: `q` requests per `w` seconds. On every response to a valid ' +
+      'Quotas of both windows, by the same draft: `q` requests per `w` seconds. Sent on every response to a valid ' +
       'API key.',
     schema: text('"minute";q=60;w=60, "day";q=1000;w=86400'),
     ...beta,
   },
   'Retry-After': {
-    description:
-      'Whole seconds to wait. A client that waits exactly this long is not turned away a second time.',
+    description: 'Seconds to wait before retrying.',
     required: true,
     schema: count(1, 42, 'int32'),
   },
   'WWW-Authenticate': {
-    description: 'The challenge of RFC 6750; `error` only when a credential was sent.',
+    description: 'Challenge (RFC 6750). Has `error` only if the request had credentials.',
     required: true,
     schema: text('Bearer realm="animal-store", error="invalid_token"'),
     ...beta,
   },
   PageLinks: {
     description:
-      'The first page (`rel="first"`) and, unless this is the last one, the next (`rel="next"`), by RFC 8288.',
+      'URLs of the first page (`rel="first"`) and, except on the last page, the next page (`rel="next"`) (RFC 8288).',
     required: true,
     schema: text('</v1/pets?limit=20&cursor=LjIw>; rel="next", </v1/pets?limit=20>; rel="first"'),
     ...beta,
   },
   Deprecation: {
-    description: 'When the deprecation was announced (RFC 9745), as `@` and a Unix timestamp in seconds.',
+    description: 'Date of the deprecation (RFC 9745), as `@` and a Unix timestamp in seconds.',
     required: true,
     schema: { type: 'string', pattern: '^@\\d+$', examples: ['@1795219200'] },
     ...beta,
   },
   Sunset: {
-    description: 'When the operation is removed (RFC 8594), as an HTTP date.',
+    description: 'Date on which the operation is removed (RFC 8594), as an HTTP date.',
     required: true,
     schema: text('Thu, 05 Dec 2030 00:00:00 GMT'),
     ...beta,
@@ -116,8 +113,8 @@ export const headers = {
   },
   DeprecationLinks: {
     description:
-      'What replaces the operation (`rel="successor-version"`) and its documentation (`rel="deprecation"`); on errors, ' +
-      'also the page that explains the code (`rel="help"`).',
+      'The replacement (`rel="successor-version"`) and the documentation of the deprecation (`rel="deprecation"`); on ' +
+      'errors, also the page that explains the code (`rel="help"`).',
     required: true,
     schema: text('</v1/pets>; rel="successor-version", </docs>; rel="deprecation"; type="text/html"'),
     ...beta,

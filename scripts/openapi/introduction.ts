@@ -9,7 +9,7 @@ const planRows = Object.entries(plans)
 
 /** What the OpenAPI document says about the interface as a whole, in Markdown. */
 export const introduction = `
-List the animals of a pet store, add one, fetch one. New here? Start with the [quickstart](docs/guides/quickstart).
+List, add and retrieve the animals of a pet store. New here? Start with the [quickstart](docs/guides/quickstart).
 
 ## Authentication
 
@@ -17,18 +17,18 @@ Every request needs an API key: \`Authorization: Bearer YOUR_API_KEY\`. The oper
 
 ## Requests
 
-A request is judged in this order, and answered at the first step it fails: API key (401), ban and limits (429), path
-(404 \`route_not_found\`), method (405 \`method_not_allowed\`, with \`Allow\`), media type (415), size (413), body and
-parameters (400). Everything under \`/v1\` is judged so, unknown paths too.
+Requests under \`/v1\` are checked in this order, and the first failed check determines the response: API key (401), ban
+and limits (429), path (404 \`route_not_found\`), method (405 \`method_not_allowed\`, with \`Allow\`), media type (415),
+size (413), body and parameters (400).
 
-\`HEAD\` works wherever \`GET\` does. Unknown parameters and members are refused, so that a typo is not taken for a wish.
-Integers of 64 bits are exact; read them with a parser that does not round them.
+\`HEAD\` works wherever \`GET\` does. Unknown parameters and members are rejected. 64-bit integers are exact: use a JSON
+parser that does not round them.
 
 ## Errors
 
-Every error is an \`Error\` with a \`code\`. Treat a code you do not know by its status: new ones may be added. A 400 lists all
-mistakes in \`details\`. Each code has [a page](docs/errors) with its cause and remedy, which the response links to (\`Link\`,
-\`rel="help"\`).
+Every error has the body \`Error\` with a \`code\`. New codes may be added: handle an unknown code by its status. A 400 lists
+all mistakes in \`details\`. Each code has [a page](docs/errors) with its cause and remedy; the response links to it
+(\`Link\`, \`rel="help"\`).
 
 ## Limits
 
@@ -37,20 +37,20 @@ mistakes in \`details\`. Each code has [a page](docs/errors) with its cause and 
 ${planRows}
 | Enterprise | custom | custom |
 
-Requests are counted per account, in both windows. A window opens with the first request after the previous one ended.
-Every authenticated request costs one, whatever its answer; 401, 429 and 503 cost nothing. Every response carries
-\`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` of the window with fewer requests remaining.
+Requests are counted per account, per minute and per day. A window starts with the first request after the previous one
+ended. Every authenticated request counts, except those that get 429 or 503. Every response reports the most restrictive
+window in \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\`.
 
-After a 429, wait for the seconds in \`Retry-After\`, then retry with exponential backoff. A request that is refused at
-least one second after the first 429, and before its \`Retry-After\` has run out, is a strike. By default 100 strikes
-within 10 minutes ban the key for 2 minutes, then for 4, 8 and so on up to 24 hours. A ban is not prolonged while it
-lasts, and 24 hours without one start the count anew.
+After a 429, wait the number of seconds in \`Retry-After\`, then retry with exponential backoff. A request sent at least
+one second after the first 429 and before its \`Retry-After\` has passed is a strike. By default, 100 strikes within
+10 minutes ban the key for 2 minutes, and further bans last 4, 8, … minutes, up to 24 hours. Requests during a ban do not
+extend it. After 24 hours without a ban, the next one lasts 2 minutes again.
 
-Failed authentications are counted against the caller's address, by default 600 per minute. Beyond that, invalid keys
-from there get 429; valid keys keep working.
+Failed authentications are limited per client address, by default to 600 per minute. Beyond that, invalid keys from this
+address get 429; valid keys keep working.
 
 ## Stability
 
-What is not marked is stable. \`x-stability: beta\` marks what may still change. Within \`/v1\` changes to what is stable
-are additive: ignore members and headers you do not know.
+Everything is stable unless marked \`x-stability: beta\`, which may still change. Changes to stable parts of \`/v1\` are
+additive: ignore unknown members and headers.
 `.trim();

@@ -20,14 +20,14 @@ const specified: Readonly<Record<OperationId, readonly number[]>> = {
 const meanings: Readonly<Record<ErrorStatus, string>> = {
   400: 'The request is invalid',
   401: 'Missing or invalid API key',
-  404: 'The animal could not be found',
-  405: 'The path does not allow the method',
-  410: 'The operation was removed at its sunset',
+  404: 'Animal not found',
+  405: 'The path does not support the method',
+  410: 'The operation was removed',
   413: 'The request body is too large',
   415: 'The request body is not UTF-8 JSON',
-  429: 'A limit is exceeded, or the key is banned',
-  500: 'The service failed to answer',
-  503: 'The service cannot do this right now; nothing was changed',
+  429: 'A limit is exceeded or the key is banned',
+  500: 'Internal error',
+  503: 'The service is temporarily unavailable',
 };
 
 /** Components for what operations answer alike. */

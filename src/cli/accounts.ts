@@ -52,7 +52,7 @@ function report(account: Account, json: true | undefined): void {
   if (json) sayJson(shownToMachines(account));
   else
     say(
-      `Account ${id} (${printable(name)}) has the plan ${plan}: ${perMinute} requests per minute, ${perDay} per day.`,
+      `Account ${id} (${printable(name)}), plan ${plan}: ${perMinute} requests per minute, ${perDay} per day.`,
     );
 }
 

@@ -13,7 +13,7 @@ export async function listBans(config: Config, { json }: { json?: true }): Promi
     level,
   }));
   if (json) return sayJson(bans);
-  if (bans.length === 0) return say('No key is banned.');
+  if (bans.length === 0) return say('No keys are banned.');
   say(
     table(
       ['KEY', 'ACCOUNT', 'UNTIL', 'LEVEL'],
@@ -31,8 +31,5 @@ export async function liftBan(config: Config, keyId: number, { json }: { json?: 
   await using admin = await openAdminServices(config);
   await admin.keys.liftBan(keyId);
   if (json) return sayJson({ keyId, lifted: true });
-  say(
-    `The ban on key ${keyId} is lifted, and its strikes are forgotten: ` +
-      `its next request is judged anew${fromWhenOn(admin)}.`,
-  );
+  say(`Lifted the ban on key ${keyId} and reset its strikes and ban level.${fromWhenOn(admin)}`);
 }

@@ -34,7 +34,7 @@ function sayFailureAsJson(message: string): void {
 
 function wrongUse({ code, message }: CommanderError): string {
   return code === 'commander.help'
-    ? 'No command is given. See "animal-store --help".'
+    ? 'No command given. See "animal-store --help".'
     : message.replace(/^error: /, '');
 }
 

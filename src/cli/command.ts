@@ -2,21 +2,24 @@
 import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
 import { planNames } from '../domain/plan.ts';
-import { count } from './values.ts';
+import { count, durationOrNow } from './values.ts';
 
 const settingsHint =
-  'Settings come from the environment or a .env file: "animal-store serve --help" lists them.';
+  'Settings are read from the environment or a .env file. To list them: animal-store serve --help';
 
 export function newProgram(version: string, isSilent: boolean): Command {
   const program = new Command('animal-store')
-    .description('The Animal Store API: a self-hosted HTTP/JSON service for the animals of a pet store.')
+    .description('Run and manage the Animal Store API, a self-hosted HTTP/JSON service for a pet store.')
     .version(version)
     .exitOverride()
     .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'animal-store: ')) })
     .helpCommand(false)
     .showHelpAfterError('See "animal-store --help".')
-    .addHelpText('after', `\nExit codes: 0 done; 1 could not be done; 2 wrong use.\n${settingsHint}`);
+    .addHelpText(
+      'after',
+      `\nExit codes: 0 success, 1 failure, 2 invalid usage or settings.\n${settingsHint}`,
+    );
   return isSilent ? program.configureOutput({ writeErr: () => {} }) : program;
 }
 
@@ -49,7 +52,7 @@ export function addGroup(program: Command, name: string, summary: string): Comma
   const group = program.command(name).description(summary);
   return group
     .showHelpAfterError(`See "${pathOf(group)} --help".`)
-    .addHelpText('after', `\n"${pathOf(group)} COMMAND --help" says more about a command.\n${settingsHint}`);
+    .addHelpText('after', `\nFor details of a command: ${pathOf(group)} COMMAND --help\n${settingsHint}`);
 }
 
 /** `help`, for commands of any depth: Commander's own knows the first level only. */
@@ -74,12 +77,22 @@ function pathOf(command: Command): string {
 
 export const planChoice = `plan: ${planNames.join(', ')}`;
 
-export const jsonOption = () => new Option('--json', 'report, or a failure, as one line of JSON');
+export const jsonOption = () => new Option('--json', 'print the result, or the error, as one line of JSON');
 
 export const quotaOptions = () => [
-  new Option('--per-minute <requests>', 'limit per minute, for the plan enterprise only').argParser(count),
-  new Option('--per-day <requests>', 'limit per day, for the plan enterprise only').argParser(count),
+  new Option('--per-minute <requests>', 'requests per minute (plan enterprise only, required)').argParser(
+    count,
+  ),
+  new Option('--per-day <requests>', 'requests per day (plan enterprise only, required)').argParser(count),
 ];
 
-export const formatOption = (unless: string) =>
-  new Option('--format <format>', `csv or ndjson, ${unless}`).choices(['csv', 'ndjson']);
+export const formatOption = () =>
+  new Option('--format <format>', 'file format (default: from the file name)').choices(['csv', 'ndjson']);
+
+export const graceOption = () =>
+  new Option(
+    '--grace <duration>',
+    'how long the old key keeps working, such as 30s, 15m, 24h or 90d; 0 disables it at once',
+  )
+    .argParser(durationOrNow)
+    .default(durationOrNow('24h'), '24h');

@@ -12,15 +12,16 @@ export interface CopyOptions {
 
 /** Copies a store to another engine and compares both sides. */
 export async function copyStore({ from, to, json }: CopyOptions): Promise<void> {
-  if (from === to) throw new CommandError('--from and --to name the same store.', 2);
+  if (from === to)
+    throw new CommandError('--from and --to are the same store. Set --to to a different one.', 2);
   using interrupted = interruption();
   await using copy = await openCopy(from, to);
   const total = await copy.count();
   await followed(copy.copy(), 'rows copied', total, interrupted.signal);
-  const checksums = await followed(copy.verify(), 'rows compared', total, interrupted.signal);
+  const checksums = await followed(copy.verify(), 'rows verified', total, interrupted.signal);
   if (json === true) return sayJson({ identical: true, tables: checksums });
-  say(table(['TABLE', 'ROWS', 'SHA-256 ON BOTH SIDES'], Object.entries(checksums).map(line)));
-  say('The copy is identical. Set DATABASE_URL to it and start the service.');
+  say(table(['TABLE', 'ROWS', 'SHA-256 (SOURCE AND TARGET)'], Object.entries(checksums).map(line)));
+  say('Copy complete and verified. To use it, set DATABASE_URL to the target and start the service.');
 }
 
 function line([name, { count, sha256 }]: [string, Checksum]): string[] {
@@ -39,7 +40,6 @@ async function followed<Result>(
     const { done, value } = await step.next();
     if (done === true) return value;
     progress.update(value, value);
-    if (signal.aborted)
-      throw new CommandError('Interrupted. The same command goes on where this one stopped.');
+    if (signal.aborted) throw new CommandError('Interrupted. Run the same command again to resume.');
   }
 }

@@ -79,7 +79,9 @@ export class CsvReader implements RecordReader {
 
   end(): InputRecord[] {
     if (this.#header === undefined) {
-      throw new CommandError(`The input is empty. CSV begins with a header row: ${columns.join(',')}.`);
+      throw new CommandError(
+        `The input is empty. A CSV file must start with a header row: ${columns.join(',')}.`,
+      );
     }
     const records: InputRecord[] = [];
     while (this.#open.length > 0) records.push(...this.#giveUp());
@@ -91,10 +93,12 @@ export class CsvReader implements RecordReader {
     if ('reason' in read) return read;
     const fields = fieldsOf(read.text);
     if (fields === undefined) {
-      return { reason: 'has a quote out of place: quotes surround a whole field, and are doubled within it' };
+      return {
+        reason: 'has a misplaced quote: enclose the whole field in quotes, and double any quote inside it',
+      };
     }
     if (fields.length !== this.#columns.length) {
-      return { reason: `has ${fields.length} fields, the header has ${this.#columns.length}` };
+      return { reason: `has ${fields.length} fields, but the header has ${this.#columns.length}` };
     }
     const [name, categoryId = '', status = ''] = this.#positions.map((position) => fields[position]);
     return checkPet({
@@ -122,7 +126,7 @@ export class CsvReader implements RecordReader {
     const mistakes = headerMistakes(this.#columns);
     if (mistakes.length > 0) {
       throw new CommandError(
-        `The first line must be a header row of ${columns.join(', ')}, in any order: ${mistakes.join('; ')}.`,
+        `The first line must be a header row with the columns ${columns.join(', ')}, in any order: ${mistakes.join('; ')}.`,
       );
     }
   }
@@ -156,9 +160,9 @@ function headerMistakes(found: readonly string[]): string[] {
   const unknown = found.filter((name) => !columns.includes(name as Column));
   const twice = columns.filter((column) => found.indexOf(column) !== found.lastIndexOf(column));
   return [
-    ...(missing.length > 0 ? [`${named(missing)} ${missing.length === 1 ? 'is' : 'are'} missing`] : []),
-    ...(unknown.length > 0 ? [`there is no column ${named(unknown)}`] : []),
-    ...(twice.length > 0 ? [`${named(twice)} stands twice`] : []),
+    ...(missing.length > 0 ? [`missing column ${named(missing)}`] : []),
+    ...(unknown.length > 0 ? [`unknown column ${named(unknown)}`] : []),
+    ...(twice.length > 0 ? [`${named(twice)} is repeated`] : []),
   ];
 }
 

@@ -1,6 +1,8 @@
 import type { AdminServices } from '../app.ts';
 
-/** What is added to a sentence about the next request where several instances may serve the store. */
+/** A sentence to add where several instances may serve the store, for they apply a change a little later. */
 export function fromWhenOn({ storage }: AdminServices): string {
-  return storage.staleAtMostMs === 0 ? '' : `, on every instance within ${storage.staleAtMostMs / 1_000} s`;
+  return storage.staleAtMostMs === 0
+    ? ''
+    : ` All instances apply this within ${storage.staleAtMostMs / 1_000} s.`;
 }

@@ -35,7 +35,7 @@ export async function exportPets(
     const report =
       json === true
         ? JSON.stringify({ file, exported })
-        : `${grouped(exported)} animals written to ${output.name}.`;
+        : `Exported ${grouped(exported)} animals to ${output.name}.`;
     output.report(report);
   } catch (error) {
     if (!isClosedPipe(error)) throw error;
@@ -46,7 +46,7 @@ export async function exportPets(
 function rowsFor(format: Format, escapeFormulas: true | undefined): Format {
   if (escapeFormulas === undefined) return format;
   if (format.name === 'csv') return { ...format, row: spreadsheetRow };
-  throw new CommandError('--escape-formulas is for CSV: no other format is read by spreadsheets.', 2);
+  throw new CommandError('--escape-formulas applies to CSV only. Remove it, or export with --format csv.', 2);
 }
 
 /** Returns how many animals were written. */
@@ -61,7 +61,7 @@ async function write(
   let exported = 0;
   await output.write(format.header);
   for await (const page of exports.pages()) {
-    if (signal.aborted) throw new CommandError(`Interrupted. ${output.name} is not written.`);
+    if (signal.aborted) throw new CommandError(`Interrupted. ${output.name} was not written.`);
     await output.write(page.map(format.row).join(''));
     exported += page.length;
     progress.update(exported, exported);

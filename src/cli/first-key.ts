@@ -26,18 +26,20 @@ export function printFirstKey({
   const here = `cd ${shellWord(process.cwd())} && ${command}`;
   say();
   if (process.stdout.isTTY === true) {
-    say('The store is new. This is its first API key (plan free); it is shown only now:');
+    say('Created a new store. Its first API key (plan free), shown only once:');
     say(`  ${styled('bold', key)}`);
     sayHow(key, url);
   } else {
     const file = fileOf(databaseUrl);
     try {
       writePrivate(file, `${key}\n`);
-      say(`The store is new. Its first API key (plan free) is in ${file}; read it and delete the file.`);
+      say(
+        `Created a new store. Its first API key (plan free) is in ${file}; copy the key, then delete the file.`,
+      );
       sayHow(`$(cat ${shellWord(file)})`, url);
     } catch (error) {
-      say(`The store is new. Its first API key could not be written to ${file}: ${messageOf(error)}.`);
-      say('Issue another one:');
+      say(`Created a new store, but could not write its first API key to ${file}: ${messageOf(error)}.`);
+      say('Create another key:');
       say(`  ${here} keys create --account ${accountId}`);
     }
   }

@@ -26,6 +26,6 @@ export function formatOf(file: string, asked: FormatName | undefined): Format {
   const name = asked ?? extname(file).slice(1).toLowerCase();
   if (name === 'csv' || name === 'ndjson') return formats[name];
   const found =
-    file === '-' ? 'Standard input and output have no name' : `"${file}" ends in neither .csv nor .ndjson`;
-  throw new CommandError(`${found}: say the format with --format csv or --format ndjson.`, 2);
+    file === '-' ? 'Standard input and output have no name' : `"${file}" does not end in .csv or .ndjson`;
+  throw new CommandError(`${found}: specify --format csv or --format ndjson.`, 2);
 }

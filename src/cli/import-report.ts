@@ -63,8 +63,8 @@ export class ImportReport {
     const { file, firstLine, rejects, dryRun } = this.#options;
     if (dryRun === true) return 'Nothing was written to the store.';
     const nextLine = Math.max(firstLine, (this.#total?.lastLine ?? 0) + 1);
-    if (file === '-') return `To go on, give the same input again with --from-line ${nextLine}.`;
-    return `To go on, run the same command again${rejects === undefined ? '' : ' with --force'}.`;
+    if (file === '-') return `To resume, send the same input again with --from-line ${nextLine}.`;
+    return `To resume, run the same command again${rejects === undefined ? '' : ' with --force'}.`;
   }
 
   allIn(stored: ImportProgress): void {
@@ -78,9 +78,9 @@ export class ImportReport {
     const { lastLine, added, rejected } = stored;
     const { firstLine } = this.#options;
     say(
-      `${file} is all in already, lines ${firstLine} to ${lastLine}: ${outcome(added, rejected)}. Nothing was added.`,
+      `${file} is already imported: ${outcome(added, rejected)} (${lines(firstLine, lastLine)}). Nothing was added.`,
     );
-    say('--again adds it once more; --dry-run shows what it holds.');
+    say('To import it again, use --again.');
   }
 
   print(status: Exclude<Status, 'already-complete'>): void {
@@ -94,25 +94,22 @@ export class ImportReport {
     const name = file === '-' ? 'standard input' : file;
     const lastLine = this.#total?.lastLine ?? 0;
     const seconds = (performance.now() - this.#startedAt) / 1_000;
-    const lines: string[] = [];
+    const text: string[] = [];
     if (this.#before !== undefined) {
       const { lastLine: line, added, rejected } = this.#before;
-      lines.push(`${name} was broken off before, behind line ${line}: ${outcome(added, rejected)}.`);
+      text.push(`Resuming ${name} after line ${line}: ${outcome(added, rejected)} so far.`);
     }
-    if (this.rows === 0)
-      return [...lines, `${name}: no row ${lines.length > 0 ? 'was left' : 'is dealt with'}.`];
-    const place = `${name}: lines ${firstLine} to ${lastLine}`;
-    const counts = outcome(this.#added, this.#rejected);
-    lines.push(
+    if (this.rows === 0) return [...text, `${name}: no rows ${text.length > 0 ? 'left' : 'imported'}.`];
+    const place = lines(firstLine, lastLine);
+    text.push(
       dryRun === true
-        ? `Dry run, nothing is written to the store. ${place} would be dealt with so: ${counts}.`
-        : `${place} are dealt with: ${counts}.`,
+        ? `Dry run, nothing was imported. ${name}: ${grouped(this.#added)} valid, ${grouped(this.#rejected)} invalid (${place}).`
+        : `${name}: ${outcome(this.#added, this.#rejected)} (${place}).`,
     );
-    if (this.#firstId !== undefined)
-      lines.push(`The animals have ids from ${this.#firstId} to ${this.#lastId}.`);
-    if (rejects !== undefined && this.#rejected > 0) lines.push(`The rejected rows are in ${rejects}.`);
-    lines.push(`${seconds.toFixed(1)} s, ${grouped(Math.round(this.rows / seconds))} rows a second.`);
-    return lines;
+    if (this.#firstId !== undefined) text.push(`New animal ids: ${this.#firstId} to ${this.#lastId}.`);
+    if (rejects !== undefined && this.#rejected > 0) text.push(`Rejected rows: ${rejects}`);
+    text.push(`Took ${seconds.toFixed(1)} s (${grouped(Math.round(this.rows / seconds))} rows/s).`);
+    return text;
   }
 
   #printJson(status: Status): void {
@@ -136,12 +133,17 @@ export class ImportReport {
     if (this.#options.rejects !== undefined) return;
     for (const { line, reason } of this.#shown) process.stderr.write(`line ${line}: ${reason}\n`);
     const more = this.#rejected - this.#shown.length;
-    if (more > 0) process.stderr.write(`… and ${grouped(more)} more; --rejects FILE writes all of them.\n`);
+    if (more > 0)
+      process.stderr.write(`… and ${grouped(more)} more; use --rejects FILE to save all of them.\n`);
   }
 }
 
+function lines(first: number, last: number): string {
+  return first === last ? `line ${first}` : `lines ${first}–${last}`;
+}
+
 function outcome(added: number, rejected: number): string {
-  return `${grouped(added)} in, ${grouped(rejected)} rejected`;
+  return `imported ${grouped(added)}, rejected ${grouped(rejected)}`;
 }
 
 /** Ids ascend from 1, so they are exact as JSON numbers long after any disk is full. */

@@ -34,7 +34,7 @@ export async function importPets(config: Config, file: string, options: ImportOp
   using rejects = rejectsFile(file, options, reader);
   await using admin =
     options.dryRun === true ? undefined : await openAdminServices(config, undefined, { create: true });
-  if (admin?.storage.created) process.stderr.write(`Created the store ${config.databaseUrl}.\n`);
+  if (admin?.storage.created) process.stderr.write(`Created a new store: ${config.databaseUrl}\n`);
 
   const imports = new ImportOperations(admin?.storage.imports);
   const part = partOf(options, format.firstLine);
@@ -123,8 +123,8 @@ async function runOf(
   const whole = await imports.find(content);
   if (part !== undefined && whole?.finished === false) {
     throw new CommandError(
-      `Lines up to ${whole.lastLine} of ${name} are imported already, and the import continues behind them: ` +
-        'leave out --from-line.',
+      `An import of ${name} was interrupted after line ${whole.lastLine}. ` +
+        'To resume it, run the command without --from-line.',
       2,
     );
   }
@@ -141,8 +141,8 @@ async function refuseAfterParts(imports: ImportOperations, name: string, content
   const lines = await imports.partsOf(content);
   if (lines.length === 0) return;
   throw new CommandError(
-    `Part of ${name} is imported already, with --from-line ${lines.join(' and ')}. ` +
-      '--again imports the whole file, and those rows once more.',
+    `Part of ${name} was already imported with --from-line ${lines.join(' and ')}. ` +
+      'Use --again to import the whole file, including those rows a second time.',
   );
 }
 

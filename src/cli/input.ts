@@ -46,12 +46,12 @@ export async function fileInput(path: string, signal: AbortSignal): Promise<Inpu
 async function regularFile(path: string): Promise<Stats> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     throw new CommandError(
-      error.code === 'ENOENT' ? `There is no file ${path}.` : `Cannot read ${path}: ${error.message}.`,
+      error.code === 'ENOENT' ? `File not found: ${path}` : `Cannot read ${path}: ${error.message}.`,
     );
   });
   if (found.isFile()) return found;
   throw new CommandError(
-    `${path} is no regular file. A pipe is read as standard input: "animal-store import - --format csv < ${path}".`,
+    `${path} is not a regular file. Read a pipe from standard input: animal-store import - --format csv < ${path}`,
   );
 }
 

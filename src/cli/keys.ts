@@ -30,14 +30,11 @@ export async function createKey(
 /** A key is either another one of an account, or the first one of a new account. */
 function checkOwner(account: number | undefined, plan: string | undefined, quota: Partial<Quota>): void {
   if ((account === undefined) === (plan === undefined)) {
-    throw new CommandError(
-      'Name either an account with --account ACCOUNT-ID, or with --plan PLAN the plan of a new account.',
-      2,
-    );
+    throw new CommandError('Specify either --account ACCOUNT-ID, or --plan PLAN to create a new account.', 2);
   }
   if (account !== undefined && (quota.perMinute ?? quota.perDay) !== undefined) {
     throw new CommandError(
-      'An account has its limits already; "animal-store accounts set-plan" changes them.',
+      '--per-minute and --per-day apply to a new account only. To change an existing one: animal-store accounts set-plan',
       2,
     );
   }
@@ -49,7 +46,7 @@ function report(issued: IssuedKey, json: true | undefined, note?: string): void 
     sayJson({ id, accountId, plan, key, expiresAt: iso(expiresAt) });
     return;
   }
-  say(`Key ${id} of account ${accountId} (plan ${plan}). It is shown only now:`);
+  say(`Created key ${id} for account ${accountId} (plan ${plan}). It is shown only once:`);
   say(`  ${styled('bold', key)}`);
   if (note !== undefined) say(note);
 }
@@ -82,7 +79,7 @@ async function bannedKeys(keys: KeyOperations): Promise<ReadonlySet<number>> {
     return new Set((await keys.bans()).map(({ keyId }) => keyId));
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    process.stderr.write(`animal-store: Bans are not shown. ${messageOf(error)}\n`);
+    process.stderr.write(`animal-store: Cannot read bans, so the list omits them. ${messageOf(error)}\n`);
     return new Set();
   }
 }
@@ -133,20 +130,20 @@ export async function rotateKey(
   const issued = await admin.keys.rotate(id, grace, expiresIn === 'never' ? null : expiresIn);
   const ending =
     grace === 0
-      ? `Key ${id} has ended${fromWhenOn(admin)}.`
-      : `Key ${id} goes on until ${instant(Date.now() + grace)}, or its own expiry if that is earlier.`;
+      ? `Key ${id} no longer works.${fromWhenOn(admin)}`
+      : `Key ${id} keeps working until ${instant(Date.now() + grace)}, or until it expires if that is earlier.`;
   report(issued, json, `${lifeOf(issued, id, expiresIn === undefined)}\n${ending}`);
 }
 
 /** How long a successor lives, and whether that is the old key's doing. */
 function lifeOf({ expiresAt }: IssuedKey, oldId: number, isKept: boolean): string {
   const life = expiresAt === null ? 'never expires' : `expires ${instant(expiresAt)}`;
-  return isKept ? `It ${life}: it was given as long as key ${oldId}.` : `It ${life}.`;
+  return isKept ? `It ${life} (same lifetime as key ${oldId}).` : `It ${life}.`;
 }
 
 export async function revokeKey(config: Config, id: number, { json }: { json?: true }): Promise<void> {
   await using admin = await openAdminServices(config);
   await admin.keys.revoke(id);
   if (json) return sayJson({ id, state: 'revoked' });
-  say(`Key ${id} is revoked: its next request is answered 401${fromWhenOn(admin)}.`);
+  say(`Revoked key ${id}. Requests that use it now get 401.${fromWhenOn(admin)}`);
 }

@@ -62,7 +62,10 @@ export async function fileOutput(path: string, force: boolean): Promise<Output> 
 /** Throws `CommandError` for a file that belongs to a store, whether or not it may be replaced. */
 export function refuseStoreFile(path: string): void {
   if (!isStoreFile(path)) return;
-  throw new CommandError(`${path} belongs to a store or is another database. Name another file.`, 2);
+  throw new CommandError(
+    `${path} is a database or belongs to a store, and is never overwritten. Choose another file.`,
+    2,
+  );
 }
 
 interface Target {
@@ -75,8 +78,10 @@ async function targetOf(path: string, force: boolean): Promise<Target> {
   refuseStoreFile(path);
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return { target: path };
-  if (!found.isFile()) throw new CommandError(`${path} is no regular file. "-" writes to standard output.`);
-  if (!force) throw new CommandError(`${path} exists already. --force replaces it, or name another file.`);
+  if (!found.isFile())
+    throw new CommandError(`${path} is not a regular file. To write to standard output, use "-".`);
+  if (!force)
+    throw new CommandError(`${path} already exists. Use --force to replace it, or choose another file.`);
   // A link stays one, and what it leads to is replaced.
   return { target: await realpath(path), mode: found.mode & 0o777 };
 }

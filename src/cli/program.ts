@@ -7,13 +7,14 @@ import {
   addGroup,
   addHelp,
   formatOption,
+  graceOption,
   jsonOption,
   newProgram,
   planChoice,
   quotaOptions,
 } from './command.ts';
 import { shellWord } from './terminal.ts';
-import { count, duration, durationOrNever, durationOrNow, label, storeUrl } from './values.ts';
+import { count, duration, durationOrNever, label, storeUrl } from './values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -38,15 +39,16 @@ export function programOf(environment: Environment, isSilent = false): Command {
   return program;
 }
 
-const atOnce =
-  'A process that serves the store honours it on the next request; each of several instances does within 1 s.';
+const atOnce = 'Takes effect on the next request; with several instances, within 1 s.';
 
 function addServe(program: Command, config: ReadConfig, environment: Environment): void {
   addCommand(program, 'serve', {
-    summary: 'Answer requests until SIGTERM, SIGINT or SIGHUP; another one a second later ends it at once.',
+    summary: 'Start the HTTP server.',
     examples: ['animal-store serve', 'PORT=8080 DATABASE_URL=sqlite:./store/animals.db animal-store serve'],
     notes: [
-      'Settings, with their defaults:',
+      'Stops gracefully on SIGINT, SIGTERM or SIGHUP. A second signal, at least 1 s later, stops it immediately.',
+      '',
+      'Settings and their defaults:',
       ...Object.entries(settings).map(
         ([name, { default: value, about }]) => `  ${name}=${value}\n      ${about}`,
       ),
@@ -67,9 +69,9 @@ function commandOf({ npm_command: npm }: Environment): string {
 }
 
 function addAccounts(program: Command, config: ReadConfig): void {
-  const accounts = addGroup(program, 'accounts', 'Accounts: who is counted, and by which plan.');
+  const accounts = addGroup(program, 'accounts', 'Manage accounts and their plans.');
   const create = addCommand(accounts, 'create', {
-    summary: 'Make an account.',
+    summary: 'Create an account.',
     examples: [
       'animal-store accounts create --name "Seattle shop" --plan pro',
       'animal-store accounts create --name Partner --plan enterprise --per-minute 5000 --per-day 1000000 --json',
@@ -88,7 +90,7 @@ function addAccounts(program: Command, config: ReadConfig): void {
     .action(async (options) => (await import('./accounts.ts')).listAccounts(config(), options));
 
   const setPlan = addCommand(accounts, 'set-plan', {
-    summary: 'Give an account another plan.',
+    summary: "Change an account's plan.",
     examples: [
       'animal-store accounts set-plan 2 business',
       'animal-store accounts set-plan 2 enterprise --per-minute 5000 --per-day 1000000',
@@ -108,40 +110,32 @@ function addAccounts(program: Command, config: ReadConfig): void {
 }
 
 function addKeys(program: Command, config: ReadConfig): void {
-  const keys = addGroup(program, 'keys', 'API keys: issue, list, rotate and revoke them.');
+  const keys = addGroup(program, 'keys', 'Manage API keys.');
   addCreateKey(keys, config);
   addCommand(keys, 'list', {
-    summary: 'List all keys, by their last four characters; nobody can show a whole key again.',
+    summary: 'List all keys. Only the last four characters of each are shown.',
     examples: ['animal-store keys list', 'animal-store keys list --json'],
   })
     .addOption(jsonOption())
     .action(async (options) => (await import('./keys.ts')).listKeys(config(), options));
 
   addCommand(keys, 'rotate', {
-    summary: 'Make a new key in place of an old one, which goes on for a while.',
+    summary: 'Replace a key. The old one keeps working for a grace period.',
     examples: ['animal-store keys rotate 3', 'animal-store keys rotate 3 --grace 0'],
-    notes: [
-      'The new key is shown only once. It is of the same account, so its limits stay what they are.',
-      atOnce,
-    ],
+    notes: ['The new key is shown only once. It belongs to the same account and shares its limits.', atOnce],
   })
     .argument('<key-id>', 'id of the old key', count)
-    .option(
-      '--grace <duration>',
-      'how long the old key goes on: 30s, 15m, 24h, 90d; 0 ends it now',
-      durationOrNow,
-      86_400_000,
-    )
+    .addOption(graceOption())
     .option(
       '--expires-in <duration>',
-      'how long the new key lives, or never; without it, as long as the old one was given',
+      'lifetime of the new key, or never (default: the lifetime of the old key)',
       durationOrNever,
     )
     .addOption(jsonOption())
     .action(async (id, options) => (await import('./keys.ts')).rotateKey(config(), id, options));
 
   addCommand(keys, 'revoke', {
-    summary: 'End a key now and for ever.',
+    summary: 'Revoke a key permanently.',
     examples: ['animal-store keys revoke 3'],
     notes: [atOnce],
   })
@@ -152,37 +146,47 @@ function addKeys(program: Command, config: ReadConfig): void {
 
 function addCreateKey(keys: Command, config: ReadConfig): void {
   const create = addCommand(keys, 'create', {
-    summary: 'Issue a key for an account, or for a new account of a plan.',
+    summary: 'Create an API key, for an existing account or a new one.',
     examples: [
       'animal-store keys create --account 2 --name website --expires-in 90d',
       'animal-store keys create --plan free --name trial --json',
     ],
     notes: [
-      'The key is shown only once: the store keeps its SHA-256 and its last four characters.',
-      'A new account made with --plan bears the name of its key.',
+      'The key is shown only once. The store keeps only its SHA-256 hash and last four characters.',
+      'An account created with --plan gets the name of its key.',
     ],
   })
-    .option('--account <account-id>', 'id of the account the key is for', count)
-    .option('--plan <plan>', `instead of --account: make an account with this ${planChoice}`)
-    .option('--name <name>', 'name of the key, to tell it from others', label, 'unnamed')
-    .option('--expires-in <duration>', 'when it ends: 30s, 15m, 24h, 90d; without it, never', duration)
+    .option('--account <account-id>', 'id of an existing account', count)
+    .option('--plan <plan>', `instead of --account: create an account with this ${planChoice}`)
+    .option('--name <name>', 'name of the key', label, 'unnamed')
+    .option(
+      '--expires-in <duration>',
+      'lifetime of the key, such as 30s, 15m, 24h or 90d (default: never expires)',
+      duration,
+    )
     .addOption(jsonOption())
     .action(async (options) => (await import('./keys.ts')).createKey(config(), options));
   for (const option of quotaOptions()) create.addOption(option);
 }
 
 function addBans(program: Command, config: ReadConfig): void {
-  const bans = addGroup(program, 'bans', 'Keys banned for a while, for calling on after 429.');
+  const bans = addGroup(
+    program,
+    'bans',
+    'Manage temporary bans of keys that kept sending requests after 429.',
+  );
   addCommand(bans, 'list', {
-    summary: 'List the keys that are banned now.',
+    summary: 'List banned keys.',
     examples: ['animal-store bans list', 'animal-store bans list --json'],
-    notes: ['LEVEL is how many bans in a row came before this one; each lasts twice as long as the last.'],
+    notes: [
+      'LEVEL is the number of consecutive bans before this one. Each ban lasts twice as long as the one before.',
+    ],
   })
     .addOption(jsonOption())
     .action(async (options) => (await import('./bans.ts')).listBans(config(), options));
 
   addCommand(bans, 'lift', {
-    summary: "End a ban, and forget the key's strikes and level.",
+    summary: "Lift a ban and reset the key's strikes and ban level.",
     examples: ['animal-store bans lift 3'],
     notes: [atOnce],
   })
@@ -193,79 +197,81 @@ function addBans(program: Command, config: ReadConfig): void {
 
 function addImport(program: Command, config: ReadConfig): void {
   addCommand(program, 'import', {
-    summary: 'Add the animals of a CSV or NDJSON file, also while the store is served.',
+    summary: 'Import animals from a CSV or NDJSON file. The service can keep running.',
     examples: [
       'animal-store import pets.csv',
       'animal-store import pets.csv --rejects rejects.csv',
       'zcat pets.ndjson.gz | animal-store import - --format ndjson',
     ],
     notes: [
-      'Columns (in a header row, any order) or members: name, categoryId and, unless it is "available", status.',
-      'Every row is checked as the API checks it. Rows that are not in order are rejected with their line and',
-      'reason and the others are added; the exit code is 0, the report says how many. Blank lines are passed over.',
+      'Fields: name, categoryId and, optionally, status (default: available). A CSV file starts with a header row,',
+      'with the columns in any order. Blank lines are skipped.',
       '',
-      '--rejects writes the rejected rows as they were, in the format of the input, with line and reason in front.',
-      'Repair them in that file and import it: line and reason are passed over.',
+      'Rows are validated like API requests. Invalid rows are rejected, with line and reason; valid rows are',
+      'imported. Rejected rows are reported and do not change the exit code.',
       '',
-      'Rows are committed in groups together with how far the file is dealt with. So an import that was broken',
-      'off goes on behind the last committed line when the same file is imported again, and a file that is all in',
-      'adds nothing: every row is in exactly once. A file is known by its content (SHA-256), not by its name.',
-      'Standard input cannot be read twice, so it cannot be resumed: the report names the last line dealt with,',
-      'and --from-line goes on behind it.',
+      'To correct rejected rows, save them with --rejects, edit that file and import it. It has the format of the',
+      'input, plus the fields line and reason, which import ignores.',
+      '',
+      'An interrupted import resumes where it stopped when you run it again, and a file that is already imported',
+      'is not imported twice. Files are identified by content (SHA-256), not by name. An import from standard',
+      'input cannot resume by itself: the report shows the last line imported; continue with --from-line.',
     ],
   })
     .argument('<file>', 'FILE.csv or FILE.ndjson, or - for standard input')
-    .addOption(formatOption("unless the file's name says it"))
-    .option('--rejects <file>', 'write all rejected rows there; without it, the first 20 are shown')
-    .option('--force', 'replace the file of --rejects if there is one')
-    .option('--dry-run', 'read and check everything, write nothing to the store')
-    .option('--again', 'add a file once more that is all in already')
-    .option('--from-line <number>', 'pass over the lines before this one (CSV: but for the header)', count)
+    .addOption(formatOption())
+    .option('--rejects <file>', 'save rejected rows to this file (default: print the first 20)')
+    .option('--force', 'replace the --rejects file if it exists')
+    .option('--dry-run', 'validate the file without importing it')
+    .option('--again', 'import the file even if it is already imported')
+    .option('--from-line <number>', 'skip the lines before this one (except the CSV header)', count)
     .addOption(jsonOption())
     .action(async (file, options) => (await import('./import.ts')).importPets(config(), file, options));
 }
 
 function addExport(program: Command, config: ReadConfig): void {
   addCommand(program, 'export', {
-    summary: 'Write all animals to a CSV or NDJSON file, by ascending id, also while the store is served.',
+    summary: 'Export all animals to a CSV or NDJSON file, by ascending id. The service can keep running.',
     examples: [
       'animal-store export pets.csv',
       'animal-store export - --format ndjson | gzip > pets.ndjson.gz',
     ],
     notes: [
-      'Columns or members: name, categoryId, status, as import reads them; CSV is quoted by RFC 4180.',
-      'Every animal there was at the start is in exactly once. The file appears under its name when it is whole.',
+      'Fields: name, categoryId, status, in the format that import reads. CSV follows RFC 4180.',
+      'The export contains every animal that existed when it started, exactly once. The file appears under its',
+      'name only when it is complete.',
       '',
-      'A spreadsheet runs a name such as "=1+1" as a formula. --escape-formulas puts an apostrophe before such names;',
-      'without it, names are exported exactly, and an import of the file restores them.',
+      'Spreadsheets run a name such as "=1+1" as a formula. --escape-formulas puts an apostrophe before such names.',
+      'Do not use it for a file that you want to import again.',
     ],
   })
     .argument('<file>', 'FILE.csv or FILE.ndjson, or - for standard output')
-    .addOption(formatOption("unless the file's name says it"))
-    .option('--force', 'replace the file if there is one')
-    .option('--escape-formulas', 'CSV only: keep spreadsheets from running names as formulas')
+    .addOption(formatOption())
+    .option('--force', 'replace the file if it exists')
+    .option('--escape-formulas', 'CSV only: prevent spreadsheets from running names as formulas')
     .addOption(jsonOption())
     .action(async (file, options) => (await import('./export.ts')).exportPets(config(), file, options));
 }
 
 function addCopy(program: Command, environment: Environment): void {
   addCommand(program, 'copy', {
-    summary: 'Copy a store to another engine: accounts, keys, imports and animals, with all their ids.',
+    summary: 'Copy a store to another database (SQLite or PostgreSQL), keeping all ids.',
     examples: [
       'animal-store copy --from sqlite:./data/animal-store.db --to postgres://store@db.example.com/animals',
       'FROM_DATABASE_URL=postgres://store:PASSWORD@db.example.com/animals animal-store copy --to sqlite:./data/back.db',
     ],
     notes: [
-      'Give an address that has a password in the environment: other users see the arguments of a command.',
+      'Stop the service first. A SQLite store that is in use is refused; rows written to PostgreSQL during the copy',
+      'may be missing. The target must be empty, or contain an interrupted copy of the same source, which resumes.',
       '',
-      'Stop the service first: a SQLite store that is served is refused, and what is written to PostgreSQL while',
-      'it is copied may be missing. In the end both sides are read whole and compared, by count and SHA-256.',
-      'The target has to be empty, or hold what a copy of the same source left when it was broken off: the same',
-      'command goes on from there. API keys go on working. Counts of requests and bans begin anew.',
+      'Copies accounts, API keys, import progress and animals, then verifies both sides by row count and SHA-256.',
+      'API keys keep working. Request counts and bans are not copied.',
+      '',
+      'If an address contains a password, set it in the environment: other users can see command arguments.',
     ],
   })
-    .option('--from <url>', 'the store to copy: sqlite:PATH or postgres://…; else FROM_DATABASE_URL')
-    .option('--to <url>', 'where to: sqlite:PATH or postgres://…; else TO_DATABASE_URL')
+    .option('--from <url>', 'store to copy: sqlite:PATH or postgres://… (default: FROM_DATABASE_URL)')
+    .option('--to <url>', 'target: sqlite:PATH or postgres://… (default: TO_DATABASE_URL)')
     .addOption(jsonOption())
     .action(async ({ json, ...options }) => {
       const from = storeUrl('--from', options.from, 'FROM_DATABASE_URL', environment);
@@ -276,7 +282,7 @@ function addCopy(program: Command, environment: Environment): void {
 
 function addOpenapi(program: Command, config: ReadConfig): void {
   addCommand(program, 'openapi', {
-    summary: 'Print the OpenAPI document, as the service sends it at /openapi.json.',
+    summary: 'Print the OpenAPI document that the service sends at /openapi.json.',
     examples: ['animal-store openapi > openapi.json'],
   }).action(async () => {
     const [{ listeningAddress }, { openapiText }, { say }] = await Promise.all([

@@ -79,7 +79,7 @@ export class Progress implements Disposable {
 function rates(first: Moment, now: Moment, total: number | undefined): string[] {
   const seconds = (now.at - first.at) / 1_000;
   if (seconds === 0 || now.done === first.done) return [];
-  const rate = `${grouped(Math.round((now.count - first.count) / seconds))} a second`;
+  const rate = `${grouped(Math.round((now.count - first.count) / seconds))}/s`;
   if (total === undefined) return [rate];
   const left = ((total - now.done) / (now.done - first.done)) * seconds;
   return [rate, `${remaining(Math.max(0, left))} left`];

@@ -27,9 +27,10 @@ export class RejectsFile implements Disposable {
     refuseStoreFile(path);
     if (!existsSync(path)) return;
     if (inputPath !== undefined && isSameFile(path, inputPath)) {
-      throw new CommandError(`--rejects ${path} is the file to import. Name another one.`, 2);
+      throw new CommandError(`--rejects ${path} is the file being imported. Choose another file.`, 2);
     }
-    if (!force) throw new CommandError(`${path} exists already. --force replaces it, or name another file.`);
+    if (!force)
+      throw new CommandError(`${path} already exists. Use --force to replace it, or choose another file.`);
   }
 
   /** Adds rows; no rows make a file that says so. */

@@ -45,7 +45,7 @@ export class Rows {
     yield reader.end().flatMap((record) => this.#rowOf(record));
     if (mustHaveRow && !this.#hasRow) {
       throw new CommandError(
-        `There is no row from line ${afterLine + 1} on: ${input.name} ends with line ${this.#lastLine}. Nothing was imported.`,
+        `No rows at or after line ${afterLine + 1}: ${input.name} has ${this.#lastLine} lines. Nothing was imported.`,
       );
     }
   }

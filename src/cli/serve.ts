@@ -57,11 +57,13 @@ async function started(starting: Promise<App>, { host, port }: Config): Promise<
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EADDRINUSE') {
-      const remedy = 'Stop what listens there, or set PORT to another one (0: any free one).';
-      throw new CommandError(`Port ${port} on ${host} is taken. ${remedy}`);
+      const remedy = 'Stop the process that uses it, or set PORT to another port (0 for any free port).';
+      throw new CommandError(`Port ${port} on ${host} is already in use. ${remedy}`);
     }
     if (code === 'EACCES') {
-      throw new CommandError(`Port ${port} on ${host} may not be listened on. Set PORT to one above 1023.`);
+      throw new CommandError(
+        `No permission to listen on port ${port} of ${host}. Set PORT to a port above 1023.`,
+      );
     }
     throw error;
   }

@@ -16,7 +16,7 @@ export function messageOf(error: unknown): string {
   if (!(error instanceof Refusal)) return error instanceof Error ? error.message : String(error);
   // Only a store that says "not now" refuses the command line.
   const reason = error.cause instanceof Error ? error.cause.message : error.code;
-  return `The store cannot do this right now (${reason}).`;
+  return `The store is temporarily unavailable (${reason}). Try again.`;
 }
 
 /** The system does not let a file be written; its own words say why. */

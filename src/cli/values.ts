@@ -12,7 +12,7 @@ const longestName = 255;
 /** A duration such as `30s`, `15m`, `24h` or `90d`, up to ten years, in ms. */
 export function duration(text: string): number {
   const ms = durationOrNow(text);
-  if (ms === 0) throw new InvalidArgumentError('It must be longer than 0.');
+  if (ms === 0) throw new InvalidArgumentError('It must be greater than 0.');
   return ms;
 }
 
@@ -22,7 +22,7 @@ export function durationOrNow(text: string): number {
   const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   const ms = Number(count) * unitMs[unit as keyof typeof unitMs];
   if (count === '' || ms > longestMs) {
-    throw new InvalidArgumentError('It must be a duration such as 30s, 15m, 24h or 90d, up to 3650d.');
+    throw new InvalidArgumentError('It must be a duration such as 30s, 15m, 24h or 90d, at most 3650d.');
   }
   return ms;
 }
@@ -35,7 +35,7 @@ export function durationOrNever(text: string): number | 'never' {
 /** A whole number from 1. */
 export function count(text: string): number {
   const value = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('It must be a whole number from 1.');
+  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('It must be a positive whole number.');
   return value;
 }
 
@@ -43,7 +43,7 @@ export function count(text: string): number {
 export function label(text: string): string {
   if (text.trim() === '' || text.length > longestName || /\p{Cc}/u.test(text)) {
     throw new InvalidArgumentError(
-      `It must have 1 to ${longestName} characters, not only white space, and no control characters.`,
+      `It must have 1 to ${longestName} characters, must not be blank, and must not contain control characters.`,
     );
   }
   return text;
@@ -60,11 +60,15 @@ export function storeUrl(
   environment: Readonly<Record<string, string | undefined>>,
 ): string {
   const text = given ?? environment[variable]?.trim();
-  if (!text) throw new CommandError(`Name the store with ${option} URL, or in ${variable}.`, 2);
+  if (!text)
+    throw new CommandError(
+      `Specify the store with ${option} URL or the environment variable ${variable}.`,
+      2,
+    );
   try {
     return settings.DATABASE_URL.parse(text);
   } catch (error) {
     const name = given === undefined ? variable : option;
-    throw new CommandError(`${name} ${(error as Error).message} (it is "${maskedUrl(text)}").`, 2);
+    throw new CommandError(`${name} ${(error as Error).message} (got "${maskedUrl(text)}").`, 2);
   }
 }

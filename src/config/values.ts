@@ -21,7 +21,7 @@ export function text(value: string): string {
 export function databaseUrl(value: string): string {
   if (/^sqlite:(?:\/\/)?\s*:memory:$/.test(value)) {
     throw new Error(
-      'must name a file, such as sqlite:./data/animal-store.db: a store in memory would be lost',
+      'must be a file, such as sqlite:./data/animal-store.db: data in memory would be lost on exit',
     );
   }
   const isPostgres = /^postgres(?:ql)?:\/\/./.test(value) && URL.canParse(value);
@@ -37,7 +37,7 @@ export function databaseUrl(value: string): string {
 export function redisUrl(value: string): string | undefined {
   if (value === '') return undefined;
   if (!/^rediss?:\/\/./.test(value) || !URL.canParse(value)) {
-    throw new Error('must be an address such as redis://127.0.0.1:6379 or rediss://:PASSWORD@HOST:6379');
+    throw new Error('must be a URL such as redis://127.0.0.1:6379 or rediss://:PASSWORD@HOST:6379');
   }
   return value;
 }
@@ -53,11 +53,10 @@ export function publicUrl(value: string): string | undefined {
     url.hash !== '' ||
     url.username !== ''
   ) {
-    throw new Error('must be an http or https address such as https://animals.example.com');
+    throw new Error('must be an http or https URL such as https://animals.example.com');
   }
   const base = (url.origin + url.pathname).replace(/\/+$/, '');
-  if (base.endsWith('/v1'))
-    throw new Error('must be the address without /v1; the service adds the version itself');
+  if (base.endsWith('/v1')) throw new Error('must not end in /v1; the service adds the version');
   return base;
 }
 
@@ -65,7 +64,7 @@ export function publicUrl(value: string): string | undefined {
 export function webAddress(value: string): string | undefined {
   if (value === '') return undefined;
   if (!/^https?:\/\/./.test(value) || !URL.canParse(value)) {
-    throw new Error('must be an http or https address such as https://example.com/support');
+    throw new Error('must be an http or https URL such as https://example.com/support');
   }
   return value;
 }
@@ -85,7 +84,9 @@ export function networks(value: string): readonly Network[] {
   return list(value).map((item) => {
     const network = parseNetwork(item);
     if (network !== undefined) return network;
-    throw new Error(`must list addresses or networks such as 10.0.0.7 or 10.0.0.0/8, not "${item}"`);
+    throw new Error(
+      `must be a list of IP addresses or CIDR networks such as 10.0.0.7, 10.0.0.0/8, not "${item}"`,
+    );
   });
 }
 
@@ -93,7 +94,7 @@ export function origins(value: string): ReadonlySet<string> {
   for (const item of list(value)) {
     if (URL.parse(item)?.origin !== item) {
       throw new Error(
-        `must list origins such as https://shop.example.com, without path, not "${shown(item)}"`,
+        `must be a list of origins such as https://shop.example.com, without a path, not "${shown(item)}"`,
       );
     }
   }
@@ -107,7 +108,7 @@ export function instant(value: string): number {
   // JavaScript takes 30 February for 2 March.
   const midnight = new Date(Date.parse(`${day}T00:00Z`) || 0);
   const time = midnight.toISOString().startsWith(`${day}T`) ? Date.parse(value) : Number.NaN;
-  if (Number.isNaN(time)) throw new Error('must be an ISO 8601 instant such as 2030-12-05T00:00:00Z');
+  if (Number.isNaN(time)) throw new Error('must be an ISO 8601 date and time such as 2030-12-05T00:00:00Z');
   return time;
 }
 

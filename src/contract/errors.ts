@@ -9,7 +9,8 @@ export const errors = {
   invalid_parameter: { status: 400, message: 'A query parameter is invalid.' },
   invalid_cursor: {
     status: 400,
-    message: 'The cursor is malformed or was made for other filters. Follow the Link header as it is.',
+    message:
+      'The cursor is malformed or belongs to a different query. Use the URL from the Link header unchanged.',
   },
   missing_api_key: {
     status: 401,
@@ -17,7 +18,7 @@ export const errors = {
   },
   invalid_api_key: { status: 401, message: 'The API key is not valid.' },
   pet_not_found: { status: 404, message: 'There is no animal with this id.' },
-  route_not_found: { status: 404, message: 'Nothing is served at this path. See /docs for the operations.' },
+  route_not_found: { status: 404, message: 'Unknown path. See /docs for the available operations.' },
   method_not_allowed: {
     status: 405,
     message: 'This path does not support this method. See the Allow header.',
@@ -33,21 +34,23 @@ export const errors = {
   },
   rate_limit_exceeded: {
     status: 429,
-    message: 'The per-minute request limit is exceeded. Retry after the seconds in Retry-After.',
+    message:
+      'The request limit per minute is exceeded. Retry after the number of seconds in the Retry-After header.',
   },
   daily_quota_exceeded: {
     status: 429,
-    message: 'The daily request limit is exceeded. Retry after the seconds in Retry-After.',
+    message:
+      'The request limit per day is exceeded. Retry after the number of seconds in the Retry-After header.',
   },
   api_key_banned: {
     status: 429,
     message:
-      'This API key is temporarily banned for sending requests after 429. Retry after the seconds in Retry-After.',
+      'This API key is temporarily banned because it kept sending requests after 429. Retry after the number of seconds in the Retry-After header.',
   },
   too_many_failed_authentications: {
     status: 429,
     message:
-      'Too many requests with invalid API keys from this address. Retry after the seconds in Retry-After.',
+      'Too many failed authentications from this address. Retry after the number of seconds in the Retry-After header.',
   },
   internal_error: {
     status: 500,
@@ -56,7 +59,7 @@ export const errors = {
   service_unavailable: {
     status: 503,
     message:
-      'The service is temporarily unavailable. Nothing was changed. Retry after the seconds in Retry-After.',
+      'The service is temporarily unavailable. Nothing was changed. Retry after the number of seconds in the Retry-After header.',
   },
 } as const satisfies Record<string, { status: number; message: string }>;
 

@@ -109,7 +109,7 @@ function checkStructure(text: string, value: unknown): void {
 function mistakeIn(member: string, members: Set<string> | undefined): string | undefined {
   const isRepeated = members?.has(member);
   members?.add(member);
-  if (member === '__proto__') return 'is not a member of an animal';
+  if (member === '__proto__') return 'is not allowed';
   return isRepeated ? 'is given more than once' : undefined;
 }
 

@@ -54,8 +54,8 @@ export const operations: { readonly [Id in OperationId]: Operation & { readonly 
     path: '/pets',
     summary: 'List animals',
     description:
-      'A page of animals by ascending id. `Link` (RFC 8288) leads to the first and the next page; the last page ' +
-      'has no `rel="next"`. Following the links shows every animal that was there throughout exactly once.',
+      'Returns a page of animals by ascending id. The `Link` header (RFC 8288) has the URLs of the first and the next ' +
+      'page; the last page has no `rel="next"`. Following the links returns each animal exactly once.',
     stability: 'stable',
     query: ListPetsQuery,
     success: { status: 200, schema: Pets, description: 'The page of animals.' },
@@ -68,13 +68,13 @@ export const operations: { readonly [Id in OperationId]: Operation & { readonly 
     path: '/pets',
     summary: 'Add an animal',
     description:
-      'The animal is stored durably before the answer is sent. `status` is `available` when omitted.',
+      'The animal is stored durably before the response is sent. `status` defaults to `available`.',
     stability: 'stable',
     body: NewPet,
     success: {
       status: 201,
       schema: Pet,
-      description: 'The animal was added; the body carries the assigned `id`.',
+      description: 'The animal was added. The body contains its `id`.',
     },
     errors: ['invalid_json', 'invalid_body', 'body_too_large', 'unsupported_media_type'],
   },
@@ -84,7 +84,7 @@ export const operations: { readonly [Id in OperationId]: Operation & { readonly 
     path: '/pets/{petId}',
     summary: 'Get an animal',
     description:
-      'Deprecated: use `GET /pets` with the `status` filter. From 5 December 2030 on it answers 410.',
+      'Deprecated: use `GET /pets` with the `status` filter. This operation returns 410 from 5 December 2030.',
     stability: 'stable',
     success: { status: 200, schema: Pet, description: 'The requested animal.' },
     deprecation: {

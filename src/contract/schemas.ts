@@ -55,7 +55,7 @@ const name = z
   })
   .meta({
     description:
-      "The animal's name, stored and returned exactly as sent. No control characters; not only white space.",
+      "The animal's name, stored and returned exactly as sent. Must not be blank or contain control characters.",
     examples: ['Ozzy'],
     override: {
       minLength: nameLength.min,
@@ -72,20 +72,20 @@ function mistakesInName(value: string): string[] {
   if (value.length > nameLength.max && [...value].length > nameLength.max) {
     mistakes.push(`must have at most ${nameLength.max} characters`);
   }
-  if (value.trim() === '') mistakes.push('must not be only white space');
+  if (value.trim() === '') mistakes.push('must not be blank');
   if (controlCharacter.test(value))
     mistakes.push('must not contain control characters (U+0000 to U+001F, U+007F)');
   if (!value.isWellFormed()) mistakes.push('must be well-formed Unicode (it has a lone surrogate)');
   return mistakes;
 }
 
-const int64Hint = 'A 64-bit integer: values beyond 2^53 need a parser that does not round them.';
+const int64Hint = 'A 64-bit integer: parse values above 2^53 without rounding them.';
 
-const categoryId = int64(`Identifier of the category the animal belongs to. ${int64Hint}`, 1);
+const categoryId = int64(`ID of the category that the animal belongs to. ${int64Hint}`, 1);
 
 const newPetError: z.core.$ZodErrorMap = (issue) =>
   issue.code === 'unrecognized_keys'
-    ? 'is not a member of a new animal'
+    ? 'is unknown; a new animal has name, categoryId and status'
     : `must be a JSON object, not ${kindOf(issue.input)}`;
 
 const newStatus = PetStatus.default('available').meta({
@@ -99,16 +99,14 @@ export const NewPet = z
 // What the service sends may gain members within v1, so clients are not promised that there are no others.
 export const Pet = z
   .object({
-    id: int64(
-      `Unique identifier assigned by the service on creation, ascending from 1, never reused. ${int64Hint}`,
-      1,
-      { minimum: 1 },
-    ),
+    id: int64(`Unique ID, assigned on creation, ascending from 1 and never reused. ${int64Hint}`, 1, {
+      minimum: 1,
+    }),
     name,
     categoryId,
     status: PetStatus,
   })
-  .meta({ id: 'Pet', description: 'An animal of the store.' });
+  .meta({ id: 'Pet', description: 'An animal in the store.' });
 
 export const Pets = z.array(Pet).max(pageLimit.max).meta({ id: 'Pets', description: 'A page of animals.' });
 
@@ -122,7 +120,7 @@ export const ListPetsQuery = z.strictObject({
     .transform(Number)
     .default(pageLimit.default)
     .meta({
-      description: 'Maximum number of animals returned.',
+      description: 'Maximum number of animals to return.',
       override: {
         type: 'integer',
         format: 'int32',
@@ -136,7 +134,7 @@ export const ListPetsQuery = z.strictObject({
     .string()
     .optional()
     .meta({
-      description: 'Where the page starts: opaque, taken from a `Link` header with the same filters.',
+      description: 'Opaque position of the page. Do not construct it: follow the URL in the `Link` header.',
       override: { type: 'string', maxLength: 64 },
       param: { 'x-stability': 'beta' },
     }),
@@ -144,9 +142,13 @@ export const ListPetsQuery = z.strictObject({
 
 export const ErrorDetail = z
   .object({
-    in: z.enum(['body', 'query', 'header']).meta({ description: 'The part of the request.' }),
-    name: z.string().meta({ description: 'The member, parameter or header; empty for the body as a whole.' }),
-    message: z.string().meta({ description: 'What is wrong with it, and what would be right.' }),
+    in: z
+      .enum(['body', 'query', 'header'])
+      .meta({ description: 'Part of the request that has the mistake.' }),
+    name: z
+      .string()
+      .meta({ description: 'Name of the member, parameter or header. Empty for the body as a whole.' }),
+    message: z.string().meta({ description: 'What is wrong and what is expected.' }),
   })
   .meta({ id: 'ErrorDetail', description: 'One mistake in the request.', 'x-stability': 'beta' });
 
@@ -154,7 +156,7 @@ const errorCodes = Object.keys(errors) as [keyof typeof errors];
 
 export const ErrorBody = z
   .object({
-    code: z.enum(errorCodes).meta({ description: 'Machine-readable error code.' }),
+    code: z.enum(errorCodes).meta({ description: 'Machine-readable error code. New codes may be added.' }),
     message: z.string().meta({ description: 'Human-readable description.' }),
     status: z
       .int()
@@ -166,12 +168,10 @@ export const ErrorBody = z
       .max(maxDetails)
       .optional()
       .meta({
-        description:
-          `All mistakes found, on 400 and 415; of more than ${maxDetails} the first, and \`message\` says how many more ` +
-          'there are.',
+        description: `The mistakes in the request, on 400 and 415. Lists the first ${maxDetails}; \`message\` counts the rest.`,
       }),
   })
-  .meta({ id: 'Error', description: 'Every error answer.' });
+  .meta({ id: 'Error', description: 'An error.' });
 
 export type PetStatus = z.infer<typeof PetStatus>;
 export type NewPet = z.infer<typeof NewPet>;

@@ -39,5 +39,5 @@ export function parseCursor(text: string): Cursor | undefined {
 export const cursorMistake: ErrorDetail = {
   in: 'query',
   name: 'cursor',
-  message: 'is malformed or was made for another status; follow the Link header as it is',
+  message: 'is malformed or belongs to a different status filter; use the URL from the Link header unchanged',
 };

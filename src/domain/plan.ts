@@ -28,22 +28,22 @@ export function quotaOf(plan: string, custom: Partial<Quota> = {}): { plan: Plan
   const { perMinute, perDay } = custom;
   if (plan in plans) {
     if (perMinute !== undefined || perDay !== undefined) {
-      throw new PlanError(`The plan "${plan}" has fixed limits; only "enterprise" takes its own.`);
+      throw new PlanError(
+        `The limits of plan "${plan}" are fixed. Only plan "enterprise" has custom limits.`,
+      );
     }
     return { plan: plan as PlanName, quota: plans[plan as keyof typeof plans] };
   }
   if (plan !== 'enterprise') {
-    throw new PlanError(`There is no plan "${plan}". The plans are ${planNames.join(', ')}.`);
+    throw new PlanError(`Unknown plan "${plan}". Choose one of: ${planNames.join(', ')}.`);
   }
   if (!isQuota(perMinute) || !isQuota(perDay)) {
     throw new PlanError(
-      'The plan "enterprise" needs both its limits, per minute and per day, as whole numbers of at least 1.',
+      'Plan "enterprise" requires a limit per minute and a limit per day, each a whole number of at least 1.',
     );
   }
   if (perMinute > perDay) {
-    throw new PlanError(
-      `The plan "enterprise" cannot take more requests per minute (${perMinute}) than per day (${perDay}).`,
-    );
+    throw new PlanError(`The limit per minute (${perMinute}) must not exceed the limit per day (${perDay}).`);
   }
   return { plan, quota: { perMinute, perDay } };
 }

@@ -3,10 +3,10 @@
  * server or a disk may hold addresses, names and statements.
  */
 export const troubles = {
-  dataFile: 'The data file cannot be written: creations are answered 503.',
-  limitFile: 'Limits are not being saved: they are counted in memory.',
-  postgres: 'PostgreSQL does not work as it should: what needs it may be answered 503.',
-  redis: 'Redis does not work: each instance counts limits alone.',
+  dataFile: 'The data file cannot be written. Requests that add animals return 503.',
+  limitFile: 'Rate-limit state cannot be saved. Limits are enforced from memory.',
+  postgres: 'PostgreSQL is degraded. Requests that need it may return 503.',
+  redis: 'Redis is unavailable. Each instance enforces limits on its own.',
 } as const;
 
 export type Trouble = (typeof troubles)[keyof typeof troubles];

@@ -69,7 +69,7 @@ function brokenOff(error: unknown): never {
   throw error instanceof Refusal ? error : new Refusal('invalid_json', { message: brokenOffMessage });
 }
 
-const brokenOffMessage = 'The request body broke off before its end.';
+const brokenOffMessage = 'The request body is incomplete.';
 
 const slowMessage = `The request body did not arrive within ${bodyTimeoutMs / 1_000} seconds.`;
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 /** The address to listen on is none of this machine's; the message says what to do. */
 export class HostUnusable extends Error {
   constructor(host: string) {
-    super(`This machine has no address ${host} to listen on. Set HOST to one it has.`);
+    super(`Cannot listen on ${host}: this machine has no such address. Set HOST to one of its addresses.`);
   }
 }
 

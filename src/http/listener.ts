@@ -106,7 +106,7 @@ export class Listener implements Disposable {
     const now = performance.now();
     if (now - this.#loggedAt > logEveryMs) {
       this.#loggedAt = now;
-      this.#log.warn({ open, most: this.#most }, 'too many connections: idle and unfinished ones are closed');
+      this.#log.warn({ open, most: this.#most }, 'too many connections: closing idle and incomplete ones');
     }
     void this.#current.stop();
     this.#former = { server: this.#current, since: now };
@@ -118,7 +118,7 @@ export class Listener implements Disposable {
       this.#current = this.#serve(this.port);
       this.#isListening = true;
     } catch (err) {
-      if (this.#isListening) this.#log.error({ err }, 'cannot listen again; trying on');
+      if (this.#isListening) this.#log.error({ err }, 'cannot listen; retrying');
       this.#isListening = false;
     }
   }

@@ -65,7 +65,7 @@ export class Outages implements Disposable {
 
   #beginUnknown(err: unknown) {
     const outage = { beganAt: performance.now(), refused: 0 };
-    this.#log.warn({ reason: err instanceof Error ? err.message : undefined }, 'requests are answered 503');
+    this.#log.warn({ reason: err instanceof Error ? err.message : undefined }, 'requests fail with 503');
     return { outage, timer: setTimeout(() => this.#endUnknown(), this.#quietMs).unref() };
   }
 
@@ -74,7 +74,7 @@ export class Outages implements Disposable {
     this.#unknown = undefined;
     if (ended === undefined) return;
     clearTimeout(ended.timer);
-    this.#log.warn(reported(ended.outage), 'requests are no longer answered 503');
+    this.#log.warn(reported(ended.outage), 'requests no longer fail with 503');
   }
 }
 

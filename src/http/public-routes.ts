@@ -75,7 +75,7 @@ export function publicRoutesOf(
 }
 
 const tooManyMessage =
-  'Too many requests without an API key came from this address. Wait for the seconds in Retry-After.';
+  'Too many unauthenticated requests from this address. Retry after the number of seconds in the Retry-After header.';
 
 /** The refusal of an address that has used up its minute, held back so that asking on at once does not pay. */
 async function tooMany(budget: PublicBudget, waitSeconds: number): Promise<Response> {

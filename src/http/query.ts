@@ -61,5 +61,5 @@ function cursorMistakes(
 
 function unknownMessage(known: string[]): string {
   if (known.length === 0) return 'is unknown; this operation has no query parameters';
-  return `is unknown; this operation knows ${known.join(', ')}`;
+  return `is unknown; this operation accepts ${known.join(', ')}`;
 }

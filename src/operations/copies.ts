@@ -9,9 +9,10 @@ const batchLength = 1_000;
 /** The copy cannot go on; `message` says why and what to do. */
 export class CopyError extends Error {}
 
-const sourceWritten = 'The source was written to meanwhile: stop what writes to it, and copy again.';
+const sourceWritten =
+  'The source changed during the copy. Stop everything that writes to it, then copy again.';
 const targetWritten =
-  'The target was written to meanwhile: stop the service that uses it, and copy again, into an empty database.';
+  'The target changed during the copy. Stop the service that uses it, then copy again into an empty database.';
 
 /** What a table holds: SHA-256 over its rows by ascending key. */
 export interface Checksum {
@@ -70,7 +71,7 @@ export class CopyOperations {
       const [source, copy] = sums;
       if (!isSame(source, copy)) {
         throw new CopyError(
-          `The table "${table}" differs: ${source.count} rows in the source, ${copy.count} in the copy. ` +
+          `Table "${table}" differs: ${source.count} rows in the source, ${copy.count} in the target. ` +
             this.#whoWrote(table, source, copy),
         );
       }
@@ -84,11 +85,13 @@ export class CopyOperations {
   async #add(table: Table, rows: TableRow[]): Promise<void> {
     const conflict = await this.#to.add(table, rows);
     if (conflict === 'taken') {
-      throw new CopyError(`The table "${table}" of the target has got rows of its own. ${targetWritten}`);
+      throw new CopyError(
+        `Table "${table}" of the target contains rows that are not from this copy. ${targetWritten}`,
+      );
     }
     if (conflict === 'missing') {
       throw new CopyError(
-        `The table "${table}" of the source refers to rows that were not copied. ${sourceWritten}`,
+        `Table "${table}" of the source refers to rows that were not copied. ${sourceWritten}`,
       );
     }
     this.#read(table, rows);
@@ -115,8 +118,8 @@ export class CopyOperations {
       const same = await this.#from.rows(table, last?.[0], rows.length);
       if (lineOf(rows) !== lineOf(same)) {
         throw new CopyError(
-          `The target holds something else already: its table "${table}" is no beginning of the source's. ` +
-            'Name an empty database, or one that a copy of this very source was broken off in.',
+          `The target already contains other data: its table "${table}" does not match the source. ` +
+            'Use an empty database, or one with an interrupted copy of this source.',
         );
       }
       this.#read(table, rows);

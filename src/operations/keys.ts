@@ -142,5 +142,5 @@ function lifetimeOf({ createdAt, expiresAt }: Key): number | null {
 /** Why a key was not rotated. */
 function endOf({ id, accountId, revokedAt, successorId }: Key): KeyEnded {
   if (revokedAt !== null) return new KeyEnded(id, accountId, 'is revoked');
-  return new KeyEnded(id, accountId, successorId === null ? 'has expired' : 'was rotated already');
+  return new KeyEnded(id, accountId, successorId === null ? 'has expired' : 'was already rotated');
 }

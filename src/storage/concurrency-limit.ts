@@ -36,7 +36,7 @@ export class ConcurrencyLimit {
     if (this.#underWay < this.#bounds.underWay) return this.#start(work);
     const { waiting } = this.#bounds;
     if (this.#waiting.size >= waiting) {
-      return Promise.reject(new Overloaded(`${waiting} requests are waiting already`));
+      return Promise.reject(new Overloaded(`too many queued requests (${waiting})`));
     }
     return new Promise((resolve, reject) => {
       const start = () => void this.#start(work).then(resolve, reject);
@@ -63,7 +63,7 @@ export class ConcurrencyLimit {
         one.start();
         return;
       }
-      one.reject(new Overloaded(`a request waited for ${this.#bounds.waitMs} ms`));
+      one.reject(new Overloaded(`a request was queued for more than ${this.#bounds.waitMs} ms`));
     }
   }
 }

@@ -42,7 +42,7 @@ export class GroupQueue<Item, Result> {
   add(item: Item): Promise<Result> {
     const groupsAhead = Math.floor(this.#queue.length / largestGroup);
     if (this.#queue.length >= longestQueue || groupsAhead * this.#lastTookMs > this.#timeoutMs) {
-      return Promise.reject(new StorageUnavailable(`${this.#queue.length} writes are waiting already`));
+      return Promise.reject(new StorageUnavailable(`too many queued writes (${this.#queue.length})`));
     }
     return new Promise((resolve, reject) => {
       this.#queue.push({ item, dueAt: performance.now() + this.#timeoutMs, resolve, reject });
@@ -71,7 +71,7 @@ export class GroupQueue<Item, Result> {
     const soonest = performance.now() + Math.max(this.#lastTookMs, this.#timeoutMs * leastPart);
     const inTime = this.#queue.findIndex(({ dueAt }) => dueAt > soonest);
     const late = this.#queue.splice(0, inTime < 0 ? this.#queue.length : inTime);
-    const reason = `writes waited for their commit for ${this.#timeoutMs} ms`;
+    const reason = `writes were not committed within ${this.#timeoutMs} ms`;
     for (const { reject } of late) reject(new StorageUnavailable(reason));
   }
 

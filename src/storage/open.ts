@@ -24,8 +24,8 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
   const { url, clock, rules, serving, create = serving, cluster, notice = warn } = options;
   const path = sqlitePath(url);
   if (path !== undefined) return openSqlite({ path, clock, rules, serving, create, notice });
-  if (!isPostgres(url)) throw new StorageUnusable(`There is no store for the URL "${maskedUrl(url)}".`);
-  if (cluster === undefined) throw new StorageUnusable('PostgreSQL needs Redis beside it: set REDIS_URL.');
+  if (!isPostgres(url)) throw new StorageUnusable(`Unsupported database URL "${maskedUrl(url)}".`);
+  if (cluster === undefined) throw new StorageUnusable('PostgreSQL requires Redis. Set REDIS_URL.');
   // Only who has the servers waits for their drivers to load.
   const { openCluster } = await import('./cluster.ts');
   return openCluster({ url, clock, rules, serving, create, notice, ...cluster });
@@ -41,7 +41,7 @@ export async function openTables(url: string, mustExist: boolean): Promise<Table
     const { openSqliteTables } = await import('./sqlite/tables.ts');
     return openSqliteTables(path, mustExist);
   }
-  if (!isPostgres(url)) throw new StorageUnusable(`There is no store for the URL "${maskedUrl(url)}".`);
+  if (!isPostgres(url)) throw new StorageUnusable(`Unsupported database URL "${maskedUrl(url)}".`);
   const { openPostgresTables } = await import('./postgres/tables.ts');
   const limits = { poolSize: 1, statementTimeoutMs: copyTimeoutMs };
   return openPostgresTables({ url, ...limits, notice: warn }, mustExist);

@@ -33,7 +33,7 @@ export class Outage {
    */
   begin(reason: string): void {
     const isNew = this.trouble === undefined;
-    const trouble = `degraded: ${this.#part} does not work: ${reason}`;
+    const trouble = `degraded: ${this.#part} unavailable: ${reason}`;
     this.#inARow = trouble === this.trouble ? this.#inARow + 1 : 1;
     this.trouble = trouble;
     const stays =
@@ -48,6 +48,6 @@ export class Outage {
     if (this.trouble === undefined) return;
     this.trouble = undefined;
     this.#reported.clear();
-    this.#notice(`${this.#part} works again`, { part: this.#part, works: true });
+    this.#notice(`${this.#part} available again`, { part: this.#part, works: true });
   }
 }

@@ -21,7 +21,7 @@ export class WriteUncertain extends StorageUnavailable {
     super(
       reason,
       cause,
-      'The service cannot tell whether this was done. Retry after the seconds in Retry-After; see first whether it was.',
+      'It is unknown whether this request was applied. Check before you retry, after the seconds in the Retry-After header.',
     );
   }
 }

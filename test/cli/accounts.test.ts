@@ -59,16 +59,14 @@ test('accounts list shows all accounts, to people and to machines', async () => 
 
 test('people are told what an account may', async () => {
   const { stdout } = await place.run(['accounts', 'create', '--name', 'Told', '--plan', 'free']);
-  expect(stdout).toMatch(
-    /^Account \d+ \(Told\) has the plan free: 60 requests per minute, 1,000 per day\.\n$/,
-  );
+  expect(stdout).toMatch(/^Account \d+ \(Told\), plan free: 60 requests per minute, 1,000 per day\.\n$/);
 });
 
 test('an account that is not there cannot be changed', async () => {
   const { exitCode, stderr } = await place.run(['accounts', 'set-plan', '99', 'pro']);
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,
-    stderr: 'animal-store: There is no account 99. "animal-store accounts list" shows what there is.\n',
+    stderr: 'animal-store: There is no account 99. For a list, run "animal-store accounts list".\n',
   });
 });
 
@@ -90,11 +88,11 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
   [
     'more per minute than per day',
     ['accounts', 'create', '--name', 'N', '--plan', 'enterprise', '--per-minute', '100', '--per-day', '10'],
-    /cannot take more requests per minute \(100\) than per day \(10\)/,
+    /per minute \(100\) must not exceed the limit per day \(10\)/,
   ],
-  ['limits on pro', ['accounts', 'create', '--name', 'N', '--plan', 'pro', '--per-day', '5'], /fixed limits/],
-  ['a limit of 0', ['accounts', 'set-plan', '1', 'enterprise', '--per-day', '0'], /whole number from 1/],
-  ['an id that is none', ['accounts', 'set-plan', 'one', 'pro'], /whole number from 1/],
+  ['limits on pro', ['accounts', 'create', '--name', 'N', '--plan', 'pro', '--per-day', '5'], /are fixed/],
+  ['a limit of 0', ['accounts', 'set-plan', '1', 'enterprise', '--per-day', '0'], /positive whole number/],
+  ['an id that is none', ['accounts', 'set-plan', 'one', 'pro'], /positive whole number/],
   ['an argument too few', ['accounts', 'set-plan', '1'], /missing required argument 'plan'/],
   ['an argument too many', ['accounts', 'list', 'all'], /too many arguments/],
 ];

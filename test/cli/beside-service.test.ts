@@ -78,7 +78,7 @@ test('a ban is listed with its key, account, end and level, and lifting it count
   expect((await call(key)).error.code).toBe('api_key_banned');
   expect(await place.json<object>('bans', 'lift', String(id))).toEqual({ keyId: id, lifted: true });
   expect(await statusOf(key)).toBe(200);
-  expect((await place.run(['bans', 'list'])).stdout).toBe('No key is banned.\n');
+  expect((await place.run(['bans', 'list'])).stdout).toBe('No keys are banned.\n');
 });
 
 test('int64 is exact from an import through the API and back to an export', async () => {

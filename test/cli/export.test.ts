@@ -80,7 +80,7 @@ test('the report has the count, and only a whole file has its name', async () =>
   await using place = await filledWorkplace();
   const { stdout, stderr, exitCode } = await place.run(['export', 'count.csv']);
   expect({ stdout, stderr, exitCode }).toEqual({
-    stdout: `${names.length} animals written to count.csv.\n`,
+    stdout: `Exported ${names.length} animals to count.csv.\n`,
     stderr: '',
     exitCode: 0,
   });
@@ -96,7 +96,7 @@ test('a file that is there is written over with --force only; a link stays one',
   const refused = await place.run(['export', 'there.csv']);
   expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
   expect(refused.stderr).toBe(
-    'animal-store: there.csv exists already. --force replaces it, or name another file.\n',
+    'animal-store: there.csv already exists. Use --force to replace it, or choose another file.\n',
   );
   expect(await textAt(place, 'there.csv')).toBe('precious');
   await symlink(place.path('there.csv'), place.path('link.csv'));
@@ -108,7 +108,7 @@ test('a file that is there is written over with --force only; a link stays one',
     'name,categoryId,status\nÓlafur,9223372036854775807,sold\n',
   );
   const device = await place.run(['export', '/dev/null', '--format', 'csv', '--force']);
-  expect(device).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is no regular file') });
+  expect(device).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is not a regular file') });
 });
 
 test('a folder that is not there is named', async () => {
@@ -137,7 +137,7 @@ test('--escape-formulas keeps spreadsheets from running names; without it names 
   expect(await namesIn('escaped.csv')).toEqual([...kept.map((name) => `'${name}`), ...harmless]);
   expect(await namesIn('exact.csv')).toEqual([...kept, ...harmless]);
   const json = await other.run(['export', 'x.ndjson', '--escape-formulas']);
-  expect(json).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('is for CSV') });
+  expect(json).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('applies to CSV only') });
 });
 
 test('to standard output goes nothing but animals; the report goes to standard error', async () => {
@@ -176,7 +176,7 @@ test('an export that is interrupted leaves no file', async () => {
   expect(await ended(child)).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: 'animal-store: Interrupted. broken.csv is not written.\n',
+    stderr: 'animal-store: Interrupted. broken.csv was not written.\n',
   });
   expect((await place.files()).filter((name) => name.startsWith('broken'))).toEqual([]);
 });

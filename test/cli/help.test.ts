@@ -58,7 +58,7 @@ describe.each(leaves.map((leaf) => [leaf.words.join(' '), leaf] as const))(
         expect(stdout).toContain(option.flags);
         expect(option.description).not.toBe('');
       }
-      expect(stdout).toContain('Settings come from the environment');
+      expect(stdout).toContain('Settings are read from the environment');
       const examples = [...stdout.matchAll(/^ {2}\$ (.*)$/gm)].map(([, example = '']) => example);
       expect(examples.length).toBeGreaterThan(0);
       for (const example of examples) expect(example).toContain(`animal-store ${name}`);
@@ -107,8 +107,8 @@ test('with --json a failure is one line of JSON on standard error, and the exit 
   for (const [args, exitCode, message] of [
     [['keys', 'list', '--bogus'], 2, "unknown option '--bogus'"],
     [['keys', 'craete'], 2, "unknown command 'craete'"],
-    [['accounts', 'create', '--name', 'A', '--plan', 'gold'], 2, 'There is no plan "gold"'],
-    [['import', 'nowhere.csv'], 1, 'There is no file nowhere.csv.'],
+    [['accounts', 'create', '--name', 'A', '--plan', 'gold'], 2, 'Unknown plan "gold"'],
+    [['import', 'nowhere.csv'], 1, 'File not found: nowhere.csv'],
   ] as const) {
     const run = await other.run([...args, '--json']);
     expect({ exitCode: run.exitCode, stdout: run.stdout }).toEqual({ exitCode, stdout: '' });
@@ -130,7 +130,7 @@ test('copy takes addresses from the environment, and a mistake in one shows no p
     'FROM_DATABASE_URL must be',
     'TO_DATABASE_URL must be',
     '--from must be',
-    '--from URL, or in FROM_',
+    '--from URL or the environment variable FROM_',
   ];
   for (const [index, run] of runs.entries()) {
     expect(run).toMatchObject({ exitCode: 2, stdout: '' });

@@ -16,12 +16,12 @@ test('CSV: the rejected rows are there as they were, and are imported once they 
   const report = await place.json<Report>('import', name, '--rejects', 'rejects.csv');
   expect(report).toMatchObject({ added: 1, rejected: 3, rejects: 'rejects.csv' });
   const rejects = await readFile(place.path('rejects.csv'), 'utf8');
-  const quotes = '"has a quote out of place: quotes surround a whole field, and are doubled within it"';
+  const quotes = '"has a misplaced quote: enclose the whole field in quotes, and double any quote inside it"';
   expect(rejects).toBe(
     'line,reason,categoryId,name\n' +
       '3,"categoryId must be an integer from -9223372036854775808 to 9223372036854775807, not x",x,Bo\n' +
       `4,${quotes},1,"C\n` +
-      '5,"has 3 fields, the header has 2",1,"D ""d""",\n',
+      '5,"has 3 fields, but the header has 2",1,"D ""d""",\n',
   );
   const repaired = rejects.replace(',x,Bo', ',7,Bo').replace('1,"C', '1,C').replace('""",', '"""');
   const again = await place.json<Report>('import', await place.write('rejects.csv', repaired));
@@ -61,11 +61,11 @@ test('a file that is there is not written over, and never the file to import', a
   const refused = await place.run(['import', name, '--rejects', await place.write('other.csv', 'precious')]);
   expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
   expect(refused.stderr).toBe(
-    'animal-store: other.csv exists already. --force replaces it, or name another file.\n',
+    'animal-store: other.csv already exists. Use --force to replace it, or choose another file.\n',
   );
   const itself = await place.run(['import', name, '--rejects', './mine.csv', '--force']);
   expect(itself).toMatchObject({ exitCode: 2, stdout: '' });
-  expect(itself.stderr).toContain('is the file to import');
+  expect(itself.stderr).toContain('is the file being imported');
   expect(await readFile(place.path('other.csv'), 'utf8')).toBe('precious');
   expect((await place.run(['import', name, '--rejects', 'other.csv', '--force'])).exitCode).toBe(0);
   expect(await readFile(place.path('other.csv'), 'utf8')).toBe(

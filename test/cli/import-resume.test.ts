@@ -56,11 +56,12 @@ test('kill -9 in the middle: the same command goes on behind the last committed 
   ]);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   const [, last = '', added = '', rejected = ''] =
-    /^pets\.csv was broken off before, behind line (\d+): ([\d,]+) in, ([\d,]+) rejected\.\n/.exec(stdout) ??
+    /^Resuming pets\.csv after line (\d+): imported ([\d,]+), rejected ([\d,]+) so far\.\n/.exec(stdout) ??
     [];
   expect(Number(last)).toBeGreaterThan(5_000);
-  expect(stdout).toContain(`pets.csv: lines ${Number(last) + 1} to ${rowCount + 1} are dealt with: `);
-  const [, addedNow = '', rejectedNow = ''] = /dealt with: ([\d,]+) in, ([\d,]+) rejected/.exec(stdout) ?? [];
+  expect(stdout).toContain(` (lines ${Number(last) + 1}–${rowCount + 1}).\n`);
+  const [, addedNow = '', rejectedNow = ''] =
+    /pets\.csv: imported ([\d,]+), rejected ([\d,]+)/.exec(stdout) ?? [];
   sums.added = count(added) + count(addedNow);
   sums.rejected = count(rejected) + count(rejectedNow);
   expect(sums).toEqual({ added: addedCount, rejected: rejectedCount });
@@ -85,14 +86,14 @@ test('SIGINT finishes the running group, says what is in and how to go on, with 
   const broken = await ended(child);
   expect(broken.exitCode).toBe(1);
   expect(broken.stderr).toEndWith(
-    '{"error":{"message":"Interrupted. To go on, run the same command again."}}\n',
+    '{"error":{"message":"Interrupted. To resume, run the same command again."}}\n',
   );
   const first = JSON.parse(broken.stdout) as ImportReport;
   expect(first.status).toBe('interrupted');
   expect(first.added + first.rejected).toBe(first.lastLine - 1);
   const wrong = await place.run(['import', 'pets.csv', '--from-line', '9']);
   expect(wrong).toMatchObject({ exitCode: 2, stdout: '' });
-  expect(wrong.stderr).toContain(`Lines up to ${first.lastLine} of pets.csv are imported already`);
+  expect(wrong.stderr).toContain(`An import of pets.csv was interrupted after line ${first.lastLine}.`);
   // --again does not begin anew what is not finished: the command that was broken off can be repeated as it was.
   const second = await place.json<ImportReport>('import', 'pets.csv', '--again');
   expect(second).toMatchObject({
@@ -113,7 +114,7 @@ test('standard input broken off names the line to go on from, and --from-line go
   child.kill('SIGTERM');
   const { exitCode, stderr } = await ended(child);
   expect(exitCode).toBe(1);
-  const [, line = ''] = /To go on, give the same input again with --from-line (\d+)\.\n$/.exec(stderr) ?? [];
+  const [, line = ''] = /To resume, send the same input again with --from-line (\d+)\.\n$/.exec(stderr) ?? [];
   expect(Number(line)).toBeGreaterThan(30_000);
   const args = ['import', '-', '--format', 'csv', '--from-line', line];
   expect((await place.run(args, { stdin: content })).exitCode).toBe(0);
@@ -127,7 +128,7 @@ test('two imports of the same file at once never add a row twice: one of them gi
   const results = await Promise.all(both.map(ended));
   expect(results.map(({ exitCode }) => exitCode)).toContain(0);
   for (const { exitCode, stderr } of results) {
-    if (exitCode !== 0) expect(stderr).toContain('Another import of the same input is at work');
+    if (exitCode !== 0) expect(stderr).toContain('Another import of the same input is running');
   }
   await expectAllInOnce(place);
 });

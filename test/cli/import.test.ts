@@ -19,13 +19,13 @@ describe('CSV', () => {
     const { exitCode, stdout, stderr } = await place.run(['import', name]);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(
-      /^mixed\.csv: lines 2 to 8 are dealt with: 3 in, 4 rejected\.\nThe animals have ids from \d+ to \d+\.\n[\d.]+ s, [\d,]+ rows a second\.\n$/,
+      /^mixed\.csv: imported 3, rejected 4 \(lines 2–8\)\.\nNew animal ids: \d+ to \d+\.\nTook [\d.]+ s \([\d,]+ rows\/s\)\.\n$/,
     );
     expect(stderr.trimEnd().split('\n')).toEqual([
       'line 4: name must not be empty',
       'line 5: status must be one of "available", "pending", "sold"',
       'line 6: categoryId must be an integer from -9223372036854775808 to 9223372036854775807, not x',
-      'line 7: has 2 fields, the header has 3',
+      'line 7: has 2 fields, but the header has 3',
     ]);
     expect(await place.lastRows(3)).toEqual([
       '{"name":"Ólafur","categoryId":1,"status":"sold"}',
@@ -56,7 +56,7 @@ describe('CSV', () => {
     const latin1 = Buffer.from('name,categoryId,status\nBj\xf6rn,1,\nBjörn,1,\n', 'latin1');
     const { stdout, stderr } = await place.run(['import', await place.write('latin1.csv', latin1)]);
     expect(stderr).toBe('line 2: is not valid UTF-8\nline 3: is not valid UTF-8\n');
-    expect(stdout).toContain('0 in, 2 rejected');
+    expect(stdout).toContain('imported 0, rejected 2');
   });
 
   test('a byte order mark, CRLF, blank lines and a missing last line feed are no mistakes', async () => {
@@ -78,7 +78,7 @@ describe('CSV', () => {
       'name,categoryId\nA,1\n"Rex,1\nB,1\nBu"ons,1\n"two\nlines",1\n"x"y,1\nC,1\n"end,1\nD,1\n',
     );
     const { stdout, stderr } = await place.run(['import', name]);
-    const quotes = 'has a quote out of place: quotes surround a whole field, and are doubled within it';
+    const quotes = 'has a misplaced quote: enclose the whole field in quotes, and double any quote inside it';
     expect(stderr.trimEnd().split('\n')).toEqual([
       `line 3: ${quotes}`,
       `line 5: ${quotes}`,
@@ -86,7 +86,7 @@ describe('CSV', () => {
       `line 8: ${quotes}`,
       `line 10: ${quotes}`,
     ]);
-    expect(stdout).toContain('lines 2 to 11 are dealt with: 4 in, 5 rejected');
+    expect(stdout).toContain('imported 4, rejected 5 (lines 2–11)');
   });
 
   test('what a row says cannot reach the terminal as control characters', async () => {
@@ -120,9 +120,13 @@ describe('CSV', () => {
   });
 
   test.each([
-    ['an unknown and a missing column', 'name,category\nA,1\n', ['"categoryId" is missing', '"category"']],
-    ['a column twice', 'name,name,categoryId\nA,B,1\n', ['"name" stands twice']],
-    ['no header at all', 'Ozzy,1,available\n', ['"name", "categoryId" are missing', '"Ozzy"']],
+    [
+      'an unknown and a missing column',
+      'name,category\nA,1\n',
+      ['missing column "categoryId"', 'unknown column "category"'],
+    ],
+    ['a column twice', 'name,name,categoryId\nA,B,1\n', ['"name" is repeated']],
+    ['no header at all', 'Ozzy,1,available\n', ['missing column "name", "categoryId"', '"Ozzy"']],
     ['nothing at all', '', ['is empty', 'name,categoryId,status']],
   ])('a header row with %s is named, and nothing is added', async (what, content, messages) => {
     // Of its own, for another test may have imported the same bytes before.
@@ -139,8 +143,8 @@ describe('CSV', () => {
     const name = await place.write('many.csv', `name,categoryId\n${',1\n'.repeat(1_500)}`);
     const { stderr, stdout } = await place.run(['import', name]);
     expect(stderr.trimEnd().split('\n')).toHaveLength(21);
-    expect(stderr).toEndWith('… and 1,480 more; --rejects FILE writes all of them.\n');
-    expect(stdout).toContain('lines 2 to 1501 are dealt with: 0 in, 1,500 rejected');
+    expect(stderr).toEndWith('… and 1,480 more; use --rejects FILE to save all of them.\n');
+    expect(stdout).toContain('imported 0, rejected 1,500 (lines 2–1501)');
   });
 });
 
@@ -163,12 +167,12 @@ describe('NDJSON', () => {
       ].join('\n'),
     );
     const { stdout, stderr } = await place.run(['import', name]);
-    expect(stdout).toContain('lines 1 to 11 are dealt with: 2 in, 8 rejected');
+    expect(stdout).toContain('imported 2, rejected 8 (lines 1–11)');
     expect(stderr.trimEnd().split('\n')).toEqual([
       'line 4: categoryId must be an integer from -9223372036854775808 to 9223372036854775807, not 9223372036854775808',
       'line 5: categoryId must be an integer, not a string',
       'line 6: status must be one of "available", "pending", "sold"',
-      'line 7: id is not a member of a new animal',
+      'line 7: id is unknown; a new animal has name, categoryId and status',
       'line 8: name is given more than once',
       'line 9: name is required',
       'line 10: must be a JSON object, not an array',
@@ -185,12 +189,12 @@ describe('NDJSON', () => {
     const name = await place.write('long.ndjson', `${long}\n{"name":"A","categoryId":1}\n`);
     const { stdout, stderr } = await place.run(['import', name]);
     expect(stderr).toBe('line 1: is longer than 16384 bytes\n');
-    expect(stdout).toContain('1 in, 1 rejected');
+    expect(stdout).toContain('imported 1, rejected 1');
   });
 
   test('an empty file has no rows, and that is no error', async () => {
     const { exitCode, stdout } = await place.run(['import', await place.write('empty.ndjson', '')]);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'empty.ndjson: no row is dealt with.\n' });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: 'empty.ndjson: no rows imported.\n' });
   });
 });
 
@@ -204,7 +208,7 @@ describe('once and again', () => {
     const told = await place.run(['import', 'once.csv']);
     expect(told).toMatchObject({ exitCode: 0, stderr: '' });
     expect(told.stdout).toStartWith(
-      'once.csv is all in already, lines 2 to 3: 1 in, 1 rejected. Nothing was added.',
+      'once.csv is already imported: imported 1, rejected 1 (lines 2–3). Nothing was added.',
     );
     const again = await place.json<Report>('import', 'once.csv', '--again');
     expect(again).toMatchObject({ status: 'complete', added: 1, rejected: 1 });
@@ -216,8 +220,7 @@ describe('once and again', () => {
     await Bun.write(other.path('dry.csv'), 'name,categoryId\nA,1\n,1\n');
     const { exitCode, stdout } = await other.run(['import', 'dry.csv', '--dry-run', '--rejects', 'r.csv']);
     expect(exitCode).toBe(0);
-    expect(stdout).toStartWith('Dry run, nothing is written to the store. dry.csv: lines 2 to 3 would be');
-    expect(stdout).toContain('1 in, 1 rejected');
+    expect(stdout).toStartWith('Dry run, nothing was imported. dry.csv: 1 valid, 1 invalid (lines 2–3).\n');
     expect((await other.files()).sort()).toEqual(['dry.csv', 'r.csv']);
     expect(await other.json<Report>('import', 'dry.csv')).toMatchObject({ added: 1, dryRun: false });
   });
@@ -240,7 +243,7 @@ describe('once and again', () => {
       const beyond = await place.run(['import', name, '--from-line', '99']);
       expect(beyond).toMatchObject({ exitCode: 1, stdout: '' });
       expect(beyond.stderr).toBe(
-        `animal-store: There is no row from line 99 on: ${name} ends with line 3. Nothing was imported.\n`,
+        `animal-store: No rows at or after line 99: ${name} has 3 lines. Nothing was imported.\n`,
       );
       expect(await place.json<Report>('import', name)).toMatchObject({ status: 'complete', lastLine: 3 });
     }
@@ -252,12 +255,12 @@ describe('once and again', () => {
     expect(await place.json<Report>(...part)).toMatchObject({ status: 'complete', added: 1, firstLine: 4 });
     const repeated = await place.run(part);
     expect(repeated.stdout).toStartWith(
-      'part.csv is all in already, lines 4 to 4: 1 in, 0 rejected. Nothing',
+      'part.csv is already imported: imported 1, rejected 0 (line 4). Nothing',
     );
     const whole = await place.run(['import', name]);
     expect(whole).toMatchObject({ exitCode: 1, stdout: '' });
     expect(whole.stderr).toStartWith(
-      'animal-store: Part of part.csv is imported already, with --from-line 4. --again imports the whole file',
+      'animal-store: Part of part.csv was already imported with --from-line 4. Use --again to import the whole file',
     );
     const again = await place.json<Report>('import', name, '--again');
     expect(again).toMatchObject({ status: 'complete', added: 3, total: { added: 3, rejected: 0 } });
@@ -277,18 +280,18 @@ test('standard input is imported as it comes, in the format that is named', asyn
   });
   expect(JSON.parse(run.stdout)).toMatchObject({ file: '-', added: 2, lastLine: 2 });
   const again = await place.run(['import', '-', '--format', 'csv'], { stdin: 'name,categoryId\nPiped,1\n' });
-  expect(again.stdout).toStartWith('standard input: lines 2 to 2 are dealt with: 1 in, 0 rejected.\n');
+  expect(again.stdout).toStartWith('standard input: imported 1, rejected 0 (line 2).\n');
 });
 
 const mistakes: [mistake: string, args: string[], exitCode: 1 | 2, message: RegExp][] = [
   ['no file named', ['import'], 2, /missing required argument 'file'/],
   ['standard input without a format', ['import', '-'], 2, /--format csv or --format ndjson/],
-  ['a name without a format', ['import', 'pets.txt'], 2, /neither \.csv nor \.ndjson.*--format/],
+  ['a name without a format', ['import', 'pets.txt'], 2, /does not end in \.csv or \.ndjson.*--format/],
   ['another format', ['import', 'pets.csv', '--format', 'xml'], 2, /Allowed choices are csv, ndjson/],
   ['an unknown option', ['import', 'pets.csv', '--dryrun'], 2, /--dryrun.*\n\(Did you mean --dry-run\?\)/],
-  ['a line that is none', ['import', 'pets.csv', '--from-line', '0'], 2, /whole number from 1/],
-  ['a file that is not there', ['import', 'nowhere.csv'], 1, /There is no file nowhere\.csv/],
-  ['a folder', ['import', '.', '--format', 'csv'], 1, /is no regular file/],
+  ['a line that is none', ['import', 'pets.csv', '--from-line', '0'], 2, /positive whole number/],
+  ['a file that is not there', ['import', 'nowhere.csv'], 1, /File not found: nowhere\.csv/],
+  ['a folder', ['import', '.', '--format', 'csv'], 1, /is not a regular file/],
 ];
 test.concurrent.each(mistakes)('%s is named, with what to do', async (_mistake, args, exitCode, message) => {
   const run = await place.run(args);

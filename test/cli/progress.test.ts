@@ -31,7 +31,7 @@ test('progress is shown at once, then ten times a second with rate and time left
     expect(shown()).toBe('');
     clock.ms += 2_000;
     progress.update(2_000, 4_000);
-    expect(shown()).toBe(`${eraseLine}${bar(12)} 50 %  4,000 rows  1,000 a second  4 s left`);
+    expect(shown()).toBe(`${eraseLine}${bar(12)} 50 %  4,000 rows  1,000/s  4 s left`);
   }
   expect(shown()).toBe(eraseLine);
 });
@@ -43,7 +43,7 @@ test('the rate is that of this run: what an earlier run did does not count', () 
   progress.update(9_000, 10);
   clock.ms += 1_000;
   progress.update(9_100, 110);
-  expect(shown()).toEndWith('110 rows  100 a second  9 s left');
+  expect(shown()).toEndWith('110 rows  100/s  9 s left');
 });
 
 test('without a known total there is a count and a rate, and no bar', () => {
@@ -52,7 +52,7 @@ test('without a known total there is a count and a rate, and no bar', () => {
   progress.update(1, 1);
   clock.ms += 1_000;
   progress.update(1_501, 1_501);
-  expect(shown()).toBe(`${eraseLine}0 rows${eraseLine}1,501 rows  1,500 a second`);
+  expect(shown()).toBe(`${eraseLine}0 rows${eraseLine}1,501 rows  1,500/s`);
 });
 
 test('where it is not to be seen nothing is written', () => {

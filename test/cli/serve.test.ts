@@ -119,7 +119,7 @@ test('an address this machine does not have is told by the name of the setting',
     const { exitCode, stdout, stderr } = await place.run(['serve'], { environment: { HOST } });
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(stderr).toBe(
-      `animal-store: This machine has no address ${HOST} to listen on. Set HOST to one it has.\n`,
+      `animal-store: Cannot listen on ${HOST}: this machine has no such address. Set HOST to one of its addresses.\n`,
     );
   }
 });

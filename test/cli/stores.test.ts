@@ -32,9 +32,7 @@ test('where there is no store, commands that manage one say so and make none', a
   );
   for (const { exitCode, stdout, stderr } of ended) {
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-    expect(stderr).toContain(
-      `There is no store at ${place.path('shop/store.db')}. Set DATABASE_URL to the one`,
-    );
+    expect(stderr).toContain(`No store found at ${place.path('shop/store.db')}. Check DATABASE_URL`);
   }
   expect(await place.files()).toEqual([]);
 });
@@ -42,7 +40,7 @@ test('where there is no store, commands that manage one say so and make none', a
 test('import makes a store where there is none, and says so beside its report', async () => {
   const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n');
   const first = await place.run(['import', name, '--json']);
-  expect(first.stderr).toBe(`Created the store sqlite:${place.path('store.db')}.\n`);
+  expect(first.stderr).toBe(`Created a new store: sqlite:${place.path('store.db')}\n`);
   expect(JSON.parse(first.stdout)).toMatchObject({ added: 1 });
   const second = await place.run(['import', name, '--again', '--json']);
   expect([second.exitCode, second.stderr]).toEqual([0, '']);
@@ -53,7 +51,7 @@ test('serve makes a store where there is none, and the log says so', async () =>
   service.signal('SIGTERM');
   await service.exited;
   const lines = service.stderr().trim().split('\n');
-  const created = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'created the store');
+  const created = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'created a new store');
   expect(created.map(({ database }) => database)).toEqual([`sqlite:${place.path('store.db')}`]);
 });
 
@@ -71,7 +69,7 @@ test('no file of a store is written over by rejected rows or an export, not even
       const { exitCode, stdout, stderr } = await place.run(args);
       expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
       expect(stderr).toBe(
-        `animal-store: ${target} belongs to a store or is another database. Name another file.\n`,
+        `animal-store: ${target} is a database or belongs to a store, and is never overwritten. Choose another file.\n`,
       );
     }
   }
@@ -83,7 +81,7 @@ test('rejected rows do not go over the store that the import itself makes', asyn
   const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n,1\n');
   const { exitCode, stderr } = await place.run(['import', name, '--rejects', 'store.db', '--force']);
   expect(exitCode).toBe(1);
-  expect(stderr).toContain('store.db belongs to a store or is another database.');
+  expect(stderr).toContain('store.db is a database or belongs to a store');
   expect((await place.run(['accounts', 'list'])).exitCode).toBe(0);
 });
 

@@ -28,8 +28,8 @@ test('a terminal sees progress from the beginning, and nothing of it when the co
   await using place = await newWorkplace();
   await Bun.write(place.path('pets.csv'), 'name,categoryId,status\nOzzy,1,sold\nPepper,2,sold\n');
   for (const [noun, args, told] of [
-    ['rows', ['import', 'pets.csv'], 'lines 2 to 3 are dealt with'],
-    ['animals', ['export', 'out.csv'], '2 animals written'],
+    ['rows', ['import', 'pets.csv'], 'imported 2, rejected 0 (lines 2–3)'],
+    ['animals', ['export', 'out.csv'], 'Exported 2 animals'],
   ] as const) {
     const shown = await onTerminal(place, args);
     expect(shown).toStartWith(`${eraseLine}${'░'.repeat(24)} 0 %  0 ${noun}`);

@@ -37,7 +37,7 @@ async function startedService(folder: string) {
     output += new TextDecoder().decode(chunk);
     if (output.includes('Manage accounts')) break;
   }
-  const [, api = '', keyFile = ''] = /(http:\S+\/v1)\n[\s\S]* is in (.*); read it/.exec(output) ?? [];
+  const [, api = '', keyFile = ''] = /(http:\S+\/v1)\n[\s\S]* is in (.*); copy the key/.exec(output) ?? [];
   const key = (await Bun.file(keyFile).text()).trim();
   return { service, env, api, key };
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import { largestQuota, PlanError, planNames, plans, quotaOf } from '../../src/domain/plan.ts';
 
 const needsBoth =
-  'The plan "enterprise" needs both its limits, per minute and per day, as whole numbers of at least 1.';
+  'Plan "enterprise" requires a limit per minute and a limit per day, each a whole number of at least 1.';
 
 describe('a plan', () => {
   test('has the limits of the specification, section 8', () => {
@@ -21,7 +21,7 @@ describe('a plan', () => {
   test.each([{ perMinute: 1 }, { perDay: 1 }, { perMinute: 60, perDay: 1_000 }])(
     'free takes no limits: %j',
     (custom) => {
-      const message = 'The plan "free" has fixed limits; only "enterprise" takes its own.';
+      const message = 'The limits of plan "free" are fixed. Only plan "enterprise" has custom limits.';
       expect(() => quotaOf('free', custom)).toThrow(new PlanError(message));
     },
   );
@@ -48,12 +48,12 @@ describe('a plan', () => {
   );
 
   test('enterprise takes no more per minute than per day', () => {
-    const message = 'The plan "enterprise" cannot take more requests per minute (100) than per day (10).';
+    const message = 'The limit per minute (100) must not exceed the limit per day (10).';
     expect(() => quotaOf('enterprise', { perMinute: 100, perDay: 10 })).toThrow(new PlanError(message));
   });
 
   test('that does not exist is named, with those that do', () => {
-    const message = 'There is no plan "gold". The plans are free, pro, business, enterprise.';
+    const message = 'Unknown plan "gold". Choose one of: free, pro, business, enterprise.';
     expect(() => quotaOf('gold')).toThrow(new PlanError(message));
   });
 

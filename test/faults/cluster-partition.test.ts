@@ -156,7 +156,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     });
     expect(await command.exited).toBe(0);
     expect(command.stdout()).toBe(
-      `Key ${keyId} is revoked: its next request is answered 401, on every instance within 1 s.\n`,
+      `Revoked key ${keyId}. Requests that use it now get 401. All instances apply this within 1 s.\n`,
     );
   });
 

@@ -41,7 +41,7 @@ describe.skipIf(cluster === undefined)('Redis', () => {
       await Promise.all([reading.more(50), writing.more(5)]);
       await begin();
       await degraded();
-      expect((await readiness(instances[0]?.url ?? '')).trouble?.join()).toContain('Redis does not work');
+      expect((await readiness(instances[0]?.url ?? '')).trouble?.join()).toContain('Redis is unavailable');
       await Promise.all([reading.more(50), writing.more(5)]);
       await end();
       await ready();

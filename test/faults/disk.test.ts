@@ -108,10 +108,10 @@ testLimited(
     service.signal('SIGTERM');
     expect(await service.exited).toBe(0);
     const lines = service.stderr().trim().split('\n');
-    const ofAnimals = lines.map((line) => JSON.parse(line)).filter(({ part }) => part === 'storing animals');
+    const ofAnimals = lines.map((line) => JSON.parse(line)).filter(({ part }) => part === 'animal storage');
     expect(ofAnimals.map(({ msg, refused }) => [msg.replace(/: SQLITE.*/, ''), refused])).toEqual([
-      ['degraded: storing animals does not work', undefined],
-      ['storing animals works again', 100],
+      ['degraded: animal storage unavailable', undefined],
+      ['animal storage available again', 100],
     ]);
     // Besides: start, stop, and limit state, which could not be saved either.
     expect(lines.length).toBeLessThan(10);

@@ -51,8 +51,8 @@ test('an outage is two lines in the log, with how long it lasted and how many re
   database.end();
   database.end();
   expect(lines.map(({ level, msg, part, refused }) => [level, msg, part, refused])).toEqual([
-    ['warn', 'degraded: PostgreSQL does not work: Connection refused', 'PostgreSQL', undefined],
-    ['warn', 'PostgreSQL works again', 'PostgreSQL', 1_000],
+    ['warn', 'degraded: PostgreSQL unavailable: Connection refused', 'PostgreSQL', undefined],
+    ['warn', 'PostgreSQL available again', 'PostgreSQL', 1_000],
   ]);
   expect(lines[1]?.seconds).toBeGreaterThanOrEqual(0);
 });
@@ -67,9 +67,9 @@ test('another reason is a line of its own once it stays, and does not begin to c
   outages.refused(refusal('b'));
   database.end();
   expect(lines.map(({ msg, refused }) => [msg, refused])).toEqual([
-    ['degraded: PostgreSQL does not work: terminating connection', undefined],
-    ['degraded: PostgreSQL does not work: database "animals" does not exist', undefined],
-    ['PostgreSQL works again', 2],
+    ['degraded: PostgreSQL unavailable: terminating connection', undefined],
+    ['degraded: PostgreSQL unavailable: database "animals" does not exist', undefined],
+    ['PostgreSQL available again', 2],
   ]);
 });
 
@@ -77,19 +77,19 @@ test('requests refused while every part works (a lock, a full queue) are one out
   const { log, lines, said } = keptLog('info');
   using outages = new Outages(log, 10);
   for (let index = 0; index < 1_000; index++) outages.refused(refusal(`${index}`));
-  await said('requests are no longer answered 503');
+  await said('requests no longer fail with 503');
   outages.refused(refusal('another outage'));
   expect(lines.map(({ msg, reason, refused }) => [msg, reason, refused])).toEqual([
-    ['requests are answered 503', 'the disk is full', undefined],
-    ['requests are no longer answered 503', undefined, 1_000],
-    ['requests are answered 503', 'the disk is full', undefined],
+    ['requests fail with 503', 'the disk is full', undefined],
+    ['requests no longer fail with 503', undefined, 1_000],
+    ['requests fail with 503', 'the disk is full', undefined],
   ]);
 });
 
 test('at debug each refused request is a line of its own, with its id and reason', () => {
   const { log, lines } = keptLog('debug');
   using outages = new Outages(log);
-  outages.notice('degraded: PostgreSQL does not work: gone', { part: 'PostgreSQL', works: false });
+  outages.notice('degraded: PostgreSQL unavailable: gone', { part: 'PostgreSQL', works: false });
   for (const id of ['a', 'b']) outages.refused(refusal(id));
   const refused = lines.filter(({ level }) => level === 'debug');
   expect(refused.map(({ requestId, msg }) => [requestId, msg])).toEqual([
@@ -105,5 +105,5 @@ test('an outage that goes on when the service stops is told its length and count
     using outages = new Outages(log);
     outages.refused(refusal('a'));
   }
-  expect(lines.at(-1)).toMatchObject({ msg: 'requests are no longer answered 503', refused: 1 });
+  expect(lines.at(-1)).toMatchObject({ msg: 'requests no longer fail with 503', refused: 1 });
 });

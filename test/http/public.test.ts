@@ -18,7 +18,7 @@ test('an address gets a bounded number of answers without a key per minute, then
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '40']);
   expect(await refused.json()).toEqual({
     code: 'rate_limit_exceeded',
-    message: expect.stringContaining('without an API key'),
+    message: expect.stringContaining('unauthenticated requests from this address'),
     status: 429,
   });
   // A date that is set makes the minute neither longer nor shorter.

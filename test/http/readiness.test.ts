@@ -35,7 +35,7 @@ test('limit state that cannot be saved is told on /readyz until it can, while re
     expect((await app.call('GET', '/pets', { key })).status).toBe(200);
     expect(await ready()).toEqual({
       status: 'degraded',
-      trouble: ['Limits are not being saved: they are counted in memory.'],
+      trouble: ['Rate-limit state cannot be saved. Limits are enforced from memory.'],
     });
   }
   await untilReady(app.url);

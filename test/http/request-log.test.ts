@@ -120,7 +120,7 @@ describe('LOG_REQUESTS', () => {
 
 describe('whatever LOG_REQUESTS says', () => {
   /** What was logged since the start, but for the first key. */
-  const ofStart = ['created the store', 'first account and API key made'];
+  const ofStart = ['created a new store', 'created the first account and API key'];
   const told = (lines: readonly Readonly<Record<string, unknown>>[]) =>
     lines.filter(({ msg }) => !ofStart.includes(String(msg))).map(({ level: _, time: __, ...line }) => line);
 
@@ -168,7 +168,7 @@ describe('whatever LOG_REQUESTS says', () => {
   test('the first account and key are logged, and not the key itself', async () => {
     await using under = await appWith({});
     expect(under.lines).toContainEqual(
-      expect.objectContaining({ msg: 'first account and API key made', account: 1, key: 1 }),
+      expect.objectContaining({ msg: 'created the first account and API key', account: 1, key: 1 }),
     );
     const secret = under.app.app.firstKey?.key.slice(4) ?? expect.unreachable();
     expect(JSON.stringify(under.lines)).not.toContain(secret);

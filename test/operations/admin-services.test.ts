@@ -46,7 +46,7 @@ test('a key that is not live any more has no successor, and keeps its end', asyn
   for (const [id, how] of [
     [revoked, 'is revoked'],
     [expired, 'has expired'],
-    [rotated, 'was rotated already'],
+    [rotated, 'was already rotated'],
   ] as const) {
     await expect(keys.rotate(id, 3_600_000)).rejects.toEqual(new KeyEnded(id, accountId, how));
   }

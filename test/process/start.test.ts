@@ -29,7 +29,7 @@ test('without a terminal the first key goes to no log: only its owner can read i
   expect(service.firstKey).toMatch(/^ask_\w{38}$/);
   expect(service.stdout() + service.stderr()).not.toContain('ask_');
   const file = `${dataFileIn(folder.path)}.first-key`;
-  expect(service.stdout()).toContain(`is in ${file}; read it`);
+  expect(service.stdout()).toContain(`is in ${file}; copy the key`);
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
@@ -38,7 +38,7 @@ test('a first key that cannot be written is not printed; the command that issues
   // A folder where the file has to be.
   mkdirSync(`${dataFileIn(folder.path)}.first-key`);
   await using service = await startService(folder.path);
-  expect(service.stdout()).toContain('could not be written');
+  expect(service.stdout()).toContain('could not write its first API key');
   const line = /^ {2}(cd .* keys create .*)$/m.exec(service.stdout())?.[1] ?? '';
   await using pasted = start(['sh', '-c', line], { environment: settingsIn(folder.path) });
   expect(await pasted.exited).toBe(0);
@@ -57,7 +57,7 @@ test('a second start says nothing of a key, and knows the data and the key of th
     expect(await first.exited).toBe(0);
   }
   await using second = await startService(folder.path);
-  expect(second.stdout()).not.toContain('The store is new');
+  expect(second.stdout()).not.toContain('Created a new store');
   const { status, text } = await clientOf(second.url, key).get('/pets/1');
   expect([status, JSON.parse(text).name]).toEqual([200, 'Ozzy']);
 });
@@ -110,7 +110,7 @@ test('a port that another service of ours serves is taken, too: no two share one
   const environment = { ...settingsIn(otherFolder.path), PORT: port };
   await using second = start(serveCommand, { environment });
   expect(await second.exited).toBe(1);
-  expect(second.stderr()).toContain(`Port ${port} on 127.0.0.1 is taken.`);
+  expect(second.stderr()).toContain(`Port ${port} on 127.0.0.1 is already in use.`);
   expect((await clientOf(first.url, first.firstKey ?? '').get('/pets')).status).toBe(200);
 });
 

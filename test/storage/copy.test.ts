@@ -112,7 +112,7 @@ describe.skipIf(servers === undefined)('copy', () => {
     const rest = Array.fromAsync(begun);
     await expect(rest).rejects.toThrow(CopyError);
     await expect(rest).rejects.toThrow(
-      /"pets".*The target was written to meanwhile: stop the service that uses it/,
+      /"pets".*The target changed during the copy. Stop the service that uses it/,
     );
   });
 

@@ -40,9 +40,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
   test('a command that manages a store makes none in an empty database, and says how to name the right one', async () => {
     await using schema = await makeSchema();
     await using database = open(schema.url);
-    expect(await messageOf(database.migrate(false))).toMatch(
-      /^There is no store in this .* Set DATABASE_URL/,
-    );
+    expect(await messageOf(database.migrate(false))).toMatch(/^No store found in this .* Check DATABASE_URL/);
     const rows = await database.read(
       (sql) => sql`SELECT 1 FROM pg_tables WHERE schemaname = current_schema()`,
     );

@@ -124,7 +124,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect(await take(instance.store, stranger).catch((error) => error)).toBeInstanceOf(StorageUnavailable);
     await until(() => instance.notices.some((text) => text.startsWith('degraded: PostgreSQL')));
     await instance.postgres.heal();
-    await until(() => instance.notices.includes('PostgreSQL works again'));
+    await until(() => instance.notices.includes('PostgreSQL available again'));
     expect((await take(instance.store)).refusal).toBe('api_key_banned');
     expect((await take(instance.store, stranger)).remaining).toBe(49);
   });
@@ -151,7 +151,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await instance.redis.answerHeld();
     instance.redis.drop();
     await instance.redis.heal();
-    await until(() => instance.notices.includes('Redis works again'));
+    await until(() => instance.notices.includes('Redis available again'));
     expect((await take(instance.store)).remaining).toBe(41);
   });
 
@@ -162,7 +162,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     instance.redis.hold('questions');
     expect(await takes(instance.store, 5)).toEqual([46, 45, 44, 43, 42]);
     await instance.redis.heal();
-    await until(() => instance.notices.includes('Redis works again'));
+    await until(() => instance.notices.includes('Redis available again'));
     expect((await take(instance.store)).remaining).toBe(41);
     // Nor does another instance find more of it.
     await using other = await place.open();

@@ -66,7 +66,7 @@ describe.skipIf(redis === undefined)('Redis does not work, and it is said why:',
   });
 
   test('it is frozen', async () => {
-    expect(await notice(own.url, () => own.freeze())).toContain('does not answer within 500 ms');
+    expect(await notice(own.url, () => own.freeze())).toContain('no response within 500 ms');
     await own.thaw();
   });
 

@@ -56,7 +56,7 @@ test('a store that is being served is not touched by a newer start that is refus
       /^Another process is serving the store /,
     );
     expect(() => openLater(path, { serving: false, formats })).toThrow(
-      /has the format \d of the service that is running on it; this version is newer and needs format \d\. Upgrade the service first, or stop it/,
+      /is in use by a service with format \d; this version is newer and needs format \d\. Upgrade or stop the service first/,
     );
     expect((await client.get('/pets')).status).toBe(200);
   }

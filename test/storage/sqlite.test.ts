@@ -105,7 +105,7 @@ describe('migration', () => {
     migrate(path, [...dataFormat.migrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT']).close();
     const before = digests(folder.path);
     await expect(open(path)).rejects.toThrow(StorageUnusable);
-    await expect(open(path)).rejects.toThrow(/written by a newer version.*Run that version or a newer one/);
+    await expect(open(path)).rejects.toThrow(/written by a newer version.*Use that version or a newer one/);
     expect(digests(folder.path)).toEqual(before);
   });
 

@@ -41,7 +41,7 @@ async function remaining({ limits }: Storage): Promise<number | undefined> {
 describe('a store that is not there', () => {
   test('is not made by a command that only manages one, which says what is missing and how to name it', async () => {
     await expect(open('shop/store.db', false)).rejects.toThrow(
-      `There is no store at ${pathOf('shop/store.db')}. Set DATABASE_URL to the one you mean`,
+      `No store found at ${pathOf('shop/store.db')}. Check DATABASE_URL`,
     );
     expect(readdirSync(folder.path)).toEqual([]);
   });
@@ -49,7 +49,7 @@ describe('a store that is not there', () => {
   test('is not taken for one when the file is empty', async () => {
     writeFileSync(pathOf('store.db'), '');
     const before = digests(folder.path);
-    await expect(open('store.db', false)).rejects.toThrow('There is no store at ');
+    await expect(open('store.db', false)).rejects.toThrow('No store found at ');
     expect(digests(folder.path)).toEqual(before);
     await using store = await open('store.db');
     expect(store.created).toBe(false);
@@ -58,7 +58,7 @@ describe('a store that is not there', () => {
   test('is named when a link leads to it', async () => {
     symlinkSync(pathOf('gone.db'), pathOf('store.db'));
     await expect(open('store.db')).rejects.toThrow(
-      `Cannot open the data file ${pathOf('store.db')}: it is a link to ${pathOf('gone.db')}, which is not there.`,
+      `Cannot open the data file ${pathOf('store.db')}: it is a link to ${pathOf('gone.db')}, which does not exist.`,
     );
   });
 });
@@ -87,19 +87,19 @@ describe('who may open the files', () => {
     chmodSync(pathOf('store.limits.db'), 0o640);
     await using _store = await open('store.db');
     expect(notices.length).toBe(1);
-    expect(notices[0]).toStartWith('other users of this machine can open the store: ');
+    expect(notices[0]).toStartWith('other users of this machine can access the store: ');
     for (const file of ['store.db (0644)', 'store.db-wal (0644)', 'store.limits.db (0640)']) {
       expect(notices[0]).toContain(pathOf(file));
     }
     expect(notices[0]).not.toContain('serving');
-    expect(notices[0]).toEndWith('; chmod go= keeps them out');
+    expect(notices[0]).toEndWith('; run chmod go= on these files to prevent it');
     expect(modeOf('store.db')).toBe('644');
   });
 });
 
 describe('the lock', () => {
   test.each([
-    ['a folder', () => mkdirSync(pathOf('store.db.serving')), /it is a folder\. Move it away/],
+    ['a folder', () => mkdirSync(pathOf('store.db.serving')), /it is a directory\. Move it away/],
     [
       'not empty',
       () => writeFileSync(pathOf('store.db.serving'), 'mine'),
@@ -133,7 +133,7 @@ describe('the lock', () => {
     linkSync(pathOf('store.db'), pathOf('other.db'));
     const before = digests(folder.path);
     for (const name of ['store.db', 'other.db']) {
-      await expect(open(name)).rejects.toThrow(/has 2 names \(hard links\)/);
+      await expect(open(name)).rejects.toThrow(/has 2 hard links/);
       await expect(open(name, false)).rejects.toThrow(StorageUnusable);
     }
     expect(digests(folder.path)).toEqual(before);
@@ -193,7 +193,7 @@ describe('the file of limit state', () => {
   test('is not served as a store of its own', async () => {
     await (await open('store.db'))[Symbol.asyncDispose]();
     const before = digests(folder.path);
-    await expect(open('store.limits.db')).rejects.toThrow(/belongs to a store, but as another of its files/);
+    await expect(open('store.limits.db')).rejects.toThrow(/belongs to a store, but is not its data file/);
     expect(digests(folder.path)).toEqual(before);
   });
 });

@@ -129,7 +129,7 @@ export async function startService(
 
 /** The key of a new store, from the file the service says it is in; undefined when it says nothing of one. */
 export function firstKeyOf({ pid, stdout }: Running): string | undefined {
-  const file = /^The store is new\. .* is in (.*); read it/m.exec(stdout())?.[1];
+  const file = /^Created a new store\. .* is in (.*); copy the key/m.exec(stdout())?.[1];
   if (file === undefined) return undefined;
   // A service on a disk of its own names the file as that process sees it.
   return readFileSync(existsSync(file) ? file : `/proc/${pid}/root${file}`, 'utf8').trim();

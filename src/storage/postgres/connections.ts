@@ -88,7 +88,7 @@ export class Connections {
     const silentSince = performance.now() - silentMs;
     for (const connection of this.#open) {
       if (connection.active === 0 || connection.untimed || connection.movedAt > silentSince) continue;
-      const failure = new NoAnswer(`no answer within ${silentMs} ms`);
+      const failure = new NoAnswer(`no response within ${silentMs} ms`);
       this.#open.delete(connection);
       connection.retired = true;
       connection.close(failure);

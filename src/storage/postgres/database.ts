@@ -57,8 +57,8 @@ export class PostgresDatabase implements AsyncDisposable {
     this.#reaching = breaker('PostgreSQL', tryEveryMs, async () => {
       await this.#pool.read((sql) => sql`SELECT 1`);
     });
-    this.#connecting = breaker('Connecting to PostgreSQL', growEveryMs, () => this.#pool.fill());
-    this.#working = breaker('Reading or writing in PostgreSQL', tryEveryMs, () => this.#trialWrite());
+    this.#connecting = breaker('PostgreSQL connections', growEveryMs, () => this.#pool.fill());
+    this.#working = breaker('PostgreSQL queries', tryEveryMs, () => this.#trialWrite());
   }
 
   /** How long a statement may take, in milliseconds. */

@@ -29,16 +29,19 @@ export async function identify(
              left(encode(uuid_send(gen_random_uuid()), 'base64'), 8) AS process
       FROM store`,
   );
-  if (row === undefined) throw new StorageUnusable('The table "store" of the database is empty.');
+  if (row === undefined)
+    throw new StorageUnusable(
+      'The table "store" of the database is empty. Restore the database from a backup.',
+    );
   const { store, process, redisPrefix: known } = row;
   if (known !== redisPrefix && serving) {
     await database.write((sql) => sql`UPDATE store SET redis_prefix = ${redisPrefix}`);
   }
   if (known !== null && known !== redisPrefix) {
-    const differs = `The instances of this store use REDIS_PREFIX=${known}, and here it is ${redisPrefix}`;
-    if (!serving) throw new StorageUnusable(`${differs}. Set it to theirs.`);
+    const differs = `The instances of this store use REDIS_PREFIX=${known}, but here it is ${redisPrefix}`;
+    if (!serving) throw new StorageUnusable(`${differs}. Set REDIS_PREFIX=${known}.`);
     notice(
-      `${differs}: those that still run under the other one count limits apart. Restart them with this one.`,
+      `${differs}. Instances with different prefixes count limits separately: restart the others with this prefix.`,
     );
   }
   return { store, process };

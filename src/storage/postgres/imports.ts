@@ -56,7 +56,7 @@ export class PostgresImports implements ImportStore {
               SELECT last, version FROM taken`,
     );
     if (row === undefined) {
-      throw new ImportConflict('Another import of the same input is at work.');
+      throw new ImportConflict('Another import of the same input is running. Wait for it to finish.');
     }
     return addedPets(pets, row.last);
   }

@@ -101,14 +101,14 @@ export async function migrate(
     const version = await versionOf(transaction);
     if (version > steps.length) {
       throw new StorageUnusable(
-        `The database was written by a newer version of the service (format ${version}, this one knows up to ` +
-          `${steps.length}). Run that version or a newer one.`,
+        `The database was written by a newer version of the service (format ${version}, this version supports up ` +
+          `to ${steps.length}). Use that version or a newer one.`,
       );
     }
     if (version === 0 && !create) {
       throw new StorageUnusable(
-        'There is no store in this PostgreSQL database and schema. Set DATABASE_URL to the one you mean. ' +
-          '"animal-store serve" and "animal-store import" create a store.',
+        'No store found in this PostgreSQL database and schema. Check DATABASE_URL, or create a store with ' +
+          '"animal-store serve" or "animal-store import".',
       );
     }
     if (version === 0) await createFormat(transaction);
@@ -122,8 +122,8 @@ async function createFormat(sql: SQL): Promise<void> {
     SELECT count(*) AS others FROM information_schema.tables WHERE table_schema = current_schema()`;
   if (others > 0n) {
     throw new StorageUnusable(
-      'The database holds tables of another program. Name another database, or a schema of its own ' +
-        '(?search_path=NAME), in DATABASE_URL.',
+      'The database contains tables of another program. Set DATABASE_URL to another database, or to a separate ' +
+        'schema (?search_path=NAME).',
     );
   }
   await sql.unsafe('CREATE TABLE animal_store_format (version integer NOT NULL)');

@@ -84,7 +84,7 @@ export class Pool {
   async close(timeoutSeconds: number): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
-    this.#refuseWaiting(new TooLate('the store is being closed'));
+    this.#refuseWaiting(new TooLate('the store is closing'));
     await this.#connections.close(timeoutSeconds);
   }
 
@@ -100,7 +100,7 @@ export class Pool {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new TooLate('the store is closed'));
       if (this.#waiting.length >= longestQueue) {
-        return reject(new TooLate(`${longestQueue} statements are waiting already`));
+        return reject(new TooLate(`too many queued statements (${longestQueue})`));
       }
       const answered = (connection: Connection) => {
         this.#connections.answered(connection);
@@ -162,10 +162,10 @@ export class Pool {
   #endDue(now: number): void {
     const late = this.#waiting.filter(({ dueAt }) => dueAt <= now);
     if (late.length > 0) this.#waiting = this.#waiting.filter(({ dueAt }) => dueAt > now);
-    for (const job of late) this.#refuse(job, `no connection was free within ${this.#timeoutMs} ms`);
+    for (const job of late) this.#refuse(job, `no free connection within ${this.#timeoutMs} ms`);
     for (const job of this.#jobs) {
       if (job.dueAt > now) continue;
-      if (job.cancel === undefined) this.#refuse(job, `no answer within ${this.#timeoutMs} ms`);
+      if (job.cancel === undefined) this.#refuse(job, `no response within ${this.#timeoutMs} ms`);
       // What it comes to is known when the server has answered.
       else job.cancel();
       job.cancel = () => undefined;

@@ -10,10 +10,10 @@ const longestReason = 200;
  */
 export async function connectionFailure(url: string, timeoutMs: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
-  const timer = setTimeout(() => resolve(`does not answer within ${timeoutMs} ms`), timeoutMs);
+  const timer = setTimeout(() => resolve(`no response within ${timeoutMs} ms`), timeoutMs);
   const socket = open(new URL(url));
   socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.message || error.code));
-  socket.on('close', () => resolve('closes the connection'));
+  socket.on('close', () => resolve('connection closed by the server'));
   socket.on('data', (bytes) => {
     for (const line of bytes.toString().split('\r\n')) {
       if (line.startsWith('-')) resolve(line.slice(1, 1 + longestReason));

@@ -237,7 +237,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
         if (decided !== undefined) return decided;
       } else if (answer[0] !== kinds.overtaken) return this.#read(caller, answer);
     }
-    throw new StorageUnavailable('Redis forgets accounts at once');
+    throw new StorageUnavailable('Redis discards account data as soon as it is written');
   }
 
   /** The decision when Redis cannot be given back what it lost of the account; undefined when it is. */

@@ -49,10 +49,10 @@ export class RedisLink implements Disposable {
   constructor(options: LinkOptions) {
     const { timeoutMs, notice } = options;
     this.#options = options;
-    const silent = `does not answer within ${timeoutMs} ms`;
+    const silent = `no response within ${timeoutMs} ms`;
     this.#timeouts = new ReplyTimeouts(
       timeoutMs,
-      () => new NoAnswer(`Redis ${silent}`),
+      () => new NoAnswer(`Redis: ${silent}`),
       () => this.#giveUp(silent),
     );
     this.#breaker = new Breaker({ name: 'Redis', probe: () => this.#connect(), probeEveryMs, notice });
@@ -140,8 +140,9 @@ export class RedisLink implements Disposable {
       const connection = { client, run: await loaded(client, scripts) };
       // In no more time than requests have: a server that is too slow for them is not taken back.
       await this.#timeouts.within(onConnect(connection.run));
-      client.onclose = () => connection === this.#connection && this.#giveUp('closed the connection');
-      if (!client.connected) throw new Error('closed the connection');
+      client.onclose = () =>
+        connection === this.#connection && this.#giveUp('connection closed by the server');
+      if (!client.connected) throw new Error('connection closed by the server');
       this.#connection = connection;
     } catch (error) {
       client.close();
@@ -152,7 +153,7 @@ export class RedisLink implements Disposable {
   }
 
   async #explained(error: unknown, isLate: boolean): Promise<Error> {
-    if (isLate) return new Error(`does not answer within ${connectTimeoutMs} ms`);
+    if (isLate) return new Error(`no response within ${connectTimeoutMs} ms`);
     if (error instanceof StorageUnavailable) return error.cause as Error;
     if (wasDeclined(error)) return error as Error;
     const reason = await connectionFailure(this.#options.url, connectTimeoutMs);

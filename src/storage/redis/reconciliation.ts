@@ -138,7 +138,7 @@ export class Reconciliation {
       const restored = snapshot.bans.map((ban) => this.#restoreBan(accountId, ban, callers));
       if ((await Promise.all(restored)).every((answer) => answer === 1)) return snapshot;
     }
-    throw new StorageUnavailable('bans are lifted faster than they can be read');
+    throw new StorageUnavailable('bans change faster than they can be read');
   }
 
   async #recall({ accountId, keyId }: Caller): Promise<void> {

@@ -81,14 +81,14 @@ function check(database: Database, path: string, { migrations, table }: Format, 
   const version = pragma(database, 'user_version');
   if (version > migrations.length) {
     throw new StorageUnusable(
-      `The data file ${path} was written by a newer version of the service (format ${version}, this one knows ` +
-        `up to ${migrations.length}). Run that version or a newer one.`,
+      `The data file ${path} was written by a newer version of the service (format ${version}, this version ` +
+        `supports up to ${migrations.length}). Use that version or a newer one.`,
     );
   }
   if (database.query('SELECT 1 FROM sqlite_schema WHERE name = ?').all(table).length === 0) {
     throw new StorageUnusable(
-      `The file ${path} belongs to a store, but as another of its files (it has no table "${table}"). Name the ` +
-        'data file in DATABASE_URL.',
+      `The file ${path} belongs to a store, but is not its data file (it has no table "${table}"). Set ` +
+        'DATABASE_URL to the data file.',
     );
   }
 }
@@ -99,16 +99,16 @@ function isOutdated(database: Database, { migrations }: Format): boolean {
 
 function inUse(database: Database, path: string, { migrations }: Format): StorageUnusable {
   return new StorageUnusable(
-    `${path} has the format ${pragma(database, 'user_version')} of the service that is running on it; this version ` +
-      `is newer and needs format ${migrations.length}. Upgrade the service first, or stop it, or use its own version ` +
-      'of this command. Nothing was changed.',
+    `${path} is in use by a service with format ${pragma(database, 'user_version')}; this version is newer and needs ` +
+      `format ${migrations.length}. Upgrade or stop the service first, or run this command in the version of the ` +
+      'service. Nothing was changed.',
   );
 }
 
 function checkOwner(database: Database, path: string): void {
   if (pragma(database, 'application_id') === applicationId) return;
   throw new StorageUnusable(
-    `The file ${path} is a database of another program. Name another file in DATABASE_URL.`,
+    `The file ${path} is a database of another program. Set DATABASE_URL to another file.`,
   );
 }
 

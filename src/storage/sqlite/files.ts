@@ -39,8 +39,8 @@ export function storeFiles(path: string, create: boolean): StoreFiles {
   const names = statSync(data).nlink;
   if (names > 1) {
     throw new StorageUnusable(
-      `The data file ${data} has ${names} names (hard links). Opened by two of them it would be damaged: ` +
-        'remove the others, or replace them by copies.',
+      `The data file ${data} has ${names} hard links. Opening it under two names would corrupt it: ` +
+        'remove the other links, or replace them with copies.',
     );
   }
   const limits = data.endsWith('.db') ? data.replace(/\.db$/, '.limits.db') : `${data}-limits.db`;
@@ -56,8 +56,8 @@ export function storeFiles(path: string, create: boolean): StoreFiles {
 
 export function noStore(path: string): StorageUnusable {
   return new StorageUnusable(
-    `There is no store at ${resolve(path)}. Set DATABASE_URL to the one you mean (a relative path starts at the ` +
-      'working directory). "animal-store serve" and "animal-store import" create a store.',
+    `No store found at ${resolve(path)}. Check DATABASE_URL (a relative path starts at the working directory), or ` +
+      'create a store with "animal-store serve" or "animal-store import".',
   );
 }
 
@@ -81,7 +81,7 @@ function ownName(path: string): string {
   } catch (error) {
     const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
     const reason = isLink
-      ? `it is a link to ${readlinkSync(path)}, which is not there`
+      ? `it is a link to ${readlinkSync(path)}, which does not exist`
       : reasonOf(error as Error, path);
     throw new StorageUnusable(`Cannot open the data file ${path}: ${reason}.`);
   }

@@ -50,7 +50,7 @@ export class FormatWatch {
   #changedTo(version: bigint): string {
     return (
       `unavailable: another process changed the format of ${this.#path} from ${this.#known} to ${version}, which ` +
-      'this process does not know. Stop it, and start the version of the service that changed it'
+      'this version does not support. Stop this process and start the version that changed it'
     );
   }
 }

@@ -17,7 +17,7 @@ export function limitsOf(files: StoreFiles, lock: () => Disposable | undefined):
     takeOver(former, limits);
   } catch (error) {
     const reason = (error as Error).message;
-    throw new StorageUnusable(`Cannot take over the limit state in ${former} as ${limits}: ${reason}.`);
+    throw new StorageUnusable(`Cannot migrate the limit state from ${former} to ${limits}: ${reason}.`);
   }
   return limits;
 }

@@ -52,7 +52,9 @@ export class SqliteImports implements ImportStore {
   #checkUnmoved(source: string, fromLine: number): void {
     const lastLine = this.find(source)?.lastLine ?? 0;
     if (lastLine !== fromLine) {
-      throw new ImportConflict(`Another import of the same input is at work; it is at line ${lastLine}.`);
+      throw new ImportConflict(
+        `Another import of the same input is running (now at line ${lastLine}). Wait for it to finish.`,
+      );
     }
   }
 }

@@ -31,7 +31,7 @@ export class LimitSaving {
 
   constructor(file: LimitFile, notice: Notice) {
     this.#file = file;
-    this.#outage = new Outage('saving limit state', notice);
+    this.#outage = new Outage('limit storage', notice);
   }
 
   /** Why limit state is not being saved; undefined while it is. */

@@ -22,7 +22,7 @@ export class SqlitePets implements PetStore {
 
   constructor(database: Database, format: FormatWatch, notice: Notice) {
     this.#format = format;
-    this.#outage = new Outage('storing animals', notice);
+    this.#outage = new Outage('animal storage', notice);
     this.#insert = database.query<never, [string, bigint, string]>(
       'INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)',
     );

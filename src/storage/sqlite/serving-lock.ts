@@ -11,7 +11,7 @@ function lockForServing(files: StoreFiles): Disposable {
   const lock = tryLock(files, 0);
   if (lock !== undefined) return lock;
   throw new StorageUnusable(
-    `Another process is serving the store ${files.data} already. Stop it first, or name another file in DATABASE_URL.`,
+    `Another process is serving the store ${files.data}. Stop it first, or set DATABASE_URL to another file.`,
   );
 }
 
@@ -46,8 +46,9 @@ export function tryLock({ lock: path }: StoreFiles, waitMs: number): Disposable 
 }
 
 function whyNot(path: string, code: string, error: Error): string {
-  const remedy = 'Move it away; the service makes an empty file of that name';
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return `it is a folder. ${remedy}`;
+  const remedy = 'Move it away; the service creates an empty file with this name';
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
+    return `it is a directory. ${remedy}`;
   if (code === 'SQLITE_NOTADB') return `the file is not empty. ${remedy}`;
   return reasonOf(error, path);
 }

@@ -132,7 +132,9 @@ function openFiles({ path, serving, create, notice, formats }: SqliteOptions): O
 
   const open = serving ? openToOthers(files) : [];
   if (open.length > 0) {
-    notice(`other users of this machine can open the store: ${open.join(', ')}; chmod go= keeps them out`);
+    notice(
+      `other users of this machine can access the store: ${open.join(', ')}; run chmod go= on these files to prevent it`,
+    );
   }
   const kept = opened.move();
   return { data, limits, created: files.created, [Symbol.dispose]: () => kept.dispose() };
