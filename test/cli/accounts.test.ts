@@ -83,7 +83,7 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
   [
     'enterprise without limits',
     ['accounts', 'create', '--name', 'N', '--plan', 'enterprise'],
-    /both its limits/,
+    /requires a limit per minute and a limit per day/,
   ],
   [
     'more per minute than per day',

@@ -152,7 +152,7 @@ test('a revoked key is listed as such, cannot be rotated, and revoking it again 
   expect(await listed(id)).toEqual(first as Listed);
   const { exitCode, stderr } = await place.run(['keys', 'rotate', String(id)]);
   expect(exitCode).toBe(1);
-  expect(stderr).toContain(`Key ${id} is revoked, so it cannot be rotated.`);
+  expect(stderr).toContain(`Key ${id} cannot be rotated: it is revoked.`);
   expect(stderr).toContain(`"animal-store keys create --account ${accountId}"`);
 });
 
@@ -166,7 +166,7 @@ test.concurrent.each(impossible)('%s cannot be done, without a stack', async (_w
   const { exitCode, stdout, stderr } = await place.run(args);
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
   expect(stderr).toMatch(
-    /^animal-store: There is no (account|key|ban on key) 999\. .* shows what there is\.\n$/,
+    /^animal-store: There is no (account|key|ban on key) 999\. For a list, run ".* list"\.\n$/,
   );
 });
 

@@ -132,7 +132,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await far.toPostgres.heal();
     const reply = await adding;
     expect(reply.status).toBe(503);
-    expect(reply.text).toContain('see first whether it was');
+    expect(reply.text).toContain('It is unknown whether this request was applied');
     for (const client of clients) await shows(client, 'of unknown fate');
 
     function isNamed({ name }: { name: string }): boolean {

@@ -93,7 +93,7 @@ export class Disturbed implements AsyncDisposable {
   /** A refusal after a failed sync must not say that nothing was done: a crash may bring the animal back. */
   #refused(what: string, text: string): void {
     this.figures.refused++;
-    if (/^f(data)?sync:/.test(what) && !text.includes('cannot tell')) {
+    if (/^f(data)?sync:/.test(what) && !text.includes('It is unknown whether')) {
       throw new Error(`"${what}" was refused as if it were certain: ${text}`);
     }
   }
