@@ -54,7 +54,9 @@ function ownTimeouts(text: string): number[] {
   const lines = text.split('\n');
   return lines.flatMap((line, index) => {
     const [, indent] =
-      /^( *)\}, [\d_]+\);$/.exec(line) ?? /^( *) {2}(?:(?!testTimeoutMs)\w*[tT]imeout\w*|[\d_]+),$/.exec(line) ?? [];
+      /^( *)\}, [\d_]+\);$/.exec(line) ??
+      /^( *) {2}(?:(?!testTimeoutMs)\w*[tT]imeout\w*|[\d_]+),$/.exec(line) ??
+      [];
     if (indent === undefined) return [];
     const head = lines.slice(0, index).findLast((above) => new RegExp(`^${indent}[^ })]`).test(above)) ?? '';
     return /^ *(?:test|check)\w*[.(]/.test(head) ? [index + 1] : [];
