@@ -1,6 +1,7 @@
 /** The response headers, as components of the OpenAPI document. */
 import type { oas31 } from 'zod-openapi';
 import { cacheControl } from '../../src/contract/caching.ts';
+import { operations } from '../../src/contract/operations.ts';
 
 type Header = oas31.HeaderObject;
 
@@ -102,7 +103,7 @@ export const headers = {
   Sunset: {
     description: 'Date on which the operation is removed (RFC 8594), as an HTTP date.',
     required: true,
-    schema: text('Thu, 05 Dec 2030 00:00:00 GMT'),
+    schema: text(operations.getPet.deprecation?.sunset.toUTCString() ?? ''),
     ...beta,
   },
   HelpLink: {

@@ -47,6 +47,9 @@ export const commonErrors = [
   'service_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
+const getPetSunset = new Date('2030-12-05T00:00:00Z');
+const dateForm = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+
 export const operations: { readonly [Id in OperationId]: Operation & { readonly operationId: Id } } = {
   listPets: {
     operationId: 'listPets',
@@ -84,12 +87,13 @@ export const operations: { readonly [Id in OperationId]: Operation & { readonly 
     path: '/pets/{petId}',
     summary: 'Get an animal',
     description:
-      'Deprecated: use `GET /pets` with the `status` filter. This operation returns 410 from 5 December 2030.',
+      'Deprecated: use `GET /pets` with the `status` filter. This operation returns 410 from ' +
+      `${dateForm.format(getPetSunset)}.`,
     stability: 'stable',
     success: { status: 200, schema: Pet, description: 'The requested animal.' },
     deprecation: {
       announcedAt: new Date('2026-11-21T00:00:00Z'),
-      sunset: new Date('2030-12-05T00:00:00Z'),
+      sunset: getPetSunset,
       successor: '/pets',
     },
     errors: ['pet_not_found', 'operation_removed'],
