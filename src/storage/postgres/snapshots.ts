@@ -77,6 +77,7 @@ export class PostgresSnapshots {
     return new Map(rows.map((row) => [Number(row.accountId), usageOfRow(row)]));
   }
 
+  /** A ban that was lifted before it is saved stays lifted: it is known by its end, to a second of rounding. */
   async saveBan({ keyId, accountId, bannedUntil, level }: BanSnapshot): Promise<void> {
     await this.#database.write(
       (sql) => sql`
@@ -84,7 +85,7 @@ export class PostgresSnapshots {
         VALUES (${keyId}, ${accountId}, ${bannedUntil}, ${level})
         ON CONFLICT (key_id) DO UPDATE SET
           banned_until = excluded.banned_until, ban_level = excluded.ban_level
-        WHERE old.lifted_until <> excluded.banned_until`,
+        WHERE abs(old.lifted_until - excluded.banned_until) > 1`,
     );
   }
 
