@@ -75,6 +75,8 @@ const bodies: ReadonlySet<unknown> = new Set(Object.values(operations).map(({ bo
 
 /** What the library adds that would mislead readers of the document. */
 const asClientsRead: ZodOpenApiOverride = ({ jsonSchema, zodSchema, io }) => {
+  // What is said of a parameter stands beside its schema, not in it.
+  delete (jsonSchema as { param?: unknown }).param;
   // Responses may gain members within v1 (see `Pet`).
   if (io === 'output') delete jsonSchema.additionalProperties;
   // Generators for TypeScript take a member of a body with a default for a mandatory one; its description says it.

@@ -112,6 +112,9 @@ export const Pets = z.array(Pet).max(pageLimit.max).meta({ id: 'Pets', descripti
 
 const limitForm = `must be an integer from ${pageLimit.min} to ${pageLimit.max}, in plain decimal digits`;
 
+/** An example that the reference page leaves out of its requests: nobody means to filter by copying one. */
+const unselected = (value: unknown) => ({ default: { value, 'x-disabled': true } });
+
 /** The list operation's query; values arrive as text. */
 export const ListPetsQuery = z.strictObject({
   limit: z
@@ -128,8 +131,12 @@ export const ListPetsQuery = z.strictObject({
         maximum: pageLimit.max,
         default: pageLimit.default,
       },
+      param: { examples: unselected(pageLimit.default) },
     }),
-  status: PetStatus.optional().meta({ description: 'Return only animals with this status.' }),
+  status: PetStatus.optional().meta({
+    description: 'Return only animals with this status.',
+    param: { examples: unselected('available') },
+  }),
   cursor: z
     .string()
     .optional()

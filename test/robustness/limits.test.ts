@@ -10,7 +10,7 @@ setDefaultTimeout(testTimeoutMs);
 const seed = 20_301_205;
 const progress = () => undefined;
 
-test('the rules of limits decide as its model', async () => {
+test('the rules of limits decide as their model', async () => {
   expect((await limitModel({ rounds: 50_000, seed, progress })).decisions).toBeGreaterThanOrEqual(50_000);
 });
 
