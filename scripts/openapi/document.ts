@@ -35,7 +35,9 @@ const RequestId = z
 
 /** The text of `contract/openapi.json`, with the path of the version as the only server. */
 export function contractText(): string {
-  return `${JSON.stringify(openapiDocument(), undefined, 2)}\n`;
+  // The library repeats what is said of a parameter in a schema that refers to another one.
+  const withoutParam = (key: string, value: unknown) => (key === 'param' ? undefined : value);
+  return `${JSON.stringify(openapiDocument(), withoutParam, 2)}\n`;
 }
 
 function openapiDocument() {
@@ -75,8 +77,6 @@ const bodies: ReadonlySet<unknown> = new Set(Object.values(operations).map(({ bo
 
 /** What the library adds that would mislead readers of the document. */
 const asClientsRead: ZodOpenApiOverride = ({ jsonSchema, zodSchema, io }) => {
-  // What is said of a parameter stands beside its schema, not in it.
-  delete (jsonSchema as { param?: unknown }).param;
   // Responses may gain members within v1 (see `Pet`).
   if (io === 'output') delete jsonSchema.additionalProperties;
   // Generators for TypeScript take a member of a body with a default for a mandatory one; its description says it.
