@@ -106,7 +106,12 @@ export class ImportReport {
         ? `Dry run, nothing was imported. ${name}: ${grouped(this.#added)} valid, ${grouped(this.#rejected)} invalid (${place}).`
         : `${name}: ${outcome(this.#added, this.#rejected)} (${place}).`,
     );
-    if (this.#firstId !== undefined) text.push(`New animal ids: ${this.#firstId} to ${this.#lastId}.`);
+    if (this.#firstId !== undefined) {
+      const isOne = this.#firstId === this.#lastId;
+      text.push(
+        isOne ? `New animal id: ${this.#firstId}.` : `New animal ids: ${this.#firstId} to ${this.#lastId}.`,
+      );
+    }
     if (rejects !== undefined && this.#rejected > 0) text.push(`Rejected rows: ${rejects}`);
     text.push(`Took ${seconds.toFixed(1)} s (${grouped(Math.round(this.rows / seconds))} rows/s).`);
     return text;
