@@ -46,6 +46,8 @@ export class SnapshotStore implements AsyncDisposable {
   readonly #snapshots: Snapshots;
   readonly #localLimits: LocalLimits;
   readonly #unsavedBans = new LRUCache<number, AccountBan>(atMost(mostUnsavedBans));
+  /** The saves under way, by key. */
+  readonly #savingBans = new Map<number, Promise<void>>();
   #questions: Question[] = [];
   #lookUps = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -88,6 +90,8 @@ export class SnapshotStore implements AsyncDisposable {
   /** Returns the version of callers that tells of it. */
   async deleteBan(ban: AccountBan): Promise<number> {
     this.#unsavedBans.delete(ban.keyId);
+    // What is on its way would arrive behind the deletion.
+    await this.#savingBans.get(ban.keyId);
     return this.#snapshots.deleteBan(ban);
   }
 
@@ -123,7 +127,15 @@ export class SnapshotStore implements AsyncDisposable {
     }
   }
 
-  async #saveBan(ban: AccountBan): Promise<void> {
+  #saveBan(ban: AccountBan): Promise<void> {
+    const saving = this.#trySaveBan(ban).finally(() => {
+      if (this.#savingBans.get(ban.keyId) === saving) this.#savingBans.delete(ban.keyId);
+    });
+    this.#savingBans.set(ban.keyId, saving);
+    return saving;
+  }
+
+  async #trySaveBan(ban: AccountBan): Promise<void> {
     try {
       await this.#snapshots.saveBan(ban);
       if (this.#unsavedBans.get(ban.keyId) === ban) this.#unsavedBans.delete(ban.keyId);
