@@ -60,9 +60,12 @@ describe.skipIf(cluster === undefined)('Redis', () => {
       for (const client of clients) expect(await take(client, 10)).toBe(10);
       await begin();
       await degraded();
-      // Twenty are used: the first instance last knew of ten, the second of twenty.
-      const alone = [await take(clients[0] as Client, 50), await take(clients[1] as Client, 50)];
-      expect(alone).toEqual([limit - 10, limit - 20]);
+      // Twenty are used: the first instance last knew of ten, the second of twenty, and both may learn more of each other
+      // from the snapshots in PostgreSQL.
+      const first = await take(clients[0] as Client, 50);
+      expect(first).toBeGreaterThanOrEqual(limit - 20);
+      expect(first).toBeLessThanOrEqual(limit - 10);
+      expect(await take(clients[1] as Client, 50)).toBeLessThanOrEqual(limit - 20);
       await end();
       await ready();
       const reply = await (clients[0] as Client).get('/pets');
