@@ -98,7 +98,9 @@ export class CsvReader implements RecordReader {
       };
     }
     if (fields.length !== this.#columns.length) {
-      return { reason: `has ${fields.length} fields, but the header has ${this.#columns.length}` };
+      return {
+        reason: `has ${fields.length} ${fields.length === 1 ? 'field' : 'fields'}, but the header has ${this.#columns.length}`,
+      };
     }
     const [name, categoryId = '', status = ''] = this.#positions.map((position) => fields[position]);
     return checkPet({
@@ -160,7 +162,9 @@ function headerMistakes(found: readonly string[]): string[] {
   const unknown = found.filter((name) => !columns.includes(name as Column));
   const twice = columns.filter((column) => found.indexOf(column) !== found.lastIndexOf(column));
   return [
-    ...(missing.length > 0 ? [`missing column ${named(missing)}`] : []),
+    ...(missing.length > 0
+      ? [`missing ${missing.length === 1 ? 'column' : 'columns'} ${named(missing)}`]
+      : []),
     ...(unknown.length > 0 ? [`unknown column ${named(unknown)}`] : []),
     ...(twice.length > 0 ? [`${named(twice)} is repeated`] : []),
   ];

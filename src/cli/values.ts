@@ -41,6 +41,8 @@ export function count(text: string): number {
 
 /** The name of an account or a key. */
 export function label(text: string): string {
+  if (text.startsWith('--'))
+    throw new InvalidArgumentError('It must not begin with "--": a value is missing here.');
   if (text.trim() === '' || text.length > longestName || /\p{Cc}/u.test(text)) {
     throw new InvalidArgumentError(
       `It must have 1 to ${longestName} characters, must not be blank, and must not contain control characters.`,

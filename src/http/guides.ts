@@ -98,6 +98,8 @@ function layout({ path, title, toDocs, body }: Page): string {
     const mark = to === current ? ' aria-current="page"' : '';
     return `<li><a href="${toDocs}${to}"${mark}>${to === 'guides' ? 'Overview' : titleOf(markdown)}</a></li>`;
   });
+  // The reference page is the folder's own name.
+  const reference = path === undefined ? toDocs.slice(0, -1) : `${toDocs}../docs`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -111,7 +113,7 @@ function layout({ path, title, toDocs, body }: Page): string {
 <a class="skip" href="#content">Skip to content</a>
 <header>
 <a class="brand" href="${toDocs}guides">${inlineIcon}Animal Store API</a>
-<nav class="sections" aria-label="Sections"><a href="${toDocs}guides" aria-current="page">Guides</a><a href="${toDocs}../docs">Reference</a></nav>
+<nav class="sections" aria-label="Sections"><a href="${toDocs}guides" aria-current="page">Guides</a><a href="${reference}">Reference</a></nav>
 </header>
 <div class="columns">
 <aside><nav aria-label="Guides"><ul class="guides">

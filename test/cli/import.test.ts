@@ -126,7 +126,7 @@ describe('CSV', () => {
       ['missing column "categoryId"', 'unknown column "category"'],
     ],
     ['a column twice', 'name,name,categoryId\nA,B,1\n', ['"name" is repeated']],
-    ['no header at all', 'Ozzy,1,available\n', ['missing column "name", "categoryId"', '"Ozzy"']],
+    ['no header at all', 'Ozzy,1,available\n', ['missing columns "name", "categoryId"', '"Ozzy"']],
     ['nothing at all', '', ['is empty', 'name,categoryId,status']],
   ])('a header row with %s is named, and nothing is added', async (what, content, messages) => {
     // Of its own, for another test may have imported the same bytes before.
