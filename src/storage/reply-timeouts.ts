@@ -84,9 +84,17 @@ export class ReplyTimeouts {
   }
 
   #giveUp(): void {
+    this.#onTimeout();
+    this.abandon();
+  }
+
+  /**
+   * Rejects all that wait: their connection is closed. Not every answer that a client owes then is rejected by the
+   * client itself, and the answers of the next connection would keep such a one waiting for long.
+   */
+  abandon(): void {
     const all = [...this.#pending];
     this.#pending.clear();
-    this.#onTimeout();
     for (const { reject } of all) reject(this.#makeError());
   }
 }

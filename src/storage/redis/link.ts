@@ -120,6 +120,7 @@ export class RedisLink implements Disposable {
     const connection = this.#connection;
     this.#connection = undefined;
     this.#breaker.trip(reason);
+    this.#timeouts.abandon();
     connection?.client.close();
   }
 

@@ -1,0 +1,17 @@
+import { expect, test } from 'bun:test';
+import { ReplyTimeouts } from '../../src/storage/reply-timeouts.ts';
+
+test('what a closed connection owes is rejected with it, however well the next one answers', async () => {
+  let timedOut = 0;
+  const timeouts = new ReplyTimeouts(
+    60_000,
+    () => 'no answer',
+    () => timedOut++,
+  );
+  // As of a client that forgot it when its connection was closed.
+  const lost = timeouts.within(new Promise<never>(() => {}));
+  timeouts.abandon();
+  await expect(timeouts.within(Promise.resolve('answered'))).resolves.toBe('answered');
+  await expect(lost).rejects.toBe('no answer');
+  expect(timedOut).toBe(0);
+});
