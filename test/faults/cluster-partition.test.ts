@@ -5,9 +5,10 @@ import { readConfig } from '../../src/config.ts';
 import { troubles } from '../../src/domain/trouble.ts';
 import { clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
-import { readiness, until } from '../support/load.ts';
+import { readiness } from '../support/load.ts';
 import { start } from '../support/process.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
+import { until } from '../support/wait.ts';
 
 // A Redis that is cut off is known to be gone at once; a busy machine must not pass for one that is.
 const environment = { BAN_STRIKES: '3', REDIS_TIMEOUT_MS: '5000' };

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeCursor } from '../../src/domain/cursor.ts';
 import { type Client, clientOf } from '../support/client.ts';
-import { allNames, readiness, until } from '../support/load.ts';
+import { allNames, readiness } from '../support/load.ts';
+import { until } from '../support/wait.ts';
 import { type Fault, faultMs, faults, type Pair, startPair } from './cluster-partitions.ts';
 import type { StressTest } from './stress-test.ts';
 

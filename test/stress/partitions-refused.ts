@@ -2,7 +2,7 @@
 import { SQL } from 'bun';
 import { clientOf } from '../support/client.ts';
 import type { Cluster } from '../support/cluster.ts';
-import { until } from '../support/load.ts';
+import { until } from '../support/wait.ts';
 import type { Figures } from './stress-test.ts';
 
 const ofEachKind = 10;

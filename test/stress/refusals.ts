@@ -6,8 +6,9 @@ import { type Refusal, ShopDatabase } from '../faults/refusals.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { allNames, type Load, load, readiness, until } from '../support/load.ts';
+import { allNames, type Load, load, readiness } from '../support/load.ts';
 import { serverUser } from '../support/server-process.ts';
+import { until } from '../support/wait.ts';
 import type { Figures, StressOptions, StressTest } from './stress-test.ts';
 
 /** The promise: back, unattended, this soon. */

@@ -1,8 +1,6 @@
 import type { Client, Reply } from './client.ts';
 import { maxWaitMs, until } from './wait.ts';
 
-export { until } from './wait.ts';
-
 /** Requests that go on while a test mistreats the servers. */
 export interface Load {
   /** Resolves when that many more requests have been answered, those alone that fit if a test is given. */
