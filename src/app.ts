@@ -18,9 +18,10 @@ import { AdmissionOperations } from './operations/admission.ts';
 import { CopyOperations } from './operations/copies.ts';
 import { type IssuedKey, KeyOperations } from './operations/keys.ts';
 import { PetOperations } from './operations/pets.ts';
-import { openStorage, openTables } from './storage/open.ts';
+import type { Store } from './operations/units.ts';
+import { openTables } from './storage/open.ts';
 import type { Notice } from './storage/outage.ts';
-import type { Storage } from './storage/storage.ts';
+import { openStore } from './store.ts';
 
 export { isStoreFile } from './storage/sqlite/files.ts';
 
@@ -37,7 +38,7 @@ export const systemRuntime = (): Runtime => ({
 
 /** Everything an operator can do to a store, without serving it. */
 export interface AdminServices extends AsyncDisposable {
-  readonly storage: Storage;
+  readonly storage: Store;
   readonly accounts: AccountOperations;
   readonly keys: KeyOperations;
 }
@@ -58,11 +59,11 @@ export async function openAdminServices(
 ): Promise<AdminServices> {
   const { clock, randomBytes } = runtime;
   const { databaseUrl: url, cluster, limits: rules } = config;
-  const storage = await openStorage({ url, cluster, clock, rules, serving, ...how });
+  const storage = await openStore({ url, cluster, clock, rules, serving, ...how });
   return {
     storage,
-    accounts: new AccountOperations(storage.accounts, clock),
-    keys: new KeyOperations(storage.keys, storage.accounts, storage.limits, clock, randomBytes),
+    accounts: new AccountOperations(storage, clock),
+    keys: new KeyOperations(storage, clock, randomBytes),
     [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),
   };
 }
@@ -112,7 +113,7 @@ export async function startApp(
       admission: new AdmissionOperations(storage.keys, storage.limits, runtime.clock, ({ message, fields }) =>
         log.info(fields, message),
       ),
-      answers: answersOf(new PetOperations(storage.pets), config.publicUrl),
+      answers: answersOf(new PetOperations(storage), config.publicUrl),
       pageCache: new PageCache(),
       clock: runtime.clock,
       publicUrl: config.publicUrl,

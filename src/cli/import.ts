@@ -36,7 +36,7 @@ export async function importPets(config: Config, file: string, options: ImportOp
     options.dryRun === true ? undefined : await openAdminServices(config, undefined, { create: true });
   if (admin?.storage.created) process.stderr.write(`Created a new store: ${config.databaseUrl}\n`);
 
-  const imports = new ImportOperations(admin?.storage.imports);
+  const imports = new ImportOperations(admin?.storage);
   const part = partOf(options, format.firstLine);
   const { source, stored } = await runOf(imports, input, part, options);
   const passedOver = Math.max((part ?? 1) - 1, stored?.finished === false ? stored.lastLine : 0);

@@ -1,11 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NewPet, Pet } from '../contract/schemas.ts';
-import type { ImportRun, ImportStore } from '../storage/storage.ts';
+import type { ImportRun } from '../storage/storage.ts';
+import type { Store } from './units.ts';
 
 /** How many rows are committed together. */
 const rowsPerGroup = 1_000;
 /** How long the store is left alone between groups, so that a process serving it gets its own writes in. */
 const restMs = 1;
+
+/** The stored progress is not the one an import goes on from: another one of the same input is at work. */
+export class ImportConflict extends Error {}
 
 /** Where a row stands in its input: the number of its first line, from 1. */
 interface Placed {
@@ -57,21 +61,21 @@ const nothing: ImportProgress = { lastLine: 0, added: 0, rejected: 0, finished: 
 
 /** Adds many animals from one input, every row exactly once, however often it is interrupted. */
 export class ImportOperations {
-  readonly #imports: ImportStore | undefined;
+  readonly #store: Pick<Store, 'imports' | 'write'> | undefined;
 
   /** Without a store it is a dry run: everything is read and checked, nothing is written. */
-  constructor(imports: ImportStore | undefined) {
-    this.#imports = imports;
+  constructor(store: Pick<Store, 'imports' | 'write'> | undefined) {
+    this.#store = store;
   }
 
   /** How far an input is imported; undefined when it never was begun. */
   async find(source: string): Promise<ImportProgress | undefined> {
-    return this.#imports?.find(source);
+    return this.#store?.imports.find(source);
   }
 
   /** The lines on which the parts of this input begin that were imported alone, ascending. */
   async partsOf(content: string): Promise<number[]> {
-    const parts = (await this.#imports?.findParts(content)) ?? [];
+    const parts = (await this.#store?.imports.findParts(content)) ?? [];
     return parts
       .map(({ source }) => Number(source.slice(content.length + 1)))
       .sort((one, other) => one - other);
@@ -106,9 +110,12 @@ export class ImportOperations {
     progress: ImportProgress,
     storedLine: number,
   ): Promise<readonly Pet[]> {
-    if (this.#imports === undefined) return [];
-    if (source !== undefined) return this.#imports.commit(pets, { source, ...progress }, storedLine);
-    return pets.length === 0 ? [] : this.#imports.commit(pets);
+    if (this.#store === undefined) return [];
+    if (source === undefined && pets.length === 0) return [];
+    const run = source === undefined ? {} : { run: { source, ...progress }, fromLine: storedLine };
+    const added = await this.#store.write('commitImport', { pets, ...run });
+    if (added !== undefined) return added;
+    throw new ImportConflict('Another import of the same input is running. Wait for it to finish.');
   }
 }
 

@@ -1,17 +1,9 @@
 import type { Clock } from '../domain/clock.ts';
 import { fingerprint, lastFour, makeKey, type RandomBytes } from '../domain/key.ts';
 import type { PlanName } from '../domain/plan.ts';
-import type {
-  Account,
-  AccountStore,
-  Ban,
-  FirstAccount,
-  Key,
-  KeyStore,
-  LimitStore,
-  NewKey,
-} from '../storage/storage.ts';
+import type { Account, Ban, FirstAccount, Key, NewKey } from '../storage/storage.ts';
 import { KeyEnded, NotFound } from './not-found.ts';
+import type { Store } from './units.ts';
 
 /** A key just made: the only time its text is known. */
 export interface IssuedKey {
@@ -25,22 +17,12 @@ export interface IssuedKey {
 
 /** API keys and their bans, for operators. Processes that serve the store obey within its `staleAtMostMs`. */
 export class KeyOperations {
-  readonly #keys: KeyStore;
-  readonly #accounts: AccountStore;
-  readonly #limits: LimitStore;
+  readonly #store: Store;
   readonly #clock: Clock;
   readonly #randomBytes: RandomBytes;
 
-  constructor(
-    keys: KeyStore,
-    accounts: AccountStore,
-    limits: LimitStore,
-    clock: Clock,
-    randomBytes: RandomBytes,
-  ) {
-    this.#keys = keys;
-    this.#accounts = accounts;
-    this.#limits = limits;
+  constructor(store: Store, clock: Clock, randomBytes: RandomBytes) {
+    this.#store = store;
     this.#clock = clock;
     this.#randomBytes = randomBytes;
   }
@@ -49,7 +31,7 @@ export class KeyOperations {
   async create(accountId: number, name: string, lifetimeMs?: number): Promise<IssuedKey> {
     const account = await this.#account(accountId);
     const { key, stored } = this.#make(accountId, name, lifetimeMs ?? null);
-    return this.#issued(await this.#keys.create(stored), account.plan, key);
+    return this.#issued(await this.#store.write('createKey', stored), account.plan, key);
   }
 
   /** The key a new store begins with, and its account; undefined when the store is not new. */
@@ -61,12 +43,12 @@ export class KeyOperations {
     // No account has the id 0; the store puts its own in.
     const { key, stored } = this.#make(0, keyName, null);
     const account = { name: accountName, plan, createdAt: stored.createdAt };
-    const made = await this.#keys.createFirst(account, stored);
+    const made = await this.#store.write('createFirstKey', { account, key: stored });
     return made && this.#issued(made, plan, key);
   }
 
   async list(): Promise<Key[]> {
-    return this.#keys.list();
+    return this.#store.keys.list();
   }
 
   /**
@@ -82,33 +64,37 @@ export class KeyOperations {
       old.name,
       lifetimeMs === undefined ? lifetimeOf(old) : lifetimeMs,
     );
-    const successor = await this.#keys.rotate(id, stored.createdAt + graceMs, stored);
+    const successor = await this.#store.write('rotateKey', {
+      oldId: id,
+      oldEndsAt: stored.createdAt + graceMs,
+      successor: stored,
+    });
     if (successor === undefined) throw endOf(await this.#find(id));
     return this.#issued(successor, account.plan, key);
   }
 
   /** Throws `NotFound`. */
   async revoke(id: number): Promise<void> {
-    if (!(await this.#keys.revoke(id, this.#clock.now()))) throw new NotFound('key', id, 'keys list');
+    if (!(await this.#store.write('revokeKey', { id, at: this.#clock.now() }))) throw new NotFound('key', id, 'keys list');
   }
 
   async bans(): Promise<Ban[]> {
-    return this.#limits.bans();
+    return this.#store.limits.bans();
   }
 
   /** Ends a key's ban, and forgets its strikes and level. Throws `NotFound`. */
   async liftBan(keyId: number): Promise<void> {
-    if (!(await this.#limits.lift(keyId))) throw new NotFound('ban on key', keyId, 'bans list');
+    if (!(await this.#store.limits.lift(keyId))) throw new NotFound('ban on key', keyId, 'bans list');
   }
 
   async #find(id: number): Promise<Key> {
-    const key = await this.#keys.find(id);
+    const key = await this.#store.keys.find(id);
     if (key === undefined) throw new NotFound('key', id, 'keys list');
     return key;
   }
 
   async #account(id: number): Promise<Account> {
-    const account = await this.#accounts.find(id);
+    const account = await this.#store.accounts.find(id);
     if (account === undefined) throw new NotFound('account', id, 'accounts list');
     return account;
   }

@@ -2,7 +2,7 @@ import type { ListPetsQuery, NewPet, Pet } from '../contract/schemas.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import { readCursor, writeCursor } from '../domain/cursor.ts';
 import { Refusal } from '../domain/refusal.ts';
-import type { PetStore } from '../storage/storage.ts';
+import type { Store } from './units.ts';
 
 export interface PetPage {
   readonly pets: Pet[];
@@ -12,17 +12,17 @@ export interface PetPage {
 
 /** The catalogue's operations, by their operationId. */
 export class PetOperations {
-  readonly #pets: PetStore;
+  readonly #store: Pick<Store, 'pets' | 'write'>;
 
-  constructor(pets: PetStore) {
-    this.#pets = pets;
+  constructor(store: Pick<Store, 'pets' | 'write'>) {
+    this.#store = store;
   }
 
   /** A page by ascending id, after the cursor. Refuses `invalid_cursor`. */
   listPets({ limit, status, cursor }: ListPetsQuery): Awaitable<PetPage> {
     const after = cursor === undefined ? 0n : readCursor(cursor, status);
     // One more than asked for tells whether there is a next page.
-    return andThen(this.#pets.list(after, limit + 1, status), (found) => {
+    return andThen(this.#store.pets.list(after, limit + 1, status), (found) => {
       const pets = found.slice(0, limit);
       const last = pets.at(-1);
       const next =
@@ -33,12 +33,12 @@ export class PetOperations {
 
   /** Adds an animal; it is durable when this resolves. Refuses `service_unavailable`. */
   createPet(pet: NewPet): Promise<Pet> {
-    return this.#pets.add(pet);
+    return this.#store.write('createPet', pet);
   }
 
   /** Refuses `pet_not_found`, also for what is no int64 (`undefined`). */
   getPet(id: bigint | undefined): Awaitable<Pet> {
-    return andThen(id === undefined ? undefined : this.#pets.find(id), (pet) => {
+    return andThen(id === undefined ? undefined : this.#store.pets.find(id), (pet) => {
       if (pet === undefined) throw new Refusal('pet_not_found');
       return pet;
     });

@@ -4,15 +4,20 @@ import { maskedUrl } from '../domain/masked-url.ts';
 import type { ClusterSettings } from './cluster.ts';
 import type { Notice } from './outage.ts';
 import { openSqlite } from './sqlite/sqlite.ts';
-import { type Storage, StorageUnusable, type Tables } from './storage.ts';
+import type { WriteWay } from './sqlite/writes.ts';
+import { type Storage, StorageUnusable, type Tables, type Units } from './storage.ts';
 
-export interface StorageOptions {
+export interface StorageOptions<All extends Units> {
   readonly url: string;
   readonly clock: Clock;
   readonly rules: LimitRules;
   readonly serving: boolean;
   /** Whether an embedded store that is missing is made; unless given, who serves makes it. */
   readonly create?: boolean;
+  /** All the changes there are. */
+  readonly units: All;
+  /** Where an embedded store is written; unless given, here. */
+  readonly writes?: WriteWay;
   /** What a store on PostgreSQL needs besides; undefined where there is no Redis. */
   readonly cluster?: ClusterSettings | undefined;
   /** Is told what stops working and works again; unless given, standard error is. */
@@ -20,15 +25,16 @@ export interface StorageOptions {
 }
 
 /** Opens the store a URL names. Throws `StorageUnusable` with what to do about it. */
-export async function openStorage(options: StorageOptions): Promise<Storage> {
-  const { url, clock, rules, serving, create = serving, cluster, notice = warn } = options;
+export async function openStorage<All extends Units>(options: StorageOptions<All>): Promise<Storage<All>> {
+  const { url, clock, rules, serving, create = serving, units, cluster, notice = warn } = options;
+  const { writes = { kind: 'here' } } = options;
   const path = sqlitePath(url);
-  if (path !== undefined) return openSqlite({ path, clock, rules, serving, create, notice });
+  if (path !== undefined) return openSqlite({ path, clock, rules, serving, create, units, writes, notice });
   if (!isPostgres(url)) throw new StorageUnusable(`Unsupported database URL "${maskedUrl(url)}".`);
   if (cluster === undefined) throw new StorageUnusable('PostgreSQL requires Redis. Set REDIS_URL.');
   // Only who has the servers waits for their drivers to load.
   const { openCluster } = await import('./cluster.ts');
-  return openCluster({ url, clock, rules, serving, create, notice, ...cluster });
+  return openCluster({ url, clock, rules, serving, create, units, notice, ...cluster });
 }
 
 /** How long a statement of a copy may take: it deals with many rows. */

@@ -1,51 +1,62 @@
 import type { Database } from 'bun:sqlite';
 import type { PlanName, Quota } from '../../domain/plan.ts';
 import { type AccountRow, accountOfRow, customQuota } from '../account-row.ts';
-import type { Account, AccountStore } from '../storage.ts';
-import { attempt } from './database.ts';
+import type { Account, AccountStore, AccountWrites, NewAccount } from '../storage.ts';
+import type { Snapshot } from './snapshot.ts';
+import type { Touch } from './transaction.ts';
 
 const columns = 'id, name, plan, per_minute AS perMinute, per_day AS perDay, created_at AS createdAt';
+const selection = `SELECT ${columns} FROM accounts`;
 
 export class SqliteAccounts implements AccountStore {
-  /** Rises with every write of this process. */
-  writes = 0;
-  readonly #insert;
+  readonly #snapshot: Snapshot;
   readonly #list;
   readonly #find;
-  readonly #update;
 
-  constructor(database: Database) {
-    this.#insert = database.query<never, [string, string, number | null, number | null, number]>(
-      'INSERT INTO accounts (name, plan, per_minute, per_day, created_at) VALUES (?, ?, ?, ?, ?)',
-    );
-    this.#list = database.query<AccountRow, []>(`SELECT ${columns} FROM accounts ORDER BY id`);
-    this.#find = database.query<AccountRow, [number]>(`SELECT ${columns} FROM accounts WHERE id = ?`);
-    this.#update = database.query<never, [string, number | null, number | null, number]>(
-      'UPDATE accounts SET plan = ?, per_minute = ?, per_day = ? WHERE id = ?',
-    );
-  }
-
-  create(account: Omit<Account, 'id'>): Account {
-    const { name, plan, quota, createdAt } = account;
-    const { lastInsertRowid } = attempt(() =>
-      this.#insert.run(name, plan, ...customQuota(plan, quota), createdAt),
-    );
-    this.writes++;
-    return { id: Number(lastInsertRowid), ...account };
+  constructor(database: Database, snapshot: Snapshot) {
+    this.#snapshot = snapshot;
+    this.#list = database.query<AccountRow, []>(`${selection} ORDER BY id`);
+    this.#find = database.query<AccountRow, [number]>(`${selection} WHERE id = ?`);
   }
 
   list(): Account[] {
-    return attempt(() => this.#list.all()).map(accountOfRow);
+    return this.#snapshot.read(() => this.#list.all()).map(accountOfRow);
   }
 
   find(id: number): Account | undefined {
-    const row = attempt(() => this.#find.get(id));
+    const row = this.#snapshot.read(() => this.#find.get(id));
     return row === null ? undefined : accountOfRow(row);
+  }
+}
+
+export class SqliteAccountWrites implements AccountWrites {
+  readonly #touch: Touch;
+  readonly #insert;
+  readonly #update;
+  readonly #find;
+
+  constructor(database: Database, touch: Touch) {
+    this.#touch = touch;
+    this.#insert = database.query<never, [string, string, number | null, number | null, number]>(
+      'INSERT INTO accounts (name, plan, per_minute, per_day, created_at) VALUES (?, ?, ?, ?, ?)',
+    );
+    this.#update = database.query<never, [string, number | null, number | null, number]>(
+      'UPDATE accounts SET plan = ?, per_minute = ?, per_day = ? WHERE id = ?',
+    );
+    this.#find = database.query<AccountRow, [number]>(`${selection} WHERE id = ?`);
+  }
+
+  create(account: NewAccount): Account {
+    this.#touch('callers');
+    const { name, plan, quota, createdAt } = account;
+    const { lastInsertRowid } = this.#insert.run(name, plan, ...customQuota(plan, quota), createdAt);
+    return { id: Number(lastInsertRowid), ...account };
   }
 
   setPlan(id: number, plan: PlanName, quota: Quota): Account | undefined {
-    attempt(() => this.#update.run(plan, ...customQuota(plan, quota), id));
-    this.writes++;
-    return this.find(id);
+    this.#touch('callers');
+    this.#update.run(plan, ...customQuota(plan, quota), id);
+    const [row] = this.#find.all(id);
+    return row && accountOfRow(row);
   }
 }

@@ -135,9 +135,14 @@ export function isBusy(error: unknown): boolean {
   return hasCode(error, busy);
 }
 
+/** Whether it is the disk's fault or a lock's, and so concerns whatever was to be done together. */
+export function isPassing(error: unknown): error is SQLiteError {
+  return hasCode(error, passing);
+}
+
 /** The error as the storage interface words it. */
 function translated(error: unknown): unknown {
-  return hasCode(error, passing) ? new StorageUnavailable(`${error.code}: ${error.message}`, error) : error;
+  return isPassing(error) ? new StorageUnavailable(`${error.code}: ${error.message}`, error) : error;
 }
 
 /**

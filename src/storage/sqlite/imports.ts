@@ -1,9 +1,8 @@
 import type { Database } from 'bun:sqlite';
 import type { NewPet, Pet } from '../../contract/schemas.ts';
-import { ImportConflict, type ImportRun, type ImportStore } from '../storage.ts';
-import { attempt } from './database.ts';
-import type { FormatWatch } from './format-watch.ts';
-import type { SqlitePets } from './pets.ts';
+import type { ImportRun, ImportStore, ImportWrites } from '../storage.ts';
+import type { SqlitePetWrites } from './pets.ts';
+import type { Snapshot } from './snapshot.ts';
 
 interface ImportRow {
   source: string;
@@ -16,46 +15,49 @@ interface ImportRow {
 const selection = 'SELECT source, last_line AS lastLine, added, rejected, finished FROM imports';
 
 export class SqliteImports implements ImportStore {
+  readonly #snapshot: Snapshot;
   readonly #find;
   readonly #findParts;
-  readonly #commit: (pets: readonly NewPet[], run?: ImportRun, fromLine?: number) => Pet[];
 
-  constructor(database: Database, format: FormatWatch, pets: SqlitePets) {
+  constructor(database: Database, snapshot: Snapshot) {
+    this.#snapshot = snapshot;
     this.#find = database.query<ImportRow, [string]>(`${selection} WHERE source = ?`);
     this.#findParts = database.query<ImportRow, [string]>(`${selection} WHERE source LIKE ? || ':%'`);
-    const save = database.query<never, [string, number, number, number, number]>(
-      'INSERT OR REPLACE INTO imports (source, last_line, added, rejected, finished) VALUES (?, ?, ?, ?, ?)',
-    );
-    this.#commit = database.transaction((group: readonly NewPet[], run?: ImportRun, fromLine?: number) => {
-      format.verify();
-      if (run !== undefined) {
-        if (fromLine !== undefined) this.#checkUnmoved(run.source, fromLine);
-        save.run(run.source, run.lastLine, run.added, run.rejected, run.finished ? 1 : 0);
-      }
-      return group.map((pet) => pets.insert(pet));
-    }).immediate;
   }
 
   find(source: string): ImportRun | undefined {
-    const row = attempt(() => this.#find.get(source));
+    const row = this.#snapshot.read(() => this.#find.get(source));
     return row === null ? undefined : runOf(row);
   }
 
   findParts(content: string): ImportRun[] {
-    return attempt(() => this.#findParts.all(content)).map(runOf);
+    return this.#snapshot.read(() => this.#findParts.all(content)).map(runOf);
+  }
+}
+
+export class SqliteImportWrites implements ImportWrites {
+  readonly #pets: SqlitePetWrites;
+  readonly #lastLine;
+  readonly #save;
+
+  constructor(database: Database, pets: SqlitePetWrites) {
+    this.#pets = pets;
+    this.#lastLine = database.query<{ lastLine: bigint }, [string]>(
+      'SELECT last_line AS lastLine FROM imports WHERE source = ?',
+    );
+    this.#save = database.query<never, [string, number, number, number, number]>(
+      'INSERT OR REPLACE INTO imports (source, last_line, added, rejected, finished) VALUES (?, ?, ?, ?, ?)',
+    );
   }
 
-  commit(pets: readonly NewPet[], run?: ImportRun, fromLine?: number): Pet[] {
-    return attempt(() => this.#commit(pets, run, fromLine));
-  }
-
-  #checkUnmoved(source: string, fromLine: number): void {
-    const lastLine = this.find(source)?.lastLine ?? 0;
-    if (lastLine !== fromLine) {
-      throw new ImportConflict(
-        `Another import of the same input is running (now at line ${lastLine}). Wait for it to finish.`,
-      );
+  commit(pets: readonly NewPet[], run?: ImportRun, fromLine?: number): Pet[] | undefined {
+    if (run !== undefined) {
+      const { source, lastLine, added, rejected, finished } = run;
+      const [stored] = this.#lastLine.all(source);
+      if (fromLine !== undefined && Number(stored?.lastLine ?? 0) !== fromLine) return undefined;
+      this.#save.run(source, lastLine, added, rejected, finished ? 1 : 0);
     }
+    return this.#pets.add(pets);
   }
 }
 

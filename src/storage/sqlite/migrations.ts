@@ -45,6 +45,14 @@ const dataMigrations: Migrations = [
   -- The key a key was rotated to: it is rotated once.
   ALTER TABLE keys ADD COLUMN successor_id INTEGER;
   `,
+  `
+  -- Rise with every change of a resource, in its transaction, so that what is held of it in memory is read again.
+  CREATE TABLE versions (
+    resource TEXT    NOT NULL PRIMARY KEY,
+    version  INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO versions VALUES ('callers', 1), ('pets', 1);
+  `,
 ];
 
 /** The file of limit state beside it. Steps are only ever appended. */

@@ -3,9 +3,8 @@ import type { Clock } from '../../domain/clock.ts';
 import type { LimitRules } from '../../domain/limit.ts';
 import { type Trouble, troubles } from '../../domain/trouble.ts';
 import type { Notice } from '../outage.ts';
-import type { Admission, Caller, LimitStore, Storage, Versions } from '../storage.ts';
+import type { Admission, Caller, LimitStore, Storage, Units } from '../storage.ts';
 import { SqliteAccounts } from './accounts.ts';
-import { ForeignChanges } from './changes.ts';
 import { type Format, openDatabase } from './database.ts';
 import { makeFile, openToOthers, storeFiles } from './files.ts';
 import { FormatWatch } from './format-watch.ts';
@@ -17,6 +16,8 @@ import { SqliteLimits } from './limits.ts';
 import { dataFormat, limitFormat } from './migrations.ts';
 import { SqlitePets } from './pets.ts';
 import { lockOnce, tryLock } from './serving-lock.ts';
+import { Snapshot } from './snapshot.ts';
+import { openWrites, type WriteWay } from './writes.ts';
 
 export interface SqliteOptions {
   readonly path: string;
@@ -26,6 +27,8 @@ export interface SqliteOptions {
   readonly serving: boolean;
   /** Whether a store that is missing is made. */
   readonly create: boolean;
+  readonly units: Units;
+  readonly writes: WriteWay;
   readonly notice: Notice;
   /** The formats of the files, unless they are this version's. */
   readonly formats?: { readonly data: Format; readonly limits: Format };
@@ -45,55 +48,46 @@ interface Opened extends Disposable {
 
 /** The embedded store: one data file, and the limit state in a file beside it. Throws `StorageUnusable`. */
 export function openSqlite(options: SqliteOptions): Storage {
-  const { clock, rules, notice } = options;
+  const { clock, rules, units, notice } = options;
   using opened = new DisposableStack();
   const files = opened.use(openFiles(options));
-  const dataWatch = new FormatWatch(files.data, notice);
+  const { data } = files;
+  const snapshot = opened.use(new Snapshot(data, new FormatWatch(data, notice)));
+  const writes = openWrites({
+    way: options.writes,
+    path: data.filename,
+    units,
+    notice,
+    onOutcome: () => snapshot.renew(),
+  });
   const limitWatch = new FormatWatch(files.limits, notice);
-  const dataChanges = new ForeignChanges(files.data, () => dataWatch.look());
-  const limitChanges = new ForeignChanges(files.limits, () => limitWatch.look());
-
-  const pets = new SqlitePets(files.data, dataWatch, notice);
-  const accounts = new SqliteAccounts(files.data);
-  const keys = new SqliteKeys(files.data, dataWatch);
   const limits = new SqliteLimits(
     new LimitFile(files.limits, limitWatch, clock, rules.ban),
     clock,
     rules,
     notice,
   );
-  // The data file has one version for all that other processes changed; this one's own writes are told apart.
-  const versions = (): Versions => {
-    const foreign = dataChanges.count();
-    dataWatch.check();
-    return { callers: foreign + accounts.writes + keys.writes, pets: foreign + pets.writes };
-  };
-  const limitsVersion = (): number => {
-    const foreign = limitChanges.count();
-    limitWatch.check();
-    return foreign;
-  };
   const kept = opened.move();
 
   return {
     created: files.created,
-    pets,
-    accounts,
-    keys,
-    limits: observed(limits, limitsVersion, versions),
-    imports: new SqliteImports(files.data, dataWatch, pets),
+    pets: new SqlitePets(data, snapshot),
+    accounts: new SqliteAccounts(data, snapshot),
+    keys: new SqliteKeys(data, snapshot),
+    limits: limitStore(limits, snapshot),
+    imports: new SqliteImports(data, snapshot),
+    write: (name, input) => writes.write(name, input),
     health: () => {
-      versions();
-      limitsVersion();
+      snapshot.versions();
       const found: Trouble[] = [];
-      if (pets.trouble !== undefined) found.push(troubles.dataFile);
+      if (writes.trouble !== undefined) found.push(troubles.dataFile);
       if (limits.trouble !== undefined) found.push(troubles.limitFile);
       return found;
     },
     staleAtMostMs: 0,
     [Symbol.asyncDispose]: async () => {
       if (kept.disposed) return;
-      await pets.idle();
+      await writes[Symbol.asyncDispose]();
       limits.close();
       kept.dispose();
     },
@@ -140,23 +134,19 @@ function openFiles({ path, serving, create, notice, formats }: SqliteOptions): O
   return { data, limits, created: files.created, [Symbol.dispose]: () => kept.dispose() };
 }
 
-/** The limits, after a look whether another process changed callers or lifted a ban. */
-function observed(limits: SqliteLimits, limitsVersion: () => number, versions: () => Versions): LimitStore {
-  let seen = limitsVersion();
+/** The limits, which count a caller only as the data file has it. */
+function limitStore(limits: SqliteLimits, snapshot: Snapshot): LimitStore {
   return {
-    versions,
+    versions: () => snapshot.versions(),
     take(caller: Caller, callersVersion: number): Admission {
-      const now = versions();
-      if (now.callers !== callersVersion) return { verdict: undefined, versions: now };
-      const version = limitsVersion();
-      if (version !== seen) limits.forgetPenalties();
-      seen = version;
-      return { verdict: limits.take(caller), versions: now };
+      const versions = snapshot.versions();
+      const verdict = versions.callers === callersVersion ? limits.take(caller) : undefined;
+      return { verdict, versions };
     },
     refund: (caller, taken) => limits.refund(caller, taken),
     fail: (address) => limits.fail(address),
     failUnder: (address, callersVersion) =>
-      versions().callers === callersVersion ? limits.fail(address) : undefined,
+      snapshot.versions().callers === callersVersion ? limits.fail(address) : undefined,
     peek: (address) => limits.peek(address),
     bans: () => limits.bans(),
     lift: (keyId) => limits.lift(keyId),

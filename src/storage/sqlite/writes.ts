@@ -1,0 +1,79 @@
+import type { Notice } from '../outage.ts';
+import type { Port } from '../port.ts';
+import type { Units, Writer } from '../storage.ts';
+import { PortWriter } from '../writer-port.ts';
+import { openWriter } from './open-writer.ts';
+import type { ThreadTask } from './writer-thread.ts';
+
+/** Where the writes of a process are done: here, in a thread of its own, or at the other end of a port. */
+export type WriteWay =
+  | { readonly kind: 'here' }
+  /** `module` runs `runWriterThread`. */
+  | { readonly kind: 'thread'; readonly module: URL }
+  | { readonly kind: 'port'; readonly port: Port };
+
+/** How long a process that only manages the store waits for the lock of one that writes. */
+const managingTimeoutMs = 10_000;
+
+export interface SqliteWrites extends Writer<Units>, AsyncDisposable {
+  /** Why nothing is being stored, as the last write showed; undefined while all is. */
+  readonly trouble: string | undefined;
+}
+
+export interface WritesOptions {
+  readonly way: WriteWay;
+  /** The data file. */
+  readonly path: string;
+  readonly units: Units;
+  readonly notice: Notice;
+  /** Called when something was perhaps committed, before anybody is answered. */
+  readonly onOutcome: () => void;
+}
+
+/** Throws `StorageUnusable`. */
+export function openWrites(options: WritesOptions): SqliteWrites {
+  const { way, notice, onOutcome } = options;
+  if (way.kind === 'here') return writesHere(options);
+  if (way.kind === 'thread') return writesInThread(way.module, options);
+  const writer = new PortWriter(way.port, notice, onOutcome);
+  return Object.assign(writer, { [Symbol.asyncDispose]: () => writer.idle() });
+}
+
+function writesHere({ path, units, onOutcome }: WritesOptions): SqliteWrites {
+  const writer = openWriter(path, units, managingTimeoutMs);
+  return {
+    trouble: undefined,
+    write: (name, input) => writer.write(name, input).finally(onOutcome),
+    [Symbol.asyncDispose]: () => writer[Symbol.asyncDispose](),
+  };
+}
+
+function writesInThread(module: URL, { path, notice, onOutcome }: WritesOptions): SqliteWrites {
+  const thread = new Worker(module, { smol: true });
+  let isClosing = false;
+  thread.addEventListener('error', ({ message }) => {
+    throw new Error(`The thread that writes to ${path} failed: ${message}`);
+  });
+  thread.addEventListener('close', () => {
+    // What it was asked for may be committed or not: it is for whoever asked to find out, from the next start on.
+    if (!isClosing) throw new Error(`The thread that writes to ${path} has ended.`);
+  });
+  const task: ThreadTask = { path };
+  thread.postMessage(task);
+  const closed = Promise.withResolvers<void>();
+  const port: Port = {
+    post: (message) => thread.postMessage(message),
+    listen: (handler) =>
+      thread.addEventListener('message', ({ data }) => (data === 'closed' ? closed.resolve() : handler(data))),
+  };
+  const writer = new PortWriter(port, notice, onOutcome);
+  return Object.assign(writer, {
+    [Symbol.asyncDispose]: async () => {
+      await writer.idle();
+      isClosing = true;
+      thread.postMessage('close');
+      await closed.promise;
+      thread.terminate();
+    },
+  });
+}

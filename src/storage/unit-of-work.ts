@@ -1,0 +1,43 @@
+import type { Awaitable } from '../domain/awaitable.ts';
+import type { BatchOfWork, Transaction, UnitOfWork, Units } from './storage.ts';
+
+/** A unit of work that was asked for. */
+export interface Call {
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** What became of it: its own outcome, or what it threw. */
+export type Settled = { readonly outcome: unknown } | { readonly error: unknown };
+
+/** Calls that are done together or fail together. */
+export interface Run {
+  readonly calls: readonly Call[];
+  /** Whether it is one call of the transaction (`BatchOfWork`). */
+  readonly isBatch: boolean;
+  readonly start: (transaction: Transaction) => Awaitable<readonly unknown[]>;
+}
+
+/** The calls of a group, in their order: neighbours of the same batch of work as one run, every other one alone. */
+export function runsOf(units: Units, calls: readonly Call[]): Run[] {
+  const runs: Run[] = [];
+  for (let from = 0; from < calls.length; ) {
+    const { name } = calls[from] as Call;
+    const unit = units[name];
+    if (unit === undefined) throw new Error(`There is no unit of work "${name}".`);
+    let to = from + 1;
+    if (typeof unit === 'object') while (calls[to]?.name === name) to++;
+    runs.push(runOf(unit, calls.slice(from, to)));
+    from = to;
+  }
+  return runs;
+}
+
+function runOf(unit: UnitOfWork | BatchOfWork, calls: readonly Call[]): Run {
+  const inputs = calls.map(({ input }) => input as never);
+  if (typeof unit === 'object') {
+    return { calls, isBatch: true, start: (transaction) => unit.all(transaction, inputs) };
+  }
+  const start = async (transaction: Transaction) => [await unit(transaction, inputs[0] as never)];
+  return { calls, isBatch: false, start };
+}

@@ -1,0 +1,169 @@
+/** Units of work over a port: from whoever answers requests to whoever writes. */
+import { Refusal } from '../domain/refusal.ts';
+import { type Notice, Outage } from './outage.ts';
+import type { Port } from './port.ts';
+import { StorageUnavailable, type Units, type Writer, WriteUncertain } from './storage.ts';
+
+interface SentCall {
+  readonly id: number;
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** What a call threw, as a plain value. */
+interface SentError {
+  readonly kind: 'refusal' | 'unavailable' | 'uncertain' | 'error';
+  readonly code?: Refusal['code'];
+  readonly details?: Refusal['details'];
+  readonly message?: string | undefined;
+  readonly reason?: string;
+}
+
+type SentOutcome =
+  | { readonly id: number; readonly outcome: unknown }
+  | { readonly id: number; readonly error: SentError };
+
+interface Pending {
+  readonly resolve: (outcome: never) => void;
+  readonly reject: (error: unknown) => void;
+  /** When it was asked for (`performance.now()`). */
+  readonly since: number;
+}
+
+/** Most writes that may be under way from here; more are refused at once. */
+const mostPending = 10_000;
+/** After so long without an answer nobody waits on: the disk has stopped in the middle of a commit. */
+const answerWithinMs = 10_000;
+const lookEveryMs = 500;
+
+/** Asks for units of work at the other end of a port, those of a turn of the event loop in one message. */
+export class PortWriter implements Writer<Units> {
+  readonly #port: Port;
+  readonly #outage: Outage;
+  readonly #pending = new Map<number, Pending>();
+  #calls: SentCall[] = [];
+  #last = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #idle: (() => void)[] = [];
+
+  /** `onOutcome` is called whenever something was perhaps committed. */
+  constructor(port: Port, notice: Notice, onOutcome: () => void) {
+    this.#port = port;
+    this.#outage = new Outage('animal storage', notice);
+    port.listen((message) => {
+      onOutcome();
+      for (const outcome of message as SentOutcome[]) this.#settle(outcome);
+      if (this.#pending.size === 0) this.#rest();
+    });
+  }
+
+  /** Why nothing is being stored, as the last write showed; undefined while all is. */
+  get trouble(): string | undefined {
+    return this.#outage.trouble;
+  }
+
+  write(name: string, input: unknown): Promise<never> {
+    if (this.#pending.size >= mostPending) {
+      return Promise.reject(new StorageUnavailable(`too many queued writes (${mostPending})`));
+    }
+    return new Promise((resolve, reject) => {
+      const id = ++this.#last;
+      this.#pending.set(id, { resolve, reject, since: performance.now() });
+      if (this.#calls.length === 0) setImmediate(() => this.#post());
+      this.#calls.push({ id, name, input });
+      this.#timer ??= setInterval(() => this.#giveUpLate(), lookEveryMs).unref();
+    });
+  }
+
+  /** Resolves when everything asked for until now is answered. */
+  idle(): Promise<void> {
+    return this.#pending.size === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  #post(): void {
+    const calls = this.#calls;
+    this.#calls = [];
+    this.#port.post(calls);
+  }
+
+  #settle(answer: SentOutcome): void {
+    const pending = this.#pending.get(answer.id);
+    this.#pending.delete(answer.id);
+    if ('outcome' in answer) {
+      this.#outage.end();
+      pending?.resolve(answer.outcome as never);
+      return;
+    }
+    const error = received(answer.error);
+    if (error instanceof StorageUnavailable) this.#outage.begin(reasonOf(error));
+    pending?.reject(error);
+  }
+
+  #giveUpLate(): void {
+    const late = performance.now() - answerWithinMs;
+    const reason = `no commit was finished within ${answerWithinMs} ms`;
+    for (const [id, { since, reject }] of this.#pending) {
+      // The oldest is first.
+      if (since > late) break;
+      this.#pending.delete(id);
+      this.#outage.begin(reason);
+      reject(new WriteUncertain(reason));
+    }
+    if (this.#pending.size === 0) this.#rest();
+  }
+
+  #rest(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+}
+
+/** Runs what is asked for at the other end of a port. Those that are committed together are answered in one message. */
+export function serveWrites(writer: Writer<Units>, port: Port): void {
+  let outcomes: SentOutcome[] = [];
+  const answer = (outcome: SentOutcome) => {
+    if (outcomes.length === 0) {
+      setImmediate(() => {
+        port.post(outcomes);
+        outcomes = [];
+      });
+    }
+    outcomes.push(outcome);
+  };
+  port.listen((message) => {
+    for (const { id, name, input } of message as SentCall[]) {
+      writer.write(name, input as never).then(
+        (outcome) => answer({ id, outcome }),
+        (error) => answer({ id, error: sent(error) }),
+      );
+    }
+  });
+}
+
+function sent(error: unknown): SentError {
+  if (error instanceof StorageUnavailable) {
+    const kind = error instanceof WriteUncertain ? 'uncertain' : 'unavailable';
+    return { kind, reason: reasonOf(error), message: error.message };
+  }
+  if (error instanceof Refusal) {
+    const { code, details, message } = error;
+    return { kind: 'refusal', code, details, message };
+  }
+  return { kind: 'error', message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+}
+
+function received({ kind, code, details, message, reason = '' }: SentError): unknown {
+  if (kind === 'uncertain') return new WriteUncertain(reason);
+  if (kind === 'unavailable') return new StorageUnavailable(reason, undefined, message);
+  if (kind === 'refusal' && code !== undefined) {
+    return new Refusal(code, { details: [...(details ?? [])], ...(message !== undefined && { message }) });
+  }
+  return new Error(`A unit of work failed: ${message}`);
+}
+
+function reasonOf({ cause }: StorageUnavailable): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}
