@@ -75,7 +75,8 @@ export class KeyOperations {
 
   /** Throws `NotFound`. */
   async revoke(id: number): Promise<void> {
-    if (!(await this.#store.write('revokeKey', { id, at: this.#clock.now() }))) throw new NotFound('key', id, 'keys list');
+    if (!(await this.#store.write('revokeKey', { id, at: this.#clock.now() })))
+      throw new NotFound('key', id, 'keys list');
   }
 
   async bans(): Promise<Ban[]> {

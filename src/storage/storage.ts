@@ -230,17 +230,19 @@ export interface BatchOfWork<Input = never, Outcome = unknown> {
 /** All there are, by name. */
 export type Units = Readonly<Record<string, UnitOfWork | BatchOfWork>>;
 
-export type InputOf<Unit> = Unit extends BatchOfWork<infer Input, infer _>
-  ? Input
-  : Unit extends UnitOfWork<infer Input, infer _>
+export type InputOf<Unit> =
+  Unit extends BatchOfWork<infer Input, infer _>
     ? Input
-    : never;
+    : Unit extends UnitOfWork<infer Input, infer _>
+      ? Input
+      : never;
 
-export type OutcomeOf<Unit> = Unit extends BatchOfWork<never, infer Outcome>
-  ? Outcome
-  : Unit extends UnitOfWork<never, infer Outcome>
+export type OutcomeOf<Unit> =
+  Unit extends BatchOfWork<never, infer Outcome>
     ? Outcome
-    : never;
+    : Unit extends UnitOfWork<never, infer Outcome>
+      ? Outcome
+      : never;
 
 export interface Writer<All extends Units> {
   /**

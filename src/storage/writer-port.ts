@@ -77,9 +77,7 @@ export class PortWriter implements Writer<Units> {
 
   /** Resolves when everything asked for until now is answered. */
   idle(): Promise<void> {
-    return this.#pending.size === 0
-      ? Promise.resolve()
-      : new Promise((resolve) => this.#idle.push(resolve));
+    return this.#pending.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
   }
 
   #post(): void {

@@ -55,7 +55,7 @@ describe('200', () => {
       expect((await fresh.call('GET', '/pets')).json).toHaveLength(Number(count));
       expect((await fresh.call('GET', '/pets?status=sold')).json).toEqual([]);
     }
-    await fresh.operator.storage.pets.add({ name: 'Foreign', categoryId: 1n, status: 'sold' });
+    await fresh.operator.storage.write('createPet', { name: 'Foreign', categoryId: 1n, status: 'sold' });
     expect((await fresh.call('GET', '/pets')).json).toHaveLength(4);
     expect((await fresh.call('GET', '/pets?status=sold')).json).toHaveLength(1);
   });

@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultBanRules } from '../../src/domain/limit.ts';
-import { openStorage } from '../../src/storage/open.ts';
+import { openStore } from '../../src/store.ts';
 import { clientOf } from '../support/client.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -106,7 +106,7 @@ async function checked(
     // The index of the write-ahead log is memory, and memory is gone.
     if (!path.endsWith('-shm')) writeFileSync(join(folder.path, path), bytes);
   }
-  await using storage = await openStorage({
+  await using storage = await openStore({
     url: `sqlite:${dataFileIn(folder.path)}`,
     clock: new FakeClock(),
     rules: { ban: defaultBanRules, failuresPerMinute: 600 },
@@ -124,7 +124,11 @@ async function checked(
   const strange = rows.find(({ name }) => !sent.has(name));
   if (strange !== undefined) throw new Error(`nobody sent "${strange.name}"`);
   if (new Set(names.values()).size !== rows.length) throw new Error('an animal is stored twice');
-  const { id } = await storage.pets.add({ name: 'afterwards', categoryId: 1n, status: 'available' });
+  const { id } = await storage.write('createPet', {
+    name: 'afterwards',
+    categoryId: 1n,
+    status: 'available',
+  });
   if (id <= BigInt(acknowledged.at(-1)?.id ?? 0)) throw new Error(`id ${id} is given again`);
   return rows.length;
 }

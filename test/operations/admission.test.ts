@@ -5,8 +5,8 @@ import { makeKey } from '../../src/domain/key.ts';
 import { defaultBanRules } from '../../src/domain/limit.ts';
 import { AdmissionOperations } from '../../src/operations/admission.ts';
 import { KeyOperations } from '../../src/operations/keys.ts';
-import { openStorage } from '../../src/storage/open.ts';
 import type { KeyStore, LimitStore } from '../../src/storage/storage.ts';
+import { openStore } from '../../src/store.ts';
 import { clusterPlaces } from '../storage/cluster-place.ts';
 import { type MakePlace, nextTurn, sqlitePlace } from '../storage/place.ts';
 import { enterprise } from '../storage/samples.ts';
@@ -20,10 +20,10 @@ async function admittedAfter(changes: number) {
   const clock = new FakeClock();
   const url = `sqlite:${join(folder.path, 'store.db')}`;
   const rules = { ban: defaultBanRules, failuresPerMinute: 600 };
-  await using storage = await openStorage({ url, clock, rules, serving: true });
-  const { accounts, keys, limits } = storage;
-  const { id } = await enterprise(accounts, quota);
-  const { key } = await new KeyOperations(keys, accounts, limits, clock, randomBytes).create(id, 'till');
+  await using storage = await openStore({ url, clock, rules, serving: true });
+  const { keys, limits } = storage;
+  const { id } = await enterprise(storage, quota);
+  const { key } = await new KeyOperations(storage, clock, randomBytes).create(id, 'till');
   let left = changes;
   /** The real limits, between whose looks somebody changes callers. */
   const restless: LimitStore = {
@@ -35,7 +35,10 @@ async function admittedAfter(changes: number) {
     bans: () => limits.bans(),
     lift: (keyId) => limits.lift(keyId),
     take: async (caller, version) => {
-      if (left-- > 0) await accounts.setPlan(id, 'enterprise', { ...quota, perMinute: 50 + left });
+      if (left-- > 0) {
+        const changed = { ...quota, perMinute: 50 + left };
+        await storage.write('setPlan', { id, plan: 'enterprise', quota: changed });
+      }
       return limits.take(caller, version);
     },
   };
@@ -55,12 +58,8 @@ test('while callers keep changing a request is asked to come again, not told tha
 function counted(keys: KeyStore) {
   const asked = { lookUps: 0, readings: 0 };
   const counting: KeyStore = {
-    create: (key) => keys.create(key),
-    createFirst: (account, key) => keys.createFirst(account, key),
     list: () => keys.list(),
     find: (id) => keys.find(id),
-    rotate: (...args) => keys.rotate(...args),
-    revoke: (id, at) => keys.revoke(id, at),
     findCaller: (print) => {
       asked.lookUps++;
       return keys.findCaller(print);
@@ -85,8 +84,8 @@ for (const [name, makePlace] of Object.entries(places)) {
       const store = opened.use(await place.open(true));
       const { asked, counting } = counted(store.keys);
       const operator = opened.use(await place.open(false));
-      const admin = new KeyOperations(operator.keys, operator.accounts, operator.limits, clock, randomBytes);
-      const { id } = await enterprise(store.accounts, quota);
+      const admin = new KeyOperations(operator, clock, randomBytes);
+      const { id } = await enterprise(store, quota);
       const { key } = await admin.create(id, 'till');
       const admission = new AdmissionOperations(counting, store.limits, clock);
       const admit = async (sent: string) => {

@@ -2,6 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { systemClock } from '../../src/domain/clock.ts';
+import { units } from '../../src/operations/units.ts';
 import { dataFormat, limitFormat } from '../../src/storage/sqlite/migrations.ts';
 import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
@@ -43,6 +44,8 @@ export function openLater(path: string, { serving, formats = laterFormats }: Lat
     create: serving,
     clock: systemClock(),
     rules: strictRules,
+    units,
+    writes: { kind: 'here' },
     notice: () => {},
     formats: { data: dataFormat, limits: limitFormat, ...formats },
   });

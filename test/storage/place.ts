@@ -2,14 +2,14 @@ import { test } from 'bun:test';
 import { join } from 'node:path';
 import type { Clock } from '../../src/domain/clock.ts';
 import { defaultBanRules, type LimitRules } from '../../src/domain/limit.ts';
-import { openStorage } from '../../src/storage/open.ts';
-import type { Storage } from '../../src/storage/storage.ts';
+import type { Store } from '../../src/operations/units.ts';
+import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
 /** Somewhere a store can be: empty at first, opened by the service and beside it by the command line. */
 export interface Place extends AsyncDisposable {
-  open(serving: boolean): Promise<Storage>;
+  open(serving: boolean): Promise<Store>;
 }
 
 export type MakePlace = (clock: Clock, rules: LimitRules) => Promise<Place>;
@@ -24,7 +24,7 @@ export async function sqlitePlace(clock: Clock, rules: LimitRules): Promise<Plac
   const folder = await temporaryFolder();
   const url = `sqlite:${join(folder.path, 'store.db')}`;
   return {
-    open: async (serving) => openStorage({ url, clock, rules, serving }),
+    open: async (serving) => openStore({ url, clock, rules, serving }),
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   };
 }
@@ -32,12 +32,12 @@ export async function sqlitePlace(clock: Clock, rules: LimitRules): Promise<Plac
 /** What a conformance test works with. */
 export interface Bench {
   /** The store as the service has it. */
-  readonly store: Storage;
+  readonly store: Store;
   readonly clock: FakeClock;
   /** The store as the command line opens it, beside the service. */
-  beside(): Promise<Storage>;
+  beside(): Promise<Store>;
   /** Closes the service's store and opens it again. */
-  restart(): Promise<Storage>;
+  restart(): Promise<Store>;
 }
 
 export type StoreTest = (title: string, run: (bench: Bench) => Promise<void>) => void;

@@ -1,6 +1,7 @@
 import type { NewPet, PetStatus } from '../../src/contract/schemas.ts';
 import type { Quota } from '../../src/domain/plan.ts';
-import type { Account, AccountStore, NewKey } from '../../src/storage/storage.ts';
+import type { Writes } from '../../src/operations/units.ts';
+import type { Account, NewKey } from '../../src/storage/storage.ts';
 
 export function newPet(name: string, status: PetStatus = 'available', categoryId = 1n): NewPet {
   return { name, categoryId, status };
@@ -10,6 +11,6 @@ export function newKey(accountId: number, fingerprint: string, expiresAt: number
   return { accountId, name: 'till', fingerprint, lastFour: 'wxyz', createdAt: 1_700_000_000_123, expiresAt };
 }
 
-export async function enterprise(accounts: AccountStore, quota: Quota, name = 'shop'): Promise<Account> {
-  return accounts.create({ name, plan: 'enterprise', quota, createdAt: 1_700_000_000_000 });
+export async function enterprise(store: Writes, quota: Quota, name = 'shop'): Promise<Account> {
+  return store.write('createAccount', { name, plan: 'enterprise', quota, createdAt: 1_700_000_000_000 });
 }

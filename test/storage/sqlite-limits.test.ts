@@ -4,8 +4,8 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { plans, type Quota } from '../../src/domain/plan.ts';
 import { troubles } from '../../src/domain/trouble.ts';
-import { openStorage } from '../../src/storage/open.ts';
 import type { Caller, LimitStore, Storage } from '../../src/storage/storage.ts';
+import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { start } from '../support/process.ts';
@@ -24,7 +24,7 @@ const quotas: Record<string, Quota> = {
 
 function open(folder: string, clock: FakeClock): Promise<Storage> {
   const url = `sqlite:${join(folder, 'store.db')}`;
-  return openStorage({ url, clock, rules: strictRules, serving: true, notice: () => {} });
+  return openStore({ url, clock, rules: strictRules, serving: true, notice: () => {} });
 }
 
 function callerOf(quota: Quota, accountId = 1): Caller {

@@ -2,11 +2,12 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test';
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openStorage } from '../../src/storage/open.ts';
+import type { Store } from '../../src/operations/units.ts';
 import { openDatabase } from '../../src/storage/sqlite/database.ts';
 import { makeFile } from '../../src/storage/sqlite/files.ts';
 import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
-import { type Storage, StorageUnusable } from '../../src/storage/storage.ts';
+import { StorageUnusable } from '../../src/storage/storage.ts';
+import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testTimeoutMs } from '../support/wait.ts';
@@ -16,8 +17,8 @@ import { commitsInWal, digests, rowsOf } from './sqlite-files.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
-function open(path: string, serving = true): Promise<Storage> {
-  return openStorage({ url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, serving });
+function open(path: string, serving = true): Promise<Store> {
+  return openStore({ url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, serving });
 }
 
 function migrate(path: string, migrations: readonly string[]): Database {
@@ -33,7 +34,7 @@ describe('the data file', () => {
     const path = join(folder.path, 'store.db');
     const runs = spyOn(Database.prototype, 'run');
     await using store = await open(path);
-    await store.pets.add(newPet('Ozzy'));
+    await store.write('createPet', newPet('Ozzy'));
     const connections = runs.mock.contexts as Database[];
     const connection = connections.find(({ filename }) => filename === path);
     runs.mockRestore();
@@ -52,7 +53,7 @@ describe('the data file', () => {
     const before = commitsInWal(path);
     const seen = await Promise.all(
       Array.from({ length: 64 }, async (_, index) => {
-        const { id } = await store.pets.add(newPet(`${index}`));
+        const { id } = await store.write('createPet', newPet(`${index}`));
         return find.all(id).length;
       }),
     );
@@ -65,7 +66,7 @@ describe('the data file', () => {
     const path = join(folder.path, 'store.db');
     await using store = await open(path);
     for (let round = 0; round < 2_000; round++) {
-      await Promise.all(Array.from({ length: 10 }, () => store.pets.add(newPet('Ozzy'))));
+      await Promise.all(Array.from({ length: 10 }, () => store.write('createPet', newPet('Ozzy'))));
     }
     expect(await store.pets.count()).toBe(20_000);
     // SQLite's own bound is 1,000 pages of 4 KiB, looked at after each commit.
@@ -77,11 +78,11 @@ describe('the data file', () => {
     const path = join(folder.path, 'store.db');
     {
       await using store = await open(path);
-      await Promise.all([store.pets.add(newPet('one')), store.pets.add(newPet('two'))]);
+      await Promise.all([store.write('createPet', newPet('one')), store.write('createPet', newPet('two'))]);
     }
     rowsOf(path, 'DELETE FROM pets');
     await using store = await open(path);
-    expect((await store.pets.add(newPet('three'))).id).toBe(3n);
+    expect((await store.write('createPet', newPet('three'))).id).toBe(3n);
   });
 
   test('a second process may manage the store but not serve it', async () => {
@@ -140,7 +141,7 @@ describe('migration', () => {
     const path = join(folder.path, 'store.db');
     {
       await using store = await open(path);
-      await store.pets.add(newPet('Ozzy'));
+      await store.write('createPet', newPet('Ozzy'));
     }
     const schema = () => rowsOf(path, 'SELECT type, name, sql FROM sqlite_schema ORDER BY name');
     const before = schema();

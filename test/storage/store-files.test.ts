@@ -3,9 +3,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { chmodSync, linkSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { plans } from '../../src/domain/plan.ts';
-import { openStorage } from '../../src/storage/open.ts';
+import type { Store } from '../../src/operations/units.ts';
 import { isStoreFile } from '../../src/storage/sqlite/files.ts';
-import { type Storage, StorageUnusable } from '../../src/storage/storage.ts';
+import { StorageUnusable } from '../../src/storage/storage.ts';
+import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
 import { writeOldStore } from './old-store.ts';
@@ -23,8 +24,8 @@ afterEach(() => folder[Symbol.asyncDispose]());
 const pathOf = (name: string) => join(folder.path, name);
 const modeOf = (name: string) => (statSync(pathOf(name)).mode & 0o777).toString(8);
 
-function open(name: string, serving = true): Promise<Storage> {
-  return openStorage({
+function open(name: string, serving = true): Promise<Store> {
+  return openStore({
     url: `sqlite:${pathOf(name)}`,
     clock: new FakeClock(),
     rules: strictRules,
@@ -33,7 +34,7 @@ function open(name: string, serving = true): Promise<Storage> {
   });
 }
 
-async function remaining({ limits }: Storage): Promise<number | undefined> {
+async function remaining({ limits }: Store): Promise<number | undefined> {
   const caller = { keyId: 1, accountId: 1, quota: plans.free, expiresAt: Number.POSITIVE_INFINITY };
   return (await limits.take(caller, (await limits.versions()).callers)).verdict?.minute.remaining;
 }

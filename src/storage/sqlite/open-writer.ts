@@ -1,17 +1,22 @@
 import type { Units } from '../storage.ts';
-import { openDatabase } from './database.ts';
+import { type Format, openDatabase } from './database.ts';
 import { FormatWatch } from './format-watch.ts';
-import { dataFormat } from './migrations.ts';
 import { SqliteWriter } from './writer.ts';
 
-/** How long a write waits for its commit: behind other groups, and for the lock another process holds. */
-const commitTimeoutMs = 5_000;
+export interface OpenWriterOptions {
+  /** A data file that is there and up to date. */
+  readonly path: string;
+  readonly format: Format;
+  readonly units: Units;
+  /** How long a write waits for its commit, in milliseconds. */
+  readonly timeoutMs: number;
+}
 
-/** Opens the connection that writes to a data file that is there and up to date. Throws `StorageUnusable`. */
-export function openWriter(path: string, units: Units, timeoutMs = commitTimeoutMs): SqliteWriter {
+/** Opens the connection that writes. Throws `StorageUnusable`. */
+export function openWriter({ path, format, units, timeoutMs }: OpenWriterOptions): SqliteWriter {
   const database = openDatabase({
     path,
-    format: dataFormat,
+    format,
     create: false,
     synchronous: 'FULL',
     // It waits by itself.
@@ -19,6 +24,6 @@ export function openWriter(path: string, units: Units, timeoutMs = commitTimeout
     lock: () => undefined,
   });
   // Whoever reads the file tells operators of another format.
-  const format = new FormatWatch(database, () => undefined);
-  return new SqliteWriter({ database, format, units, timeoutMs });
+  const watch = new FormatWatch(database, () => undefined);
+  return new SqliteWriter({ database, format: watch, units, timeoutMs });
 }

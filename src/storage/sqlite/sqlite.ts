@@ -56,6 +56,7 @@ export function openSqlite(options: SqliteOptions): Storage {
   const writes = openWrites({
     way: options.writes,
     path: data.filename,
+    format: options.formats?.data ?? dataFormat,
     units,
     notice,
     onOutcome: () => snapshot.renew(),

@@ -2,6 +2,7 @@ import type { Notice } from '../outage.ts';
 import type { Port } from '../port.ts';
 import type { Units, Writer } from '../storage.ts';
 import { PortWriter } from '../writer-port.ts';
+import type { Format } from './database.ts';
 import { openWriter } from './open-writer.ts';
 import type { ThreadTask } from './writer-thread.ts';
 
@@ -24,6 +25,7 @@ export interface WritesOptions {
   readonly way: WriteWay;
   /** The data file. */
   readonly path: string;
+  readonly format: Format;
   readonly units: Units;
   readonly notice: Notice;
   /** Called when something was perhaps committed, before anybody is answered. */
@@ -39,8 +41,8 @@ export function openWrites(options: WritesOptions): SqliteWrites {
   return Object.assign(writer, { [Symbol.asyncDispose]: () => writer.idle() });
 }
 
-function writesHere({ path, units, onOutcome }: WritesOptions): SqliteWrites {
-  const writer = openWriter(path, units, managingTimeoutMs);
+function writesHere({ path, format, units, onOutcome }: WritesOptions): SqliteWrites {
+  const writer = openWriter({ path, format, units, timeoutMs: managingTimeoutMs });
   return {
     trouble: undefined,
     write: (name, input) => writer.write(name, input).finally(onOutcome),
@@ -64,7 +66,9 @@ function writesInThread(module: URL, { path, notice, onOutcome }: WritesOptions)
   const port: Port = {
     post: (message) => thread.postMessage(message),
     listen: (handler) =>
-      thread.addEventListener('message', ({ data }) => (data === 'closed' ? closed.resolve() : handler(data))),
+      thread.addEventListener('message', ({ data }) =>
+        data === 'closed' ? closed.resolve() : handler(data),
+      ),
   };
   const writer = new PortWriter(port, notice, onOutcome);
   return Object.assign(writer, {
