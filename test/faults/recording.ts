@@ -1,9 +1,10 @@
-/** Records every call with which a service changes its files, and every answer it gives meanwhile. */
+/** Records every call with which a service changes its files, in whichever thread, and every answer it gives meanwhile. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { serveCommand, startService } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
+import { callsIn, type TracedCall } from './strace.ts';
 
 /** What a traced service did, in its order. Paths are relative to the folder of the store. */
 export type Event =
@@ -44,7 +45,7 @@ export async function record({ prepare, load }: RecordOptions): Promise<Recordin
   const prepared = await prepare?.(folder.path);
   const initial = filesIn(folder.path);
   const file = join(out.path, 'trace');
-  const tracer = ['strace', '-qq', '-y', '-xx', '-s', `${longestText}`, '-e', 'signal=none'];
+  const tracer = ['strace', '-f', '-qq', '-y', '-xx', '-s', `${longestText}`, '-e', 'signal=none'];
   await using service = await startService(folder.path, { DRAIN_SECONDS: '0', LOG_LEVEL: 'silent' }, [
     ...[...tracer, '-e', `trace=${calls}`, '-o', file],
     ...serveCommand,
@@ -56,18 +57,43 @@ export async function record({ prepare, load }: RecordOptions): Promise<Recordin
   process.kill(child, 'SIGTERM');
   if ((await service.exited) !== 0) throw new Error(`The traced service failed: ${service.stderr()}`);
   const lines = (await Bun.file(file).text()).split('\n');
-  return { initial, events: lines.flatMap((line) => eventOf(line, folder.path) ?? []) };
+  return { initial, events: eventsOf(callsIn(lines), folder.path) };
 }
 
 function filesIn(folder: string): Map<string, Buffer> {
   return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
 }
 
+/**
+ * What the calls did, in the order in which it can be relied on: a change or a sync is there when its call has ended, but
+ * an answer may be with its client as soon as its call has begun.
+ */
+function eventsOf(calls: readonly TracedCall[], folder: string): Event[] {
+  const at = ({ name, begunAt, endedAt }: TracedCall) => (isSending(name) ? begunAt : endedAt);
+  const changedAt = new Map<string, number>();
+  return calls
+    .toSorted((one, other) => at(one) - at(other))
+    .flatMap((call) => {
+      const event = eventOf(call, folder);
+      if (event === undefined || event.kind === 'answer') return event ?? [];
+      const { kind, path } = event;
+      // The model takes all that was written for synced.
+      if (kind === 'sync' && (changedAt.get(path) ?? -1) > call.begunAt) {
+        throw new Error(`${path} was written to while another thread synced it.`);
+      }
+      changedAt.set(path, call.endedAt);
+      return event;
+    });
+}
+
+function isSending(name: string): boolean {
+  return name.startsWith('send') || name === 'writev';
+}
+
 /** A call that succeeded, if it is one that counts here. */
-function eventOf(line: string, folder: string): Event | undefined {
-  const [, name, text, result] = /^(\w+)\((.*)\) += (-?\d+)(?:<[^>]*>)?(?: .*)?$/s.exec(line) ?? [];
-  if (name === undefined || text === undefined || Number(result) < 0) return undefined;
-  if (name.startsWith('send') || name === 'writev') return answerOf(text);
+function eventOf({ name, text, result }: TracedCall, folder: string): Event | undefined {
+  if (result < 0) return undefined;
+  if (isSending(name)) return answerOf(text);
   const path = pathOf(name, text, folder);
   if (path === undefined) return undefined;
   switch (name) {
@@ -86,7 +112,7 @@ function eventOf(line: string, folder: string): Event | undefined {
     }
     default:
       // What is not replayed must not pass unnoticed.
-      throw new Error(`The store is written with ${name}, which is not understood: ${line.slice(0, 200)}`);
+      throw new Error(`The store is written with ${name}, which is not understood: ${text.slice(0, 200)}`);
   }
 }
 

@@ -51,7 +51,7 @@ function writesHere({ path, format, units, onOutcome }: WritesOptions): SqliteWr
 }
 
 function writesInThread(module: URL, { path, notice, onOutcome }: WritesOptions): SqliteWrites {
-  const thread = new Worker(module, { smol: true });
+  const thread = new Worker(module, { smol: true, name: 'writer' });
   let isClosing = false;
   thread.addEventListener('error', ({ message }) => {
     throw new Error(`The thread that writes to ${path} failed: ${message}`);
