@@ -5,6 +5,7 @@ import type { Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Trouble } from '../domain/trouble.ts';
+import type { Port } from './port.ts';
 import type { TableName } from './tables.ts';
 
 /** The store cannot do this right now, and nothing was changed: disk full, server gone, lock not had in time. */
@@ -266,6 +267,8 @@ export interface Storage<All extends Units = Units> extends Writer<All>, AsyncDi
   readonly keys: KeyStore;
   readonly limits: LimitStore;
   readonly imports: ImportStore;
+  /** Lets another process of the same service write through this one; undefined where each writes by itself. */
+  readonly serveWrites?: (port: Port) => void;
   /**
    * What does not work, as far as is known: asks nobody, so that it answers at once. Empty when all works. Throws
    * `StorageUnavailable` when no request can be answered.

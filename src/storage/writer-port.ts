@@ -124,7 +124,7 @@ export function serveWrites(writer: Writer<Units>, port: Port): void {
   let outcomes: SentOutcome[] = [];
   const answer = (outcome: SentOutcome) => {
     if (outcomes.length === 0) {
-      setImmediate(() => {
+      queueMicrotask(() => {
         port.post(outcomes);
         outcomes = [];
       });

@@ -42,7 +42,15 @@ export async function trace(
   const file = join(folder.path, 'trace');
   const options = ['-e', `trace=${calls}`, ...(inject === undefined ? [] : ['-e', `inject=${inject}`])];
   const child = Bun.spawn(
-    ['strace', '-p', `${threadOf(pid, thread)}`, '-o', file, ...options, ...paths.flatMap((path) => ['-P', path])],
+    [
+      'strace',
+      '-p',
+      `${threadOf(pid, thread)}`,
+      '-o',
+      file,
+      ...options,
+      ...paths.flatMap((path) => ['-P', path]),
+    ],
     { stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' },
   );
   made.defer(async () => {

@@ -18,7 +18,7 @@ export function requestContextOf(
   const { storage } = app.admin;
   return {
     admission: new AdmissionOperations(storage.keys, storage.limits, clock),
-    answers: answersOf(new PetOperations(storage.pets), undefined),
+    answers: answersOf(new PetOperations(storage), undefined),
     pageCache: new PageCache(),
     clock,
     publicUrl: undefined,

@@ -10,7 +10,9 @@ const sources = codeIn(projectFiles(), 'src');
 const allowed: Readonly<Record<string, readonly string[]>> = {
   main: ['cli'],
   cli: ['app', 'operations', 'domain', 'contract', 'config', 'package.json'],
-  app: ['config', 'storage', 'operations', 'http', 'domain', 'contract'],
+  app: ['config', 'store', 'storage', 'operations', 'http', 'domain', 'contract'],
+  store: ['operations/units', 'storage'],
+  'writer-thread': ['operations/units', 'storage'],
   http: ['operations', 'domain', 'contract', 'assets', 'docs'],
   operations: ['domain', 'type:storage/storage', 'type:contract'],
   storage: ['domain', 'type:contract'],
@@ -21,7 +23,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 
 /** The part a file belongs to: a folder of src, or a file of its own. */
 function partOf(path: string): string {
-  return /^src\/(\w+)/.exec(path)?.[1] ?? path;
+  return /^src\/([\w-]+)/.exec(path)?.[1] ?? path;
 }
 
 function mayImport(path: string, { target, isType }: { target: string; isType: boolean }): boolean {

@@ -34,8 +34,10 @@ export interface SqliteOptions {
   readonly formats?: { readonly data: Format; readonly limits: Format };
 }
 
+/** How long a write of the service waits for its commit: behind other groups, and for the lock another process holds. */
+const servingTimeoutMs = 5_000;
 /** How long a process that only manages the store waits for the lock of one that writes. */
-const managingBusyTimeoutMs = 10_000;
+const managingTimeoutMs = 10_000;
 /** How long it waits for another one that migrates the store. */
 const managingLockWaitMs = 500;
 
@@ -58,6 +60,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     path: data.filename,
     format: options.formats?.data ?? dataFormat,
     units,
+    timeoutMs: options.serving ? servingTimeoutMs : managingTimeoutMs,
     notice,
     onOutcome: () => snapshot.renew(),
   });
@@ -78,6 +81,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     limits: limitStore(limits, snapshot),
     imports: new SqliteImports(data, snapshot),
     write: (name, input) => writes.write(name, input),
+    ...(writes.serveWrites && { serveWrites: writes.serveWrites }),
     health: () => {
       snapshot.versions();
       const found: Trouble[] = [];
@@ -96,21 +100,25 @@ export function openSqlite(options: SqliteOptions): Storage {
 }
 
 /** A process that serves has the lock before it changes anything, and until its files are closed. */
-function openFiles({ path, serving, create, notice, formats }: SqliteOptions): Opened {
+function openFiles({ path, serving, create, writes, notice, formats }: SqliteOptions): Opened {
   using opened = new DisposableStack();
   const { data: dataIs, limits: limitsAre } = formats ?? { data: dataFormat, limits: limitFormat };
+  // A worker relies on its supervisor's lock.
+  const isLocking = serving && writes.kind !== 'port';
   const files = storeFiles(path, create);
-  const lock = serving ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
+  const lock = isLocking ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
   const data = openDatabase({
     path: files.data,
     format: dataIs,
     create,
     synchronous: 'FULL',
-    busyTimeoutMs: serving ? 0 : managingBusyTimeoutMs,
+    busyTimeoutMs: serving ? 0 : managingTimeoutMs,
     lock,
   });
   opened.defer(() => data.close());
-  if (serving) lock();
+  // Who answers requests does not write.
+  data.run('PRAGMA query_only = ON');
+  if (isLocking) lock();
 
   const limitsPath = limitsOf(files, lock);
   makeFile(limitsPath);
@@ -120,12 +128,12 @@ function openFiles({ path, serving, create, notice, formats }: SqliteOptions): O
     create: true,
     synchronous: 'NORMAL',
     // No request waits for another process here; what cannot be written is written later.
-    busyTimeoutMs: serving ? 0 : managingBusyTimeoutMs,
+    busyTimeoutMs: serving ? 0 : managingTimeoutMs,
     lock,
   });
   opened.defer(() => limits.close());
 
-  const open = serving ? openToOthers(files) : [];
+  const open = isLocking ? openToOthers(files) : [];
   if (open.length > 0) {
     notice(
       `other users of this machine can access the store: ${open.join(', ')}; run chmod go= on these files to prevent it`,

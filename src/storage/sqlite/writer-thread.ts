@@ -5,13 +5,12 @@ import { serveWrites } from '../writer-port.ts';
 import { dataFormat } from './migrations.ts';
 import { openWriter } from './open-writer.ts';
 
-/** How long a write waits for its commit: behind other groups, and for the lock another process holds. */
-const commitTimeoutMs = 5_000;
-
 /** What the thread is told first; `close` is the last, and is answered with `closed`. */
 export interface ThreadTask {
   /** The data file. */
   readonly path: string;
+  /** How long a write waits for its commit, in milliseconds. */
+  readonly timeoutMs: number;
 }
 
 declare const self: Worker;
@@ -19,7 +18,7 @@ declare const self: Worker;
 /** Runs in the thread, with all the units of work there are. */
 export function runWriterThread(units: Units): void {
   self.onmessage = ({ data }: MessageEvent<ThreadTask>) => {
-    const writer = openWriter({ path: data.path, format: dataFormat, units, timeoutMs: commitTimeoutMs });
+    const writer = openWriter({ ...data, format: dataFormat, units });
     const port: Port = {
       post: (message) => self.postMessage(message),
       listen: (handler) => {

@@ -1,24 +1,25 @@
 import type { Notice } from '../outage.ts';
 import type { Port } from '../port.ts';
 import type { Units, Writer } from '../storage.ts';
-import { PortWriter } from '../writer-port.ts';
+import { PortWriter, serveWrites } from '../writer-port.ts';
 import type { Format } from './database.ts';
 import { openWriter } from './open-writer.ts';
 import type { ThreadTask } from './writer-thread.ts';
 
-/** Where the writes of a process are done: here, in a thread of its own, or at the other end of a port. */
+/** Where the writes of a process are done. */
 export type WriteWay =
+  /** In this thread: of a process that answers no requests. */
   | { readonly kind: 'here' }
-  /** `module` runs `runWriterThread`. */
+  /** In a thread of its own; `module` runs `runWriterThread`. */
   | { readonly kind: 'thread'; readonly module: URL }
-  | { readonly kind: 'port'; readonly port: Port };
-
-/** How long a process that only manages the store waits for the lock of one that writes. */
-const managingTimeoutMs = 10_000;
+  /** In the process at the other end, which serves the store with this one; `worker` is this one's number, from 1. */
+  | { readonly kind: 'port'; readonly port: Port; readonly worker: number };
 
 export interface SqliteWrites extends Writer<Units>, AsyncDisposable {
   /** Why nothing is being stored, as the last write showed; undefined while all is. */
   readonly trouble: string | undefined;
+  /** Lets another process of the same service write here; undefined where this one does not write itself. */
+  readonly serveWrites?: (port: Port) => void;
 }
 
 export interface WritesOptions {
@@ -27,6 +28,8 @@ export interface WritesOptions {
   readonly path: string;
   readonly format: Format;
   readonly units: Units;
+  /** How long a write that is done here waits for its commit, in milliseconds. */
+  readonly timeoutMs: number;
   readonly notice: Notice;
   /** Called when something was perhaps committed, before anybody is answered. */
   readonly onOutcome: () => void;
@@ -41,16 +44,17 @@ export function openWrites(options: WritesOptions): SqliteWrites {
   return Object.assign(writer, { [Symbol.asyncDispose]: () => writer.idle() });
 }
 
-function writesHere({ path, format, units, onOutcome }: WritesOptions): SqliteWrites {
-  const writer = openWriter({ path, format, units, timeoutMs: managingTimeoutMs });
+function writesHere({ path, format, units, timeoutMs, onOutcome }: WritesOptions): SqliteWrites {
+  const writer = openWriter({ path, format, units, timeoutMs });
   return {
     trouble: undefined,
     write: (name, input) => writer.write(name, input).finally(onOutcome),
+    serveWrites: (port) => serveWrites(writer, port),
     [Symbol.asyncDispose]: () => writer[Symbol.asyncDispose](),
   };
 }
 
-function writesInThread(module: URL, { path, notice, onOutcome }: WritesOptions): SqliteWrites {
+function writesInThread(module: URL, { path, timeoutMs, notice, onOutcome }: WritesOptions): SqliteWrites {
   const thread = new Worker(module, { smol: true, name: 'writer' });
   let isClosing = false;
   thread.addEventListener('error', ({ message }) => {
@@ -60,7 +64,7 @@ function writesInThread(module: URL, { path, notice, onOutcome }: WritesOptions)
     // What it was asked for may be committed or not: it is for whoever asked to find out, from the next start on.
     if (!isClosing) throw new Error(`The thread that writes to ${path} has ended.`);
   });
-  const task: ThreadTask = { path };
+  const task: ThreadTask = { path, timeoutMs };
   thread.postMessage(task);
   const closed = Promise.withResolvers<void>();
   const port: Port = {
