@@ -125,3 +125,14 @@ export function countsOf(lines: readonly string[]): Map<string, number> {
 export function wasInjected(lines: readonly string[]): boolean {
   return lines.some((line) => line.includes('(INJECTED') || line.includes('+++ killed by'));
 }
+
+/** Holds every sync of the data file before it begins, until the trace ends. */
+export function holdSyncs(pid: number): Promise<Trace> {
+  const syncs = 'fsync,fdatasync';
+  return trace(pid, {
+    thread: 'writing',
+    calls: syncs,
+    // Microseconds: longer than any test.
+    inject: `${syncs}:delay_enter=1000000000`,
+  });
+}
