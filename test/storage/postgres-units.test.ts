@@ -1,7 +1,7 @@
 /** Units of work on PostgreSQL: what locks, lost connections, failing commits and the time do to a group. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SQL } from 'bun';
-import type { NewPet } from '../../src/contract/schemas.ts';
+import type { NewPet, PetStatus } from '../../src/contract/schemas.ts';
 import { Refusal } from '../../src/domain/refusal.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
@@ -119,6 +119,23 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(accounts).toBe(2);
   });
 
+  test('what the server gives up for others is tried twice, be it a statement or a transaction', async () => {
+    for (const name of ['addPet', 'addAlone']) {
+      await using store = await opened([{}]);
+      await store.other.unsafe(`
+        CREATE SEQUENCE tries;
+        CREATE FUNCTION overtaken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          IF nextval('tries') IN (1, 3, 4) THEN RAISE EXCEPTION 'overtaken' USING ERRCODE = '40001'; END IF;
+          RETURN NULL;
+        END $$;
+        CREATE TRIGGER overtaken AFTER INSERT ON pets FOR EACH STATEMENT EXECUTE FUNCTION overtaken()`);
+      expect(await outcome(store.write(name, newPet('second try')))).toBe('done');
+      expect(await outcome(store.write(name, newPet('third and fourth')))).toBe('unavailable');
+      expect(await outcome(store.write(name, newPet('fifth')))).toBe('done');
+      expect(await store.names()).toEqual(['second try', 'fifth']);
+    }
+  });
+
   test('a group that is not finished when it is due is rolled back, and gives its locks and connection back', async () => {
     let isOver: Promise<unknown> | undefined;
     const never = async ({ pets }: Transaction) => {
@@ -226,6 +243,22 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       store.write('addAlone', newPet('two')),
     ]);
     expect(store.told).toEqual([['pets', await store.versionOf('pets')]]);
+  });
+
+  test('one that goes on after the server refused its statement fails with that, and alone', async () => {
+    const goOn = async ({ pets }: Transaction) => {
+      await Promise.resolve(pets.add([newPet('lost', 'lost' as PetStatus)])).catch(() => undefined);
+      return 'as if nothing had happened';
+    };
+    await using store = await opened([{ goOn }]);
+    expect(`${await rejectionOf(store.write('goOn'))}`).toContain('pets_status_check');
+    const [one, failed] = await Promise.allSettled([
+      store.write('addPet', newPet('one')),
+      store.write('goOn'),
+    ]);
+    expect(one.status).toBe('fulfilled');
+    expect(failed).toMatchObject({ status: 'rejected', reason: { constraint: 'pets_status_check' } });
+    expect(await store.names()).toEqual(['one']);
   });
 
   test('a batch that is not one call is refused', async () => {

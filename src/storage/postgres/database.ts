@@ -80,17 +80,20 @@ export class PostgresDatabase implements AsyncDisposable {
    * Runs one statement that writes. Unless it is done when it is due (`performance.now()`) it is stopped, and
    * `StorageUnavailable` says that nothing was done. Rejects with `WriteUncertain` when its outcome cannot be known.
    */
-  write<T>(statement: Statement<T>, dueAt?: number): Promise<T> {
+  write<T>(
+    statement: Statement<T>,
+    dueAt = performance.now() + this.#options.statementTimeoutMs,
+  ): Promise<T> {
+    const once = () => this.#pool.write(statement, dueAt);
     return this.#run(
-      () => this.#pool.write(statement, dueAt),
+      () => upToTwice(once),
       () => WriteUncertain,
     );
   }
 
   /**
    * Runs a transaction of several statements; unless its commit is sent when it is due (`performance.now()`), it is
-   * rolled back. One that the server gave up for another (a deadlock) is run again, once. Rejects as `write` does, and
-   * with what `work` throws.
+   * rolled back. Rejects as `write` does, and with what `work` throws. `work` may be run twice.
    */
   transact<T>(work: (transaction: TimedTransaction) => Promise<T>, dueAt: number): Promise<T> {
     let current: TimedTransaction | undefined;
@@ -101,8 +104,10 @@ export class PostgresDatabase implements AsyncDisposable {
         return work(transaction);
       }, dueAt);
     };
-    const upToTwice = () => once().catch((error) => (isOvertaken(error) ? once() : Promise.reject(error)));
-    return this.#run(upToTwice, () => (current?.isCommitting ? WriteUncertain : StorageUnavailable));
+    return this.#run(
+      () => upToTwice(once),
+      () => (current?.isCommitting ? WriteUncertain : StorageUnavailable),
+    );
   }
 
   /** Brings the database up to date; an empty one only if `create`. Throws `StorageUnusable`, also when it cannot be reached. */
@@ -167,5 +172,15 @@ export class PostgresDatabase implements AsyncDisposable {
       this.#wasReadOnly = isReadOnly(error);
       throw error;
     });
+  }
+}
+
+/** What the server gave up for another transaction (a deadlock), it has undone: it is tried again, once. */
+async function upToTwice<T>(once: () => Promise<T>): Promise<T> {
+  try {
+    return await once();
+  } catch (error) {
+    if (!isOvertaken(error)) throw error;
+    return once();
   }
 }
