@@ -38,10 +38,11 @@ import { PostgresImports } from './postgres/imports.ts';
 import { PostgresKeys } from './postgres/keys.ts';
 import { PostgresPets } from './postgres/pets.ts';
 import { PostgresSnapshots } from './postgres/snapshots.ts';
-import { type Announce, readVersions } from './postgres/versions.ts';
+import { readVersions } from './postgres/versions.ts';
+import { PostgresWriter } from './postgres/writer.ts';
 import { RedisLimits } from './redis/limits.ts';
 import { lookEveryMs, SharedVersions, staleAtMostMs } from './shared-versions.ts';
-import type { Storage } from './storage.ts';
+import type { Storage, Units } from './storage.ts';
 
 /** Where the servers are, and how long they are waited for. */
 export interface ClusterSettings {
@@ -61,13 +62,15 @@ export interface ClusterOptions extends ClusterSettings {
   readonly serving: boolean;
   /** Whether an empty database is made a store. */
   readonly create: boolean;
+  /** All the changes there are. */
+  readonly units: Units;
   readonly notice: Notice;
 }
 
 /** Throws `StorageUnusable`. A Redis that is not there does not keep the store from opening. */
 export async function openCluster(options: ClusterOptions): Promise<Storage> {
   await using opened = new AsyncDisposableStack();
-  const { url, clock, rules, serving, create, notice, poolSize, statementTimeoutMs } = options;
+  const { url, clock, rules, serving, create, units, notice, poolSize, statementTimeoutMs } = options;
   const { redisUrl, redisTimeoutMs: timeoutMs } = options;
   const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
   await database.migrate(create);
@@ -93,18 +96,19 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
   );
   await limits.open();
 
-  const announceCallers: Announce = (version) => limits.announce('callers', version);
-  const announcePets: Announce = (version) => limits.announce('pets', version);
-  const pets = new PostgresPets(database, announcePets);
-  opened.defer(() => pets.idle());
+  const writer = new PostgresWriter(database, units, (resource, version) =>
+    limits.announce(resource, version),
+  );
+  opened.defer(() => writer.idle());
   const kept = opened.move();
   return {
     encryption,
-    pets,
-    accounts: new PostgresAccounts(database, announceCallers),
-    keys: new PostgresKeys(database, announceCallers),
+    pets: new PostgresPets(database),
+    accounts: new PostgresAccounts(database),
+    keys: new PostgresKeys(database),
     limits,
-    imports: new PostgresImports(database, announcePets),
+    imports: new PostgresImports(database),
+    write: (name, input) => writer.write(name, input),
     health: () => {
       const found: Trouble[] = [];
       if (database.trouble !== undefined || (serving && !versions.isConfirmed)) found.push(troubles.postgres);

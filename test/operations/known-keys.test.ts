@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { defaultBanRules } from '../../src/domain/limit.ts';
 import { KnownKeys } from '../../src/operations/known-keys.ts';
-import { openStorage } from '../../src/storage/open.ts';
+import { openStore } from '../../src/store.ts';
 import { enterprise, newKey } from '../storage/samples.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -14,11 +14,11 @@ async function open() {
   const path = join(folder.path, 'store.db');
   const rules = { ban: defaultBanRules, failuresPerMinute: 600 };
   const clock = new FakeClock();
-  const store = opened.use(await openStorage({ url: `sqlite:${path}`, clock, rules, serving: true }));
-  const { id } = await enterprise(store.accounts, { perMinute: 1, perDay: 1 });
+  const store = opened.use(await openStore({ url: `sqlite:${path}`, clock, rules, serving: true }));
+  const { id } = await enterprise(store, { perMinute: 1, perDay: 1 });
   // Fingerprints are hexadecimal, and their digits say where they stand in the set.
   const print = (index: number) => new Bun.CryptoHasher('sha256').update(`key ${index}`).digest('hex');
-  const make = async (index: number) => store.keys.create(newKey(id, print(index)));
+  const make = async (index: number) => store.write('createKey', newKey(id, print(index)));
   const kept = opened.move();
   return { path, store, print, make, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }

@@ -1,19 +1,22 @@
 import { expect } from 'bun:test';
 import { largestQuota, plans } from '../../src/domain/plan.ts';
+import type { Writes } from '../../src/operations/units.ts';
+import { rejectionOf } from '../support/rejection.ts';
 import type { StoreTest } from './place.ts';
 import { enterprise, newKey } from './samples.ts';
 
 const tiny = { perMinute: 1, perDay: 2 };
 
 export function accountsConform(check: StoreTest): void {
-  check('an account comes back as it was made, in the order of making', async ({ store: { accounts } }) => {
-    const free = await accounts.create({
+  check('an account comes back as it was made, in the order of making', async ({ store }) => {
+    const { accounts } = store;
+    const free = await store.write('createAccount', {
       name: ' Käthe\'s "shop" ',
       plan: 'free',
       quota: plans.free,
       createdAt: 1_700_000_000_123,
     });
-    const large = await enterprise(accounts, { perMinute: largestQuota, perDay: largestQuota });
+    const large = await enterprise(store, { perMinute: largestQuota, perDay: largestQuota });
     expect(large.id).toBeGreaterThan(free.id);
     expect(await accounts.list()).toEqual([free, large]);
     expect(await accounts.find(free.id)).toEqual(free);
@@ -21,28 +24,34 @@ export function accountsConform(check: StoreTest): void {
     expect(await accounts.find(large.id + 1)).toBeUndefined();
   });
 
-  check('a plan changes there and back, and only of the account named', async ({ store: { accounts } }) => {
-    const changed = await enterprise(accounts, tiny);
-    const other = await enterprise(accounts, tiny, 'other');
-    expect(await accounts.setPlan(changed.id, 'pro', plans.pro)).toEqual({
+  check('a plan changes there and back, and only of the account named', async ({ store }) => {
+    const { accounts } = store;
+    const changed = await enterprise(store, tiny);
+    const other = await enterprise(store, tiny, 'other');
+    expect(await store.write('setPlan', { id: changed.id, plan: 'pro', quota: plans.pro })).toEqual({
       ...changed,
       plan: 'pro',
       quota: plans.pro,
     });
     const quota = { perMinute: 7, perDay: 70 };
-    expect(await accounts.setPlan(changed.id, 'enterprise', quota)).toEqual({ ...changed, quota });
+    expect(await store.write('setPlan', { id: changed.id, plan: 'enterprise', quota })).toEqual({
+      ...changed,
+      quota,
+    });
     expect(await accounts.find(other.id)).toEqual(other);
-    expect(await accounts.setPlan(other.id + 1, 'free', plans.free)).toBeUndefined();
+    expect(
+      await store.write('setPlan', { id: other.id + 1, plan: 'free', quota: plans.free }),
+    ).toBeUndefined();
   });
 }
 
 export function keysConform(check: StoreTest): void {
   check('a key comes back as it was made, without its fingerprint', async ({ store }) => {
-    const { id: accountId } = await enterprise(store.accounts, tiny);
+    const { id: accountId } = await enterprise(store, tiny);
     const { fingerprint, ...shown } = newKey(accountId, 'a'.repeat(64), 1_800_000_000_000);
-    const key = await store.keys.create({ fingerprint, ...shown });
+    const key = await store.write('createKey', { fingerprint, ...shown });
     expect(key).toEqual({ id: key.id, ...shown, revokedAt: null, successorId: null });
-    const second = await store.keys.create(newKey(accountId, 'b'.repeat(64)));
+    const second = await store.write('createKey', newKey(accountId, 'b'.repeat(64)));
     expect(second.id).toBeGreaterThan(key.id);
     expect(await store.keys.list()).toEqual([key, second]);
     expect(await store.keys.find(key.id)).toEqual(key);
@@ -50,9 +59,9 @@ export function keysConform(check: StoreTest): void {
   });
 
   check('a fingerprint finds its caller, with the quota of the plan', async ({ store }) => {
-    const account = await enterprise(store.accounts, tiny);
-    const lasting = await store.keys.create(newKey(account.id, 'lasting'));
-    const ending = await store.keys.create(newKey(account.id, 'ending', 1_800_000_000_000));
+    const account = await enterprise(store, tiny);
+    const lasting = await store.write('createKey', newKey(account.id, 'lasting'));
+    const ending = await store.write('createKey', newKey(account.id, 'ending', 1_800_000_000_000));
     const caller = { accountId: account.id, quota: tiny };
     expect(await store.keys.findCaller('lasting')).toEqual({
       keyId: lasting.id,
@@ -65,41 +74,51 @@ export function keysConform(check: StoreTest): void {
       expiresAt: 1_800_000_000_000,
     });
     expect(await store.keys.findCaller('LASTING')).toBeUndefined();
-    await store.accounts.setPlan(account.id, 'business', plans.business);
+    await store.write('setPlan', { id: account.id, plan: 'business', quota: plans.business });
     expect((await store.keys.findCaller('lasting'))?.quota).toEqual(plans.business);
   });
 
-  check('the fingerprints of all keys are read on from any id', async ({ store: { accounts, keys } }) => {
-    const { id: accountId } = await enterprise(accounts, tiny);
+  check('the fingerprints of all keys are read on from any id', async ({ store }) => {
+    const { keys } = store;
+    const { id: accountId } = await enterprise(store, tiny);
     const made: { id: number; fingerprint: string }[] = [];
     for (const fingerprint of ['one', 'two', 'three']) {
-      made.push({ id: (await keys.create(newKey(accountId, fingerprint))).id, fingerprint });
+      made.push({ id: (await store.write('createKey', newKey(accountId, fingerprint))).id, fingerprint });
     }
-    await keys.revoke(made[1]?.id ?? 0, 1_700_000_005_000);
+    await store.write('revokeKey', { id: made[1]?.id ?? 0, at: 1_700_000_005_000 });
     expect(await keys.fingerprints(0, 2)).toEqual(made.slice(0, 2));
     expect(await keys.fingerprints(made[1]?.id ?? 0, 9)).toEqual(made.slice(1));
     expect(await keys.fingerprints((made[2]?.id ?? 0) + 1, 9)).toEqual([]);
   });
 
-  check('a revoked key calls no more, and keeps its first instant', async ({ store: { accounts, keys } }) => {
-    const { id: accountId } = await enterprise(accounts, tiny);
-    const key = await keys.create(newKey(accountId, 'one'));
-    await keys.create(newKey(accountId, 'two'));
-    expect(await keys.revoke(key.id, 1_700_000_005_000)).toBe(true);
-    expect(await keys.revoke(key.id, 1_700_000_009_000)).toBe(true);
+  check('a revoked key calls no more, and keeps its first instant', async ({ store }) => {
+    const { keys } = store;
+    const { id: accountId } = await enterprise(store, tiny);
+    const key = await store.write('createKey', newKey(accountId, 'one'));
+    await store.write('createKey', newKey(accountId, 'two'));
+    expect(await store.write('revokeKey', { id: key.id, at: 1_700_000_005_000 })).toBe(true);
+    expect(await store.write('revokeKey', { id: key.id, at: 1_700_000_009_000 })).toBe(true);
     expect(await keys.findCaller('one')).toBeUndefined();
     expect(await keys.findCaller('two')).toBeDefined();
     expect(await keys.find(key.id)).toEqual({ ...key, revokedAt: 1_700_000_005_000 });
-    expect(await keys.revoke(key.id + 99, 1_700_000_005_000)).toBe(false);
+    expect(await store.write('revokeKey', { id: key.id + 99, at: 1_700_000_005_000 })).toBe(false);
   });
 
   check('rotation ends the old key at the instant given, never later', async ({ store }) => {
-    const { id: accountId } = await enterprise(store.accounts, tiny);
+    const { id: accountId } = await enterprise(store, tiny);
     const { keys } = store;
-    const lasting = await keys.create(newKey(accountId, 'lasting'));
-    const ending = await keys.create(newKey(accountId, 'ending', 1_750_000_000_000));
-    const successor = await keys.rotate(lasting.id, 1_760_000_000_000, newKey(accountId, 'next'));
-    await keys.rotate(ending.id, 1_760_000_000_000, newKey(accountId, 'after'));
+    const lasting = await store.write('createKey', newKey(accountId, 'lasting'));
+    const ending = await store.write('createKey', newKey(accountId, 'ending', 1_750_000_000_000));
+    const successor = await store.write('rotateKey', {
+      oldId: lasting.id,
+      oldEndsAt: 1_760_000_000_000,
+      successor: newKey(accountId, 'next'),
+    });
+    await store.write('rotateKey', {
+      oldId: ending.id,
+      oldEndsAt: 1_760_000_000_000,
+      successor: newKey(accountId, 'after'),
+    });
     expect((await keys.findCaller('lasting'))?.expiresAt).toBe(1_760_000_000_000);
     expect((await keys.findCaller('ending'))?.expiresAt).toBe(1_750_000_000_000);
     expect((await keys.findCaller('next'))?.keyId).toBe(successor?.id ?? 0);
@@ -107,31 +126,47 @@ export function keysConform(check: StoreTest): void {
     expect((await keys.findCaller('next'))?.accountId).toBe(accountId);
   });
 
-  check('a rotation that fails leaves the old key as it was', async ({ store: { accounts, keys } }) => {
-    const { id: accountId } = await enterprise(accounts, tiny);
-    const key = await keys.create(newKey(accountId, 'one'));
-    const rotate = async () => keys.rotate(key.id, 1_760_000_000_000, newKey(accountId, 'one'));
-    await expect(rotate()).rejects.toBeDefined();
+  check('a rotation that fails leaves the old key as it was', async ({ store }) => {
+    const { keys } = store;
+    const { id: accountId } = await enterprise(store, tiny);
+    const key = await store.write('createKey', newKey(accountId, 'one'));
+    const rotate = async () =>
+      store.write('rotateKey', {
+        oldId: key.id,
+        oldEndsAt: 1_760_000_000_000,
+        successor: newKey(accountId, 'one'),
+      });
+    expect(await rejectionOf(rotate())).toBeDefined();
     expect(await keys.list()).toEqual([key]);
   });
 
   check(
     'a key that is revoked, expired, rotated or not there has no successor',
     async ({ store, beside }) => {
-      const { id: accountId } = await enterprise(store.accounts, tiny);
-      const other = (await beside()).keys;
+      const { id: accountId } = await enterprise(store, tiny);
+      const other = await beside();
       const { keys } = store;
       const make = async (print: string, expiresAt?: number) =>
-        (await keys.create(newKey(accountId, print, expiresAt))).id;
+        (await store.write('createKey', newKey(accountId, print, expiresAt))).id;
       const revoked = await make('revoked');
-      await other.revoke(revoked, 1_700_000_000_000);
+      await other.write('revokeKey', { id: revoked, at: 1_700_000_000_000 });
       const rotated = await make('rotated');
-      await other.rotate(rotated, 1_760_000_000_000, newKey(accountId, 'successor'));
+      await other.write('rotateKey', {
+        oldId: rotated,
+        oldEndsAt: 1_760_000_000_000,
+        successor: newKey(accountId, 'successor'),
+      });
       // A new key is made at 1,700,000,000,123.
       const expired = await make('expired', 1_700_000_000_123);
       const before = await keys.list();
       for (const id of [revoked, rotated, expired, expired + 99]) {
-        expect(await keys.rotate(id, 1_760_000_000_000, newKey(accountId, `of ${id}`))).toBeUndefined();
+        expect(
+          await store.write('rotateKey', {
+            oldId: id,
+            oldEndsAt: 1_760_000_000_000,
+            successor: newKey(accountId, `of ${id}`),
+          }),
+        ).toBeUndefined();
       }
       expect(await keys.list()).toEqual(before);
       const next = await make('next');
@@ -143,16 +178,20 @@ export function keysConform(check: StoreTest): void {
     'rotations and a revocation at once: one successor at most, and the old key is revoked',
     async (bench) => {
       const { store, beside } = bench;
-      const { id: accountId } = await enterprise(store.accounts, tiny);
-      const other = (await beside()).keys;
+      const { id: accountId } = await enterprise(store, tiny);
+      const other = await beside();
       for (let round = 0; round < 10; round++) {
-        const { id } = await store.keys.create(newKey(accountId, `old ${round}`));
-        const rotate = async (by: typeof other, print: string) =>
-          by.rotate(id, 1_760_000_000_000, newKey(accountId, `${print} ${round}`));
+        const { id } = await store.write('createKey', newKey(accountId, `old ${round}`));
+        const rotate = async (by: Writes, print: string) =>
+          by.write('rotateKey', {
+            oldId: id,
+            oldEndsAt: 1_760_000_000_000,
+            successor: newKey(accountId, `${print} ${round}`),
+          });
         const [one, two] = await Promise.all([
-          rotate(store.keys, 'one'),
+          rotate(store, 'one'),
           rotate(other, 'two'),
-          (async () => other.revoke(id, 1_700_000_000_200))(),
+          (async () => other.write('revokeKey', { id, at: 1_700_000_000_200 }))(),
         ]);
         expect([one, two].filter((made) => made !== undefined).length).toBeLessThanOrEqual(1);
         const old = await store.keys.find(id);
@@ -169,33 +208,33 @@ export function firstStartConforms(check: StoreTest): void {
 
   check('the first key comes with its account, once', async ({ store, beside }) => {
     const other = await beside();
-    const made = await Promise.all([store, other].map(async ({ keys }) => keys.createFirst(account, key)));
+    const made = await Promise.all([store, other].map((by) => by.write('createFirstKey', { account, key })));
     const [accounts, keys] = [await store.accounts.list(), await store.keys.list()];
     expect(accounts).toEqual([{ id: accounts[0]?.id ?? 0, ...account, quota: plans.free }]);
     expect(keys.length).toBe(1);
     expect(made.filter((one) => one !== undefined)).toEqual(keys);
     expect(keys[0]?.accountId).toBe(accounts[0]?.id ?? 0);
-    expect(await store.keys.createFirst(account, key)).toBeUndefined();
+    expect(await store.write('createFirstKey', { account, key })).toBeUndefined();
   });
 
   check('an account left alone by a start that broke off gets its key', async ({ store }) => {
-    const { id } = await store.accounts.create({ ...account, quota: plans.free });
-    expect((await store.keys.createFirst(account, key))?.accountId).toBe(id);
+    const { id } = await store.write('createAccount', { ...account, quota: plans.free });
+    expect((await store.write('createFirstKey', { account, key }))?.accountId).toBe(id);
     expect((await store.accounts.list()).length).toBe(1);
   });
 
   check('a store with accounts of its own gets none', async ({ store }) => {
-    await store.accounts.create({ ...account, name: 'shop', quota: plans.free });
-    expect(await store.keys.createFirst(account, key)).toBeUndefined();
+    await store.write('createAccount', { ...account, name: 'shop', quota: plans.free });
+    expect(await store.write('createFirstKey', { account, key })).toBeUndefined();
     expect(await store.keys.list()).toEqual([]);
-    await store.accounts.create({ ...account, quota: plans.free });
-    expect(await store.keys.createFirst(account, key)).toBeUndefined();
+    await store.write('createAccount', { ...account, quota: plans.free });
+    expect(await store.write('createFirstKey', { account, key })).toBeUndefined();
   });
 
   check('when the first key cannot be stored there is no account either', async ({ store }) => {
     const broken = { ...key, lastFour: null as unknown as string };
-    await expect((async () => store.keys.createFirst(account, broken))()).rejects.toBeDefined();
+    expect(await rejectionOf(store.write('createFirstKey', { account, key: broken }))).toBeDefined();
     expect(await store.accounts.list()).toEqual([]);
-    expect(await store.keys.createFirst(account, key)).toBeDefined();
+    expect(await store.write('createFirstKey', { account, key })).toBeDefined();
   });
 }

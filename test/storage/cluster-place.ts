@@ -1,6 +1,7 @@
 import { afterAll } from 'bun:test';
 import type { ClusterSettings } from '../../src/storage/cluster.ts';
 import { openStorage } from '../../src/storage/open.ts';
+import { openStore } from '../../src/store.ts';
 import { type TestServers, testServers } from '../support/servers.ts';
 import type { MakePlace } from './place.ts';
 
@@ -16,8 +17,10 @@ export function clusterPlaceOn(servers: TestServers): MakePlace {
   return async (clock, rules) => {
     const schema = await servers.makeSchema();
     const cluster = { ...patient, redisUrl: servers.redisUrl, redisPrefix: servers.makePrefix() };
+    const options = { url: schema.url, clock, rules, create: true, cluster };
     return {
-      open: (serving) => openStorage({ url: schema.url, clock, rules, serving, create: true, cluster }),
+      open: (serving) => openStore({ ...options, serving }),
+      openWith: (units) => openStorage({ ...options, serving: false, units }),
       [Symbol.asyncDispose]: () => schema[Symbol.asyncDispose](),
     };
   };

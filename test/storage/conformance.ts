@@ -5,6 +5,7 @@ import { importsConform } from './imports-conformance.ts';
 import { limitStoreConforms } from './limit-store-conformance.ts';
 import { petsConform } from './pets-conformance.ts';
 import { type MakePlace, storeTests } from './place.ts';
+import { unitsConform } from './units-conformance.ts';
 import { versionsConform } from './versions-conformance.ts';
 
 export function storageConforms(name: string, makePlace: MakePlace): void {
@@ -16,6 +17,7 @@ export function storageConforms(name: string, makePlace: MakePlace): void {
     describe('the first start', () => firstStartConforms(check));
     describe('limits', () => limitStoreConforms(check));
     describe('imports', () => importsConform(check));
+    describe('units of work', () => unitsConform(check));
     describe('versions', () => versionsConform(check));
   });
 }

@@ -5,8 +5,9 @@ import { openCopy } from '../../src/app.ts';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
 import { defaultBanRules } from '../../src/domain/limit.ts';
 import { type Checksum, CopyError } from '../../src/operations/copies.ts';
-import { openStorage } from '../../src/storage/open.ts';
-import { type Storage, StorageUnusable } from '../../src/storage/storage.ts';
+import type { Store } from '../../src/operations/units.ts';
+import { StorageUnusable } from '../../src/storage/storage.ts';
+import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testServers } from '../support/servers.ts';
@@ -26,23 +27,25 @@ describe.skipIf(servers === undefined)('copy', () => {
   // Skipped without them.
   const { makeSchema, makePrefix, redisUrl } = servers ?? ({} as NonNullable<typeof servers>);
 
-  function open(url: string, serving = false): Promise<Storage> {
+  function open(url: string, serving = false): Promise<Store> {
     const cluster = { ...patient, redisUrl, redisPrefix: makePrefix() };
-    return openStorage({ url, clock: new FakeClock(), rules, serving, create: true, cluster });
+    return openStore({ url, clock: new FakeClock(), rules, serving, create: true, cluster });
   }
 
-  async function fill({ accounts, keys, imports }: Storage): Promise<void> {
-    const { id } = await enterprise(accounts, { perMinute: 7, perDay: 1_000_000_000_000 });
-    const key = await keys.create(newKey(id, 'a'.repeat(64), 1_800_000_000_000));
-    await keys.rotate(key.id, 1_790_000_000_000, newKey(id, 'b'.repeat(64)));
-    await keys.revoke(key.id, 1_780_000_000_000);
+  async function fill(store: Store): Promise<void> {
+    const { id } = await enterprise(store, { perMinute: 7, perDay: 1_000_000_000_000 });
+    const key = await store.write('createKey', newKey(id, 'a'.repeat(64), 1_800_000_000_000));
+    await store.write('rotateKey', {
+      oldId: key.id,
+      oldEndsAt: 1_790_000_000_000,
+      successor: newKey(id, 'b'.repeat(64)),
+    });
+    await store.write('revokeKey', { id: key.id, at: 1_780_000_000_000 });
     const names = [' "quoted", \\ and \t', '👩‍👩‍👧‍👦', 'NULL', '\u2028'];
     const group = Array.from({ length: animals - 2 }, (_, index) => newPet(`${names[index % 4]} ${index}`));
     const run = { source: 'f'.repeat(64), lastLine: 9, added: 3, rejected: 6, finished: true };
-    await imports.commit(
-      [...group, newPet('min', 'sold', int64Min), newPet('max', 'pending', int64Max)],
-      run,
-    );
+    const pets = [...group, newPet('min', 'sold', int64Min), newPet('max', 'pending', int64Max)];
+    await store.write('commitImport', { pets, run });
   }
 
   async function copy(from: string, to: string): Promise<Record<string, Checksum>> {
@@ -71,9 +74,9 @@ describe.skipIf(servers === undefined)('copy', () => {
       await using store = await open(url);
       expect((await store.keys.findCaller('b'.repeat(64)))?.quota.perDay).toBe(1_000_000_000_000);
       expect(await store.keys.findCaller('a'.repeat(64))).toBeUndefined();
-      expect((await store.pets.add(newPet('next'))).id).toBe(BigInt(animals + 1));
-      expect((await enterprise(store.accounts, { perMinute: 1, perDay: 1 })).id).toBe(2);
-      expect((await store.keys.create(newKey(1, 'c'))).id).toBe(3);
+      expect((await store.write('createPet', newPet('next'))).id).toBe(BigInt(animals + 1));
+      expect((await enterprise(store, { perMinute: 1, perDay: 1 })).id).toBe(2);
+      expect((await store.write('createKey', newKey(1, 'c'))).id).toBe(3);
       expect(await store.imports.find('f'.repeat(64))).toMatchObject({ added: 3, finished: true });
     }
   });
@@ -108,7 +111,7 @@ describe.skipIf(servers === undefined)('copy', () => {
     const begun = copying.copy();
     // The first rows are in the target when it says more than none.
     while (((await begun.next()).value ?? 1) === 0);
-    await target.pets.add(newPet('somebody else'));
+    await target.write('createPet', newPet('somebody else'));
     const rest = Array.fromAsync(begun);
     await expect(rest).rejects.toThrow(CopyError);
     await expect(rest).rejects.toThrow(
@@ -125,7 +128,7 @@ describe.skipIf(servers === undefined)('copy', () => {
     await expect(copy(from, schema.url)).rejects.toThrow(StorageUnusable);
     await served[Symbol.asyncDispose]();
     await using target = await open(schema.url);
-    await target.pets.add(newPet('somebody else'));
+    await target.write('createPet', newPet('somebody else'));
     await expect(copy(from, schema.url)).rejects.toThrow(CopyError);
     expect(await target.pets.count()).toBe(1);
     expect(await target.accounts.list()).toEqual([]);

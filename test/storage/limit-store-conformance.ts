@@ -1,15 +1,16 @@
 import { expect } from 'bun:test';
-import type { Caller, LimitStore, Storage } from '../../src/storage/storage.ts';
+import type { Writes } from '../../src/operations/units.ts';
+import type { Caller, LimitStore } from '../../src/storage/storage.ts';
 import { nextTurn, type StoreTest, strictRules } from './place.ts';
 import { enterprise, newKey } from './samples.ts';
 
 const quota = { perMinute: 4, perDay: 10 };
 
-async function callersOf({ accounts, keys }: Storage, count: number): Promise<Caller[]> {
-  const { id: accountId } = await enterprise(accounts, quota);
+async function callersOf(store: Writes, count: number): Promise<Caller[]> {
+  const { id: accountId } = await enterprise(store, quota);
   const callers: Caller[] = [];
   for (let index = 0; index < count; index++) {
-    const { id: keyId } = await keys.create(newKey(accountId, `key ${index}`));
+    const { id: keyId } = await store.write('createKey', newKey(accountId, `key ${index}`));
     callers.push({ keyId, accountId, quota, expiresAt: Number.POSITIVE_INFINITY });
   }
   return callers;
@@ -57,7 +58,7 @@ export function limitStoreConforms(check: StoreTest): void {
   check('a caller read under an older version is not checked and not counted', async ({ store, beside }) => {
     const [caller] = await callersOf(store, 1);
     const before = await store.limits.versions();
-    await (await beside()).keys.create(newKey((caller as Caller).accountId, 'another'));
+    await (await beside()).write('createKey', newKey((caller as Caller).accountId, 'another'));
     await nextTurn();
     for (let index = 0; index < 9; index++) {
       const { verdict, versions } = await store.limits.take(caller as Caller, before.callers);
@@ -81,7 +82,7 @@ export function limitStoreConforms(check: StoreTest): void {
     const [caller] = await callersOf(store, 1);
     const { callers: before } = await store.limits.versions();
     expect((await store.limits.failUnder('192.0.2.1', before))?.state.remaining).toBe(4);
-    await (await beside()).keys.create(newKey((caller as Caller).accountId, 'another'));
+    await (await beside()).write('createKey', newKey((caller as Caller).accountId, 'another'));
     await nextTurn();
     expect(await store.limits.failUnder('192.0.2.1', before)).toBeUndefined();
     expect((await store.limits.peek('192.0.2.1')).remaining).toBe(4);

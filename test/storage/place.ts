@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import type { Clock } from '../../src/domain/clock.ts';
 import { defaultBanRules, type LimitRules } from '../../src/domain/limit.ts';
 import type { Store } from '../../src/operations/units.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import type { Storage, Units } from '../../src/storage/storage.ts';
 import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -10,6 +12,8 @@ import { temporaryFolder } from '../support/folder.ts';
 /** Somewhere a store can be: empty at first, opened by the service and beside it by the command line. */
 export interface Place extends AsyncDisposable {
   open(serving: boolean): Promise<Store>;
+  /** Opens it beside the service, with units of work of a test's own that are run here. */
+  openWith<All extends Units>(units: All): Promise<Storage<All>>;
 }
 
 export type MakePlace = (clock: Clock, rules: LimitRules) => Promise<Place>;
@@ -25,6 +29,7 @@ export async function sqlitePlace(clock: Clock, rules: LimitRules): Promise<Plac
   const url = `sqlite:${join(folder.path, 'store.db')}`;
   return {
     open: async (serving) => openStore({ url, clock, rules, serving }),
+    openWith: async (units) => openStorage({ url, clock, rules, serving: false, units }),
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   };
 }
@@ -36,6 +41,8 @@ export interface Bench {
   readonly clock: FakeClock;
   /** The store as the command line opens it, beside the service. */
   beside(): Promise<Store>;
+  /** The same with units of work of a test's own. */
+  besideWith<All extends Units>(units: All): Promise<Storage<All>>;
   /** Closes the service's store and opens it again. */
   restart(): Promise<Store>;
 }
@@ -56,7 +63,9 @@ export function storeTests(makePlace: MakePlace): StoreTest {
         store = await place.open(true);
         return store;
       };
-      await run({ store, clock, beside: async () => opened.use(await place.open(false)), restart });
+      const beside = async () => opened.use(await place.open(false));
+      const besideWith = async <All extends Units>(units: All) => opened.use(await place.openWith(units));
+      await run({ store, clock, beside, besideWith, restart });
     });
 }
 

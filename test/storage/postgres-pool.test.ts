@@ -1,8 +1,11 @@
 /** The connections of one process to PostgreSQL: what a lock, a lost session and a slow statement do to them. */
 import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SQL } from 'bun';
+import type { Pet } from '../../src/contract/schemas.ts';
+import { units } from '../../src/operations/units.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresPets } from '../../src/storage/postgres/pets.ts';
+import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import { StorageUnavailable, WriteUncertain } from '../../src/storage/storage.ts';
 import { testServers } from '../support/servers.ts';
 import { testTimeoutMs } from '../support/wait.ts';
@@ -31,14 +34,17 @@ describe.skipIf(servers === undefined)('the pool', () => {
       new PostgresDatabase({ url: schema.url, poolSize, statementTimeoutMs, notice }),
     );
     await database.migrate();
-    const pets = new PostgresPets(database, async () => {});
-    await pets.add(newPet('first'));
+    const pets = new PostgresPets(database);
+    const writer = new PostgresWriter(database, units, async () => {});
+    const add = (name: string) => writer.write('createPet', newPet(name)) as Promise<Pet>;
+    await add('first');
     const locks = `SELECT pid FROM pg_locks JOIN pg_stat_activity USING (pid)
                    WHERE application_name = 'animal-store' AND NOT granted`;
     const kept = made.move();
     return {
       database,
       pets,
+      add,
       other,
       sessions: async (): Promise<number[]> => {
         const rows = await other.unsafe(
@@ -79,25 +85,25 @@ describe.skipIf(servers === undefined)('the pool', () => {
 
   test('creations behind a lock are refused when their time is over, and none of them is done', async () => {
     await using store = await opened(400);
-    const { pets, other, isWaiting } = store;
+    const { pets, add, other, isWaiting } = store;
     await other`BEGIN`;
     await other`SELECT * FROM counters FOR UPDATE`;
-    const creations = Array.from({ length: 3_500 }, (_, index) => outcome(pets.add(newPet(`${index}`))));
+    const creations = Array.from({ length: 3_500 }, (_, index) => outcome(add(`${index}`)));
     await isWaiting();
     expect(new Set(await Promise.all(creations))).toEqual(new Set(['unavailable']));
     await other`COMMIT`;
     // No gap: what was refused took no number.
-    expect((await pets.add(newPet('next'))).id).toBe(2n);
+    expect((await add('next')).id).toBe(2n);
     expect(await pets.count()).toBe(2);
     expect(notices).toEqual([]);
   });
 
   test('creations that wait for a lock less long than their time are done', async () => {
     await using store = await opened(60_000);
-    const { pets, other, isWaiting } = store;
+    const { pets, add, other, isWaiting } = store;
     await other`BEGIN`;
     await other`SELECT * FROM counters FOR UPDATE`;
-    const creations = Array.from({ length: 1_500 }, (_, index) => outcome(pets.add(newPet(`${index}`))));
+    const creations = Array.from({ length: 1_500 }, (_, index) => outcome(add(`${index}`)));
     await isWaiting();
     await other`COMMIT`;
     expect(new Set(await Promise.all(creations))).toEqual(new Set(['done']));
@@ -106,13 +112,13 @@ describe.skipIf(servers === undefined)('the pool', () => {
 
   test('sessions that an administrator ends are replaced, without a word and without an outage', async () => {
     await using store = await opened(10_000);
-    const { pets, other, sessions } = store;
+    const { pets, add, other, sessions } = store;
     await Promise.all(Array.from({ length: 50 }, () => pets.list(0n, 1)));
     const before = await sessions();
     for (const pid of before) await other`SELECT pg_terminate_backend(${pid})`;
     while ((await sessions()).some((pid) => before.includes(pid))) await Bun.sleep(1);
     while ((await outcome(pets.list(0n, 1))) !== 'done') await Bun.sleep(1);
-    expect(await outcome(pets.add(newPet('after')))).toBe('done');
+    expect(await outcome(add('after'))).toBe('done');
     expect(notices).toEqual([]);
   });
 

@@ -2,9 +2,12 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
+import type { Pet } from '../../src/contract/schemas.ts';
+import { units } from '../../src/operations/units.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
-import { PostgresPets } from '../../src/storage/postgres/pets.ts';
+import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import { StorageUnavailable, StorageUnusable } from '../../src/storage/storage.ts';
+import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 import { newPet } from './samples.ts';
@@ -76,9 +79,9 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     await using sql = new SQL(schema.url, { max: 1 });
     await sql`CREATE TABLE pets (whose text)`;
     await using database = open(schema.url);
-    const refused = database.migrate();
-    await expect(refused).rejects.toBeInstanceOf(StorageUnusable);
-    expect(await messageOf(refused)).toContain('tables of another program');
+    const refused = await rejectionOf(database.migrate());
+    expect(refused).toBeInstanceOf(StorageUnusable);
+    expect((refused as Error).message).toContain('tables of another program');
 
     await sql`DROP TABLE pets`;
     await database.migrate();
@@ -99,11 +102,15 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     const databases = Array.from({ length: 3 }, () => all.use(open(schema.url)));
     await databases[0]?.migrate();
     let announced = 0;
-    const stores = databases.map((database) => new PostgresPets(database, async () => void announced++));
+    const announce = async () => void announced++;
+    const writers = databases.map((database) => new PostgresWriter(database, units, announce));
     const added = await Promise.all(
-      Array.from({ length: 900 }, (_, index) => stores[index % 3]?.add(newPet(`${index}`))),
+      Array.from(
+        { length: 900 },
+        (_, index) => writers[index % 3]?.write('createPet', newPet(`${index}`)) as Promise<Pet>,
+      ),
     );
-    const ids = added.map((pet) => Number(pet?.id)).sort((one, other) => one - other);
+    const ids = added.map((pet) => Number(pet.id)).sort((one, other) => one - other);
     expect(ids).toEqual(Array.from({ length: 900 }, (_, index) => index + 1));
     // Animals that arrive together go in one statement.
     expect(announced).toBeLessThan(100);
@@ -113,7 +120,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     await using schema = await makeSchema();
     await using database = open(schema.url, 1_000);
     const slow = database.write((sql) => sql`SELECT pg_sleep(600)`);
-    await expect(slow).rejects.toBeInstanceOf(StorageUnavailable);
+    expect(await rejectionOf(slow)).toBeInstanceOf(StorageUnavailable);
     expect(database.trouble).toBeUndefined();
   });
 });

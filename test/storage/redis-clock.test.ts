@@ -3,8 +3,8 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { defaultBanRules } from '../../src/domain/limit.ts';
-import { openStorage } from '../../src/storage/open.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
 import { patient } from './cluster-place.ts';
@@ -42,7 +42,7 @@ describe.skipIf(servers === undefined)("Redis' clock", () => {
       const clock = new FakeClock();
       const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix };
       const options = { url: schema.url, clock, rules, serving: true, cluster };
-      const store = opened.use(await openStorage(options));
+      const store = opened.use(await openStore(options));
       instances.push({ clock, take: () => take(store) });
       await take(store);
     }

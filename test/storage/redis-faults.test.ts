@@ -2,8 +2,8 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
-import { openStorage } from '../../src/storage/open.ts';
 import { type Caller, type Storage, StorageUnavailable } from '../../src/storage/storage.ts';
+import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
 import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
@@ -53,7 +53,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
         const redis = kept.use(await tcpProxy(there.redisUrl));
         const postgres = kept.use(await tcpProxy(schema.url));
         const notices: string[] = [];
-        const store = await openStorage({
+        const store = await openStore({
           url: postgres.url,
           clock,
           rules: strictRules,
@@ -212,7 +212,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await using other = await there.makeSchema();
     const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: there.makePrefix() };
     const open = (url: string) =>
-      openStorage({ url, clock: new FakeClock(), rules: strictRules, serving: true, cluster });
+      openStore({ url, clock: new FakeClock(), rules: strictRules, serving: true, cluster });
     await using first = await open(one.url);
     await using second = await open(other.url);
     await takes(first, 49);
@@ -223,7 +223,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     await using schema = await there.makeSchema();
     const open = (redisPrefix: string, serving: boolean) => {
       const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix };
-      return openStorage({ url: schema.url, clock: new FakeClock(), rules: strictRules, serving, cluster });
+      return openStore({ url: schema.url, clock: new FakeClock(), rules: strictRules, serving, cluster });
     };
     const prefix = there.makePrefix();
     await using _serving = await open(prefix, true);

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { createServer } from 'node:tls';
 import { RedisClient } from 'bun';
 import { plans } from '../../src/domain/plan.ts';
-import { openStorage } from '../../src/storage/open.ts';
+import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { findProgram } from '../support/server-process.ts';
@@ -38,7 +38,7 @@ describe.skipIf(redis === undefined)('Redis does not work, and it is said why:',
     await using schema = await there.makeSchema();
     const told = Promise.withResolvers<string>();
     const settings = { redisUrl: url, redisPrefix: there.makePrefix() };
-    await using store = await openStorage({
+    await using store = await openStore({
       url: schema.url,
       clock: new FakeClock(),
       rules: strictRules,

@@ -3,8 +3,8 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { plans } from '../../src/domain/plan.ts';
-import { openStorage } from '../../src/storage/open.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
@@ -50,7 +50,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
     // A machine whose clock is years off.
     const years = Date.parse('2040-01-01T00:00:00Z');
     const clock = { now: () => years, steady: () => years, aheadSeconds: 0 };
-    await using store = await openStorage({
+    await using store = await openStore({
       url: schema.url,
       clock,
       rules: strictRules,
@@ -70,14 +70,14 @@ describe.skipIf(servers === undefined)('Redis', () => {
     await using schema = await there.makeSchema();
     const at = (redisUrl: string, serving: boolean) => {
       const cluster = { ...patient, redisUrl, redisPrefix: prefix };
-      return openStorage({ url: schema.url, clock: new FakeClock(), rules: strictRules, serving, cluster });
+      return openStore({ url: schema.url, clock: new FakeClock(), rules: strictRules, serving, cluster });
     };
     await using store = await at(there.redisUrl, true);
     await using stranger = await at('redis://127.0.0.1:1', false);
     const before = await store.limits.versions();
-    await stranger.pets.add(newPet('Ozzy'));
-    const { id } = await enterprise(stranger.accounts, plans.free);
-    await stranger.keys.create(newKey(id, 'print'));
+    await stranger.write('createPet', newPet('Ozzy'));
+    const { id } = await enterprise(stranger, plans.free);
+    await stranger.write('createKey', newKey(id, 'print'));
     await until(async () => {
       const { callers, pets } = await store.limits.versions();
       return callers > before.callers && pets > before.pets;
@@ -100,7 +100,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
     await using schema = await there.makeSchema();
     const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: prefix };
     const clock = new FakeClock();
-    const open = () => openStorage({ url: schema.url, clock, rules: strictRules, serving: true, cluster });
+    const open = () => openStore({ url: schema.url, clock, rules: strictRules, serving: true, cluster });
     const refusal = async ({ limits }: Storage) => {
       const { callers } = await limits.versions();
       return (await limits.take(caller, callers)).verdict?.refusal;
@@ -129,7 +129,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
     await using schema = await there.makeSchema();
     const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: prefix };
     const clock = new FakeClock();
-    await using store = await openStorage({
+    await using store = await openStore({
       url: schema.url,
       clock,
       rules: strictRules,

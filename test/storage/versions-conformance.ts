@@ -1,19 +1,20 @@
 import { expect } from 'bun:test';
 import { plans } from '../../src/domain/plan.ts';
-import type { Storage, Versions } from '../../src/storage/storage.ts';
+import type { Store } from '../../src/operations/units.ts';
+import type { Versions } from '../../src/storage/storage.ts';
 import { nextTurn, type StoreTest } from './place.ts';
 import { enterprise, newKey, newPet } from './samples.ts';
 
 const tiny = { perMinute: 1, perDay: 2 };
 
-async function versionsNow({ limits }: Storage): Promise<Versions> {
+async function versionsNow({ limits }: Store): Promise<Versions> {
   await nextTurn();
   return limits.versions();
 }
 
 /** Runs each change and expects the version of the service's store to rise with it. */
 async function expectRises(
-  store: Storage,
+  store: Store,
   version: keyof Versions,
   changes: Record<string, () => unknown>,
 ): Promise<void> {
@@ -26,22 +27,27 @@ async function expectRises(
 }
 
 /** Every change of callers there is, made through `by`. */
-async function callerChanges(by: Storage): Promise<Record<string, () => unknown>> {
-  const { id: accountId } = await enterprise(by.accounts, tiny);
-  const first = await by.keys.create(newKey(accountId, 'first'));
-  const second = await by.keys.create(newKey(accountId, 'second'));
+async function callerChanges(by: Store): Promise<Record<string, () => unknown>> {
+  const { id: accountId } = await enterprise(by, tiny);
+  const first = await by.write('createKey', newKey(accountId, 'first'));
+  const second = await by.write('createKey', newKey(accountId, 'second'));
   return {
-    'a plan': () => by.accounts.setPlan(accountId, 'pro', plans.pro),
-    'a revocation': () => by.keys.revoke(first.id, 1_700_000_000_000),
-    'a rotation': () => by.keys.rotate(second.id, 1_700_000_000_000, newKey(accountId, 'third')),
+    'a plan': () => by.write('setPlan', { id: accountId, plan: 'pro', quota: plans.pro }),
+    'a revocation': () => by.write('revokeKey', { id: first.id, at: 1_700_000_000_000 }),
+    'a rotation': () =>
+      by.write('rotateKey', {
+        oldId: second.id,
+        oldEndsAt: 1_700_000_000_000,
+        successor: newKey(accountId, 'third'),
+      }),
   };
 }
 
-function petChanges({ pets, imports }: Storage): Record<string, () => unknown> {
+function petChanges(by: Store): Record<string, () => unknown> {
   const run = { source: 'source', lastLine: 1, added: 1, rejected: 0, finished: true };
   return {
-    'an animal': () => pets.add(newPet('Ozzy')),
-    'an import': () => imports.commit([newPet('Lu')], run),
+    'an animal': () => by.write('createPet', newPet('Ozzy')),
+    'an import': () => by.write('commitImport', { pets: [newPet('Lu')], run }),
   };
 }
 
@@ -63,8 +69,8 @@ export function versionsConform(check: StoreTest): void {
   });
 
   check('nothing rises while nothing changes', async ({ store }) => {
-    const { id: accountId } = await enterprise(store.accounts, tiny);
-    await store.keys.create(newKey(accountId, 'first'));
+    const { id: accountId } = await enterprise(store, tiny);
+    await store.write('createKey', newKey(accountId, 'first'));
     const before = await versionsNow(store);
     await store.keys.findCaller('first');
     await store.pets.list(0n, 10);

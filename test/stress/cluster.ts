@@ -35,7 +35,7 @@ const clusterLimits: StressTest = limitsTest('cluster-limits', 'Redis', async (c
   const there = made.use(await servers());
   const place = made.use(await clusterPlaceOn(there)(clock, rules));
   const kept = made.move();
-  return { open: place.open, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { ...place, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 });
 
 const clusterAnswers: StressTest = {

@@ -1,35 +1,19 @@
 import type { SQL } from 'bun';
 import type { PlanName, Quota } from '../../domain/plan.ts';
 import { type AccountRow, accountOfRow, customQuota } from '../account-row.ts';
-import type { Account, AccountStore } from '../storage.ts';
+import type { Account, AccountStore, AccountWrites, NewAccount } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
-import { type Announce, AnnouncedWrites, risenVersion, type Versioned } from './versions.ts';
+import type { Statements } from './statements.ts';
+import { risenVersion, type Versioned } from './versions.ts';
 
 const columns = (sql: SQL) =>
   sql`id, name, plan, per_minute AS "perMinute", per_day AS "perDay", created_at AS "createdAt"`;
 
 export class PostgresAccounts implements AccountStore {
   readonly #database: PostgresDatabase;
-  readonly #writes: AnnouncedWrites;
 
-  constructor(database: PostgresDatabase, announce: Announce) {
+  constructor(database: PostgresDatabase) {
     this.#database = database;
-    this.#writes = new AnnouncedWrites(database, announce);
-  }
-
-  /** The counter's row is locked until the commit, so that ids are committed in their order. */
-  async create(account: Omit<Account, 'id'>): Promise<Account> {
-    const { name, plan, quota, createdAt } = account;
-    const [perMinute, perDay] = customQuota(plan, quota);
-    const [row] = await this.#database.write<{ id: bigint }[]>(
-      (sql) => sql`
-        WITH taken AS (UPDATE counters SET last = last + 1 WHERE name = 'accounts' RETURNING last)
-        INSERT INTO accounts (id, name, plan, per_minute, per_day, created_at)
-        SELECT last, ${name}, ${plan}, ${perMinute}::bigint, ${perDay}::bigint, ${createdAt}::bigint FROM taken
-        RETURNING id`,
-    );
-    if (row === undefined) throw new Error('The table "counters" has no row "accounts".');
-    return { id: Number(row.id), ...account };
   }
 
   async list(): Promise<Account[]> {
@@ -45,10 +29,34 @@ export class PostgresAccounts implements AccountStore {
     );
     return row === undefined ? undefined : accountOfRow(row);
   }
+}
+
+export class PostgresAccountWrites implements AccountWrites {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  /** The counter's row is locked until the commit, so that ids are committed in their order. */
+  async create(account: NewAccount): Promise<Account> {
+    const { name, plan, quota, createdAt } = account;
+    const [perMinute, perDay] = customQuota(plan, quota);
+    const [row] = await this.#statements.run<{ id: bigint }[]>(
+      (sql) => sql`
+        WITH taken AS (UPDATE counters SET last = last + 1 WHERE name = 'accounts' RETURNING last)
+        INSERT INTO accounts (id, name, plan, per_minute, per_day, created_at)
+        SELECT last, ${name}, ${plan}, ${perMinute}::bigint, ${perDay}::bigint, ${createdAt}::bigint FROM taken
+        RETURNING id`,
+    );
+    if (row === undefined) throw new Error('The table "counters" has no row "accounts".');
+    return { id: Number(row.id), ...account };
+  }
 
   async setPlan(id: number, plan: PlanName, quota: Quota): Promise<Account | undefined> {
     const [perMinute, perDay] = customQuota(plan, quota);
-    const [row] = await this.#writes.write<AccountRow & Versioned>(
+    const [row] = await this.#statements.change<AccountRow & Versioned>(
+      'callers',
       (sql) => sql`
         WITH changed AS (
           UPDATE accounts SET plan = ${plan}, per_minute = ${perMinute}, per_day = ${perDay}

@@ -37,7 +37,12 @@ export class Connection {
       // int8 as bigint: JavaScript's numbers would round it.
       bigint: true,
       connectionTimeout: (statementTimeoutMs / 1_000) * connectTimeouts,
-      connection: { application_name: 'animal-store', statement_timeout: statementTimeoutMs },
+      connection: {
+        application_name: 'animal-store',
+        statement_timeout: statementTimeoutMs,
+        // A process that freezes within a transaction holds up the others no longer than this.
+        idle_in_transaction_session_timeout: statementTimeoutMs,
+      },
       tls: sslModeOf(url) as Tls,
       onclose: () => onClose(this),
     });

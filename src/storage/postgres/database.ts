@@ -3,9 +3,11 @@ import { Breaker } from '../breaker.ts';
 import type { Notice } from '../outage.ts';
 import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
 import { askForEncryption, describeEncryption } from './encryption.ts';
-import { failureOf, isReadOnly, reasonOf } from './failures.ts';
+import { failureOf, isOvertaken, isReadOnly, reasonOf } from './failures.ts';
 import { migrate } from './migrations.ts';
-import { Pool, type Statement } from './pool.ts';
+import { Pool } from './pool.ts';
+import type { Statement } from './statements.ts';
+import type { TimedTransaction } from './timed-transaction.ts';
 import { trialWrite } from './trial-write.ts';
 
 export interface PostgresOptions {
@@ -68,15 +70,44 @@ export class PostgresDatabase implements AsyncDisposable {
 
   /** Runs a statement that changes nothing. Rejects with `StorageUnavailable` within the time-out. */
   read<T>(statement: Statement<T>): Promise<T> {
-    return this.#run(() => this.#pool.read(statement), StorageUnavailable);
+    return this.#run(
+      () => this.#pool.read(statement),
+      () => StorageUnavailable,
+    );
   }
 
   /**
    * Runs one statement that writes. Unless it is done when it is due (`performance.now()`) it is stopped, and
    * `StorageUnavailable` says that nothing was done. Rejects with `WriteUncertain` when its outcome cannot be known.
    */
-  write<T>(statement: Statement<T>, dueAt?: number): Promise<T> {
-    return this.#run(() => this.#pool.write(statement, dueAt), WriteUncertain);
+  write<T>(
+    statement: Statement<T>,
+    dueAt = performance.now() + this.#options.statementTimeoutMs,
+  ): Promise<T> {
+    const once = () => this.#pool.write(statement, dueAt);
+    return this.#run(
+      () => upToTwice(once),
+      () => WriteUncertain,
+    );
+  }
+
+  /**
+   * Runs a transaction of several statements; unless its commit is sent when it is due (`performance.now()`), it is
+   * rolled back. Rejects as `write` does, and with what `work` throws. `work` may be run twice.
+   */
+  transact<T>(work: (transaction: TimedTransaction) => Promise<T>, dueAt: number): Promise<T> {
+    let current: TimedTransaction | undefined;
+    const once = () => {
+      current = undefined;
+      return this.#pool.transact((transaction) => {
+        current = transaction;
+        return work(transaction);
+      }, dueAt);
+    };
+    return this.#run(
+      () => upToTwice(once),
+      () => (current?.isCommitting ? WriteUncertain : StorageUnavailable),
+    );
   }
 
   /** Brings the database up to date; an empty one only if `create`. Throws `StorageUnusable`, also when it cannot be reached. */
@@ -94,7 +125,7 @@ export class PostgresDatabase implements AsyncDisposable {
     }
   }
 
-  /** Runs a transaction of several statements, for migrations and copies; it has no time-out of ours. */
+  /** Runs a transaction of several statements, for migrations; it has no time-out of ours. */
   transaction<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     return this.#pool.transaction(work);
   }
@@ -114,7 +145,7 @@ export class PostgresDatabase implements AsyncDisposable {
     await this.#pool.close(this.#reaching.trouble === undefined ? closeSeconds : 0);
   }
 
-  async #run<T>(run: () => Promise<T>, Unanswered: typeof StorageUnavailable): Promise<T> {
+  async #run<T>(run: () => Promise<T>, unanswered: () => typeof StorageUnavailable): Promise<T> {
     const { trouble } = this.#reaching;
     if (trouble !== undefined) throw new StorageUnavailable(trouble);
     try {
@@ -123,7 +154,7 @@ export class PostgresDatabase implements AsyncDisposable {
       const failure = failureOf(error);
       if (failure === 'defect') throw error;
       if (failure === 'refused') this.#refused(error);
-      const Kind = failure === 'unanswered' ? Unanswered : StorageUnavailable;
+      const Kind = failure === 'unanswered' ? unanswered() : StorageUnavailable;
       throw new Kind(reasonOf(error), error);
     }
   }
@@ -141,5 +172,15 @@ export class PostgresDatabase implements AsyncDisposable {
       this.#wasReadOnly = isReadOnly(error);
       throw error;
     });
+  }
+}
+
+/** What the server gave up for another transaction (a deadlock), it has undone: it is tried again, once. */
+async function upToTwice<T>(once: () => Promise<T>): Promise<T> {
+  try {
+    return await once();
+  } catch (error) {
+    if (!isOvertaken(error)) throw error;
+    return once();
   }
 }

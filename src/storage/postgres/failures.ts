@@ -23,8 +23,10 @@ export class TooLate extends Error {}
  */
 export type Failure = 'unavailable' | 'refused' | 'unanswered' | 'defect';
 
-/** Lock time-outs, cancelled statements, serialization failures, deadlocks (SQLSTATE). */
-const busy = /^(55P03|57014|40001|40P01)/;
+/** Serialization failures, deadlocks (SQLSTATE): the server gave up one transaction for another. */
+const overtaken = /^(40001|40P01)/;
+/** Lock time-outs, cancelled statements, and transactions that were left idle, too. */
+const busy = /^(55P03|57014|25P03|40001|40P01)/;
 /**
  * Login, database, schema, table or permission missing, resources (disk, memory, connections), limits, state of
  * objects, system and internal errors, read-only transactions.
@@ -43,6 +45,11 @@ export function failureOf(error: unknown): Failure {
   if (refused.test(state)) return 'refused';
   if (going.test(state) || /CONNECTION|TIMEOUT|CANCELLED/.test(error.code)) return 'unanswered';
   return 'defect';
+}
+
+/** Another transaction was in its way, and may be over when it is tried again. */
+export function isOvertaken(error: unknown): boolean {
+  return overtaken.test(stateOf(error));
 }
 
 /** The session is read-only: it began so, or its server became a standby. */

@@ -1,9 +1,9 @@
 import type { SQL } from 'bun';
 import type { NewPet, Pet } from '../../contract/schemas.ts';
-import { ImportConflict, type ImportRun, type ImportStore } from '../storage.ts';
+import type { ImportRun, ImportStore, ImportWrites } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
 import { addedPets, adding, type TakenRow } from './pets.ts';
-import { type Announce, AnnouncedWrites } from './versions.ts';
+import type { Statements } from './statements.ts';
 
 interface ImportRow {
   readonly source: string;
@@ -15,11 +15,9 @@ interface ImportRow {
 
 export class PostgresImports implements ImportStore {
   readonly #database: PostgresDatabase;
-  readonly #writes: AnnouncedWrites;
 
-  constructor(database: PostgresDatabase, announce: Announce) {
+  constructor(database: PostgresDatabase) {
     this.#database = database;
-    this.#writes = new AnnouncedWrites(database, announce);
   }
 
   async find(source: string): Promise<ImportRun | undefined> {
@@ -46,19 +44,23 @@ export class PostgresImports implements ImportStore {
       };
     });
   }
+}
 
-  /** One statement, so that a connection that breaks off leaves animals and progress together or neither. */
-  async commit(pets: readonly NewPet[], run?: ImportRun, fromLine?: number): Promise<Pet[]> {
-    const [row] = await this.#writes.write<TakenRow>((sql) =>
+export class PostgresImportWrites implements ImportWrites {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  async commit(pets: readonly NewPet[], run?: ImportRun, fromLine?: number): Promise<Pet[] | undefined> {
+    const [row] = await this.#statements.change<TakenRow>('pets', (sql) =>
       run === undefined
         ? sql`WITH ${adding(sql, pets)} SELECT last, version FROM taken`
         : sql`WITH ${moving(sql, run, fromLine)}, ${adding(sql, pets, sql`EXISTS (SELECT 1 FROM moved)`)}
               SELECT last, version FROM taken`,
     );
-    if (row === undefined) {
-      throw new ImportConflict('Another import of the same input is running. Wait for it to finish.');
-    }
-    return addedPets(pets, row.last);
+    return row && addedPets(pets, row.last);
   }
 }
 

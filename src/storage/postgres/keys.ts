@@ -1,9 +1,10 @@
 import type { SQL } from 'bun';
 import { type QuotaColumns, quotaOfRow } from '../account-row.ts';
 import { type KeyRow, keyOfRow } from '../key-row.ts';
-import type { Caller, FirstAccount, Key, KeyFingerprint, KeyStore, NewKey } from '../storage.ts';
+import type { Caller, FirstAccount, Key, KeyFingerprint, KeyStore, KeyWrites, NewKey } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
-import { type Announce, AnnouncedWrites, risenVersion, type Versioned } from './versions.ts';
+import type { Statements } from './statements.ts';
+import { risenVersion, type Versioned } from './versions.ts';
 
 type CallerRow = QuotaColumns & {
   readonly keyId: bigint;
@@ -17,22 +18,9 @@ const columns = (sql: SQL) =>
 
 export class PostgresKeys implements KeyStore {
   readonly #database: PostgresDatabase;
-  readonly #writes: AnnouncedWrites;
 
-  constructor(database: PostgresDatabase, announce: Announce) {
+  constructor(database: PostgresDatabase) {
     this.#database = database;
-    this.#writes = new AnnouncedWrites(database, announce);
-  }
-
-  async create(key: NewKey): Promise<Key> {
-    const [row] = await this.#writes.write((sql) => insert(sql, key));
-    if (row === undefined) throw new Error('The table "counters" has no row "keys".');
-    return keyOfRow(row);
-  }
-
-  async createFirst(account: FirstAccount, key: Omit<NewKey, 'accountId'>): Promise<Key | undefined> {
-    const [row] = await this.#writes.write((sql) => insertFirst(sql, account, key));
-    return row && keyOfRow(row);
   }
 
   async list(): Promise<Key[]> {
@@ -68,16 +56,37 @@ export class PostgresKeys implements KeyStore {
     const expiresAt = row.expiresAt === null ? Number.POSITIVE_INFINITY : Number(row.expiresAt);
     return { keyId: Number(row.keyId), accountId: Number(row.accountId), quota: quotaOfRow(row), expiresAt };
   }
+}
 
-  /** One statement, so that the old key ends only if the new one begins. */
+export class PostgresKeyWrites implements KeyWrites {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  async create(key: NewKey): Promise<Key> {
+    const [row] = await this.#statements.change('callers', (sql) => insert(sql, key));
+    if (row === undefined) throw new Error('The table "counters" has no row "keys".');
+    return keyOfRow(row);
+  }
+
+  async createFirst(account: FirstAccount, key: Omit<NewKey, 'accountId'>): Promise<Key | undefined> {
+    const [row] = await this.#statements.change('callers', (sql) => insertFirst(sql, account, key));
+    return row && keyOfRow(row);
+  }
+
   async rotate(oldId: number, oldEndsAt: number, successor: NewKey): Promise<Key | undefined> {
-    const [row] = await this.#writes.write((sql) => insertInPlaceOf(sql, oldId, oldEndsAt, successor));
+    const [row] = await this.#statements.change('callers', (sql) =>
+      insertInPlaceOf(sql, oldId, oldEndsAt, successor),
+    );
     return row && keyOfRow(row);
   }
 
   async revoke(id: number, at: number): Promise<boolean> {
     // The counter's row first, as whoever rotates the key has it: so none of the two waits for the other in a circle.
-    const rows = await this.#writes.write<Versioned>(
+    const rows = await this.#statements.change<Versioned>(
+      'callers',
       (sql) => sql`
         WITH moved AS (
           UPDATE counters SET ${risenVersion(sql)}

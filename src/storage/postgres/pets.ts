@@ -1,23 +1,15 @@
 import type { SQL } from 'bun';
 import type { NewPet, Pet, PetStatus } from '../../contract/schemas.ts';
-import { GroupQueue } from '../group-queue.ts';
-import type { PetStore } from '../storage.ts';
+import type { PetStore, PetWrites } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
-import { type Announce, AnnouncedWrites, risenVersion, type Versioned } from './versions.ts';
+import type { Statements } from './statements.ts';
+import { risenVersion, type Versioned } from './versions.ts';
 
 export class PostgresPets implements PetStore {
   readonly #database: PostgresDatabase;
-  readonly #writes: AnnouncedWrites;
-  readonly #group: GroupQueue<NewPet, Pet>;
 
-  constructor(database: PostgresDatabase, announce: Announce) {
+  constructor(database: PostgresDatabase) {
     this.#database = database;
-    this.#writes = new AnnouncedWrites(database, announce);
-    this.#group = new GroupQueue(database.statementTimeoutMs, (pets, dueAt) => this.#insert(pets, dueAt));
-  }
-
-  add(pet: NewPet): Promise<Pet> {
-    return this.#group.add(pet);
   }
 
   async find(id: bigint): Promise<Pet | undefined> {
@@ -44,15 +36,19 @@ export class PostgresPets implements PetStore {
     );
     return Number(row?.count ?? 0n);
   }
+}
 
-  idle(): Promise<void> {
-    return this.#group.idle();
+export class PostgresPetWrites implements PetWrites {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
   }
 
-  async #insert(pets: readonly NewPet[], dueAt: number): Promise<Pet[]> {
-    const [row] = await this.#writes.write<TakenRow>(
+  async add(pets: readonly NewPet[]): Promise<Pet[]> {
+    const [row] = await this.#statements.change<TakenRow>(
+      'pets',
       (sql) => sql`WITH ${adding(sql, pets)} SELECT last, version FROM taken`,
-      dueAt,
     );
     return addedPets(pets, row?.last ?? 0n);
   }

@@ -2,9 +2,8 @@ import type { SQL } from 'bun';
 import type { Connection } from './connection.ts';
 import { Connections, type ConnectionsOptions } from './connections.ts';
 import { TooLate } from './failures.ts';
-
-/** Makes a statement of a connection's tag. */
-export type Statement<T> = (sql: SQL) => SQL.Query<T>;
+import type { Statement } from './statements.ts';
+import { TimedTransaction } from './timed-transaction.ts';
 
 interface Job {
   readonly exclusive: boolean;
@@ -12,7 +11,7 @@ interface Job {
   readonly dueAt: number;
   readonly start: (connection: Connection) => void;
   readonly reject: (error: Error) => void;
-  /** Asks the server to stop it. */
+  /** Stops it, when it is due. */
   cancel?: () => void;
 }
 
@@ -57,6 +56,15 @@ export class Pool {
       const query = statement(connection.sql);
       job.cancel = () => void query.cancel();
       return query;
+    });
+  }
+
+  /** Runs a transaction with a connection to itself; when it is due before its commit is sent, it is rolled back. */
+  transact<T>(work: (transaction: TimedTransaction) => Promise<T>, dueAt: number): Promise<T> {
+    return this.#add(true, dueAt, (connection, job) => {
+      const transaction = new TimedTransaction(connection);
+      job.cancel = () => transaction.expire();
+      return transaction.commit(work);
     });
   }
 

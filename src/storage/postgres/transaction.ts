@@ -1,0 +1,44 @@
+import { type Transaction, type Versions, WriteUncertain } from '../storage.ts';
+import { PostgresAccountWrites } from './accounts.ts';
+import { PostgresImportWrites } from './imports.ts';
+import { PostgresKeyWrites } from './keys.ts';
+import { PostgresPetWrites } from './pets.ts';
+import type { Execute, Statement, Statements } from './statements.ts';
+import type { Versioned } from './versions.ts';
+
+/** What one run of units of work writes with. */
+export class PostgresTransaction implements Transaction, Statements {
+  readonly pets = new PostgresPetWrites(this);
+  readonly accounts = new PostgresAccountWrites(this);
+  readonly keys = new PostgresKeyWrites(this);
+  readonly imports = new PostgresImportWrites(this);
+  readonly #execute: Execute;
+  readonly #moved: Map<keyof Versions, number>;
+  /** Why a statement failed: the server does nothing more in the transaction from then on. */
+  failure: unknown;
+
+  /** The versions it moves are put into `moved`; 0 for one that is perhaps not moved. */
+  constructor(execute: Execute, moved: Map<keyof Versions, number>) {
+    this.#execute = execute;
+    this.#moved = moved;
+  }
+
+  async run<T>(statement: Statement<T>): Promise<T> {
+    try {
+      return await this.#execute(statement);
+    } catch (error) {
+      this.failure ??= error;
+      throw error;
+    }
+  }
+
+  async change<Row extends Versioned>(resource: keyof Versions, statement: Statement<Row[]>): Promise<Row[]> {
+    const rows = await this.run(statement).catch((error) => {
+      if (error instanceof WriteUncertain) this.#moved.set(resource, 0);
+      throw error;
+    });
+    const [row] = rows;
+    if (row !== undefined) this.#moved.set(resource, Number(row.version));
+    return rows;
+  }
+}

@@ -1,0 +1,120 @@
+import { GroupQueue } from '../group-queue.ts';
+import { type Units, type Versions, type Writer, WriteUncertain } from '../storage.ts';
+import { type Call, type Run, runsOf, type Settled } from '../unit-of-work.ts';
+import type { PostgresDatabase } from './database.ts';
+import { failureOf } from './failures.ts';
+import type { Execute } from './statements.ts';
+import { PostgresTransaction } from './transaction.ts';
+
+/**
+ * Tells every instance of a change, by the version PostgreSQL gave it; of one whose version is not known, for perhaps
+ * it was not made, by 0. Called after the commit, before it is acknowledged.
+ */
+export type Announce = (resource: keyof Versions, version: number) => Promise<void>;
+
+/** The versions that a group moved. */
+type Moved = Map<keyof Versions, number>;
+
+/** Runs units of work, the ones that arrive together in one transaction; those of one batch as one statement. */
+export class PostgresWriter implements Writer<Units> {
+  readonly #database: PostgresDatabase;
+  readonly #units: Units;
+  readonly #announce: Announce;
+  readonly #queue: GroupQueue<Call, Settled>;
+
+  constructor(database: PostgresDatabase, units: Units, announce: Announce) {
+    this.#database = database;
+    this.#units = units;
+    this.#announce = announce;
+    this.#queue = new GroupQueue(database.statementTimeoutMs, (calls, dueAt) => this.#commit(calls, dueAt));
+  }
+
+  async write(name: string, input: unknown): Promise<never> {
+    const settled = await this.#queue.add({ name, input });
+    if ('error' in settled) throw settled.error;
+    return settled.outcome as never;
+  }
+
+  /** Resolves when everything asked for until now is answered. */
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  async #commit(calls: readonly Call[], dueAt: number): Promise<Settled[]> {
+    const runs = runsOf(this.#units, calls);
+    const [first, ...others] = runs;
+    const moved: Moved = new Map();
+    try {
+      const settled =
+        first?.isBatch && others.length === 0
+          ? await this.#runAsStatement(first, moved, dueAt)
+          : await this.#runInTransaction(runs, moved, dueAt);
+      await Promise.all([...moved].map(([resource, version]) => this.#announce(resource, version)));
+      return settled;
+    } catch (error) {
+      // It may be committed: whoever looks "whether it was done" must not be shown what was held before.
+      if (error instanceof WriteUncertain) {
+        await Promise.all([...moved.keys()].map((resource) => this.#announce(resource, 0)));
+      }
+      throw error;
+    }
+  }
+
+  /** A batch is one call, and a call is one statement: it needs no transaction around it, which would cost half of it again. */
+  #runAsStatement(batch: Run, moved: Moved, dueAt: number): Promise<Settled[]> {
+    let isSent = false;
+    return settle(batch, moved, (statement) => {
+      if (isSent) throw new Error('A batch of work calls its transaction once.');
+      isSent = true;
+      return this.#database.write(statement, dueAt);
+    });
+  }
+
+  #runInTransaction(runs: readonly Run[], moved: Moved, dueAt: number): Promise<Settled[]> {
+    return this.#database.transact(async (transaction) => {
+      const execute: Execute = (statement) => transaction.run(statement);
+      moved.clear();
+      const [first, ...others] = runs;
+      // What fails alone takes nobody with it.
+      if (first !== undefined && others.length === 0) return settle(first, moved, execute);
+      const settled: Settled[] = [];
+      for (const run of runs) settled.push(...(await settleApart(run, moved, execute)));
+      return settled;
+    }, dueAt);
+  }
+}
+
+/** Runs it within a savepoint: what it fails with by itself is undone without its neighbours. */
+async function settleApart(run: Run, moved: Moved, execute: Execute): Promise<Settled[]> {
+  await execute((sql) => sql`SAVEPOINT unit`);
+  try {
+    const own: Moved = new Map();
+    const settled = await settle(run, own, execute);
+    await execute((sql) => sql`RELEASE unit`);
+    for (const [resource, version] of own) moved.set(resource, version);
+    return settled;
+  } catch (error) {
+    if (concernsAll(error)) throw error;
+    // Twice, for else the savepoint would stay behind.
+    await execute((sql) => sql`ROLLBACK TO unit`);
+    await execute((sql) => sql`RELEASE unit`);
+    return run.calls.map(() => ({ error }));
+  }
+}
+
+/** Runs it. Rejects with what it throws, or with what failed of the server's, whatever the unit made of that. */
+async function settle(run: Run, moved: Moved, execute: Execute): Promise<Settled[]> {
+  const transaction = new PostgresTransaction(execute, moved);
+  try {
+    const outcomes = await run.start(transaction);
+    if (transaction.failure !== undefined) throw transaction.failure;
+    return outcomes.map((outcome) => ({ outcome }));
+  } catch (error) {
+    throw concernsAll(transaction.failure) ? transaction.failure : error;
+  }
+}
+
+/** The connection or the server failed, or the time is over; anything else is a unit's own. */
+function concernsAll(error: unknown): boolean {
+  return failureOf(error) !== 'defect';
+}

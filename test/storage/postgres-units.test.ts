@@ -1,0 +1,280 @@
+/** Units of work on PostgreSQL: what locks, lost connections, failing commits and the time do to a group. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { SQL } from 'bun';
+import type { NewPet, PetStatus } from '../../src/contract/schemas.ts';
+import { Refusal } from '../../src/domain/refusal.ts';
+import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
+import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
+import {
+  StorageUnavailable,
+  type Transaction,
+  type Units,
+  WriteUncertain,
+} from '../../src/storage/storage.ts';
+import { rejectionOf } from '../support/rejection.ts';
+import { testServers } from '../support/servers.ts';
+import { tcpProxy } from '../support/tcp-proxy.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+import { newPet } from './samples.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+const account = {
+  name: 'shop',
+  plan: 'enterprise',
+  quota: { perMinute: 1, perDay: 1 },
+  createdAt: 1_700_000_000_000,
+} as const;
+
+/** What every test has, besides units of its own. */
+const common = {
+  addPet: { all: ({ pets }: Transaction, input: readonly NewPet[]) => pets.add(input) },
+  addAlone: ({ pets }: Transaction, pet: NewPet) => pets.add([pet]),
+  refuse: () => {
+    throw new Refusal('pet_not_found');
+  },
+} satisfies Units;
+
+const kindOf = (error: unknown) => {
+  if (error instanceof WriteUncertain) return 'uncertain';
+  return error instanceof StorageUnavailable ? 'unavailable' : error;
+};
+const outcome = (done: Promise<unknown>) => done.then(() => 'done', kindOf);
+
+describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
+  // Skipped without it.
+  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
+
+  /** A store with a writer for each of the registries, and a session beside them. */
+  async function opened(registries: readonly Units[], statementTimeoutMs = 20_000) {
+    await using made = new AsyncDisposableStack();
+    const schema = made.use(await makeSchema());
+    const proxy = made.use(await tcpProxy(schema.url));
+    const other = made.use(new SQL(schema.url, { max: 1, bigint: true }));
+    const told: [string, number][] = [];
+    const databases: PostgresDatabase[] = [];
+    const writers: ((name: string, input?: unknown) => Promise<unknown>)[] = [];
+    for (const units of registries) {
+      const options = { url: proxy.url, poolSize: 2, statementTimeoutMs, notice: () => {} };
+      const database = made.use(new PostgresDatabase(options));
+      await database.migrate();
+      const announce = async (resource: string, version: number) => void told.push([resource, version]);
+      const writer = new PostgresWriter(database, { ...common, ...units }, announce);
+      made.defer(() => writer.idle());
+      databases.push(database);
+      writers.push((name, input) => writer.write(name, input));
+    }
+    const names = async () => {
+      const rows: { name: string }[] = await other`SELECT name FROM pets ORDER BY id`;
+      return rows.map(({ name }) => name);
+    };
+    const versionOf = async (counter: string) => {
+      const [{ version }] = await other`SELECT version FROM counters WHERE name = ${counter}`;
+      return Number(version);
+    };
+    const kept = made.move();
+    return {
+      write: writers[0] ?? (() => Promise.reject(new Error('There is no writer.'))),
+      writers,
+      database: databases[0] as PostgresDatabase,
+      proxy,
+      other,
+      told,
+      names,
+      versionOf,
+      [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    };
+  }
+
+  test('two that lock in opposite orders are both done: the one the server gives up is run again', async () => {
+    const [one, two] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let runs = 0;
+    const petsFirst = async ({ pets, accounts }: Transaction) => {
+      runs++;
+      await pets.add([newPet('one')]);
+      one.resolve();
+      await two.promise;
+      await accounts.create(account);
+    };
+    const accountsFirst = async ({ pets, accounts }: Transaction) => {
+      runs++;
+      await accounts.create(account);
+      two.resolve();
+      await one.promise;
+      await pets.add([newPet('two')]);
+    };
+    await using store = await opened([{ petsFirst }, { accountsFirst }]);
+    const [first, second] = store.writers;
+    const done = await Promise.all([
+      outcome(Promise.all([first?.('petsFirst'), first?.('addPet', newPet('neighbour'))])),
+      outcome(second?.('accountsFirst') ?? Promise.reject()),
+    ]);
+    expect(done).toEqual(['done', 'done']);
+    expect(runs).toBe(3);
+    expect((await store.names()).toSorted()).toEqual(['neighbour', 'one', 'two']);
+    const [{ accounts }] = await store.other`SELECT count(*)::integer AS accounts FROM accounts`;
+    expect(accounts).toBe(2);
+  });
+
+  test('what the server gives up for others is tried twice, be it a statement or a transaction', async () => {
+    for (const name of ['addPet', 'addAlone']) {
+      await using store = await opened([{}]);
+      await store.other.unsafe(`
+        CREATE SEQUENCE tries;
+        CREATE FUNCTION overtaken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          IF nextval('tries') IN (1, 3, 4) THEN RAISE EXCEPTION 'overtaken' USING ERRCODE = '40001'; END IF;
+          RETURN NULL;
+        END $$;
+        CREATE TRIGGER overtaken AFTER INSERT ON pets FOR EACH STATEMENT EXECUTE FUNCTION overtaken()`);
+      expect(await outcome(store.write(name, newPet('second try')))).toBe('done');
+      expect(await outcome(store.write(name, newPet('third and fourth')))).toBe('unavailable');
+      expect(await outcome(store.write(name, newPet('fifth')))).toBe('done');
+      expect(await store.names()).toEqual(['second try', 'fifth']);
+    }
+  });
+
+  test('a group that is not finished when it is due is rolled back, and gives its locks and connection back', async () => {
+    let isOver: Promise<unknown> | undefined;
+    const never = async ({ pets }: Transaction) => {
+      await pets.add([newPet('never')]);
+      const late = Promise.withResolvers<void>();
+      isOver = late.promise.then(() => rejectionOf(Promise.resolve(pets.add([newPet('late')]))));
+      setTimeout(late.resolve, 2_000);
+      return new Promise(() => undefined);
+    };
+    await using store = await opened([{ never }], 1_000);
+    const group = [store.write('addPet', newPet('one')), store.write('never')];
+    expect(await Promise.all(group.map(outcome))).toEqual(['unavailable', 'unavailable']);
+    expect(await outcome(store.write('addAlone', newPet('two')))).toBe('done');
+    // What goes on all the same can do no harm.
+    expect(await isOver).toBeInstanceOf(Error);
+    expect(await store.names()).toEqual(['two']);
+    expect(store.database.trouble).toBeUndefined();
+  });
+
+  test('a group behind a lock is refused when its time is over, and none of it is done', async () => {
+    await using store = await opened([{}], 1_000);
+    await store.other`BEGIN`;
+    await store.other`SELECT * FROM counters FOR UPDATE`;
+    const group = [store.write('addPet', newPet('one')), store.write('addAlone', newPet('two'))];
+    expect(await Promise.all(group.map(outcome))).toEqual(['unavailable', 'unavailable']);
+    await store.other`COMMIT`;
+    expect(await store.names()).toEqual([]);
+    expect(store.told).toEqual([]);
+  });
+
+  test('one that only refuses waits for no lock', async () => {
+    await using store = await opened([{}]);
+    await store.other`BEGIN`;
+    await store.other`SELECT * FROM counters FOR UPDATE`;
+    expect(await rejectionOf(store.write('refuse'))).toBeInstanceOf(Refusal);
+    await store.other`COMMIT`;
+  });
+
+  test('a group whose connection is lost before the commit has done nothing, whatever its units make of it', async () => {
+    const cutOff = async ({ pets }: Transaction) => {
+      await pets.add([newPet('cut off')]);
+      await store.other`
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE application_name = 'animal-store' AND state = 'idle in transaction'`;
+      await Promise.resolve(pets.add([newPet('behind')])).catch(() => {
+        throw new Refusal('pet_not_found');
+      });
+    };
+    await using store = await opened([{ cutOff }]);
+    const group = [store.write('addPet', newPet('one')), store.write('cutOff'), store.write('refuse')];
+    expect(await Promise.all(group.map(outcome))).toEqual(['unavailable', 'unavailable', 'unavailable']);
+    expect(await outcome(store.write('addAlone', newPet('two')))).toBe('done');
+    expect(await store.names()).toEqual(['two']);
+    expect(store.told.length).toBe(1);
+  });
+
+  test('one whose commit is not answered is uncertain, and every instance reads again', async () => {
+    const answerLost = async ({ pets, accounts, keys }: Transaction, name: string) => {
+      await pets.add([newPet(name)]);
+      const { id } = await accounts.create(account);
+      const shown = { name: 'till', lastFour: 'wxyz', createdAt: 1, expiresAt: null };
+      await keys.create({ accountId: id, fingerprint: name, ...shown });
+      store.proxy.hold('answers');
+      void store.proxy.answerHeld().then(() => store.proxy.drop());
+    };
+    await using store = await opened([{ answerLost }]);
+    // Alone, for then the next thing that is sent is the commit.
+    expect(await outcome(store.write('answerLost', 'done'))).toBe('uncertain');
+    expect(store.told.toSorted()).toEqual([
+      ['callers', 0],
+      ['pets', 0],
+    ]);
+    // It was done: only the word of it was lost.
+    expect(await store.names()).toEqual(['done']);
+  });
+
+  test('a commit that fails fails for all of the group, and nothing of it is done', async () => {
+    await using store = await opened([{}]);
+    await store.other.unsafe(`
+      CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        RAISE EXCEPTION 'No space left on device' USING ERRCODE = 'disk_full';
+      END $$;
+      CREATE CONSTRAINT TRIGGER full_disk AFTER INSERT ON pets DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION full_disk()`);
+    const group = [store.write('addPet', newPet('one')), store.write('addAlone', newPet('two'))];
+    expect(await Promise.all(group.map(outcome))).toEqual(['unavailable', 'unavailable']);
+    expect(await store.names()).toEqual([]);
+    expect(store.told).toEqual([]);
+  });
+
+  test('every instance is told the versions that were committed, and none of what was undone', async () => {
+    const undone = async ({ pets }: Transaction) => {
+      await pets.add([newPet('undone')]);
+      throw new Refusal('pet_not_found');
+    };
+    await using store = await opened([{ undone }]);
+    expect(await rejectionOf(store.write('undone'))).toBeInstanceOf(Refusal);
+    expect(await rejectionOf(Promise.all([store.write('undone'), store.write('refuse')]))).toBeInstanceOf(
+      Refusal,
+    );
+    expect(store.told).toEqual([]);
+    await Promise.allSettled([
+      store.write('addAlone', newPet('one')),
+      store.write('undone'),
+      store.write('addAlone', newPet('two')),
+    ]);
+    expect(store.told).toEqual([['pets', await store.versionOf('pets')]]);
+  });
+
+  test('one that goes on after the server refused its statement fails with that, and alone', async () => {
+    const goOn = async ({ pets }: Transaction) => {
+      await Promise.resolve(pets.add([newPet('lost', 'lost' as PetStatus)])).catch(() => undefined);
+      return 'as if nothing had happened';
+    };
+    await using store = await opened([{ goOn }]);
+    expect(`${await rejectionOf(store.write('goOn'))}`).toContain('pets_status_check');
+    const [one, failed] = await Promise.allSettled([
+      store.write('addPet', newPet('one')),
+      store.write('goOn'),
+    ]);
+    expect(one.status).toBe('fulfilled');
+    expect(failed).toMatchObject({ status: 'rejected', reason: { constraint: 'pets_status_check' } });
+    expect(await store.names()).toEqual(['one']);
+  });
+
+  test('a batch that is not one call is refused', async () => {
+    const twice = {
+      all: async ({ pets }: Transaction) => [
+        await pets.add([newPet('one')]),
+        await pets.add([newPet('two')]),
+      ],
+    };
+    await using store = await opened([{ twice }]);
+    expect(`${await rejectionOf(store.write('twice'))}`).toContain('calls its transaction once');
+  });
+
+  test('a process that freezes within a transaction holds up the others no longer than a statement may', async () => {
+    await using store = await opened([{}], 7_000);
+    const rows = await store.database.read((sql) => sql`SHOW idle_in_transaction_session_timeout`);
+    expect([...(rows as unknown[])]).toEqual([{ idle_in_transaction_session_timeout: '7s' }]);
+  });
+});

@@ -1,0 +1,233 @@
+import { expect } from 'bun:test';
+import { setImmediate as laterTurn } from 'node:timers/promises';
+import type { NewPet } from '../../src/contract/schemas.ts';
+import { Refusal } from '../../src/domain/refusal.ts';
+import type { NewKey, Storage, Transaction, Units, Versions } from '../../src/storage/storage.ts';
+import { nextTurn, type StoreTest } from './place.ts';
+import { newKey, newPet } from './samples.ts';
+
+const account = {
+  name: 'shop',
+  plan: 'enterprise',
+  quota: { perMinute: 1, perDay: 1 },
+  createdAt: 1_700_000_000_000,
+} as const;
+
+/** Units of work that do what a test needs; `batches` tells how many inputs each run of the batch had. */
+function testUnits() {
+  const batches: number[] = [];
+  const units = {
+    addPet: {
+      all: ({ pets }: Transaction, input: readonly NewPet[]) => {
+        batches.push(input.length);
+        return pets.add(input);
+      },
+    },
+    addAlone: async ({ pets }: Transaction, pet: NewPet) => (await pets.add([pet]))[0],
+    /** Takes its turns as it likes. */
+    addSlowly: async ({ pets }: Transaction, names: readonly string[]) => {
+      const ids: (bigint | undefined)[] = [];
+      for (const name of names) {
+        await laterTurn();
+        ids.push((await pets.add([newPet(name)]))[0]?.id);
+      }
+      return ids;
+    },
+    openShop: async ({ pets, accounts, keys }: Transaction, prints: readonly string[]) => {
+      await pets.add([newPet('mascot')]);
+      const { id } = await accounts.create(account);
+      for (const print of prints) await keys.create(newKey(id, print));
+      return id;
+    },
+    addKey: ({ keys }: Transaction, key: NewKey) => keys.create(key),
+    rotateMissing: ({ keys }: Transaction, key: NewKey) => keys.rotate(999, 1_800_000_000_000, key),
+    refuse: () => {
+      throw new Refusal('pet_not_found');
+    },
+    addAndRefuse: async ({ pets }: Transaction, pet: NewPet) => {
+      await pets.add([pet]);
+      throw new Refusal('pet_not_found', { message: `not ${pet.name}` });
+    },
+    addAndFail: async ({ pets }: Transaction, pet: NewPet) => {
+      await pets.add([pet]);
+      throw new Error(`no ${pet.name}`);
+    },
+  } as const satisfies Units;
+  return { units, batches };
+}
+
+const namesIn = async ({ pets }: Pick<Storage, 'pets'>) => (await pets.list(0n, 100)).map(({ name }) => name);
+
+async function versionsOf({ limits }: Pick<Storage, 'limits'>): Promise<Versions> {
+  await nextTurn();
+  return limits.versions();
+}
+
+/** Which versions of the store the change raises. */
+async function raised(store: Pick<Storage, 'limits'>, change: () => Promise<unknown>): Promise<string[]> {
+  const before = await versionsOf(store);
+  await change();
+  const after = await versionsOf(store);
+  return (['callers', 'pets'] as const).filter((resource) => after[resource] > before[resource]);
+}
+
+const errorOf = (settled: PromiseSettledResult<unknown> | undefined) =>
+  settled?.status === 'rejected' ? settled.reason : undefined;
+
+export function unitsConform(check: StoreTest): void {
+  apartFromNeighboursConforms(check);
+  wholeConforms(check);
+  batchesConform(check);
+  movedVersionsConform(check);
+}
+
+function apartFromNeighboursConforms(check: StoreTest): void {
+  check(
+    'one that is refused or fails leaves its neighbours done and durable',
+    async ({ store, besideWith }) => {
+      const { write } = await besideWith(testUnits().units);
+      const settled = await Promise.allSettled([
+        write('addPet', newPet('one')),
+        write('addAndRefuse', newPet('refused')),
+        write('addAlone', newPet('two')),
+        write('addAndFail', newPet('failed')),
+        write('addPet', newPet('three')),
+      ]);
+      expect(settled.map(({ status }) => status)).toEqual([
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+      ]);
+      const refused = errorOf(settled[1]);
+      expect(refused).toBeInstanceOf(Refusal);
+      expect(refused).toMatchObject({ code: 'pet_not_found', message: 'not refused' });
+      expect(errorOf(settled[3])).toMatchObject({ message: 'no failed' });
+      expect(await namesIn(store)).toEqual(['one', 'two', 'three']);
+    },
+  );
+
+  check(
+    'what one wrote before it was refused is gone: its ids are given out again',
+    async ({ besideWith }) => {
+      const other = await besideWith(testUnits().units);
+      const [refused] = await Promise.allSettled([other.write('addAndRefuse', newPet('refused'))]);
+      expect(errorOf(refused)).toBeInstanceOf(Refusal);
+      const [, added] = await Promise.allSettled([
+        other.write('addAndRefuse', newPet('refused')),
+        other.write('addAlone', newPet('added')),
+      ]);
+      expect(added).toMatchObject({ status: 'fulfilled', value: { id: 1n } });
+      expect(await namesIn(other)).toEqual(['added']);
+    },
+  );
+
+  check('each outcome comes to who asked for it', async ({ besideWith }) => {
+    const { write } = await besideWith(testUnits().units);
+    const names = Array.from({ length: 30 }, (_, index) => `${index}`);
+    const outcomes = await Promise.allSettled(
+      names.map((name, index) => {
+        if (index % 5 === 3) return write('addAndFail', newPet(name));
+        return index % 2 === 0 ? write('addPet', newPet(name)) : write('addAlone', newPet(name));
+      }),
+    );
+    const told = outcomes.map((outcome) =>
+      outcome.status === 'fulfilled' ? outcome.value?.name : `${outcome.reason.message}`,
+    );
+    expect(told).toEqual(names.map((name, index) => (index % 5 === 3 ? `no ${name}` : name)));
+  });
+}
+
+function wholeConforms(check: StoreTest): void {
+  check('one of several writes is done whole', async ({ store, besideWith }) => {
+    const other = await besideWith(testUnits().units);
+    const id = await other.write('openShop', ['first', 'second']);
+    expect((await store.keys.list()).map(({ accountId }) => accountId)).toEqual([id, id]);
+    expect(await namesIn(store)).toEqual(['mascot']);
+  });
+
+  check('one whose last write violates a constraint has done nothing, alone or in a group', async (bench) => {
+    const { store, besideWith } = bench;
+    const { write } = await besideWith(testUnits().units);
+    const [alone] = await Promise.allSettled([write('openShop', ['same', 'same'])]);
+    expect(alone?.status).toBe('rejected');
+    const [added, violating, opened] = await Promise.allSettled([
+      write('addPet', newPet('one')),
+      write('openShop', ['same', 'same']),
+      write('openShop', ['one', 'two']),
+    ]);
+    expect([added?.status, violating?.status, opened?.status]).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ]);
+    expect((await store.accounts.list()).length).toBe(1);
+    expect((await store.keys.list()).length).toBe(2);
+    expect(await namesIn(store)).toEqual(['one', 'mascot']);
+  });
+
+  check(
+    'one that waits in between is whole, and its neighbours come after it',
+    async ({ store, besideWith }) => {
+      const { write } = await besideWith(testUnits().units);
+      const [ids, neighbour] = await Promise.all([
+        write('addSlowly', ['one', 'two']),
+        write('addPet', newPet('three')),
+      ]);
+      expect([...ids, neighbour.id]).toEqual([1n, 2n, 3n]);
+      expect(await namesIn(store)).toEqual(['one', 'two', 'three']);
+    },
+  );
+}
+
+function batchesConform(check: StoreTest): void {
+  check(
+    'a batch is run once for all its neighbours, whose outcomes are in their order',
+    async ({ besideWith }) => {
+      const { units, batches } = testUnits();
+      const { write } = await besideWith(units);
+      const names = Array.from({ length: 40 }, (_, index) => `${index}`);
+      const added = await Promise.all(names.map((name) => write('addPet', newPet(name))));
+      expect(batches).toEqual([40]);
+      expect(added).toEqual(names.map((name, index) => ({ id: BigInt(index + 1), ...newPet(name) })));
+    },
+  );
+
+  check('a batch is run for each stretch of neighbours, in the order of asking', async ({ besideWith }) => {
+    const { units, batches } = testUnits();
+    const { write, pets } = await besideWith(units);
+    await Promise.all([
+      write('addPet', newPet('one')),
+      write('addPet', newPet('two')),
+      write('addAlone', newPet('three')),
+      write('addPet', newPet('four')),
+    ]);
+    expect(batches).toEqual([2, 1]);
+    expect(await namesIn({ pets })).toEqual(['one', 'two', 'three', 'four']);
+  });
+}
+
+function movedVersionsConform(check: StoreTest): void {
+  check('they raise the versions of what they change, and no other', async ({ store, besideWith }) => {
+    const { write } = await besideWith(testUnits().units);
+    const shop = await write('openShop', ['first']);
+    expect(await raised(store, () => write('addAlone', newPet('one')))).toEqual(['pets']);
+    expect(await raised(store, () => write('addKey', newKey(shop, 'second')))).toEqual(['callers']);
+    expect(await raised(store, () => write('openShop', ['third']))).toEqual(['callers', 'pets']);
+    const both = () => Promise.all([write('addKey', newKey(shop, 'fourth')), write('addPet', newPet('two'))]);
+    expect(await raised(store, both)).toEqual(['callers', 'pets']);
+    expect(await raised(store, () => write('rotateMissing', newKey(shop, 'fifth')))).toEqual([]);
+  });
+
+  check('one that is refused raises none, also when its neighbours do', async ({ store, besideWith }) => {
+    const { write } = await besideWith(testUnits().units);
+    const shop = await write('openShop', ['first']);
+    const alone = () => Promise.allSettled([write('addAndRefuse', newPet('refused'))]);
+    expect(await raised(store, alone)).toEqual([]);
+    expect(await raised(store, () => Promise.allSettled([write('refuse', undefined as never)]))).toEqual([]);
+    const among = () =>
+      Promise.allSettled([write('addAndRefuse', newPet('refused')), write('addKey', newKey(shop, 'second'))]);
+    expect(await raised(store, among)).toEqual(['callers']);
+  });
+}
