@@ -32,11 +32,14 @@ export async function serve(config: Config, startedByNpx: boolean, command: stri
     }
     const { encryption } = app.admin.storage;
     log.info({ url: app.url, database: maskedUrl(config.databaseUrl), encryption }, 'serving');
-    await ended(interrupted.signal, parent);
+    const lost = await Promise.race([ended(interrupted.signal, parent), app.admin.storage.lost ?? never]);
+    if (lost !== undefined) throw lost;
     log.info('stopping');
   }
   log.info('stopped');
 }
+
+const never = new Promise<never>(() => {});
 
 /** Resolves on a signal or, if there is a parent to watch, when that is gone. */
 async function ended(signal: AbortSignal, parent: number | undefined): Promise<void> {
