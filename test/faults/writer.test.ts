@@ -126,7 +126,11 @@ for (const [end, reason] of [
 ] as const) {
   test(`when the thread that writes ends (${end}), so does the process: it says why, and all acknowledged is there`, async () => {
     await using folder = await temporaryFolder();
-    await using service = await startService(folder.path, { WRITER_ENDS: end, DRAIN_SECONDS: '0' }, preloaded);
+    await using service = await startService(
+      folder.path,
+      { WRITER_ENDS: end, DRAIN_SECONDS: '0' },
+      preloaded,
+    );
     const client = clientOf(service.url, await issueKey(folder.path, 'enterprise', ample));
     const stored = new Map<string, number>();
     const sent = new Set<string>();
