@@ -7,14 +7,12 @@ import type { Admission, Caller, LimitStore, Storage, Versions } from '../storag
 import { SqliteAccounts } from './accounts.ts';
 import { ForeignChanges } from './changes.ts';
 import { type Format, openDatabase } from './database.ts';
-import { makeFile, openToOthers, storeFiles } from './files.ts';
+import { openToOthers, storeFiles } from './files.ts';
 import { FormatWatch } from './format-watch.ts';
-import { limitsOf } from './former-limits.ts';
 import { SqliteImports } from './imports.ts';
 import { SqliteKeys } from './keys.ts';
-import { LimitFile } from './limit-file.ts';
-import { SqliteLimits } from './limits.ts';
-import { dataFormat, limitFormat } from './migrations.ts';
+import { type Limits, openLimits } from './limit-opening.ts';
+import { dataFormat } from './migrations.ts';
 import { SqlitePets } from './pets.ts';
 import { lockOnce, tryLock } from './serving-lock.ts';
 
@@ -27,8 +25,8 @@ export interface SqliteOptions {
   /** Whether a store that is missing is made. */
   readonly create: boolean;
   readonly notice: Notice;
-  /** The formats of the files, unless they are this version's. */
-  readonly formats?: { readonly data: Format; readonly limits: Format };
+  /** The format of the data file, unless it is this version's. */
+  readonly format?: Format;
 }
 
 /** How long a process that only manages the store waits for the lock of one that writes. */
@@ -39,39 +37,27 @@ const managingLockWaitMs = 500;
 /** A store's files, open. */
 interface Opened extends Disposable {
   readonly data: Database;
-  readonly limits: Database;
+  readonly limits: Limits;
   readonly created: boolean;
 }
 
 /** The embedded store: one data file, and the limit state in a file beside it. Throws `StorageUnusable`. */
 export function openSqlite(options: SqliteOptions): Storage {
-  const { clock, rules, notice } = options;
+  const { notice } = options;
   using opened = new DisposableStack();
   const files = opened.use(openFiles(options));
   const dataWatch = new FormatWatch(files.data, notice);
-  const limitWatch = new FormatWatch(files.limits, notice);
   const dataChanges = new ForeignChanges(files.data, () => dataWatch.look());
-  const limitChanges = new ForeignChanges(files.limits, () => limitWatch.look());
 
   const pets = new SqlitePets(files.data, dataWatch, notice);
   const accounts = new SqliteAccounts(files.data);
   const keys = new SqliteKeys(files.data, dataWatch);
-  const limits = new SqliteLimits(
-    new LimitFile(files.limits, limitWatch, clock, rules.ban),
-    clock,
-    rules,
-    notice,
-  );
+  const { limits } = files;
   // The data file has one version for all that other processes changed; this one's own writes are told apart.
   const versions = (): Versions => {
     const foreign = dataChanges.count();
     dataWatch.check();
     return { callers: foreign + accounts.writes + keys.writes, pets: foreign + pets.writes };
-  };
-  const limitsVersion = (): number => {
-    const foreign = limitChanges.count();
-    limitWatch.check();
-    return foreign;
   };
   const kept = opened.move();
 
@@ -80,11 +66,10 @@ export function openSqlite(options: SqliteOptions): Storage {
     pets,
     accounts,
     keys,
-    limits: observed(limits, limitsVersion, versions),
+    limits: versioned(limits, versions),
     imports: new SqliteImports(files.data, dataWatch, pets),
     health: () => {
       versions();
-      limitsVersion();
       const found: Trouble[] = [];
       if (pets.trouble !== undefined) found.push(troubles.dataFile);
       if (limits.trouble !== undefined) found.push(troubles.limitFile);
@@ -94,21 +79,21 @@ export function openSqlite(options: SqliteOptions): Storage {
     [Symbol.asyncDispose]: async () => {
       if (kept.disposed) return;
       await pets.idle();
-      limits.close();
+      await limits.close();
       kept.dispose();
     },
   };
 }
 
 /** A process that serves has the lock before it changes anything, and until its files are closed. */
-function openFiles({ path, serving, create, notice, formats }: SqliteOptions): Opened {
+function openFiles(options: SqliteOptions): Opened {
+  const { path, clock, rules, serving, create, notice, format = dataFormat } = options;
   using opened = new DisposableStack();
-  const { data: dataIs, limits: limitsAre } = formats ?? { data: dataFormat, limits: limitFormat };
   const files = storeFiles(path, create);
   const lock = serving ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
   const data = openDatabase({
     path: files.data,
-    format: dataIs,
+    format,
     create,
     synchronous: 'FULL',
     busyTimeoutMs: serving ? 0 : managingBusyTimeoutMs,
@@ -117,19 +102,9 @@ function openFiles({ path, serving, create, notice, formats }: SqliteOptions): O
   opened.defer(() => data.close());
   if (serving) lock();
 
-  const limitsPath = limitsOf(files, lock);
-  makeFile(limitsPath);
-  const limits = openDatabase({
-    path: limitsPath,
-    format: limitsAre,
-    create: true,
-    synchronous: 'NORMAL',
-    // No request waits for another process here; what cannot be written is written later.
-    busyTimeoutMs: serving ? 0 : managingBusyTimeoutMs,
-    lock,
-  });
-  opened.defer(() => limits.close());
-
+  const role = serving ? 'serving' : 'beside';
+  const lastAccountId = lastAccount(data);
+  const limits = openLimits({ files, role, clock, rules, notice, lock, lastAccountId });
   const open = serving ? openToOthers(files) : [];
   if (open.length > 0) {
     notice(
@@ -140,17 +115,18 @@ function openFiles({ path, serving, create, notice, formats }: SqliteOptions): O
   return { data, limits, created: files.created, [Symbol.dispose]: () => kept.dispose() };
 }
 
-/** The limits, after a look whether another process changed callers or lifted a ban. */
-function observed(limits: SqliteLimits, limitsVersion: () => number, versions: () => Versions): LimitStore {
-  let seen = limitsVersion();
+function lastAccount(data: Database): number {
+  const [row] = data.query<{ id: bigint | null }, []>('SELECT max(id) AS id FROM accounts').all();
+  return Number(row?.id ?? 0);
+}
+
+/** The limits of callers as they were read. */
+function versioned(limits: Limits, versions: () => Versions): LimitStore {
   return {
     versions,
     take(caller: Caller, callersVersion: number): Admission {
       const now = versions();
       if (now.callers !== callersVersion) return { verdict: undefined, versions: now };
-      const version = limitsVersion();
-      if (version !== seen) limits.forgetPenalties();
-      seen = version;
       return { verdict: limits.take(caller), versions: now };
     },
     refund: (caller, taken) => limits.refund(caller, taken),
