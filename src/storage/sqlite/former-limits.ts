@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, realpathSync, rmSync } from 'node:fs';
 import type { Clock } from '../../domain/clock.ts';
 import { type KeyPenalty, noPenalty, type Usage } from '../../domain/limit.ts';
 import { openDatabase } from './database.ts';
@@ -77,7 +77,7 @@ export function removeFormer({ data, formerLimits }: StoreFiles): void {
   for (const former of formerLimits) {
     const name = former.replace(/[.-]limits\.db$/, '');
     const stores = [name, `${name}.db`].filter((path) => existsSync(path));
-    if (stores.some((path) => path !== data) || !existsSync(former)) continue;
+    if (stores.some((path) => realpathSync(path) !== data) || !existsSync(former)) continue;
     for (const suffix of ['-wal', '-shm', '']) rmSync(former + suffix, { force: true });
   }
 }

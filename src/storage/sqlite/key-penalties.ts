@@ -90,12 +90,15 @@ export class KeyPenalties {
   }
 
   #soundCopy(offset: number, id: number, sequence: number): number | undefined {
-    for (const copy of [sequence & 1, 1 - (sequence & 1)]) {
-      const from = (offset + copiesByte + copy * copyBytes) / 4;
-      const { i32 } = this.#file;
-      if (i32[offset / 4 + checksumsWord + copy] === checksumOf(i32, from, copyWords, id)) return copy;
-    }
-    return undefined;
+    const newer = sequence & 1;
+    if (this.#isSound(offset, id, newer)) return newer;
+    return this.#isSound(offset, id, 1 - newer) ? 1 - newer : undefined;
+  }
+
+  #isSound(offset: number, id: number, copy: number): boolean {
+    const { i32 } = this.#file;
+    const from = (offset + copiesByte + copy * copyBytes) / 4;
+    return i32[offset / 4 + checksumsWord + copy] === checksumOf(i32, from, copyWords, id);
   }
 
   #copy(offset: number, copy: number): KeyPenalty {

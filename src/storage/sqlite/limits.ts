@@ -86,8 +86,9 @@ export class SqliteLimits {
     const slot = this.#slotOf(accountId);
     this.#locks.acquire(slot / 4);
     try {
-      const usage = this.#usage(slot, accountId);
-      const nowMs = notBefore(usage, this.#clock.steady());
+      const steadyMs = this.#clock.steady();
+      const usage = this.#usage(slot, accountId, steadyMs);
+      const nowMs = notBefore(usage, steadyMs);
       const record = this.#keys.table.find(keyId);
       const penalty = record === 0 ? noPenalty : this.#penalty(record, keyId, nowMs);
       const after = decide(usage, penalty, quota, this.#rules.ban, nowMs);
@@ -104,8 +105,9 @@ export class SqliteLimits {
     const slot = this.#slotOf(accountId);
     this.#locks.acquire(slot / 4);
     try {
-      const before = this.#usage(slot, accountId);
-      const nowMs = notBefore(before, this.#clock.steady());
+      const steadyMs = this.#clock.steady();
+      const before = this.#usage(slot, accountId, steadyMs);
+      const nowMs = notBefore(before, steadyMs);
       const { aheadSeconds } = this.#clock;
       const { usage, verdict } = refund(before, asDates(taken, -aheadSeconds), quota, nowMs);
       this.#accounts.write(slot, accountId, usage);
@@ -177,13 +179,14 @@ export class SqliteLimits {
     }
   }
 
-  #usage(slot: number, accountId: number): Usage {
+  #usage(slot: number, accountId: number, nowMs: number): Usage {
     const usage = this.#accounts.read(slot, accountId);
-    if (usage !== undefined) return usage;
-    const strict = usedUp(Math.floor(this.#clock.steady() / 1_000));
-    this.#accounts.write(slot, accountId, strict);
-    this.#tellOfDamage(`account ${accountId}: its limits count as used up`);
-    return strict;
+    if (usage !== undefined && !isToCome(usage, nowMs)) return usage;
+    const second = Math.floor(nowMs / 1_000);
+    const kept = usage === undefined ? usedUp(second) : opened(usage, second);
+    this.#accounts.write(slot, accountId, kept);
+    if (usage === undefined) this.#tellOfDamage(`account ${accountId}: its limits count as used up`);
+    return kept;
   }
 
   #penalty(record: number, keyId: number, nowMs: number): KeyPenalty {
@@ -196,7 +199,11 @@ export class SqliteLimits {
     }
     if (penalty.bannedUntil === 0) return penalty;
     const bannedUntil = believableBan(penalty.bannedUntil, penalty.banLevel, this.#rules.ban, nowMs);
-    return bannedUntil === penalty.bannedUntil ? penalty : { ...penalty, bannedUntil };
+    // A second more is only another process's clock, which is a little ahead.
+    if (penalty.bannedUntil - bannedUntil <= 1) return penalty;
+    const believed = { ...penalty, bannedUntil };
+    this.#keys.write(record, keyId, penalty, believed);
+    return believed;
   }
 
   /** A penalty that there is no room for is forgotten: the request is refused anyway. */
@@ -222,8 +229,20 @@ export class SqliteLimits {
   }
 }
 
+/** Whether a window is to begin yet, for the date was set back while nobody served. */
+function isToCome({ minute, day }: Usage, nowMs: number): boolean {
+  return Math.max(minute.openedAt, day.openedAt) * 1_000 > nowMs + apartMs;
+}
+
+/** What was used, in windows that begin at a second at the latest. */
+function opened({ minute, day }: Usage, second: number): Usage {
+  return {
+    minute: { openedAt: Math.min(minute.openedAt, second), count: minute.count },
+    day: { openedAt: Math.min(day.openedAt, second), count: day.count },
+  };
+}
+
 /** Now, but not before a window that another process opened a moment ago by a clock that is a little ahead. */
 function notBefore({ minute, day }: Usage, nowMs: number): number {
-  const openedMs = Math.max(minute.openedAt, day.openedAt) * 1_000;
-  return nowMs < openedMs && openedMs - nowMs <= apartMs ? openedMs : nowMs;
+  return Math.max(nowMs, minute.openedAt * 1_000, day.openedAt * 1_000);
 }
