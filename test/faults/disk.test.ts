@@ -1,6 +1,7 @@
 import { expect, setDefaultTimeout } from 'bun:test';
 import { statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { troubles } from '../../src/domain/trouble.ts';
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
@@ -167,6 +168,21 @@ testLimited(
     ]);
   },
 );
+
+testSmallDisk('a disk that is full when limit state grows is told then, and ends nothing', async () => {
+  await using folder = await temporaryFolder();
+  const program = [process.execPath, join(import.meta.dir, 'fill-limits.ts'), folder.path];
+  await using filling = start(onSmallDisk(folder.path, 'rw', program));
+  expect([await filling.exited, filling.stderr()]).toEqual([0, '']);
+  const { served, remaining, reasons, notices, files } = JSON.parse(filling.stdout());
+  expect(served.length).toBeGreaterThan(1);
+  expect(served.length).toBeLessThan(60);
+  expect(served).toEqual(served.map((_: number, index: number) => index));
+  expect(remaining).toEqual(served.map(() => 998));
+  expect(reasons).toEqual([expect.stringMatching(/^no room for limit state: ENOSPC/)]);
+  expect(notices[0]).toMatch(/^degraded: limit storage unavailable: ENOSPC/);
+  expect(files).toEqual(['store.db', 'store.limits']);
+});
 
 testSmallDisk('a start on a full disk is refused for what it is, not for another process', async () => {
   // Room for one more file or none: what fails first differs.
