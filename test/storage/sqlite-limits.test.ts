@@ -1,10 +1,14 @@
 /** What limit state in a mapped file promises of processes, crashes and time. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { cpSync } from 'node:fs';
+import { closeSync, cpSync } from 'node:fs';
 import { systemClock } from '../../src/domain/clock.ts';
 import { plans } from '../../src/domain/plan.ts';
 import { AccountCounts } from '../../src/storage/sqlite/account-counts.ts';
+import { storeFiles } from '../../src/storage/sqlite/files.ts';
 import { LimitFile } from '../../src/storage/sqlite/limit-file.ts';
+import { header } from '../../src/storage/sqlite/limit-layout.ts';
+import { type Limits, openLimits } from '../../src/storage/sqlite/limit-opening.ts';
+import { LimitSync } from '../../src/storage/sqlite/limit-sync.ts';
 import { SlotLocks } from '../../src/storage/sqlite/slot-locks.ts';
 import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -189,4 +193,65 @@ test('a process whose clock is a millisecond behind opens no window again', asyn
   const { resetAt } = serving.limits.take(callerOf(plans.free)).minute;
   clock.advance(-0.001);
   expect(serving.limits.take(callerOf(plans.free)).minute).toMatchObject({ resetAt, remaining: 58 });
+});
+
+/** Another process of the service, as far as its mapping and its locks go. */
+function openWorker(folder: string, worker: number): Limits {
+  return openLimits({
+    files: storeFiles(dataFile(folder), false),
+    role: 'worker',
+    worker,
+    clock: new FakeClock(),
+    rules: strictRules,
+    notice: () => {},
+    lock: () => undefined,
+  });
+}
+
+test('what one process adds to the file the others see, also its locks when it is gone', async () => {
+  await using folder = await temporaryFolder();
+  await using serving = openAlone(folder.path, new FakeClock());
+  const worker = openWorker(folder.path, 1);
+  for (const account of [5_000, 10_000, 15_000]) {
+    expect(worker.take(callerOf(plans.free, account)).minute.remaining).toBe(59);
+    expect(serving.limits.take(callerOf(plans.free, account)).minute.remaining).toBe(58);
+  }
+  const another = openWorker(folder.path, 2);
+  another.take(callerOf(plans.free, 500_000));
+  leaveLocked(limitFile(folder.path), 500_000);
+  serving.limits.freeLocksOf(1);
+  expect(serving.limits.take(callerOf(plans.free, 500_000)).minute.remaining).toBe(58);
+  for (const limits of [worker, another]) await limits.close();
+});
+
+test('a process that takes the number of one that was killed frees its locks', async () => {
+  await using folder = await temporaryFolder();
+  await using serving = openAlone(folder.path, new FakeClock());
+  serving.limits.take(callerOf(plans.free));
+  leaveLocked(limitFile(folder.path), 1);
+  const worker = openWorker(folder.path, 1);
+  expect(worker.take(callerOf(plans.free)).minute.remaining).toBe(58);
+  await worker.close();
+});
+
+test('what was counted is synced by and by, and a sync that fails is told by every process', async () => {
+  await using folder = await temporaryFolder();
+  await using serving = openAlone(folder.path, new FakeClock());
+  const worker = openWorker(folder.path, 1);
+  using file = new LimitFile(limitFile(folder.path));
+  worker.take(callerOf(plans.free));
+  expect(file.i32[header.changed]).toBe(1);
+  await until(() => file.i32[header.changed] === 0);
+  expect([serving.limits.trouble, worker.trouble]).toEqual([undefined, undefined]);
+
+  const lost = new LimitFile(limitFile(folder.path));
+  const notices: string[] = [];
+  const sync = new LimitSync(lost, (text) => notices.push(text), true);
+  closeSync(lost.fd);
+  lost.changed();
+  await sync.run();
+  expect(notices).toEqual([expect.stringMatching(/^degraded: limit storage unavailable: EBADF/)]);
+  expect(worker.trouble).toBe('the last sync failed');
+  await until(() => worker.trouble === undefined);
+  await worker.close();
 });

@@ -24,6 +24,8 @@ export class SlotLocks {
   constructor(file: LimitFile, worker: number) {
     if (worker < 0 || worker >= mostWorkers) throw new RangeError(`There is no worker ${worker}.`);
     this.#file = file;
+    // Who had the number has ended; it is not waited for.
+    this.freeLocksOf(worker);
     this.#owner = Atomics.add(file.i32, header.nextOwner, 1);
     const place = header.workers + 2 * worker;
     this.#announced = place + 1;
