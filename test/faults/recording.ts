@@ -8,6 +8,7 @@ import { childrenOf } from '../support/process-tree.ts';
 /** What a traced service did, in its order. Paths are relative to the folder of the store. */
 export type Event =
   | { readonly kind: 'create' | 'unlink' | 'sync'; readonly path: string }
+  | { readonly kind: 'rename'; readonly path: string; readonly to: string }
   | { readonly kind: 'write'; readonly path: string; readonly offset: number; readonly data: Uint8Array }
   | { readonly kind: 'truncate'; readonly path: string; readonly size: number }
   /** 201, with the animal as it was answered. */
@@ -75,6 +76,8 @@ function eventOf(line: string, folder: string): Event | undefined {
       return text.includes('O_CREAT') ? { kind: 'create', path } : undefined;
     case 'unlink':
       return { kind: 'unlink', path };
+    case 'rename':
+      return { kind: 'rename', path, to: inFolder(/, "([^"]*)"/.exec(text)?.[1] ?? '', folder) ?? '' };
     case 'fsync':
     case 'fdatasync':
       return { kind: 'sync', path };
@@ -94,6 +97,10 @@ function eventOf(line: string, folder: string): Event | undefined {
 function pathOf(name: string, text: string, folder: string): string | undefined {
   const byName = name === 'openat' || name === 'unlink' || name === 'rename';
   const hex = (byName ? /"([^"]*)"/ : /^\d+<([^>]*)>/).exec(text)?.[1] ?? '';
+  return inFolder(hex, folder);
+}
+
+function inFolder(hex: string, folder: string): string | undefined {
   const path = Buffer.from(bytesOf(hex)).toString();
   if (path === folder) return folderItself;
   // The first key is shown in a file beside the store, and is no part of it.

@@ -5,12 +5,8 @@ import type { NewPet, PetStatus } from '../../src/contract/schemas.ts';
 import { Refusal } from '../../src/domain/refusal.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
-import {
-  StorageUnavailable,
-  type Transaction,
-  type Units,
-  WriteUncertain,
-} from '../../src/storage/storage.ts';
+import { StorageUnavailable, WriteUncertain } from '../../src/storage/storage.ts';
+import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
@@ -138,11 +134,10 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
 
   test('a group that is not finished when it is due is rolled back, and gives its locks and connection back', async () => {
     let isOver: Promise<unknown> | undefined;
+    const late = Promise.withResolvers<void>();
     const never = async ({ pets }: Transaction) => {
       await pets.add([newPet('never')]);
-      const late = Promise.withResolvers<void>();
       isOver = late.promise.then(() => rejectionOf(Promise.resolve(pets.add([newPet('late')]))));
-      setTimeout(late.resolve, 2_000);
       return new Promise(() => undefined);
     };
     await using store = await opened([{ never }], 1_000);
@@ -150,6 +145,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(await Promise.all(group.map(outcome))).toEqual(['unavailable', 'unavailable']);
     expect(await outcome(store.write('addAlone', newPet('two')))).toBe('done');
     // What goes on all the same can do no harm.
+    late.resolve();
     expect(await isOver).toBeInstanceOf(Error);
     expect(await store.names()).toEqual(['two']);
     expect(store.database.trouble).toBeUndefined();

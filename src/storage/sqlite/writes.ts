@@ -1,6 +1,6 @@
 import type { Notice } from '../outage.ts';
 import type { Port } from '../port.ts';
-import type { Units, Writer } from '../storage.ts';
+import type { Units, Writer } from '../transaction.ts';
 import { PortWriter, serveWrites } from '../writer-port.ts';
 import type { Format } from './database.ts';
 import { openWriter } from './open-writer.ts';
@@ -19,7 +19,7 @@ export interface SqliteWrites extends Writer<Units>, AsyncDisposable {
   /** Why nothing is being stored, as the last write showed; undefined while all is. */
   readonly trouble: string | undefined;
   /** Lets another process of the same service write here; undefined where this one does not write itself. */
-  readonly serveWrites?: (port: Port) => void;
+  readonly serve?: (port: Port) => void;
 }
 
 export interface WritesOptions {
@@ -49,7 +49,7 @@ function writesHere({ path, format, units, timeoutMs, onOutcome }: WritesOptions
   return {
     trouble: undefined,
     write: (name, input) => writer.write(name, input).finally(onOutcome),
-    serveWrites: (port) => serveWrites(writer, port),
+    serve: (port) => serveWrites(writer, port),
     [Symbol.asyncDispose]: () => writer[Symbol.asyncDispose](),
   };
 }
