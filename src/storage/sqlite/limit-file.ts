@@ -109,9 +109,12 @@ export class LimitFile implements Disposable {
     if (extent >= this.#mapped) throw new StorageUnavailable(`${this.path} has no extent ${extent}`);
   }
 
-  /** The same for the extent of a 32-bit word. */
-  reachWord(word: number): void {
-    this.reach(Math.floor((word * 4) / extentBytes));
+  /** Whether the file has a 32-bit word, other than its first; maps it if need be. */
+  hasWord(word: number): boolean {
+    const extent = Math.floor((word * 4) / extentBytes);
+    if (word <= 0 || extent >= this.extentsBySize) return false;
+    this.reach(extent);
+    return true;
   }
 
   /**

@@ -55,6 +55,8 @@ export interface OpenLimits {
   readonly lastAccountId?: number;
 }
 
+/** So many of the owner numbers given last may not have been synced before the power failed. */
+const lostOwners = 1_024;
 /** Most owner numbers; a file that gave so many is made anew. */
 const mostOwners = 2 ** 30;
 
@@ -146,7 +148,9 @@ function makeFirst({ files, clock, rules, notice }: OpenLimits): LimitFile {
 
 /** From here on the locks of all earlier processes are free. */
 function beginRun({ i32, f64 }: LimitFile, clock: Clock): void {
-  Atomics.store(i32, header.firstOwner, i32[header.nextOwner] as number);
+  const firstOwner = (i32[header.nextOwner] as number) + lostOwners;
+  Atomics.store(i32, header.nextOwner, firstOwner);
+  Atomics.store(i32, header.firstOwner, firstOwner);
   i32[header.failing] = 0;
   const aheadMs = f64[header.aheadMs] as number;
   // Steady time before 1970 would be none.

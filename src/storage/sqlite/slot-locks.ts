@@ -61,9 +61,8 @@ export class SlotLocks {
     const owner = i32[place] as number;
     const announced = i32[place + 1] as number;
     if (owner === 0) return;
-    if (announced * 4 >= i32.byteLength) this.#file.reachWord(announced);
     for (const word of [announced, header.growing, header.stepping]) {
-      if (word > 0) Atomics.compareExchange(this.#file.i32, word, owner, 0);
+      if (this.#file.hasWord(word)) Atomics.compareExchange(this.#file.i32, word, owner, 0);
     }
   }
 
