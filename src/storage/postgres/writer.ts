@@ -72,8 +72,7 @@ export class PostgresWriter implements Writer<Units> {
   }
 
   #runInTransaction(runs: readonly Run[], moved: Moved, dueAt: number): Promise<Settled[]> {
-    return this.#database.transact(async (transaction) => {
-      const execute: Execute = (statement) => transaction.run(statement);
+    return this.#database.transact(async (execute) => {
       moved.clear();
       const [first, ...others] = runs;
       // What fails alone takes nobody with it.
