@@ -3,11 +3,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compare } from './compare.ts';
+import { measureDisk } from './disk.ts';
 import { measureGrowth } from './growth.ts';
 import { readOptions } from './options.ts';
 import { measureScaling } from './scaling.ts';
 
-const measurements = { comparison: compare, growth: measureGrowth, scaling: measureScaling };
+const measurements = {
+  comparison: compare,
+  growth: measureGrowth,
+  disk: measureDisk,
+  scaling: measureScaling,
+};
 
 const folder = mkdtempSync(join(tmpdir(), 'animal-store-bench-'));
 

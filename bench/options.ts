@@ -10,8 +10,8 @@ export const contenderNames: readonly string[] = ['animal-store', 'nginx', 'bun-
 
 const loadNames = scenarios.map(({ name }) => name);
 
-/** What is measured: the service against others, how its cost grows, or what more instances add. */
-export type Measurement = 'comparison' | 'growth' | 'scaling';
+/** What is measured: the service against others, how its cost grows, what a slow disk does, or what more instances add. */
+export type Measurement = 'comparison' | 'growth' | 'disk' | 'scaling';
 
 export interface Options {
   readonly measurement: Measurement;
@@ -37,6 +37,8 @@ ${animalCount.toLocaleString('en')} animals, in interleaved rounds, the server o
 Writes bench/results/ and the figures in docs/performance.md.
 
   --growth        measures instead how cost grows with animals and accounts, and the time to the first answer
+  --disk          measures instead reads beside a writer, on disks whose syncs take 2 and 10 ms longer (on Linux,
+                  with strace)
   --scaling       measures instead what a second and a third instance add, each held to a quarter of a core (as root,
                   on Linux); needs --postgres and --redis
   --quick         one round of one second each, without care, written nowhere: a smoke check
@@ -58,6 +60,7 @@ export function readOptions(argv: string[]): Options | undefined {
     args: argv,
     options: {
       growth: { type: 'boolean', default: false },
+      disk: { type: 'boolean', default: false },
       scaling: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       rounds: { type: 'string' },
@@ -74,7 +77,7 @@ export function readOptions(argv: string[]): Options | undefined {
     return undefined;
   }
   return {
-    measurement: values.growth ? 'growth' : values.scaling ? 'scaling' : 'comparison',
+    measurement: values.growth ? 'growth' : values.disk ? 'disk' : values.scaling ? 'scaling' : 'comparison',
     rounds: positive('--rounds', values.rounds ?? (values.quick ? '1' : '5')),
     seconds: positive('--seconds', values.seconds ?? (values.quick ? '1' : '2')),
     careful: !values.quick,
