@@ -7,11 +7,13 @@ import { measureDisk } from './disk.ts';
 import { measureGrowth } from './growth.ts';
 import { readOptions } from './options.ts';
 import { measureScaling } from './scaling.ts';
+import { measureWorkers } from './workers.ts';
 
 const measurements = {
   comparison: compare,
   growth: measureGrowth,
   disk: measureDisk,
+  workers: measureWorkers,
   scaling: measureScaling,
 };
 

@@ -10,8 +10,8 @@ export const contenderNames: readonly string[] = ['animal-store', 'nginx', 'bun-
 
 const loadNames = scenarios.map(({ name }) => name);
 
-/** What is measured: the service against others, how its cost grows, what a slow disk does, or what more instances add. */
-export type Measurement = 'comparison' | 'growth' | 'disk' | 'scaling';
+/** What is measured: the service against others, how its cost grows, what a slow disk does, or what more workers or instances add. */
+export type Measurement = 'comparison' | 'growth' | 'disk' | 'workers' | 'scaling';
 
 export interface Options {
   readonly measurement: Measurement;
@@ -39,8 +39,8 @@ Writes bench/results/ and the figures in docs/performance.md.
   --growth        measures instead how cost grows with animals and accounts, and the time to the first answer
   --disk          measures instead reads beside a writer, on disks whose syncs take 2 and 10 ms longer (on Linux,
                   with strace)
-  --scaling       measures instead what a second and a third instance add, each held to a quarter of a core (as root,
-                  on Linux); needs --postgres and --redis
+  --scaling       measures instead what more workers of one service add and take, each held to a quarter of a core
+                  (as root, on Linux); with --postgres and --redis, what more instances add
   --quick         one round of one second each, without care, written nowhere: a smoke check
   --rounds N      rounds (default 5)
   --seconds S     length of each run in whole seconds (default 2)
@@ -77,7 +77,7 @@ export function readOptions(argv: string[]): Options | undefined {
     return undefined;
   }
   return {
-    measurement: values.growth ? 'growth' : values.disk ? 'disk' : values.scaling ? 'scaling' : 'comparison',
+    measurement: measurementOf(values),
     rounds: positive('--rounds', values.rounds ?? (values.quick ? '1' : '5')),
     seconds: positive('--seconds', values.seconds ?? (values.quick ? '1' : '2')),
     careful: !values.quick,
@@ -86,6 +86,18 @@ export function readOptions(argv: string[]): Options | undefined {
     cluster: clusterOf(values.postgres, values.redis),
     publish: !values.quick && values.only === undefined && values.loads === undefined,
   };
+}
+
+function measurementOf(values: {
+  growth: boolean;
+  disk: boolean;
+  scaling: boolean;
+  postgres?: string | undefined;
+}): Measurement {
+  if (values.growth) return 'growth';
+  if (values.disk) return 'disk';
+  if (!values.scaling) return 'comparison';
+  return values.postgres === undefined ? 'workers' : 'scaling';
 }
 
 function positive(name: string, text: string): number {

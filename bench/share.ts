@@ -7,12 +7,12 @@ const root = '/sys/fs/cgroup';
 const periodMicroseconds = 10_000;
 
 /**
- * Holds a process to this part of one core, by a control group of its own (cgroups(7), controller `cpu`, version 1
- * or 2). Dispose it after the process has ended. Throws an `Error` where control groups cannot be made.
+ * Holds processes together to this part of one core, by a control group of their own (cgroups(7), controller `cpu`,
+ * version 1 or 2). Dispose it after they have ended. Throws an `Error` where control groups cannot be made.
  */
-export function holdToShare(pid: number, part: number): Disposable {
+export function holdToShare(pids: readonly number[], part: number): Disposable {
   const isVersion2 = existsSync(join(root, 'cgroup.controllers'));
-  const folder = join(root, isVersion2 ? '' : 'cpu', `animal-store-bench-${pid}`);
+  const folder = join(root, isVersion2 ? '' : 'cpu', `animal-store-bench-${pids[0]}`);
   const quota = Math.round(periodMicroseconds * part);
   try {
     if (isVersion2) writeFileSync(join(root, 'cgroup.subtree_control'), '+cpu');
@@ -22,7 +22,7 @@ export function holdToShare(pid: number, part: number): Disposable {
       writeFileSync(join(folder, 'cpu.cfs_period_us'), String(periodMicroseconds));
       writeFileSync(join(folder, 'cpu.cfs_quota_us'), String(quota));
     }
-    writeFileSync(join(folder, 'cgroup.procs'), String(pid));
+    for (const pid of pids) writeFileSync(join(folder, 'cgroup.procs'), String(pid));
   } catch (error) {
     throw new Error(
       `Instances cannot be held to a part of a core: ${(error as Error).message}. ` +
