@@ -1,16 +1,20 @@
 /** Holds processes to a part of a core, so that several of them, a database and a load generator fit on few cores. */
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const root = '/sys/fs/cgroup';
 /** Short, so that a held process pauses often and briefly. */
 const periodMicroseconds = 10_000;
+const endSteps = 100;
+const endStepMs = 10;
 
 /**
  * Holds processes together to this part of one core, by a control group of their own (cgroups(7), controller `cpu`,
- * version 1 or 2). Dispose it after they have ended. Throws an `Error` where control groups cannot be made.
+ * version 1 or 2). Dispose it when they are
+ * told to end: it waits for them, a second at most. Throws an `Error` where control groups cannot be made.
  */
-export function holdToShare(pids: readonly number[], part: number): Disposable {
+export function holdToShare(pids: readonly number[], part: number): AsyncDisposable {
   const isVersion2 = existsSync(join(root, 'cgroup.controllers'));
   const folder = join(root, isVersion2 ? '' : 'cpu', `animal-store-bench-${pids[0]}`);
   const quota = Math.round(periodMicroseconds * part);
@@ -29,5 +33,12 @@ export function holdToShare(pids: readonly number[], part: number): Disposable {
         'Run this on Linux as root, with the cpu controller of control groups mounted.',
     );
   }
-  return { [Symbol.dispose]: () => rmdirSync(folder) };
+  return { [Symbol.asyncDispose]: () => removeGroup(folder) };
+}
+
+/** A group can be removed once its last process is gone. */
+async function removeGroup(folder: string): Promise<void> {
+  for (let step = 0; step < endSteps && readFileSync(join(folder, 'cgroup.procs'), 'utf8') !== ''; step++)
+    await sleep(endStepMs);
+  rmdirSync(folder);
 }
