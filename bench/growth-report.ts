@@ -4,9 +4,12 @@ import type { GrowthResults, Size } from './growth.ts';
 import type { Sample } from './measure.ts';
 import { conditions, goalsTable, table } from './report.ts';
 import { median } from './statistics.ts';
+import { ratio } from './summary.ts';
 
 /** The deepest page of the largest store may cost this much more than the first of the smallest. */
 const mostGrowth = 1.1;
+/** A request where there are 100,000 accounts, in times of one where there are 10. */
+const mostAccountCost = 1.3;
 const latestFirstAnswerMs = 150;
 
 export function growthMarkdown(results: GrowthResults): string {
@@ -36,6 +39,7 @@ export function growthMarkdown(results: GrowthResults): string {
 function goalsOf({ sizes, samples }: GrowthResults): Goal[] {
   const byAnimals = sizes.filter(({ accounts }) => accounts === 1);
   const [smallest, largest] = [byAnimals[0], byAnimals.at(-1)];
+  const byAccounts = sizes.filter(({ accounts }) => accounts > 1);
   const cost = (name: string) => costOf(samples, name, 'uncached');
   const growth = cost(`${largest?.name}, last`) / cost(`${smallest?.name}, first`);
   const start = sizes.find(({ animals }) => animals === 100_000)?.firstAnswerMs ?? Number.NaN;
@@ -46,6 +50,7 @@ function goalsOf({ sizes, samples }: GrowthResults): Goal[] {
       measured: `${growth.toFixed(2)} ×`,
       met: growth <= mostGrowth,
     },
+    accountsGoal(samples, byAccounts[0]?.name, byAccounts.at(-1)?.name),
     {
       text: 'First answer after the start of the process, with 100,000 animals',
       wanted: `≤ ${latestFirstAnswerMs} ms`,
@@ -53,6 +58,19 @@ function goalsOf({ sizes, samples }: GrowthResults): Goal[] {
       met: start <= latestFirstAnswerMs,
     },
   ];
+}
+
+/** Taken within each round. */
+function accountsGoal(samples: readonly Sample[], few = '', many = ''): Goal {
+  const cost = (sample: Sample) => sample.cpuMicrosecondsPerRequest;
+  const side = (contender: string) => ({ scenario: 'accounts', contender });
+  const measured = ratio(samples, cost, side(many), side(few));
+  return {
+    text: `CPU of a list page with ${many} against ${few}`,
+    wanted: `≤ ${mostAccountCost.toFixed(2)} ×`,
+    measured: `${measured.toFixed(2)} ×`,
+    met: measured <= mostAccountCost,
+  };
 }
 
 function costOf(samples: readonly Sample[], contender: string, scenario: string): number {

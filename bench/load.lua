@@ -1,5 +1,6 @@
 -- Sends the requests of a file, one after the other and from the start again, and prints what came of them as JSON.
 -- Each line: method, target, API key and, for a body, its JSON; separated by tabs.
+-- A second argument makes each connection wait so many milliseconds before each request.
 local prepared = {}
 local next_index = 0
 
@@ -10,6 +11,9 @@ function init(args)
     if body ~= '' then headers['Content-Type'] = 'application/json' end
     prepared[#prepared + 1] = wrk.format(method, target, headers, body ~= '' and body or nil)
   end
+  local pause_ms = tonumber(args[2] or 0)
+  -- wrk is slower where this function exists.
+  if pause_ms > 0 then delay = function() return pause_ms end end
 end
 
 function request()

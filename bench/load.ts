@@ -3,8 +3,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pinned } from './machine.ts';
 
-/** Connections the load generator keeps open. */
+/** Connections the load generator keeps open, unless a load says otherwise. */
 export const connections = 64;
+
+/** How hard a server is asked. */
+export interface Pressure {
+  readonly connections?: number;
+  /** How long each connection waits before each of its requests. */
+  readonly pauseMs?: number;
+}
 
 const script = fileURLToPath(new URL('load.lua', import.meta.url));
 const fallback = fileURLToPath(new URL('peers/load.js', import.meta.url));
@@ -37,11 +44,16 @@ export async function writePlan(path: string, requests: readonly PlannedRequest[
 }
 
 /** Sends the plan for so long. Throws what the load generator said when it could not. */
-export async function applyLoad(url: string, plan: string, seconds: number): Promise<LoadResult> {
+export async function applyLoad(
+  url: string,
+  plan: string,
+  seconds: number,
+  { connections: count = connections, pauseMs = 0 }: Pressure = {},
+): Promise<LoadResult> {
   const command =
     Bun.which('wrk') === null
-      ? ['node', fallback, url, String(connections), String(seconds), plan]
-      : ['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', script, url, '--', plan];
+      ? ['node', fallback, url, String(count), String(seconds), plan, String(pauseMs)]
+      : ['wrk', '-t1', `-c${count}`, `-d${seconds}s`, '-s', script, url, '--', plan, String(pauseMs)];
   const child = Bun.spawn(pinned('load', command), { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
   const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text()]);
   const summary = output.trim().split('\n').at(-1) ?? '';

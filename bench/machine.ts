@@ -1,5 +1,5 @@
 /** The machine the figures are from, and how processes are pinned to its cores. */
-import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 
@@ -64,24 +64,4 @@ function syncMicroseconds(path: string): number {
   }
   closeSync(file);
   return times.sort((a, b) => a - b)[50] ?? 0;
-}
-
-export interface Usage {
-  readonly cpuSeconds: number;
-  readonly peakMemoryMb: number;
-}
-
-const ticksPerSecond = 100;
-
-/** What a process has used since its start (proc(5): utime and stime of `stat`, VmHWM of `status`). */
-export function usageOf(pid: number): Usage {
-  // The name in parentheses may hold spaces; the fields behind it start at the third.
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /s, '')
-    .split(' ');
-  const peakKb = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return {
-    cpuSeconds: (Number(fields[11]) + Number(fields[12])) / ticksPerSecond,
-    peakMemoryMb: Number(peakKb) / 1_024,
-  };
 }

@@ -1,9 +1,16 @@
 /** One run: one server under one load, and what it cost. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Contender, Running } from './contender.ts';
-import { applyLoad, type LoadResult, type PlannedRequest, planPath, writePlan } from './load.ts';
+import {
+  applyLoad,
+  type LoadResult,
+  type PlannedRequest,
+  type Pressure,
+  planPath,
+  writePlan,
+} from './load.ts';
 import { mostForeign, quiet, watchOthers } from './quiet.ts';
-import type { Scenario } from './scenarios.ts';
+import type { PlanOptions, Scenario } from './scenarios.ts';
 
 export interface Sample extends LoadResult {
   readonly scenario: string;
@@ -17,6 +24,8 @@ export interface Sample extends LoadResult {
   readonly wrong: number;
   /** Part of the busier core that other programs took. */
   readonly foreign: number;
+  /** What the client beside the load did. */
+  readonly beside?: LoadResult;
 }
 
 /** A server under measurement; the name tells its samples apart. */
@@ -59,28 +68,32 @@ async function patiently<T>(patience: Patience, work: () => Promise<T>): Promise
 }
 
 /** One sample; undefined where the contender cannot do this. */
-export async function runOnce({
-  scenario,
-  running,
-  round,
-  seconds,
-  animals,
-  folder,
-}: Run): Promise<Sample | undefined> {
-  const lasts = Math.min(seconds, scenario.seconds ?? seconds);
-  const plan = await scenario.plan({ addressing: running.addressing, animals, seconds: lasts });
+export async function runOnce(run: Run): Promise<Sample | undefined> {
+  const { scenario, running, round } = run;
+  const { server, addressing } = running;
+  const seconds = Math.min(run.seconds, scenario.seconds ?? run.seconds);
+  const options: PlanOptions = { addressing, animals: run.animals, seconds };
+  const plan = await scenario.plan(options);
   const first = plan?.[0];
   if (plan === undefined || first === undefined) return undefined;
-  if (scenario.status === 429) await send(running.server.url, first);
-  const path = planPath(folder, scenario.name);
-  await writePlan(path, plan);
+  if (scenario.status === 429) await send(server.url, first);
   await introduce(running, plan);
+  const apply = async (name: string, requests: readonly PlannedRequest[], pressure?: Pressure) => {
+    const path = planPath(run.folder, name);
+    await writePlan(path, requests);
+    return () => applyLoad(server.url, path, seconds, pressure);
+  };
+  const main = await apply('main', plan, scenario.pressure);
+  const other =
+    scenario.beside && (await apply('beside', scenario.beside.plan(options), scenario.beside.pressure));
 
   const others = watchOthers();
-  const before = running.server.usage().cpuSeconds;
-  const load = await applyLoad(running.server.url, path, lasts);
-  const cpuSeconds = running.server.usage().cpuSeconds - before;
-  const foreign = others([cpuSeconds, load.loadCpuSeconds]);
+  const [before, tracerBefore] = [server.usage().cpuSeconds, server.tracerCpuSeconds()];
+  const [load, beside] = await Promise.all([main(), other?.()]);
+  const cpuSeconds = server.usage().cpuSeconds - before;
+  const tracerCpuSeconds = server.tracerCpuSeconds() - tracerBefore;
+  const loadCpuSeconds = load.loadCpuSeconds + (beside?.loadCpuSeconds ?? 0);
+  const foreign = others([cpuSeconds + tracerCpuSeconds, loadCpuSeconds]);
   await settled(running);
 
   const expected = scenario.status === 429 ? load.refused : load.requests - load.refused;
@@ -94,6 +107,7 @@ export async function runOnce({
     busy: cpuSeconds / load.seconds,
     wrong: load.requests - expected + load.broken,
     foreign,
+    ...(beside === undefined ? {} : { beside }),
   };
 }
 
@@ -104,10 +118,11 @@ async function send(url: string, { method, target, key }: PlannedRequest): Promi
 /** How many callers are introduced at once. */
 const introducedAtOnce = 64;
 
-/** Lets each of many callers make one request, so that a run is not about first look-ups. */
+/** Lets each of many callers that never called make one request, so that a run is not about first look-ups. */
 async function introduce({ server, addressing }: Measurable, plan: readonly PlannedRequest[]): Promise<void> {
-  const keys = [...new Set(plan.map(({ key }) => key))];
-  if (keys.length === 1) return;
+  const keys = [...new Set(plan.map(({ key }) => key)).difference(server.callers)];
+  if (keys.length <= 1) return;
+  for (const key of keys) server.callers.add(key);
   const { target } = addressing.list;
   for (let from = 0; from < keys.length; from += introducedAtOnce) {
     const some = keys.slice(from, from + introducedAtOnce);

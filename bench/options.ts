@@ -10,11 +10,12 @@ export const contenderNames: readonly string[] = ['animal-store', 'nginx', 'bun-
 
 const loadNames = scenarios.map(({ name }) => name);
 
-/** What is measured: the service against others, how its cost grows, or what more instances add. */
-export type Measurement = 'comparison' | 'growth' | 'scaling';
+/** What is measured: the service against others, how its cost grows, what a slow disk does, or what more workers or instances add. */
+export type Measurement = 'comparison' | 'growth' | 'disk' | 'workers' | 'scaling';
 
 export interface Options {
-  readonly measurement: Measurement;
+  /** One after the other. */
+  readonly measurements: readonly Measurement[];
   readonly rounds: number;
   /** Length of one run. */
   readonly seconds: number;
@@ -36,11 +37,14 @@ Measures the service against nginx answering the same bytes, Bun answering a con
 ${animalCount.toLocaleString('en')} animals, in interleaved rounds, the server on one core and the load generator on another.
 Writes bench/results/ and the figures in docs/performance.md.
 
+  --all           the comparison and then everything that the next three options measure: 25 minutes
   --growth        measures instead how cost grows with animals and accounts, and the time to the first answer
-  --scaling       measures instead what a second and a third instance add, each held to a quarter of a core (as root,
-                  on Linux); needs --postgres and --redis
+  --disk          measures instead reads beside a writer, on disks whose syncs take 2 and 10 ms longer (on Linux,
+                  with strace)
+  --scaling       measures instead what more workers of one service add and take, each held to a quarter of a core
+                  (as root, on Linux); with --postgres and --redis, what more instances add
   --quick         one round of one second each, without care, written nowhere: a smoke check
-  --rounds N      rounds (default 5)
+  --rounds N      rounds (default 4)
   --seconds S     length of each run in whole seconds (default 2)
   --only A,B,…    only these besides the service: ${contenderNames.slice(1).join(', ')};
                   written nowhere
@@ -57,7 +61,9 @@ export function readOptions(argv: string[]): Options | undefined {
   const { values } = parseArgs({
     args: argv,
     options: {
+      all: { type: 'boolean', default: false },
       growth: { type: 'boolean', default: false },
+      disk: { type: 'boolean', default: false },
       scaling: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       rounds: { type: 'string' },
@@ -74,8 +80,8 @@ export function readOptions(argv: string[]): Options | undefined {
     return undefined;
   }
   return {
-    measurement: values.growth ? 'growth' : values.scaling ? 'scaling' : 'comparison',
-    rounds: positive('--rounds', values.rounds ?? (values.quick ? '1' : '5')),
+    measurements: measurementsOf(values),
+    rounds: positive('--rounds', values.rounds ?? (values.quick ? '1' : '4')),
     seconds: positive('--seconds', values.seconds ?? (values.quick ? '1' : '2')),
     careful: !values.quick,
     only: known('--only', contenderNames, values.only),
@@ -83,6 +89,24 @@ export function readOptions(argv: string[]): Options | undefined {
     cluster: clusterOf(values.postgres, values.redis),
     publish: !values.quick && values.only === undefined && values.loads === undefined,
   };
+}
+
+function measurementsOf(values: {
+  all: boolean;
+  growth: boolean;
+  disk: boolean;
+  scaling: boolean;
+  postgres?: string | undefined;
+}): Measurement[] {
+  const several = values.postgres === undefined ? 'workers' : 'scaling';
+  if (values.all) return ['comparison', 'growth', 'disk', ...new Set(['workers', several] as const)];
+  const named: [boolean, Measurement][] = [
+    [values.growth, 'growth'],
+    [values.disk, 'disk'],
+    [values.scaling, several],
+  ];
+  const wanted = named.filter(([isWanted]) => isWanted).map(([, measurement]) => measurement);
+  return wanted.length > 0 ? wanted : ['comparison'];
 }
 
 function positive(name: string, text: string): number {

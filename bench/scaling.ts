@@ -1,37 +1,26 @@
 /** What more instances add: one store on PostgreSQL and Redis, and one, two and three instances in front of it. */
 import { RedisClient } from 'bun';
 import { type ClusterStore, forgetLimits } from './cluster.ts';
-import { applyLoad, connections, planPath, writePlan } from './load.ts';
+import { type JoinedLoad, joinLoads, loads, share, warmUpSeconds, writePlans } from './joined-load.ts';
+import { applyLoad, connections, planPath } from './load.ts';
 import { describeMachine, type Machine } from './machine.ts';
 import { animalCount, type Options } from './options.ts';
 import { publish } from './publish.ts';
 import { scalingMarkdown } from './scaling-report.ts';
-import { scenarios } from './scenarios.ts';
 import type { ServerProcess } from './server-process.ts';
 import { addressingOf, fill, issueKeys, startService } from './service.ts';
 import { holdToShare } from './share.ts';
 import { progress } from './terminal.ts';
 
-/** Each instance gets this part of the core that all of them are on; the other core is the load generators' and Redis'. */
-const share = 0.25;
-
 const instanceCounts = [1, 2, 3];
-const loads = ['list', 'pet', 'mixed'];
-/** Held to a share, the runtime takes this long to compile what is run often. */
-const warmUpSeconds = 8;
 
 /** One load on the first so many instances at once. */
-export interface ScalingSample {
+export interface ScalingSample extends JoinedLoad {
   readonly scenario: string;
   readonly instances: number;
   readonly round: number;
-  readonly requestsPerSecond: number;
-  readonly cpuMicrosecondsPerRequest: number;
   /** What Redis needed for each request. */
   readonly redisMicrosecondsPerRequest: number;
-  readonly p99Ms: number;
-  /** Refused, or not answered. */
-  readonly wrong: number;
 }
 
 export interface ScalingResults {
@@ -47,19 +36,13 @@ export interface ScalingResults {
 
 export async function measureScaling(options: Options, folder: string): Promise<void> {
   const { cluster, rounds, seconds } = options;
-  if (cluster === undefined) throw new Error('--scaling needs --postgres and --redis.');
+  if (cluster === undefined) throw new Error('Several instances need --postgres and --redis.');
   await using servers = new AsyncDisposableStack();
   servers.defer(() => forgetLimits(cluster));
   progress(`adding ${animalCount.toLocaleString('en')} animals`);
   await fill(cluster, animalCount);
   const [key = ''] = await issueKeys(cluster, 1);
-  const addressing = addressingOf(key);
-  for (const { name, plan } of scenarios.filter(({ name }) => loads.includes(name))) {
-    await writePlan(
-      planPath(folder, name),
-      (await plan({ addressing, animals: animalCount, seconds })) ?? [],
-    );
-  }
+  await writePlans(folder, addressingOf(key), seconds);
   const instances = await startInstances(cluster, key, servers);
   const redis = new RedisClient(cluster.REDIS_URL);
   servers.defer(() => redis.close());
@@ -102,7 +85,7 @@ async function startInstances(
     const instance = await startService(store, key);
     try {
       // Disposed of in reverse: the process ends, then its group.
-      servers.use(holdToShare(instance.pid, share));
+      servers.use(holdToShare([instance.pid], share));
     } finally {
       servers.use(instance);
     }
@@ -124,14 +107,8 @@ async function run(
     instances.map(({ url }) => applyLoad(url, planPath(folder, load), seconds)),
   );
   const [used, redisUsed] = [cpuSeconds() - before, (await redisCpuSeconds(redis)) - redisBefore];
-  const requests = results.reduce((sum, result) => sum + result.requests, 0);
-  return {
-    requestsPerSecond: results.reduce((sum, result) => sum + result.requests / result.seconds, 0),
-    cpuMicrosecondsPerRequest: (used * 1_000_000) / requests,
-    redisMicrosecondsPerRequest: (redisUsed * 1_000_000) / requests,
-    p99Ms: Math.max(...results.map(({ p99Ms }) => p99Ms)),
-    wrong: results.reduce((sum, { refused, broken }) => sum + refused + broken, 0),
-  };
+  const joined = joinLoads(results, used);
+  return { ...joined, redisMicrosecondsPerRequest: (redisUsed * 1_000_000) / joined.requests };
 }
 
 async function redisCpuSeconds(redis: RedisClient): Promise<number> {

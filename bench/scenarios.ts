@@ -2,7 +2,7 @@
 import type { PlanName } from '../src/domain/plan.ts';
 import { animal, chances } from './animals.ts';
 import { type Addressing, type Callers, get, post } from './contender.ts';
-import type { PlannedRequest } from './load.ts';
+import type { PlannedRequest, Pressure } from './load.ts';
 
 export interface Scenario {
   readonly name: string;
@@ -13,8 +13,16 @@ export interface Scenario {
   readonly seconds?: number;
   /** Whose list page it is, where plans are compared with each other. */
   readonly callers?: Callers;
+  readonly pressure?: Pressure;
+  /** What another client does at the same time; only the answers to the plan are the scenario's. */
+  readonly beside?: Beside;
   /** The requests of one run, in turn; undefined where a contender cannot do this. */
   plan(load: PlanOptions): PlannedRequest[] | undefined | Promise<PlannedRequest[] | undefined>;
+}
+
+export interface Beside {
+  readonly pressure: Pressure;
+  plan(load: PlanOptions): PlannedRequest[];
 }
 
 export interface PlanOptions {
@@ -45,7 +53,8 @@ async function called(
   });
 }
 
-const newPet = (index: number) => {
+/** The body of a creation. */
+export const newPet = (index: number) => {
   const { name, categoryId, status } = animal(index);
   return `{"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 };

@@ -1,7 +1,8 @@
 /** Starts a server on its core, waits for its first answer, and ends it. */
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pinned, type Usage, usageOf } from './machine.ts';
+import { pinned } from './machine.ts';
+import { tracerCpuSecondsOf, type Usage, usageOf } from './processes.ts';
 
 const startTimeoutMs = 60_000;
 const stopTimeoutMs = 10_000;
@@ -19,7 +20,12 @@ export interface ServerProcess extends AsyncDisposable {
   readonly url: string;
   /** From the start of the process to its first 200. */
   readonly firstAnswerMs: number;
+  /** The keys it has been introduced to. */
+  readonly callers: Set<string>;
+  /** Of the process and those it started. */
   usage(): Usage;
+  /** What strace has used, where the process runs under it. */
+  tracerCpuSeconds(): number;
 }
 
 /** Throws with what the server said when it does not answer in time. */
@@ -47,7 +53,9 @@ export async function startServer(name: string, port: number, launch: Launch): P
     pid: child.pid,
     url,
     firstAnswerMs,
+    callers: new Set(),
     usage: () => usageOf(child.pid),
+    tracerCpuSeconds: () => tracerCpuSecondsOf(child.pid),
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM');
       await Promise.race([child.exited, sleep(stopTimeoutMs, undefined, { ref: false })]);

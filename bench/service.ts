@@ -6,7 +6,7 @@ import { type AdminServices, openAdminServices } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
 import { animals } from './animals.ts';
 import { makeCallers, unlimited } from './callers.ts';
-import type { Addressing, Callers, Contender } from './contender.ts';
+import type { Addressing, Contender } from './contender.ts';
 import { features } from './features.ts';
 import { freePort, type ServerProcess, startServer } from './server-process.ts';
 
@@ -47,14 +47,40 @@ async function issueKey(
   return (await keys.create(account.id, name)).key;
 }
 
+/** How an instance of the service differs from one that is started as it is. */
+export interface Special {
+  /** A program that runs it, with its arguments. */
+  readonly under?: readonly string[];
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
 /** Starts one instance of the service on a store, with the settings it has by default. */
-export async function startService(store: StoreSettings, key: string): Promise<ServerProcess> {
+export async function startService(
+  store: StoreSettings,
+  key: string,
+  { under = [], settings = {} }: Special = {},
+): Promise<ServerProcess> {
   const port = await freePort();
   return startServer('animal-store', port, {
-    command: [process.execPath, main, 'serve'],
-    environment: { ...store, HOST: '127.0.0.1', PORT: String(port), DRAIN_SECONDS: '0', LOG_LEVEL: 'warn' },
+    command: [...under, process.execPath, main, 'serve'],
+    environment: {
+      ...store,
+      ...settings,
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      DRAIN_SECONDS: '0',
+      LOG_LEVEL: 'warn',
+    },
     probe: { target: listTarget, key },
   });
+}
+
+/** New accounts of a store for each run. */
+export function callersOn(store: StoreSettings): NonNullable<Addressing['callers']> {
+  return async (who, seconds) => {
+    await using admin = await openAdminServices(readConfig(store));
+    return await makeCallers(admin, who, seconds);
+  };
 }
 
 export interface ServiceOptions {
@@ -94,10 +120,7 @@ export function serviceContender({ name, title, store, animals, refusals }: Serv
       const server = await startService(store, key);
       const addressing = {
         ...addressingOf(key),
-        callers: async (who: Callers, seconds: number) => {
-          await using admin = await openAdminServices(readConfig(store));
-          return await makeCallers(admin, who, seconds);
-        },
+        callers: callersOn(store),
         refused: () => ({ target: listTarget, key: refusedKeys.pop() ?? bannedKey }),
         banned: { target: listTarget, key: bannedKey },
       };

@@ -1,18 +1,22 @@
 /** Holds processes to a part of a core, so that several of them, a database and a load generator fit on few cores. */
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const root = '/sys/fs/cgroup';
 /** Short, so that a held process pauses often and briefly. */
 const periodMicroseconds = 10_000;
+const endSteps = 100;
+const endStepMs = 10;
 
 /**
- * Holds a process to this part of one core, by a control group of its own (cgroups(7), controller `cpu`, version 1
- * or 2). Dispose it after the process has ended. Throws an `Error` where control groups cannot be made.
+ * Holds processes together to this part of one core, by a control group of their own (cgroups(7), controller `cpu`,
+ * version 1 or 2). Dispose it when they are
+ * told to end: it waits for them, a second at most. Throws an `Error` where control groups cannot be made.
  */
-export function holdToShare(pid: number, part: number): Disposable {
+export function holdToShare(pids: readonly number[], part: number): AsyncDisposable {
   const isVersion2 = existsSync(join(root, 'cgroup.controllers'));
-  const folder = join(root, isVersion2 ? '' : 'cpu', `animal-store-bench-${pid}`);
+  const folder = join(root, isVersion2 ? '' : 'cpu', `animal-store-bench-${pids[0]}`);
   const quota = Math.round(periodMicroseconds * part);
   try {
     if (isVersion2) writeFileSync(join(root, 'cgroup.subtree_control'), '+cpu');
@@ -22,12 +26,19 @@ export function holdToShare(pid: number, part: number): Disposable {
       writeFileSync(join(folder, 'cpu.cfs_period_us'), String(periodMicroseconds));
       writeFileSync(join(folder, 'cpu.cfs_quota_us'), String(quota));
     }
-    writeFileSync(join(folder, 'cgroup.procs'), String(pid));
+    for (const pid of pids) writeFileSync(join(folder, 'cgroup.procs'), String(pid));
   } catch (error) {
     throw new Error(
       `Instances cannot be held to a part of a core: ${(error as Error).message}. ` +
         'Run this on Linux as root, with the cpu controller of control groups mounted.',
     );
   }
-  return { [Symbol.dispose]: () => rmdirSync(folder) };
+  return { [Symbol.asyncDispose]: () => removeGroup(folder) };
+}
+
+/** A group can be removed once its last process is gone. */
+async function removeGroup(folder: string): Promise<void> {
+  for (let step = 0; step < endSteps && readFileSync(join(folder, 'cgroup.procs'), 'utf8') !== ''; step++)
+    await sleep(endStepMs);
+  rmdirSync(folder);
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import autocannon from 'autocannon';
 
-const [url, connections, seconds, path] = process.argv.slice(2);
+const [url, connections, seconds, path, pauseMs] = process.argv.slice(2);
 const requests = readFileSync(path, 'utf8')
   .trimEnd()
   .split('\n')
@@ -35,6 +35,8 @@ const {
   connections: Number(connections),
   duration: Number(seconds),
   setupClient,
+  // autocannon knows no pause; the rate is what pauses leave at most.
+  ...(Number(pauseMs) > 0 ? { overallRate: Math.ceil((Number(connections) * 1_000) / Number(pauseMs)) } : {}),
 });
 const refused = (statuses['4xx'] ?? 0) + (statuses['5xx'] ?? 0);
 process.stdout.write(

@@ -14,8 +14,23 @@ export interface Clock {
    * change only when the system's clock is stepped, and are rounded up, so that no instant is shown too early.
    */
   readonly aheadSeconds: number;
+  /** From now on the steps of the date are those that all processes of a service have in common. */
+  share?(steps: DateSteps): void;
   /** True for a test's clock: it rules also where a server's own clock otherwise would. */
   readonly rules?: boolean;
+}
+
+/**
+ * What was done to the date. Processes of one service have it in common, and so the same steady time: each has a
+ * monotonic clock of its own, but the date less `aheadMs` is the steady time of all.
+ */
+export interface DateSteps {
+  /** Rises with every step. */
+  readonly count: number;
+  /** How far the date is ahead of steady time, in ms. */
+  readonly aheadMs: number;
+  /** Says that there was a step, unless another process did so since `count`: false then, and that one is followed. */
+  add(count: number, aheadMs: number): boolean;
 }
 
 /** What the system's clock is made of; tests bring their own. */
@@ -49,19 +64,33 @@ export function systemClock(sources: TimeSources = systemSources): Clock {
   return new SystemClock(sources);
 }
 
+/** The steps that a process noticed on its own. */
+class OwnSteps implements DateSteps {
+  count = 0;
+  aheadMs = 0;
+
+  add(count: number, aheadMs: number): boolean {
+    this.count = count + 1;
+    this.aheadMs = aheadMs;
+    return true;
+  }
+}
+
 class SystemClock implements Clock {
   readonly #sources: TimeSources;
+  #steps: DateSteps = new OwnSteps();
+  /** How many of them this clock has followed. */
+  #followed = 0;
   /** Added to the monotonic clock to get steady time. */
-  #baseMs: number;
+  #baseMs = 0;
   /** How long the machine has slept, as `uptime` and the monotonic clock tell it; means something only by its growth. */
-  #sleptMs: number;
+  #sleptMs = 0;
   #aheadMs = 0;
   aheadSeconds = 0;
 
   constructor(sources: TimeSources) {
     this.#sources = sources;
-    this.#baseMs = sources.date() - sources.monotonic();
-    this.#sleptMs = sources.uptime() * 1_000 - sources.monotonic();
+    this.#join(sources.monotonic(), sources.date());
   }
 
   now(): number {
@@ -70,23 +99,47 @@ class SystemClock implements Clock {
 
   steady(): number {
     const steady = this.#baseMs + this.#sources.monotonic();
-    if (Math.abs(this.#sources.date() - steady - this.#aheadMs) > stepMs) return this.#follow();
+    const isStepped = Math.abs(this.#sources.date() - steady - this.#aheadMs) > stepMs;
+    if (isStepped || this.#steps.count !== this.#followed) return this.#follow();
     return Math.floor(steady);
+  }
+
+  share(steps: DateSteps): void {
+    this.#steps = steps;
+    const { date, monotonic } = this.#readTogether();
+    this.#join(monotonic, date);
   }
 
   /** The system's clock was stepped, or the machine slept: then that time has passed in truth, and counts. */
   #follow(): number {
-    const { date, monotonic } = this.#readTogether();
-    const jumpedMs = date - (this.#baseMs + monotonic) - this.#aheadMs;
-    if (Math.abs(jumpedMs) > stepMs) {
+    for (;;) {
+      const { date, monotonic } = this.#readTogether();
+      if (this.#steps.count !== this.#followed) this.#join(monotonic, date);
+      const jumpedMs = date - (this.#baseMs + monotonic) - this.#aheadMs;
+      if (Math.abs(jumpedMs) <= stepMs) return Math.floor(this.#baseMs + monotonic);
       const sleptMs = this.#sources.uptime() * 1_000 - monotonic;
       const passedMs = passed(jumpedMs, sleptMs - this.#sleptMs);
+      const aheadMs = this.#aheadMs + jumpedMs - passedMs;
+      if (!this.#steps.add(this.#followed, aheadMs)) continue;
+      this.#followed++;
       if (passedMs > 0) this.#sleptMs = sleptMs;
       this.#baseMs += passedMs;
-      this.#aheadMs += jumpedMs - passedMs;
-      this.aheadSeconds = Math.ceil((this.#aheadMs - roundingMs) / 1_000) || 0;
+      this.#setAhead(aheadMs);
     }
-    return Math.floor(this.#baseMs + monotonic);
+  }
+
+  /** Takes steady time from the date and the steps so far. */
+  #join(monotonic: number, date: number): void {
+    // In this order: a step that comes in between is followed by the next call.
+    this.#followed = this.#steps.count;
+    this.#setAhead(this.#steps.aheadMs);
+    this.#baseMs = date - this.#aheadMs - monotonic;
+    this.#sleptMs = this.#sources.uptime() * 1_000 - monotonic;
+  }
+
+  #setAhead(aheadMs: number): void {
+    this.#aheadMs = aheadMs;
+    this.aheadSeconds = Math.ceil((aheadMs - roundingMs) / 1_000) || 0;
   }
 
   #readTogether(): { date: number; monotonic: number } {

@@ -4,7 +4,8 @@
  */
 export const troubles = {
   dataFile: 'The data file cannot be written. Requests that add animals return 503.',
-  limitFile: 'Rate-limit state cannot be saved. Limits are enforced from memory.',
+  limitFile:
+    'Rate-limit state cannot be saved. Limits are enforced; requests of new accounts may return 503.',
   postgres: 'PostgreSQL is degraded. Requests that need it may return 503.',
   redis: 'Redis is unavailable. Each instance enforces limits on its own.',
 } as const;

@@ -1,15 +1,7 @@
 import type { NewPet } from '../contract/schemas.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
-import type {
-  FirstAccount,
-  ImportRun,
-  NewAccount,
-  NewKey,
-  Storage,
-  Transaction,
-  Units,
-  Writer,
-} from '../storage/storage.ts';
+import type { FirstAccount, ImportRun, NewAccount, NewKey, Storage } from '../storage/storage.ts';
+import type { Transaction, Units, Writer } from '../storage/transaction.ts';
 
 /** Every change of the store, as a function of a transaction. Each is run where the store is written. */
 export const units = {

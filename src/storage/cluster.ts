@@ -42,7 +42,8 @@ import { readVersions } from './postgres/versions.ts';
 import { PostgresWriter } from './postgres/writer.ts';
 import { RedisLimits } from './redis/limits.ts';
 import { lookEveryMs, SharedVersions, staleAtMostMs } from './shared-versions.ts';
-import type { Storage, Units } from './storage.ts';
+import type { Storage } from './storage.ts';
+import type { Units } from './transaction.ts';
 
 /** Where the servers are, and how long they are waited for. */
 export interface ClusterSettings {

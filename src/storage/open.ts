@@ -5,7 +5,8 @@ import type { ClusterSettings } from './cluster.ts';
 import type { Notice } from './outage.ts';
 import { openSqlite } from './sqlite/sqlite.ts';
 import type { WriteWay } from './sqlite/writes.ts';
-import { type Storage, StorageUnusable, type Tables, type Units } from './storage.ts';
+import { type Storage, StorageUnusable, type Tables } from './storage.ts';
+import type { Units } from './transaction.ts';
 
 export interface StorageOptions<All extends Units> {
   readonly url: string;

@@ -1,5 +1,5 @@
 /** What every store offers, whatever engine is behind it. Operations see nothing else of storage. */
-import type { NewPet, Pet, PetStatus } from '../contract/schemas.ts';
+import type { Pet, PetStatus } from '../contract/schemas.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
@@ -7,6 +7,7 @@ import { Refusal } from '../domain/refusal.ts';
 import type { Trouble } from '../domain/trouble.ts';
 import type { Port } from './port.ts';
 import type { TableName } from './tables.ts';
+import type { Units, Writer } from './transaction.ts';
 
 /** The store cannot do this right now, and nothing was changed: disk full, server gone, lock not had in time. */
 export class StorageUnavailable extends Refusal {
@@ -164,99 +165,6 @@ export interface ImportStore {
   findParts(content: string): Awaitable<ImportRun[]>;
 }
 
-/** What a unit of work changes within its transaction. */
-export interface Transaction {
-  readonly pets: PetWrites;
-  readonly accounts: AccountWrites;
-  readonly keys: KeyWrites;
-  readonly imports: ImportWrites;
-}
-
-export interface PetWrites {
-  /** Adds the animals; their ids rise in their order. */
-  add(pets: readonly NewPet[]): Awaitable<Pet[]>;
-}
-
-export interface AccountWrites {
-  create(account: NewAccount): Awaitable<Account>;
-  /** Undefined when there is no such account. */
-  setPlan(id: number, plan: PlanName, quota: Quota): Awaitable<Account | undefined>;
-}
-
-export interface KeyWrites {
-  create(key: NewKey): Awaitable<Key>;
-  /**
-   * Makes the first key there ever was, and its account. An account that stands there alone, as this would make it, gets
-   * the key: a start of version 1.0.0 broke off in between. Undefined when there are others or a key, and for all but one
-   * of the processes that try.
-   */
-  createFirst(account: FirstAccount, key: Omit<NewKey, 'accountId'>): Awaitable<Key | undefined>;
-  /**
-   * Stores the successor and lets the old key end at `oldEndsAt` (Unix ms). Undefined, and nothing done, unless the old
-   * key is live when the successor is made: there, not revoked, not expired, not rotated.
-   */
-  rotate(oldId: number, oldEndsAt: number, successor: NewKey): Awaitable<Key | undefined>;
-  /** False when there is no such key. Revoking twice keeps the first instant. */
-  revoke(id: number, at: number): Awaitable<boolean>;
-}
-
-export interface ImportWrites {
-  /**
-   * Adds the animals and the progress; an input that cannot be read again (a pipe) has no run. `fromLine` is the last
-   * line of the stored run it goes on from, 0 for none. Undefined, and nothing done, when the stored run is at another
-   * line: two imports of the same input at once would add its animals twice.
-   */
-  commit(pets: readonly NewPet[], run?: ImportRun, fromLine?: number): Awaitable<Pet[] | undefined>;
-}
-
-/**
- * A change of the store, done whole or not at all. It may be run again, and in another thread: its input and outcome are
- * plain values. What it throws is its own: a `Refusal` is passed on to whoever asked for it, and what others asked for is
- * done all the same.
- */
-export type UnitOfWork<Input = never, Outcome = unknown> = (
-  transaction: Transaction,
-  input: Input,
-) => Awaitable<Outcome>;
-
-/**
- * A unit of work that refuses nobody, for all who ask for it at the same time: one call of the transaction, which an
- * engine may make one statement.
- */
-export interface BatchOfWork<Input = never, Outcome = unknown> {
-  /** Returns the outcomes in the order of the inputs. */
-  readonly all: (transaction: Transaction, inputs: readonly Input[]) => Awaitable<readonly Outcome[]>;
-}
-
-/** All there are, by name. */
-export type Units = Readonly<Record<string, UnitOfWork | BatchOfWork>>;
-
-export type InputOf<Unit> =
-  Unit extends BatchOfWork<infer Input, infer _>
-    ? Input
-    : Unit extends UnitOfWork<infer Input, infer _>
-      ? Input
-      : never;
-
-export type OutcomeOf<Unit> =
-  Unit extends BatchOfWork<never, infer Outcome>
-    ? Outcome
-    : Unit extends UnitOfWork<never, infer Outcome>
-      ? Outcome
-      : never;
-
-export interface Writer<All extends Units> {
-  /**
-   * Runs a unit of work; those that are asked for together are committed together. Resolves with its outcome once it is
-   * durable. Rejects with what the unit throws, or with `StorageUnavailable` when nothing was changed, or with
-   * `WriteUncertain`.
-   */
-  write<Name extends keyof All & string>(
-    name: Name,
-    input: InputOf<All[Name]>,
-  ): Promise<OutcomeOf<All[Name]>>;
-}
-
 export interface Storage<All extends Units = Units> extends Writer<All>, AsyncDisposable {
   /** Whether opening it made it; not known of a store across the network. */
   readonly created?: boolean;
@@ -267,8 +175,11 @@ export interface Storage<All extends Units = Units> extends Writer<All>, AsyncDi
   readonly keys: KeyStore;
   readonly limits: LimitStore;
   readonly imports: ImportStore;
-  /** Lets another process of the same service write through this one; undefined where each writes by itself. */
-  readonly serveWrites?: (port: Port) => void;
+  /**
+   * Does the writes of a worker, another process of the same service, that reaches this one through the port. Disposed of
+   * when that process has ended, however it did. Missing where every process does all by itself.
+   */
+  readonly serveWorker?: (worker: number, port: Port) => Disposable;
   /**
    * What does not work, as far as is known: asks nobody, so that it answers at once. Empty when all works. Throws
    * `StorageUnavailable` when no request can be answered.

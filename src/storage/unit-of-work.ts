@@ -1,5 +1,5 @@
 import type { Awaitable } from '../domain/awaitable.ts';
-import type { BatchOfWork, Transaction, UnitOfWork, Units } from './storage.ts';
+import type { BatchOfWork, Transaction, UnitOfWork, Units } from './transaction.ts';
 
 /** A unit of work that was asked for. */
 export interface Call {

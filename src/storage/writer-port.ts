@@ -2,7 +2,8 @@
 import { Refusal } from '../domain/refusal.ts';
 import { type Notice, Outage } from './outage.ts';
 import type { Port } from './port.ts';
-import { StorageUnavailable, type Units, type Writer, WriteUncertain } from './storage.ts';
+import { StorageUnavailable, WriteUncertain } from './storage.ts';
+import type { Units, Writer } from './transaction.ts';
 
 interface SentCall {
   readonly id: number;

@@ -1,7 +1,7 @@
-import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { isWellFormedKey } from '../../src/domain/key.ts';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
+import { banIn } from '../support/limit-file.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
 
 setDefaultTimeout(testTimeoutMs);
@@ -132,12 +132,7 @@ test('keys rotate says how long the new key lives: as long as the old one was gi
 test('a banned key is listed as banned while the ban lasts', async () => {
   const { id } = await place.json<Issued>('keys', 'create', '--plan', 'free');
   expect((await listed(id))?.state).toBe('live');
-  {
-    const limits = new Database(place.path('store.limits.db'));
-    const until = Math.floor(Date.now() / 1_000) + 3_600;
-    limits.run('INSERT INTO conduct VALUES (?, ?, ?, ?)', [id, '[]', until, 0]);
-    limits.close();
-  }
+  banIn(place.path('store.limits'), id, Math.floor(Date.now() / 1_000) + 100);
   expect((await listed(id))?.state).toBe('banned');
   await place.json('bans', 'lift', String(id));
   expect((await listed(id))?.state).toBe('live');

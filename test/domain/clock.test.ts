@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { systemClock } from '../../src/domain/clock.ts';
+import { type DateSteps, systemClock } from '../../src/domain/clock.ts';
 import { FakeMachine } from '../support/clock.ts';
 
 const start = new FakeMachine().clock.now();
@@ -85,4 +85,61 @@ test('a pause between two readings is no step', () => {
   clock.steady();
   expect(clock.aheadSeconds).toBe(0);
   expect(clock.steady()).toBe(start + 2_000);
+});
+
+/** The steps that processes of one service have in common. */
+function commonSteps(): DateSteps & { count: number; aheadMs: number } {
+  return {
+    count: 0,
+    aheadMs: 0,
+    add(count, aheadMs) {
+      if (this.count !== count) return false;
+      this.count++;
+      this.aheadMs = aheadMs;
+      return true;
+    },
+  };
+}
+
+test('a step that several processes notice is one step, and steady time is the same in all', () => {
+  const steps = commonSteps();
+  const machines = [new FakeMachine(), new FakeMachine(), new FakeMachine()];
+  for (const { clock } of machines) clock.share?.(steps);
+  for (const stepMs of [hour, -2 * hour, 1_000]) {
+    const before = steps.count;
+    for (const machine of machines) {
+      machine.pass(250);
+      machine.step(stepMs);
+    }
+    const steady = machines.map(({ clock }) => clock.steady());
+    expect(new Set(steady).size).toBe(1);
+    expect(new Set(machines.map(({ clock }) => clock.aheadSeconds)).size).toBe(1);
+    expect(steps.count).toBe(before + 1);
+  }
+  expect(machines[0]?.clock.steady()).toBe(start + 750);
+  for (const machine of machines) machine.suspend(hour);
+  expect(machines.map(({ clock }) => clock.steady())).toEqual(machines.map(() => start + 750 + hour));
+});
+
+test('a process that starts after a step nobody noticed yet agrees with the others as soon as they do', () => {
+  const steps = commonSteps();
+  const [old, young] = [new FakeMachine(), new FakeMachine()];
+  old.clock.share?.(steps);
+  for (const machine of [old, young]) machine.step(hour);
+  young.clock.share?.(steps);
+  expect(young.clock.steady()).toBe(start + hour);
+  expect(old.clock.steady()).toBe(start);
+  expect([young.clock.steady(), young.clock.aheadSeconds, steps.count]).toEqual([start, 3_600, 1]);
+});
+
+test('a service that starts again goes on in the steady time of the one before', () => {
+  const steps = commonSteps();
+  const before = new FakeMachine();
+  before.clock.share?.(steps);
+  before.step(hour);
+  before.clock.steady();
+  const after = new FakeMachine();
+  after.suspend(hour + 5_000);
+  after.clock.share?.(steps);
+  expect([after.clock.steady(), after.clock.aheadSeconds]).toEqual([start + 5_000, 3_600]);
 });

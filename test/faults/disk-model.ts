@@ -36,7 +36,12 @@ class Contents {
   }
 }
 
-type Naming = { readonly path: string; readonly contents: Contents | undefined };
+/** A name for a file, or its end; with `from`, another name's end at once. */
+type Naming = {
+  readonly path: string;
+  readonly contents: Contents | undefined;
+  readonly from?: string;
+};
 
 export class Disk {
   readonly #names = new Map<string, Contents>();
@@ -62,6 +67,7 @@ export class Disk {
     const contents = this.#names.get(path);
     if (kind === 'write' || kind === 'truncate') contents?.pending.push(event);
     else if (kind === 'unlink') this.#name(path, undefined);
+    else if (kind === 'rename') this.#name(event.to, contents, path);
     else if (kind === 'create' && contents === undefined) this.#name(path, new Contents());
     else if (kind === 'sync' && path === folderItself) this.#syncNames();
     else if (kind === 'sync') contents?.sync();
@@ -77,8 +83,8 @@ export class Disk {
     return new Map([...names].map(([path, contents]) => [path, contents.afterLoss(loss, random)]));
   }
 
-  #name(path: string, contents: Contents | undefined): void {
-    const naming = { path, contents };
+  #name(path: string, contents: Contents | undefined, from?: string): void {
+    const naming = { path, contents, ...(from !== undefined && { from }) };
     applyNaming(this.#names, naming);
     this.#namings.push(naming);
   }
@@ -89,7 +95,8 @@ export class Disk {
   }
 }
 
-function applyNaming(names: Map<string, Contents>, { path, contents }: Naming): void {
+function applyNaming(names: Map<string, Contents>, { path, contents, from }: Naming): void {
+  if (from !== undefined) names.delete(from);
   if (contents === undefined) names.delete(path);
   else names.set(path, contents);
 }

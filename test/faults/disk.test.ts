@@ -1,9 +1,20 @@
 import { expect, setDefaultTimeout } from 'bun:test';
 import { statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { troubles } from '../../src/domain/trouble.ts';
+import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { dataFileIn, issueKey, serveCommand, settingsIn, start, startService } from '../support/process.ts';
+import {
+  dataFileIn,
+  issueKey,
+  limitFileIn,
+  serveCommand,
+  settingsIn,
+  start,
+  startService,
+} from '../support/process.ts';
 import { untilReady } from '../support/ready.ts';
 import { testWith } from '../support/requirements.ts';
 import { testTimeoutMs } from '../support/wait.ts';
@@ -117,6 +128,61 @@ testLimited(
     expect(lines.length).toBeLessThan(10);
   },
 );
+
+/** Keys of two new accounts for whose limits there is no room in the file yet; the second shares it with the first. */
+async function keysBeyond(folder: string): Promise<string[]> {
+  rowsOf(dataFileIn(folder), "UPDATE sqlite_sequence SET seq = 50000 WHERE name = 'accounts'");
+  return [await issueKey(folder, 'pro'), await issueKey(folder, 'pro')];
+}
+
+testLimited(
+  'limit state that cannot grow refuses the accounts it has no room for, serves the others, and is told until it can',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
+    const first = clientOf(service.url, service.firstKey ?? '');
+    const [one = '', other = ''] = await keysBeyond(folder.path);
+    limitFileSize(service.pid, statSync(limitFileIn(folder.path)).size);
+    for (const key of [one, other, one]) {
+      const { status, text } = await clientOf(service.url, key).get('/pets');
+      expect([status, JSON.parse(text).code]).toEqual([503, 'service_unavailable']);
+    }
+    // A key that is penalized for the first time needs room, too, but its answer does not.
+    const statuses: number[] = [];
+    for (let request = 0; request < 62; request++) statuses.push((await first.get('/pets')).status);
+    expect([statuses.filter((status) => status === 200).length, statuses.at(-1)]).toEqual([60, 429]);
+    expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({
+      status: 'degraded',
+      trouble: [troubles.limitFile],
+    });
+    limitFileSize(service.pid, 'unlimited');
+    await untilReady(service.url);
+    expect((await clientOf(service.url, one).get('/pets')).remaining).toBe(299);
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe(0);
+    const lines = service.stderr().trim().split('\n');
+    const told = lines.map((line) => JSON.parse(line)).filter(({ part }) => part === 'limit storage');
+    expect(told.map(({ msg }) => msg)).toEqual([
+      expect.stringMatching(/^degraded: limit storage unavailable: EFBIG/),
+      'limit storage available again',
+    ]);
+  },
+);
+
+testSmallDisk('a disk that is full when limit state grows is told then, and ends nothing', async () => {
+  await using folder = await temporaryFolder();
+  const program = [process.execPath, join(import.meta.dir, 'fill-limits.ts'), folder.path];
+  await using filling = start(onSmallDisk(folder.path, 'rw', program));
+  expect([await filling.exited, filling.stderr()]).toEqual([0, '']);
+  const { served, remaining, reasons, notices, files } = JSON.parse(filling.stdout());
+  expect(served.length).toBeGreaterThan(1);
+  expect(served.length).toBeLessThan(60);
+  expect(served).toEqual(served.map((_: number, index: number) => index));
+  expect(remaining).toEqual(served.map(() => 998));
+  expect(reasons).toEqual([expect.stringMatching(/^no room for limit state: ENOSPC/)]);
+  expect(notices[0]).toMatch(/^degraded: limit storage unavailable: ENOSPC/);
+  expect(files).toEqual(['store.db', 'store.limits']);
+});
 
 testSmallDisk('a start on a full disk is refused for what it is, not for another process', async () => {
   // Room for one more file or none: what fails first differs.

@@ -20,7 +20,7 @@ export function limitFileSize(pid: number, bytes: number | 'unlimited'): void {
 
 /** A command line that runs a program with a small disk of its own in place of the folder. */
 export function onSmallDisk(folder: string, access: 'rw' | 'ro', program: readonly string[]): string[] {
-  const script = `mount -t tmpfs -o size=1m,${access} animal-store "$0" && exec "$@"`;
+  const script = `mount -t tmpfs -o size=4m,${access} animal-store "$0" && exec "$@"`;
   return ['unshare', '--map-root-user', '--mount', 'sh', '-c', script, folder, ...program];
 }
 

@@ -6,7 +6,7 @@ import { until } from '../support/wait.ts';
 
 /** Requests under way at once: writers, and callers of each limited account. */
 const writers = 8;
-const callersPerAccount = 3;
+export const callersPerAccount = 3;
 /** Over how long the limited accounts spread their requests, so that a kill meets them at any count. */
 const spreadMs = 1_200;
 
@@ -58,9 +58,8 @@ export class Writers {
 /** An account whose limit is used up across a kill, counted on the side of its clients. */
 export class LimitedAccount {
   readonly name: string;
-  /** The limit that binds, and how far the disk may be ahead of it: 1 %, at least 1 (contract, section 6). */
+  /** The limit that binds. */
   readonly limit: number;
-  readonly step: number;
   readonly #key: string;
   /** Admitted requests by the window they were counted in (its Reset). */
   readonly #admitted = new Map<string, number>();
@@ -69,11 +68,10 @@ export class LimitedAccount {
   private constructor(name: string, limit: number, key: string) {
     this.name = name;
     this.limit = limit;
-    this.step = Math.max(1, Math.floor(limit / 100));
     this.#key = key;
   }
 
-  /** Fresh accounts of every kind: bound by the minute or by the day, in steps of one and of more. */
+  /** Fresh accounts of every kind: bound by the minute or by the day. */
   static async make(folder: string): Promise<LimitedAccount[]> {
     const custom: Quota = { perMinute: 550, perDay: 550 };
     const kinds: [string, PlanName, number, Quota?][] = [
@@ -98,7 +96,7 @@ export class LimitedAccount {
     await this.#call(url, 0);
   }
 
-  /** Requests charged that nobody got. Throws if more were admitted than a window allows, or more were lost than a step. */
+  /** Requests charged that nobody got. Throws if more were admitted than a window allows, or less but for those unanswered. */
   chargedUnused(): number {
     for (const [reset, admitted] of this.#admitted) {
       if (admitted > this.limit) {
@@ -109,7 +107,7 @@ export class LimitedAccount {
     if (this.#admitted.size !== 1) return 0;
     const [admitted = 0] = this.#admitted.values();
     const lost = this.limit - admitted;
-    if (lost - this.#unanswered >= this.step) {
+    if (lost > this.#unanswered) {
       throw new Error(`${this.name}: ${lost} charged unused, ${this.#unanswered} of them unanswered.`);
     }
     return lost;

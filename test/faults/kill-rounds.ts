@@ -26,7 +26,7 @@ export interface KillFigures {
   unanswered: number;
   storedUnanswered: number;
   slowestStartMs: number;
-  /** The most that any limited account was charged without an answer. */
+  /** The most that any limited account was charged for requests that were under way. */
   mostChargedUnused: number;
 }
 
@@ -62,7 +62,6 @@ export async function killRounds({
   let service = await start();
   let lastId = 0;
   for (let round = 1; round <= rounds; round++) {
-    // Of its own, for each kill may charge an account 1 % of its limits: a hundred use any account up.
     const key = await issueKey(folder.path, 'enterprise', ample);
     const killAfterMs = loadMs.least + Math.floor(random() * (loadMs.most - loadMs.least));
     const accounts = await LimitedAccount.make(folder.path);

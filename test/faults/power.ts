@@ -7,7 +7,7 @@ import { openStore } from '../../src/store.ts';
 import { clientOf } from '../support/client.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { ample, dataFileIn, issueKey, limitFileIn, makeStore } from '../support/process.ts';
+import { ample, dataFileIn, issueKey, makeStore } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
 import { Disk, type Loss, losses } from './disk-model.ts';
 import { type AnsweredPet, type Recording, record } from './recording.ts';
@@ -114,7 +114,6 @@ async function checked(
     notice: () => {},
   });
   expectSound(dataFileIn(folder.path));
-  expectSound(limitFileIn(folder.path));
   using database = new Database(dataFileIn(folder.path), { readonly: true });
   const rows = database.query<AnsweredPet, []>('SELECT id, name FROM pets').all();
   const names = new Map(rows.map(({ id, name }) => [id, name]));

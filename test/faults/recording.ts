@@ -9,6 +9,7 @@ import { callsIn, type TracedCall } from './strace.ts';
 /** What a traced service did, in its order. Paths are relative to the folder of the store. */
 export type Event =
   | { readonly kind: 'create' | 'unlink' | 'sync'; readonly path: string }
+  | { readonly kind: 'rename'; readonly path: string; readonly to: string }
   | { readonly kind: 'write'; readonly path: string; readonly offset: number; readonly data: Uint8Array }
   | { readonly kind: 'truncate'; readonly path: string; readonly size: number }
   /** 201, with the animal as it was answered. */
@@ -101,6 +102,8 @@ function eventOf({ name, text, result }: TracedCall, folder: string): Event | un
       return text.includes('O_CREAT') ? { kind: 'create', path } : undefined;
     case 'unlink':
       return { kind: 'unlink', path };
+    case 'rename':
+      return { kind: 'rename', path, to: inFolder(/, "([^"]*)"/.exec(text)?.[1] ?? '', folder) ?? '' };
     case 'fsync':
     case 'fdatasync':
       return { kind: 'sync', path };
@@ -120,6 +123,10 @@ function eventOf({ name, text, result }: TracedCall, folder: string): Event | un
 function pathOf(name: string, text: string, folder: string): string | undefined {
   const byName = name === 'openat' || name === 'unlink' || name === 'rename';
   const hex = (byName ? /"([^"]*)"/ : /^\d+<([^>]*)>/).exec(text)?.[1] ?? '';
+  return inFolder(hex, folder);
+}
+
+function inFolder(hex: string, folder: string): string | undefined {
   const path = Buffer.from(bytesOf(hex)).toString();
   if (path === folder) return folderItself;
   // The first key is shown in a file beside the store, and is no part of it.

@@ -69,7 +69,8 @@ export class Disturbed implements AsyncDisposable {
   /** The files of the store; those in memory (`-shm`) are written without system calls. */
   get files(): string[] {
     const limits = limitFileIn(this.#folder);
-    return [dataFileIn(this.#folder), limits].flatMap((file) => [file, `${file}-wal`, `${file}-shm`]);
+    const data = dataFileIn(this.#folder);
+    return [data, `${data}-wal`, `${data}-shm`, limits];
   }
 
   get dataFile(): string {

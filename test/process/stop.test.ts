@@ -2,6 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { countsIn } from '../support/limit-file.ts';
 import { dataFileIn, issueKey, limitFileIn, type Service, startService } from '../support/process.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
 import { beginPost, Connection } from './connection.ts';
@@ -108,8 +109,7 @@ describe('stopping', () => {
       expect(await service.exited).toBe(0);
     }
     const limits = limitFileIn(folder.path);
-    const sql = 'SELECT minute_count AS minute, day_count AS day FROM usage';
-    expect(rowsOf(limits, sql)).toEqual([{ minute: 7, day: 7 }]);
+    expect(countsIn(limits, 2)).toEqual({ minute: 7, day: 7 });
 
     await using again = await startService(folder.path);
     const { remaining, headers } = await clientOf(again.url, key).get('/pets');

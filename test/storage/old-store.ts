@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { systemClock } from '../../src/domain/clock.ts';
 import { units } from '../../src/operations/units.ts';
-import { dataFormat, limitFormat } from '../../src/storage/sqlite/migrations.ts';
+import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
 import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { strictRules } from './place.ts';
@@ -23,21 +23,14 @@ export async function writeOldStore(dataPath: string, limitsPath: string): Promi
   }
 }
 
-const step = 'CREATE TABLE of_tomorrow (id INTEGER) STRICT';
-
-/** How a later version might change the files. */
-export const laterFormats = {
-  data: { ...dataFormat, migrations: [...dataFormat.migrations, step] },
-  limits: { ...limitFormat, migrations: [...limitFormat.migrations, step] },
+/** How a later version might change the data file. */
+export const laterFormat = {
+  ...dataFormat,
+  migrations: [...dataFormat.migrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT'],
 };
 
-export interface LaterOptions {
-  readonly serving: boolean;
-  readonly formats?: Partial<typeof laterFormats>;
-}
-
 /** Opens a store as a later version does: its service, or its command line. */
-export function openLater(path: string, { serving, formats = laterFormats }: LaterOptions): Storage {
+export function openLater(path: string, serving: boolean): Storage {
   return openSqlite({
     path,
     serving,
@@ -47,6 +40,6 @@ export function openLater(path: string, { serving, formats = laterFormats }: Lat
     units,
     writes: { kind: 'here' },
     notice: () => {},
-    formats: { data: dataFormat, limits: limitFormat, ...formats },
+    format: laterFormat,
   });
 }

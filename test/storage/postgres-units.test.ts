@@ -5,12 +5,8 @@ import type { NewPet, PetStatus } from '../../src/contract/schemas.ts';
 import { Refusal } from '../../src/domain/refusal.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
-import {
-  StorageUnavailable,
-  type Transaction,
-  type Units,
-  WriteUncertain,
-} from '../../src/storage/storage.ts';
+import { StorageUnavailable, WriteUncertain } from '../../src/storage/storage.ts';
+import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
@@ -120,8 +116,13 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
   });
 
   test('what the server gives up for others is tried twice, be it a statement or a transaction', async () => {
-    for (const name of ['addPet', 'addAlone']) {
-      await using store = await opened([{}]);
+    const addOrRefuse = async ({ pets }: Transaction, pet: NewPet) => {
+      await Promise.resolve(pets.add([pet])).catch(() => {
+        throw new Refusal('pet_not_found');
+      });
+    };
+    for (const name of ['addPet', 'addAlone', 'addOrRefuse']) {
+      await using store = await opened([{ addOrRefuse }]);
       await store.other.unsafe(`
         CREATE SEQUENCE tries;
         CREATE FUNCTION overtaken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -137,29 +138,41 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
   });
 
   test('a group that is not finished when it is due is rolled back, and gives its locks and connection back', async () => {
-    let isOver: Promise<unknown> | undefined;
+    const over = Promise.withResolvers<unknown>();
+    // It is never idle: that the server would end itself.
     const never = async ({ pets }: Transaction) => {
-      await pets.add([newPet('never')]);
-      const late = Promise.withResolvers<void>();
-      isOver = late.promise.then(() => rejectionOf(Promise.resolve(pets.add([newPet('late')]))));
-      setTimeout(late.resolve, 2_000);
-      return new Promise(() => undefined);
+      const goOn = async (): Promise<void> => {
+        for (;;) await pets.add([newPet('never')]);
+      };
+      over.resolve(await rejectionOf(goOn()));
+      await pets.add([newPet('late')]);
     };
     await using store = await opened([{ never }], 1_000);
     const group = [store.write('addPet', newPet('one')), store.write('never')];
     expect(await Promise.all(group.map(outcome))).toEqual(['unavailable', 'unavailable']);
     expect(await outcome(store.write('addAlone', newPet('two')))).toBe('done');
     // What goes on all the same can do no harm.
-    expect(await isOver).toBeInstanceOf(Error);
+    expect(await over.promise).toBeInstanceOf(Error);
     expect(await store.names()).toEqual(['two']);
     expect(store.database.trouble).toBeUndefined();
   });
 
   test('a group behind a lock is refused when its time is over, and none of it is done', async () => {
-    await using store = await opened([{}], 1_000);
+    const openShop = async ({ pets, accounts }: Transaction) => {
+      await accounts.create(account);
+      await pets.add([newPet('mascot')]);
+    };
+    await using store = await opened([{ openShop }], 1_000);
+    // The server's own time-out ends nothing here.
+    await store.other.unsafe(`
+      CREATE FUNCTION wait_for_ever() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM set_config('statement_timeout', '0', true);
+        RETURN NULL;
+      END $$;
+      CREATE TRIGGER wait_for_ever AFTER INSERT ON accounts EXECUTE FUNCTION wait_for_ever()`);
     await store.other`BEGIN`;
-    await store.other`SELECT * FROM counters FOR UPDATE`;
-    const group = [store.write('addPet', newPet('one')), store.write('addAlone', newPet('two'))];
+    await store.other`SELECT * FROM counters WHERE name = 'pets' FOR UPDATE`;
+    const group = [store.write('openShop'), store.write('addPet', newPet('one'))];
     expect(await Promise.all(group.map(outcome))).toEqual(['unavailable', 'unavailable']);
     await store.other`COMMIT`;
     expect(await store.names()).toEqual([]);

@@ -1,120 +1,170 @@
-import { Database } from 'bun:sqlite';
+/** What limit state in a mapped file promises of processes, crashes and time. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { cpSync } from 'node:fs';
-import { join } from 'node:path';
-import { plans, type Quota } from '../../src/domain/plan.ts';
-import { troubles } from '../../src/domain/trouble.ts';
-import type { Caller, LimitStore, Storage } from '../../src/storage/storage.ts';
-import { openStore } from '../../src/store.ts';
+import { closeSync, cpSync } from 'node:fs';
+import { systemClock } from '../../src/domain/clock.ts';
+import { plans } from '../../src/domain/plan.ts';
+import { AccountCounts } from '../../src/storage/sqlite/account-counts.ts';
+import { storeFiles } from '../../src/storage/sqlite/files.ts';
+import { LimitFile } from '../../src/storage/sqlite/limit-file.ts';
+import { header } from '../../src/storage/sqlite/limit-layout.ts';
+import { type Limits, openLimits } from '../../src/storage/sqlite/limit-opening.ts';
+import { LimitSync } from '../../src/storage/sqlite/limit-sync.ts';
+import { SlotLocks } from '../../src/storage/sqlite/slot-locks.ts';
+import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { countsIn } from '../support/limit-file.ts';
 import { start } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
+import { randomFrom } from '../support/random.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
+import { callerOf, dataFile, limitFile, openAlone } from './limit-kit.ts';
 import { strictRules } from './place.ts';
-import { rowsOf } from './sqlite-files.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
-const quotas: Record<string, Quota> = {
-  ...plans,
-  'enterprise of one': { perMinute: 1, perDay: 1 },
-  'enterprise of 150': { perMinute: 150, perDay: 260 },
-  'enterprise without a minute limit of note': { perMinute: 1_000_000, perDay: 700 },
-};
+const counter = (folder: string, worker: number, count: number, perDay: number) =>
+  start([
+    process.execPath,
+    `${import.meta.dir}/count-requests.ts`,
+    dataFile(folder),
+    `${worker}`,
+    `${count}`,
+    `${perDay}`,
+  ]);
 
-function open(folder: string, clock: FakeClock): Promise<Storage> {
-  const url = `sqlite:${join(folder, 'store.db')}`;
-  return openStore({ url, clock, rules: strictRules, serving: true, notice: () => {} });
-}
-
-function callerOf(quota: Quota, accountId = 1): Caller {
-  return { keyId: accountId, accountId, quota, expiresAt: Number.POSITIVE_INFINITY };
-}
-
-async function take(limits: LimitStore, caller: Caller) {
-  const { verdict } = await limits.take(caller, (await limits.versions()).callers);
-  if (verdict === undefined) throw new Error('The version just read is stale already.');
-  return verdict;
-}
-
-function countsOnDisk(folder: string, accountId = 1): { minute: number; day: number } {
-  const sql = 'SELECT minute_count AS minute, day_count AS day FROM usage WHERE account_id = ?';
-  const [row] = rowsOf<{ minute: number; day: number }>(join(folder, 'store.limits.db'), sql, accountId);
-  return row ?? { minute: 0, day: 0 };
-}
-
-/** A step is 1 % of a limit, at least 1 (contract, section 6). */
-function mostAhead(limit: number): number {
-  return Math.max(1, Math.floor(limit / 100));
-}
-
-for (const [name, quota] of Object.entries(quotas)) {
-  test(`${name}: the disk never counts less than was admitted, nor a step more`, async () => {
-    await using folder = await temporaryFolder();
-    const clock = new FakeClock();
-    await using store = await open(folder.path, clock);
-    for (let request = 0, admitted = 0, minuteStart = 0; request < 400; request++) {
-      const { refusal, minute } = await take(store.limits, callerOf(quota));
-      if (refusal === undefined) admitted++;
-      else if (refusal === 'daily_quota_exceeded') break;
-      else {
-        clock.advance(minute.secondsLeft);
-        minuteStart = admitted;
-        continue;
-      }
-      const disk = countsOnDisk(folder.path);
-      expect(disk.minute).toBeGreaterThanOrEqual(admitted - minuteStart);
-      expect(disk.minute).toBeLessThan(admitted - minuteStart + mostAhead(quota.perMinute));
-      expect(disk.day).toBeGreaterThanOrEqual(admitted);
-      expect(disk.day).toBeLessThan(admitted + mostAhead(quota.perDay));
-      expect(disk.minute).toBeLessThanOrEqual(quota.perMinute);
-      expect(disk.day).toBeLessThanOrEqual(quota.perDay);
-    }
-  });
-
-  test(`${name}: after a crash nobody is over quota, and at most one step is charged unused`, async () => {
-    await using folder = await temporaryFolder();
-    const clock = new FakeClock();
-    await using store = await open(folder.path, clock);
-    const before = Math.min(quota.perDay, quota.perMinute, 77);
-    for (let request = 0; request < before; request++) await take(store.limits, callerOf(quota));
-
-    // What a process that is killed leaves behind: its files, as they are on disk at that moment.
-    await using left = await temporaryFolder();
-    cpSync(folder.path, left.path, { recursive: true });
-    await using after = await open(left.path, clock);
-    const { minute, day, refusal } = await take(after.limits, callerOf(quota));
-    const own = refusal === undefined ? 1 : 0;
-    expect(minute.remaining).toBeLessThanOrEqual(quota.perMinute - before - own);
-    expect(minute.remaining).toBeGreaterThan(quota.perMinute - before - own - mostAhead(quota.perMinute));
-    expect(day.remaining).toBeLessThanOrEqual(quota.perDay - before - own);
-    expect(day.remaining).toBeGreaterThan(quota.perDay - before - own - mostAhead(quota.perDay));
-  });
-}
-
-test('a store that is closed leaves exact counts', async () => {
+test('processes that count one account at once admit exactly its limit, and each Remaining once', async () => {
   await using folder = await temporaryFolder();
-  const clock = new FakeClock();
-  {
-    await using store = await open(folder.path, clock);
-    for (let request = 0; request < 13; request++) await take(store.limits, callerOf(plans.business));
-  }
-  expect(countsOnDisk(folder.path)).toEqual({ minute: 13, day: 13 });
+  await using _serving = openAlone(folder.path, systemClock());
+  const limit = 30_000;
+  await using one = counter(folder.path, 1, 20_000, limit);
+  await using other = counter(folder.path, 2, 20_000, limit);
+  expect(await Promise.all([one.exited, other.exited])).toEqual([0, 0]);
+  const remaining = [one, other].flatMap((process) => JSON.parse(process.stdout()) as number[]);
+  expect(remaining.sort((a, b) => b - a)).toEqual(
+    Array.from({ length: limit }, (_, index) => limit - 1 - index),
+  );
 });
 
-test('a restart within the minute goes on in the same windows', async () => {
+test('a process that is killed at any moment leaves exact counts, and no lock that holds up the others', async () => {
+  await using folder = await temporaryFolder();
+  const clock = systemClock();
+  await using serving = openAlone(folder.path, clock);
+  const random = randomFrom(11);
+  const caller = callerOf({ perMinute: 1e9, perDay: 1e9 });
+  let own = 0;
+  let [least, most] = [0, 0];
+  for (let round = 0; round < 12; round++) {
+    await using child = counter(folder.path, 1, 1e9, 1e9);
+    const enough = 1 + Math.floor(random() * 20_000);
+    const progress = () => new Int32Array(Bun.mmap(`${dataFile(folder.path)}.progress`).buffer);
+    await until(() => {
+      for (let request = 0; request < 100; request++, own++) serving.limits.take(caller);
+      return Bun.file(`${dataFile(folder.path)}.progress`).size > 0 && (progress()[1] ?? 0) >= enough;
+    });
+    child.signal('SIGKILL');
+    await child.exited;
+    serving.limits.freeLocksOf(1);
+    const [begun = 0, done = 0] = progress();
+    least += done;
+    most += begun;
+    const { day } = countsIn(limitFile(folder.path), 1);
+    expect(day).toBeGreaterThanOrEqual(own + least);
+    expect(day).toBeLessThanOrEqual(own + most);
+    // From here on it is known which requests in between were counted.
+    [least, most] = [day - own, day - own];
+    expect(serving.limits.take(caller).day.remaining).toBe(1e9 - day - 1);
+    own++;
+    await Bun.file(`${dataFile(folder.path)}.progress`).delete();
+  }
+});
+
+/** Leaves the account locked, as a process does that is killed while it counts. */
+function leaveLocked(path: string, accountId: number): void {
+  using file = new LimitFile(path);
+  new SlotLocks(file, 1).acquire(new AccountCounts(file).table.find(accountId) / 4);
+}
+
+test('an account that a killed process left locked is refused, and no other, until the lock is freed', async () => {
+  await using folder = await temporaryFolder();
+  await using serving = openAlone(folder.path, new FakeClock());
+  const { limits } = serving;
+  limits.take(callerOf(plans.free));
+  leaveLocked(limitFile(folder.path), 1);
+  for (let request = 0; request < 3; request++) {
+    expect(() => limits.take(callerOf(plans.free))).toThrow(StorageUnavailable);
+  }
+  expect(limits.take(callerOf(plans.free, 2)).minute.remaining).toBe(59);
+  limits.freeLocksOf(2);
+  expect(() => limits.take(callerOf(plans.free))).toThrow(StorageUnavailable);
+  limits.freeLocksOf(1);
+  expect(limits.take(callerOf(plans.free)).minute.remaining).toBe(58);
+});
+
+test('after a start no lock of an earlier process is held, and none of those counts any more', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
-  let first: { minute: { resetAt: number }; day: { resetAt: number } };
-  {
-    await using store = await open(folder.path, clock);
-    first = await take(store.limits, callerOf(plans.free));
+  const earlier = openAlone(folder.path, clock);
+  earlier.limits.take(callerOf(plans.free));
+  leaveLocked(limitFile(folder.path), 1);
+  await using later = openAlone(folder.path, clock);
+  expect(later.limits.take(callerOf(plans.free)).minute.remaining).toBe(58);
+  expect(() => earlier.limits.take(callerOf(plans.free))).toThrow(StorageUnavailable);
+  expect(later.limits.take(callerOf(plans.free)).minute.remaining).toBe(57);
+  await earlier[Symbol.asyncDispose]();
+});
+
+test('every count is in the file at once', async () => {
+  await using folder = await temporaryFolder();
+  const clock = new FakeClock();
+  await using serving = openAlone(folder.path, clock);
+  for (let request = 1; request <= 20; request++) {
+    serving.limits.take(callerOf(plans.business));
+    expect(countsIn(limitFile(folder.path), 1)).toEqual({ minute: request, day: request });
+    // What a process that is killed leaves behind.
+    await using left = await temporaryFolder();
+    cpSync(folder.path, left.path, { recursive: true });
+    await using after = openAlone(left.path, clock);
+    expect(after.limits.take(callerOf(plans.business)).day.remaining).toBe(100_000 - request - 1);
   }
-  clock.advance(59);
-  await using store = await open(folder.path, clock);
-  const second = await take(store.limits, callerOf(plans.free));
-  expect([second.minute.resetAt, second.day.resetAt]).toEqual([first.minute.resetAt, first.day.resetAt]);
-  expect(second.minute.remaining).toBe(58);
+});
+
+test('failed authentications are counted across a restart, and many addresses keep apart', async () => {
+  await using folder = await temporaryFolder();
+  const clock = new FakeClock();
+  const addresses = Array.from({ length: 5_000 }, (_, index) => `198.51.${index >> 8}.${index & 255}`);
+  {
+    await using serving = openAlone(folder.path, clock);
+    for (const address of addresses) serving.limits.fail(address);
+  }
+  await using serving = openAlone(folder.path, clock);
+  const lost = addresses.filter((address) => serving.limits.peek(address).remaining !== 4);
+  expect(lost).toEqual([]);
+});
+
+test('addresses that are too many drop out oldest first, or when their minute is over', async () => {
+  await using folder = await temporaryFolder();
+  const clock = new FakeClock();
+  await using serving = openAlone(folder.path, clock);
+  for (let old = 0; old < 120_000; old++) serving.limits.fail(`old ${old}`);
+  clock.advance(1);
+  for (let fresh = 0; fresh < 1_000; fresh++) serving.limits.fail(`fresh ${fresh}`);
+  for (let fresh = 0; fresh < 1_000; fresh++) {
+    expect(serving.limits.peek(`fresh ${fresh}`).remaining).toBe(4);
+  }
+});
+
+test('ids that the file can never hold are refused for what they are', async () => {
+  await using folder = await temporaryFolder();
+  await using serving = openAlone(folder.path, new FakeClock());
+  expect(serving.limits.take(callerOf(plans.free, 1_000_000)).minute.remaining).toBe(59);
+  try {
+    serving.limits.take(callerOf(plans.free, 100_000_000));
+    throw new Error('It was counted.');
+  } catch (error) {
+    expect(error).toBeInstanceOf(StorageUnavailable);
+    expect(((error as Error).cause as Error).message).toContain('no room for the id 100000000');
+  }
+  expect(serving.limits.trouble).toBeUndefined();
 });
 
 test('a date that was set back while nobody served keeps counts, and lets no ban last longer than one of its level', async () => {
@@ -122,91 +172,86 @@ test('a date that was set back while nobody served keeps counts, and lets no ban
   const caller = callerOf({ perMinute: 2, perDay: 100 });
   {
     const clock = new FakeClock('2027-01-15T10:00:00Z');
-    await using store = await open(folder.path, clock);
-    for (let request = 0; request < 3; request++) await take(store.limits, caller);
+    await using serving = openAlone(folder.path, clock);
+    for (let request = 0; request < 3; request++) serving.limits.take(caller);
     clock.advance(1);
-    for (let strike = 0; strike < strictRules.ban.strikes; strike++) await take(store.limits, caller);
+    for (let strike = 0; strike < strictRules.ban.strikes; strike++) serving.limits.take(caller);
   }
   const clock = new FakeClock('2027-01-15T09:00:00Z');
-  await using store = await open(folder.path, clock);
-  const banned = await take(store.limits, caller);
+  await using serving = openAlone(folder.path, clock);
+  const banned = serving.limits.take(caller);
   expect(banned).toMatchObject({ refusal: 'api_key_banned', retryAfterSeconds: 120 });
   expect(banned.day.remaining).toBe(98);
   clock.advance(120);
-  expect(await take(store.limits, caller)).toMatchObject({ refusal: undefined, day: { remaining: 97 } });
+  expect(serving.limits.take(caller)).toMatchObject({ refusal: undefined, day: { remaining: 97 } });
 });
 
-test('accounts that are dropped from memory have their exact counts on disk, and go on from there', async () => {
-  await using folder = await temporaryFolder();
-  await using store = await open(folder.path, new FakeClock());
-  for (let request = 0; request < 3; request++) await take(store.limits, callerOf(plans.business));
-  expect(countsOnDisk(folder.path)).toEqual({ minute: 10, day: 1_000 });
-  for (let other = 2; other <= 100_001; other++) await take(store.limits, callerOf(plans.business, other));
-  expect(countsOnDisk(folder.path)).toEqual({ minute: 3, day: 3 });
-  expect((await take(store.limits, callerOf(plans.business))).minute.remaining).toBe(996);
-});
-
-test('a limit file that is locked holds up no request, and has all that was counted as soon as it can', async () => {
+test('a process whose clock is a millisecond behind opens no window again', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
-  await using store = await open(folder.path, clock);
-  using other = new Database(join(folder.path, 'store.limits.db'));
-  other.run('BEGIN IMMEDIATE');
-  // Each of these is to be written. A wait for the lock, however short, would be had 1,000 times before the next line.
-  for (let account = 1; account <= 1_000; account++) await take(store.limits, callerOf(plans.free, account));
-  other.run('ROLLBACK');
-  while ((await store.health()).length > 0) await Bun.sleep(5);
-  const sql = 'SELECT count(*) AS accounts, sum(day_count) AS counted FROM usage';
-  expect(rowsOf(join(folder.path, 'store.limits.db'), sql)).toEqual([{ accounts: 1_000, counted: 1_000 }]);
+  await using serving = openAlone(folder.path, clock);
+  const { resetAt } = serving.limits.take(callerOf(plans.free)).minute;
+  clock.advance(-0.001);
+  expect(serving.limits.take(callerOf(plans.free)).minute).toMatchObject({ resetAt, remaining: 58 });
 });
 
-test('a ban is kept while the limit file is locked, and is in it afterwards', async () => {
+/** Another process of the service, as far as its mapping and its locks go. */
+function openWorker(folder: string, worker: number): Limits {
+  return openLimits({
+    files: storeFiles(dataFile(folder), false),
+    role: 'worker',
+    worker,
+    clock: new FakeClock(),
+    rules: strictRules,
+    notice: () => {},
+    lock: () => undefined,
+  });
+}
+
+test('what one process adds to the file the others see, also its locks when it is gone', async () => {
   await using folder = await temporaryFolder();
-  const clock = new FakeClock();
-  await using store = await open(folder.path, clock);
-  const caller = callerOf({ perMinute: 1, perDay: 100 });
-  using other = new Database(join(folder.path, 'store.limits.db'));
-  other.run('BEGIN IMMEDIATE');
-  // One that is admitted, one that is refused, and after a second of grace three strikes.
-  for (const seconds of [0, 2, 0, 0, 0]) {
-    await take(store.limits, caller);
-    clock.advance(seconds);
+  await using serving = openAlone(folder.path, new FakeClock());
+  const worker = openWorker(folder.path, 1);
+  for (const account of [5_000, 10_000, 15_000]) {
+    expect(worker.take(callerOf(plans.free, account)).minute.remaining).toBe(59);
+    expect(serving.limits.take(callerOf(plans.free, account)).minute.remaining).toBe(58);
   }
-  expect((await take(store.limits, caller)).refusal).toBe('api_key_banned');
-  expect(await store.limits.bans()).toEqual([]);
-  other.run('ROLLBACK');
-  while ((await store.health()).length > 0) await Bun.sleep(5);
-  expect((await store.limits.bans()).map(({ keyId }) => keyId)).toEqual([1]);
+  const another = openWorker(folder.path, 2);
+  another.take(callerOf(plans.free, 500_000));
+  leaveLocked(limitFile(folder.path), 500_000);
+  serving.limits.freeLocksOf(1);
+  expect(serving.limits.take(callerOf(plans.free, 500_000)).minute.remaining).toBe(58);
+  for (const limits of [worker, another]) await limits.close();
 });
 
-test('a store that is closed while its limit file is locked waits for the lock, and loses no count', async () => {
+test('a process that takes the number of one that was killed frees its locks', async () => {
   await using folder = await temporaryFolder();
-  const holder = join(import.meta.dir, 'hold-lock.ts');
-  const path = join(folder.path, 'store.limits.db');
-  {
-    await using store = await open(folder.path, new FakeClock());
-    await take(store.limits, callerOf(plans.free));
-    await using other = start([process.execPath, holder, path]);
-    await other.said('locked');
-    for (let request = 0; request < 4; request++) await take(store.limits, callerOf(plans.free));
-    expect(countsOnDisk(folder.path).minute).toBe(1);
-    // It lets go in a moment, while this process waits.
-    other.signal('SIGUSR1');
-  }
-  expect(countsOnDisk(folder.path).minute).toBe(5);
+  await using serving = openAlone(folder.path, new FakeClock());
+  serving.limits.take(callerOf(plans.free));
+  leaveLocked(limitFile(folder.path), 1);
+  const worker = openWorker(folder.path, 1);
+  expect(worker.take(callerOf(plans.free)).minute.remaining).toBe(58);
+  await worker.close();
 });
 
-test('a limit file that cannot be written refuses nobody, is told of, and is written again when it can be', async () => {
+test('what was counted is synced by and by, and a sync that fails is told by every process', async () => {
   await using folder = await temporaryFolder();
-  await using store = await open(folder.path, new FakeClock());
-  await take(store.limits, callerOf(plans.free));
-  using other = new Database(join(folder.path, 'store.limits.db'));
-  other.run('BEGIN IMMEDIATE');
-  expect((await take(store.limits, callerOf(plans.free))).minute.remaining).toBe(58);
-  expect(store.health()).toEqual([troubles.limitFile]);
-  expect(countsOnDisk(folder.path)).toEqual({ minute: 1, day: 10 });
-  other.run('ROLLBACK');
-  expect((await take(store.limits, callerOf(plans.free))).minute.remaining).toBe(57);
-  while (store.health().length > 0) await Bun.sleep(5);
-  expect(countsOnDisk(folder.path).minute).toBe(3);
+  await using serving = openAlone(folder.path, new FakeClock());
+  const worker = openWorker(folder.path, 1);
+  using file = new LimitFile(limitFile(folder.path));
+  worker.take(callerOf(plans.free));
+  expect(file.i32[header.changed]).toBe(1);
+  await until(() => file.i32[header.changed] === 0);
+  expect([serving.limits.trouble, worker.trouble]).toEqual([undefined, undefined]);
+
+  const lost = new LimitFile(limitFile(folder.path));
+  const notices: string[] = [];
+  const sync = new LimitSync(lost, (text) => notices.push(text), true);
+  closeSync(lost.fd);
+  lost.changed();
+  await sync.run();
+  expect(notices).toEqual([expect.stringMatching(/^degraded: limit storage unavailable: EBADF/)]);
+  expect(worker.trouble).toBe('the last sync failed');
+  await until(() => worker.trouble === undefined);
+  await worker.close();
 });

@@ -3,63 +3,61 @@ import { Database } from 'bun:sqlite';
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { dataFormat, limitFormat } from '../../src/storage/sqlite/migrations.ts';
+import { join } from 'node:path';
+import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
 import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
+import { countsIn } from '../support/limit-file.ts';
 import { dataFileIn, limitFileIn, operatorOf, startService } from '../support/process.ts';
 import { testTimeoutMs } from '../support/wait.ts';
-import { laterFormats, oldKey, openLater, writeOldStore } from './old-store.ts';
+import { laterFormat, oldKey, openLater, writeOldStore } from './old-store.ts';
 import { rowsOf } from './sqlite-files.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
-/** What a newer version has to leave alone: the data with its log, and the format and tables of both files. */
+/** What a newer version has to leave alone: the data with its log, and its format and tables. */
 function stateOf(folder: string) {
   const data = dataFileIn(folder);
   const hash = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
-  const formOf = (path: string) => [
-    rowsOf(path, 'PRAGMA user_version'),
-    rowsOf(path, 'SELECT name, sql FROM sqlite_schema'),
+  return [
+    hash(data),
+    hash(`${data}-wal`),
+    rowsOf(data, 'PRAGMA user_version'),
+    rowsOf(data, 'SELECT name, sql FROM sqlite_schema'),
+    countsIn(limitFileIn(folder), 2),
   ];
-  return { bytes: [hash(data), hash(`${data}-wal`)], forms: [data, limitFileIn(folder)].map(formOf) };
 }
 
 const namesIn = (text: string) => (JSON.parse(text) as { name: string }[]).map(({ name }) => name);
 
 test('a store of version 1.0.0 is served as it is: its animals, its key, its counts and its bans', async () => {
   await using folder = await temporaryFolder();
-  await writeOldStore(dataFileIn(folder.path), limitFileIn(folder.path));
+  const former = join(folder.path, 'store.limits.db');
+  await writeOldStore(dataFileIn(folder.path), former);
   // The ban is long over by now, unless it is put off.
-  rowsOf(limitFileIn(folder.path), 'UPDATE conduct SET banned_until = 4000000000');
+  const bannedUntil = Math.floor(Date.now() / 1_000) + 100;
+  rowsOf(former, `UPDATE conduct SET banned_until = ${bannedUntil}`);
   await using service = await startService(folder.path);
   const { status, text } = await clientOf(service.url, oldKey).get('/pets');
   expect([status, namesIn(text)]).toEqual([200, ['Ozzy', 'Großer Bär', '猫', 'imported']]);
   await using operator = await operatorOf(folder.path);
-  expect(await operator.keys.bans()).toEqual([{ keyId: 2, bannedUntil: 4_000_000_000, level: 0 }]);
-  expect(rowsOf(limitFileIn(folder.path), 'SELECT day_count FROM usage WHERE account_id = 2')).toEqual([
-    { day_count: 1 },
-  ]);
+  expect(await operator.keys.bans()).toEqual([{ keyId: 2, bannedUntil, level: 0 }]);
+  expect(countsIn(limitFileIn(folder.path), 2).day).toBe(1);
 });
 
 test('a store that is being served is not touched by a newer start that is refused, nor by a newer command line', async () => {
   await using folder = await temporaryFolder();
   const path = dataFileIn(folder.path);
-  await writeOldStore(path, limitFileIn(folder.path));
+  await writeOldStore(path, join(folder.path, 'store.limits.db'));
   await using service = await startService(folder.path);
   const client = clientOf(service.url, oldKey);
   expect((await client.add('one more')).status).toBe(201);
   const before = stateOf(folder.path);
-  const { data, limits } = laterFormats;
-  for (const formats of [{ data }, { limits }, { data, limits }]) {
-    expect(() => openLater(path, { serving: true, formats })).toThrow(
-      /^Another process is serving the store /,
-    );
-    expect(() => openLater(path, { serving: false, formats })).toThrow(
-      /is in use by a service with format \d; this version is newer and needs format \d\. Upgrade or stop the service first/,
-    );
-    expect((await client.get('/pets')).status).toBe(200);
-  }
+  expect(() => openLater(path, true)).toThrow(/^Another process is serving the store /);
+  expect(() => openLater(path, false)).toThrow(
+    /is in use by a service with format \d; this version is newer and needs format \d\. Upgrade or stop the service first/,
+  );
   expect(stateOf(folder.path)).toEqual(before);
   expect((await client.add('and one more')).status).toBe(201);
   expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({ status: 'ready' });
@@ -68,16 +66,11 @@ test('a store that is being served is not touched by a newer start that is refus
 test('a newer command line upgrades a store that nobody serves, also when several begin at once', async () => {
   await using folder = await temporaryFolder();
   const path = dataFileIn(folder.path);
-  await writeOldStore(path, limitFileIn(folder.path));
-  await using _one = openLater(path, { serving: false });
-  await using _two = openLater(path, { serving: false });
-  for (const [file, { migrations }] of [
-    [path, laterFormats.data],
-    [limitFileIn(folder.path), laterFormats.limits],
-  ] as const) {
-    expect(rowsOf(file, 'PRAGMA user_version')).toEqual([{ user_version: migrations.length }]);
-    expect(rowsOf(file, 'SELECT * FROM of_tomorrow')).toEqual([]);
-  }
+  await writeOldStore(path, join(folder.path, 'store.limits.db'));
+  await using _one = openLater(path, false);
+  await using _two = openLater(path, false);
+  expect(rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: laterFormat.migrations.length }]);
+  expect(rowsOf(path, 'SELECT * FROM of_tomorrow')).toEqual([]);
   // This version is the older one now.
   await expect(operatorOf(folder.path)).rejects.toThrow(/was written by a newer version of the service/);
 });
@@ -85,9 +78,9 @@ test('a newer command line upgrades a store that nobody serves, also when severa
 test('an older command that is still at work does not write into a store that was upgraded meanwhile', async () => {
   await using folder = await temporaryFolder();
   const path = dataFileIn(folder.path);
-  await writeOldStore(path, limitFileIn(folder.path));
+  await writeOldStore(path, join(folder.path, 'store.limits.db'));
   await using older = await operatorOf(folder.path);
-  await using _newer = openLater(path, { serving: true });
+  await using _newer = openLater(path, true);
   const pet = { name: 'late', categoryId: 1n, status: 'sold' } as const;
   const { storage } = older;
   const late = [storage.write('commitImport', { pets: [pet] }), storage.write('createPet', pet)];
@@ -97,39 +90,37 @@ test('an older command that is still at work does not write into a store that wa
   expect(rowsOf(path, "SELECT * FROM pets WHERE name = 'late'")).toEqual([]);
 });
 
-for (const [file, part, format, sql] of [
-  ['data', dataFileIn, dataFormat, 'ALTER TABLE pets RENAME TO animals'],
-  ['limits', limitFileIn, limitFormat, 'ALTER TABLE usage RENAME TO counts'],
-] as const) {
-  const known = format.migrations.length;
-  test(`a service whose ${file} file is upgraded under it answers 503, says so once and on /readyz, and stops in order`, async () => {
-    await using folder = await temporaryFolder();
-    await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
-    const client = clientOf(service.url, service.firstKey ?? '');
-    expect((await client.add('Ozzy')).status).toBe(201);
-    {
-      // As a version does that does not ask whether the store is being served.
-      using other = new Database(part(folder.path));
-      other.run(`BEGIN IMMEDIATE; ${sql}; PRAGMA user_version = ${known + 1}; COMMIT`);
-    }
-    for (let round = 0; round < 3; round++) {
-      for (const target of ['/pets', '/pets/1', '/pets?status=sold', '/nowhere']) {
-        expect((await client.get(target)).status).toBe(503);
-      }
-      expect((await client.add('Ozzy')).status).toBe(503);
-    }
-    const ready = await fetch(`${service.url}/readyz`);
-    expect(ready.status).toBe(503);
-    const { status, trouble } = (await ready.json()) as { status: string; trouble: string[] };
-    expect([status, trouble.length]).toEqual(['unavailable', 1]);
-    expect(trouble[0]).toContain(
-      `another process changed the format of ${part(folder.path)} from ${known} to ${known + 1}`,
+const known = dataFormat.migrations.length;
+
+test('a service whose data file is upgraded under it answers 503, says so once and on /readyz, and stops in order', async () => {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
+  const client = clientOf(service.url, service.firstKey ?? '');
+  expect((await client.add('Ozzy')).status).toBe(201);
+  {
+    // As a version does that does not ask whether the store is being served.
+    using other = new Database(dataFileIn(folder.path));
+    other.run(
+      `BEGIN IMMEDIATE; ALTER TABLE pets RENAME TO animals; PRAGMA user_version = ${known + 1}; COMMIT`,
     );
-    expect((await fetch(`${service.url}/livez`)).status).toBe(200);
-    service.signal('SIGTERM');
-    expect(await service.exited).toBe(0);
-    const lines = service.stderr().split('\n');
-    expect(lines.filter((line) => line.includes('changed the format')).length).toBe(1);
-    expect(service.stderr()).not.toContain('internal_error');
-  });
-}
+  }
+  for (let round = 0; round < 3; round++) {
+    for (const target of ['/pets', '/pets/1', '/pets?status=sold', '/nowhere']) {
+      expect((await client.get(target)).status).toBe(503);
+    }
+    expect((await client.add('Ozzy')).status).toBe(503);
+  }
+  const ready = await fetch(`${service.url}/readyz`);
+  expect(ready.status).toBe(503);
+  const { status, trouble } = (await ready.json()) as { status: string; trouble: string[] };
+  expect([status, trouble.length]).toEqual(['unavailable', 1]);
+  expect(trouble[0]).toContain(
+    `another process changed the format of ${dataFileIn(folder.path)} from ${known} to ${known + 1}`,
+  );
+  expect((await fetch(`${service.url}/livez`)).status).toBe(200);
+  service.signal('SIGTERM');
+  expect(await service.exited).toBe(0);
+  const lines = service.stderr().split('\n');
+  expect(lines.filter((line) => line.includes('changed the format')).length).toBe(1);
+  expect(service.stderr()).not.toContain('internal_error');
+});

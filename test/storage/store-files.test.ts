@@ -1,14 +1,25 @@
 /** The files of an embedded store: whose they are, how they are named, and what is done when one is not as it should be. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
-import { chmodSync, linkSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { plans } from '../../src/domain/plan.ts';
 import type { Store } from '../../src/operations/units.ts';
-import { isStoreFile } from '../../src/storage/sqlite/files.ts';
+import { isStoreFile, storeFiles } from '../../src/storage/sqlite/files.ts';
+import { tryLock } from '../../src/storage/sqlite/serving-lock.ts';
 import { StorageUnusable } from '../../src/storage/storage.ts';
 import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
+import { countsIn } from '../support/limit-file.ts';
 import { writeOldStore } from './old-store.ts';
 import { strictRules } from './place.ts';
 import { digests, rowsOf } from './sqlite-files.ts';
@@ -75,9 +86,7 @@ describe('who may open the files', () => {
       'store.db-wal': '600',
       'store.db-shm': '600',
       'store.db.serving': '600',
-      'store.limits.db': '600',
-      'store.limits.db-wal': '600',
-      'store.limits.db-shm': '600',
+      'store.limits': '600',
     });
     expect(notices).toEqual([]);
   });
@@ -85,11 +94,11 @@ describe('who may open the files', () => {
   test('a store that others can open is served, and said so with what to do', async () => {
     await (await open('store.db'))[Symbol.asyncDispose]();
     chmodSync(pathOf('store.db'), 0o644);
-    chmodSync(pathOf('store.limits.db'), 0o640);
+    chmodSync(pathOf('store.limits'), 0o640);
     await using _store = await open('store.db');
     expect(notices.length).toBe(1);
     expect(notices[0]).toStartWith('other users of this machine can access the store: ');
-    for (const file of ['store.db (0644)', 'store.db-wal (0644)', 'store.limits.db (0640)']) {
+    for (const file of ['store.db (0644)', 'store.db-wal (0644)', 'store.limits (0640)']) {
       expect(notices[0]).toContain(pathOf(file));
     }
     expect(notices[0]).not.toContain('serving');
@@ -150,51 +159,63 @@ describe('the file of limit state', () => {
     expect(await remaining(other)).toBe(59);
   });
 
-  test('of version 1.0.0 keeps its name, counts and bans for a data file named ….db', async () => {
-    await writeOldStore(pathOf('animal-store.db'), pathOf('animal-store.limits.db'));
-    await using _store = await open('animal-store.db');
-    expect(rowsOf(pathOf('animal-store.limits.db'), 'SELECT day_count FROM usage')).toEqual([
-      { day_count: 3 },
-      { day_count: 1 },
-    ]);
-    expect(readdirSync(folder.path).filter((name) => name.endsWith('limits.db'))).toEqual([
-      'animal-store.limits.db',
-    ]);
-  });
-
   test.each([
-    ['another name', 'animals', 'animals.limits.db', 'animals-limits.db'],
-    ['a link', 'link.db', 'link.limits.db', 'real.limits.db'],
-  ])('of version 1.0.0 is taken over, counts and bans and all, for %s', async (_, name, former, limits) => {
-    const isLink = name === 'link.db';
-    await writeOldStore(pathOf(isLink ? 'real.db' : name), pathOf(former));
-    if (isLink) symlinkSync(pathOf('real.db'), pathOf('link.db'));
-    await (await open(name, false))[Symbol.asyncDispose]();
-    for (const [table, count] of [
-      ['usage', 2],
-      ['conduct', 1],
-    ] as const) {
-      expect(rowsOf(pathOf(limits), `SELECT * FROM ${table}`).length).toBe(count);
-    }
-    expect(modeOf(limits)).toBe('600');
-    await using store = await open(name);
-    expect(await store.health()).toEqual([]);
-    if (!isLink) expect(readdirSync(folder.path)).not.toContain(former);
-  });
+    ['its usual name', 'store.db', 'store.limits.db', 'store.limits'],
+    ['another name', 'animals', 'animals.limits.db', 'animals-limits'],
+    ['another name, by the last version with that file', 'animals', 'animals-limits.db', 'animals-limits'],
+    ['a link', 'link.db', 'link.limits.db', 'real.limits'],
+  ])(
+    'of an older version is taken over, counts and bans and all, for %s',
+    async (_, name, former, limits) => {
+      const isLink = name === 'link.db';
+      await writeOldStore(pathOf(isLink ? 'real.db' : name), pathOf(former));
+      rowsOf(pathOf(former), 'UPDATE conduct SET banned_until = 1800007300');
+      if (isLink) symlinkSync(pathOf('real.db'), pathOf('link.db'));
+      {
+        await using beside = await open(name, false);
+        expect(await beside.limits.bans()).toEqual([{ keyId: 2, bannedUntil: 1_800_007_300, level: 0 }]);
+      }
+      expect([1, 2].map((account) => countsIn(pathOf(limits), account).day)).toEqual([3, 1]);
+      expect(modeOf(limits)).toBe('600');
+      expect(readdirSync(folder.path).filter((file) => file.includes('limits.db'))).toEqual([]);
+      await using store = await open(name);
+      expect(await store.health()).toEqual([]);
+      expect(await store.limits.bans()).toEqual([{ keyId: 2, bannedUntil: 1_800_007_300, level: 0 }]);
+    },
+  );
 
-  test('that two stores of version 1.0.0 shared goes on in both', async () => {
-    await writeOldStore(pathOf('store.db'), pathOf('store.limits.db'));
-    await writeOldStore(pathOf('store'), pathOf('unused.limits.db'));
-    for (const name of ['store', 'store.db']) await (await open(name))[Symbol.asyncDispose]();
-    for (const limits of ['store-limits.db', 'store.limits.db']) {
-      expect(rowsOf(pathOf(limits), 'SELECT * FROM conduct').length).toBe(1);
-    }
+  test.each<string[]>([
+    ['store', 'store.db'],
+    ['store.db', 'store'],
+  ])(
+    'that two stores of version 1.0.0 shared goes on in both, whether %s or %s is opened first',
+    async (one = '', other = '') => {
+      await writeOldStore(pathOf('store.db'), pathOf('store.limits.db'));
+      await writeOldStore(pathOf('store'), pathOf('unused.limits.db'));
+      for (const name of [one, other]) await (await open(name))[Symbol.asyncDispose]();
+      for (const limits of ['store-limits', 'store.limits']) {
+        expect([1, 2].map((account) => countsIn(pathOf(limits), account).day)).toEqual([3, 1]);
+      }
+    },
+  );
+
+  test('of an older version that is still serving is left alone, and the command line says so', async () => {
+    await (await open('store.db'))[Symbol.asyncDispose]();
+    rmSync(pathOf('store.limits'));
+    await writeOldStore(pathOf('unused.db'), pathOf('store.limits.db'));
+    const before = digests(folder.path);
+    const files = storeFiles(pathOf('store.db'), false);
+    using _serving = tryLock(files, 0);
+    await expect(open('store.db', false)).rejects.toThrow(/in use by an older version of the service/);
+    await expect(open('store.db')).rejects.toThrow(/^Another process is serving the store /);
+    expect(digests(folder.path)).toMatchObject({ 'store.limits.db': before['store.limits.db'] });
+    expect(readdirSync(folder.path)).not.toContain('store.limits');
   });
 
   test('is not served as a store of its own', async () => {
     await (await open('store.db'))[Symbol.asyncDispose]();
     const before = digests(folder.path);
-    await expect(open('store.limits.db')).rejects.toThrow(/belongs to a store, but is not its data file/);
+    await expect(open('store.limits')).rejects.toThrow(/Cannot open the data file .*file is not a database/);
     expect(digests(folder.path)).toEqual(before);
   });
 });
@@ -211,9 +232,7 @@ test('every file of a store is known as one, under any name that leads to it, an
     'store.db-shm',
     'store.db-wal',
     'store.db.serving',
-    'store.limits.db',
-    'store.limits.db-shm',
-    'store.limits.db-wal',
+    'store.limits',
   ]);
   expect(isStoreFile(pathOf('store.db-journal'))).toBe(true);
   expect(isStoreFile(pathOf('nowhere/missing.csv'))).toBe(false);

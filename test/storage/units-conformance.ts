@@ -2,7 +2,8 @@ import { expect } from 'bun:test';
 import { setImmediate as laterTurn } from 'node:timers/promises';
 import type { NewPet } from '../../src/contract/schemas.ts';
 import { Refusal } from '../../src/domain/refusal.ts';
-import type { NewKey, Storage, Transaction, Units, Versions } from '../../src/storage/storage.ts';
+import type { NewKey, Storage, Versions } from '../../src/storage/storage.ts';
+import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { nextTurn, type StoreTest } from './place.ts';
 import { newKey, newPet } from './samples.ts';
 

@@ -101,7 +101,7 @@ export function dataFileIn(folder: string): string {
 
 /** Where the embedded store keeps what was used and who is banned. */
 export function limitFileIn(folder: string): string {
-  return join(folder, 'store.limits.db');
+  return join(folder, 'store.limits');
 }
 
 export const serveCommand = [process.execPath, join(root, 'src/main.ts'), 'serve'];

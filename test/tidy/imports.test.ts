@@ -14,7 +14,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   store: ['operations/units', 'storage'],
   'writer-thread': ['operations/units', 'storage'],
   http: ['operations', 'domain', 'contract', 'assets', 'docs'],
-  operations: ['domain', 'type:storage/storage', 'type:contract'],
+  operations: ['domain', 'type:storage/storage', 'type:storage/transaction', 'type:contract'],
   storage: ['domain', 'type:contract'],
   domain: ['type:contract'],
   config: ['domain', 'contract'],

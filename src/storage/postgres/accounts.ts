@@ -1,7 +1,8 @@
 import type { SQL } from 'bun';
 import type { PlanName, Quota } from '../../domain/plan.ts';
 import { type AccountRow, accountOfRow, customQuota } from '../account-row.ts';
-import type { Account, AccountStore, AccountWrites, NewAccount } from '../storage.ts';
+import type { Account, AccountStore, NewAccount } from '../storage.ts';
+import type { AccountWrites } from '../transaction.ts';
 import type { PostgresDatabase } from './database.ts';
 import type { Statements } from './statements.ts';
 import { risenVersion, type Versioned } from './versions.ts';

@@ -6,8 +6,7 @@ import { askForEncryption, describeEncryption } from './encryption.ts';
 import { failureOf, isOvertaken, isReadOnly, reasonOf } from './failures.ts';
 import { migrate } from './migrations.ts';
 import { Pool } from './pool.ts';
-import type { Statement } from './statements.ts';
-import type { TimedTransaction } from './timed-transaction.ts';
+import type { Execute, Statement } from './statements.ts';
 import { trialWrite } from './trial-write.ts';
 
 export interface PostgresOptions {
@@ -95,18 +94,17 @@ export class PostgresDatabase implements AsyncDisposable {
    * Runs a transaction of several statements; unless its commit is sent when it is due (`performance.now()`), it is
    * rolled back. Rejects as `write` does, and with what `work` throws. `work` may be run twice.
    */
-  transact<T>(work: (transaction: TimedTransaction) => Promise<T>, dueAt: number): Promise<T> {
-    let current: TimedTransaction | undefined;
+  transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number): Promise<T> {
+    let isCommitting = false;
     const once = () => {
-      current = undefined;
-      return this.#pool.transact((transaction) => {
-        current = transaction;
-        return work(transaction);
-      }, dueAt);
+      isCommitting = false;
+      return this.#pool.transact(work, dueAt, () => {
+        isCommitting = true;
+      });
     };
     return this.#run(
       () => upToTwice(once),
-      () => (current?.isCommitting ? WriteUncertain : StorageUnavailable),
+      () => (isCommitting ? WriteUncertain : StorageUnavailable),
     );
   }
 

@@ -1,6 +1,7 @@
 import type { SQL } from 'bun';
 import type { NewPet, Pet } from '../../contract/schemas.ts';
-import type { ImportRun, ImportStore, ImportWrites } from '../storage.ts';
+import type { ImportRun, ImportStore } from '../storage.ts';
+import type { ImportWrites } from '../transaction.ts';
 import type { PostgresDatabase } from './database.ts';
 import { addedPets, adding, type TakenRow } from './pets.ts';
 import type { Statements } from './statements.ts';

@@ -1,7 +1,8 @@
 import type { SQL } from 'bun';
 import { type QuotaColumns, quotaOfRow } from '../account-row.ts';
 import { type KeyRow, keyOfRow } from '../key-row.ts';
-import type { Caller, FirstAccount, Key, KeyFingerprint, KeyStore, KeyWrites, NewKey } from '../storage.ts';
+import type { Caller, FirstAccount, Key, KeyFingerprint, KeyStore, NewKey } from '../storage.ts';
+import type { KeyWrites } from '../transaction.ts';
 import type { PostgresDatabase } from './database.ts';
 import type { Statements } from './statements.ts';
 import { risenVersion, type Versioned } from './versions.ts';

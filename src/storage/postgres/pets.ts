@@ -1,6 +1,7 @@
 import type { SQL } from 'bun';
 import type { NewPet, Pet, PetStatus } from '../../contract/schemas.ts';
-import type { PetStore, PetWrites } from '../storage.ts';
+import type { PetStore } from '../storage.ts';
+import type { PetWrites } from '../transaction.ts';
 import type { PostgresDatabase } from './database.ts';
 import type { Statements } from './statements.ts';
 import { risenVersion, type Versioned } from './versions.ts';

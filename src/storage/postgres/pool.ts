@@ -2,7 +2,7 @@ import type { SQL } from 'bun';
 import type { Connection } from './connection.ts';
 import { Connections, type ConnectionsOptions } from './connections.ts';
 import { TooLate } from './failures.ts';
-import type { Statement } from './statements.ts';
+import type { Execute, Statement } from './statements.ts';
 import { TimedTransaction } from './timed-transaction.ts';
 
 interface Job {
@@ -59,12 +59,15 @@ export class Pool {
     });
   }
 
-  /** Runs a transaction with a connection to itself; when it is due before its commit is sent, it is rolled back. */
-  transact<T>(work: (transaction: TimedTransaction) => Promise<T>, dueAt: number): Promise<T> {
+  /**
+   * Runs a transaction with a connection to itself; when it is due before its commit is sent, it is rolled back.
+   * `onCommit` is called when that is sent.
+   */
+  transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number, onCommit: () => void): Promise<T> {
     return this.#add(true, dueAt, (connection, job) => {
-      const transaction = new TimedTransaction(connection);
+      const transaction = new TimedTransaction(connection, onCommit);
       job.cancel = () => transaction.expire();
-      return transaction.commit(work);
+      return transaction.run(work);
     });
   }
 

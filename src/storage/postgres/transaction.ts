@@ -1,4 +1,5 @@
-import { type Transaction, type Versions, WriteUncertain } from '../storage.ts';
+import { type Versions, WriteUncertain } from '../storage.ts';
+import type { Transaction } from '../transaction.ts';
 import { PostgresAccountWrites } from './accounts.ts';
 import { PostgresImportWrites } from './imports.ts';
 import { PostgresKeyWrites } from './keys.ts';

@@ -1,5 +1,6 @@
 import { GroupQueue } from '../group-queue.ts';
-import { type Units, type Versions, type Writer, WriteUncertain } from '../storage.ts';
+import { type Versions, WriteUncertain } from '../storage.ts';
+import type { Units, Writer } from '../transaction.ts';
 import { type Call, type Run, runsOf, type Settled } from '../unit-of-work.ts';
 import type { PostgresDatabase } from './database.ts';
 import { failureOf } from './failures.ts';
@@ -71,8 +72,7 @@ export class PostgresWriter implements Writer<Units> {
   }
 
   #runInTransaction(runs: readonly Run[], moved: Moved, dueAt: number): Promise<Settled[]> {
-    return this.#database.transact(async (transaction) => {
-      const execute: Execute = (statement) => transaction.run(statement);
+    return this.#database.transact(async (execute) => {
       moved.clear();
       const [first, ...others] = runs;
       // What fails alone takes nobody with it.

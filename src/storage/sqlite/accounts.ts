@@ -1,7 +1,8 @@
 import type { Database } from 'bun:sqlite';
 import type { PlanName, Quota } from '../../domain/plan.ts';
 import { type AccountRow, accountOfRow, customQuota } from '../account-row.ts';
-import type { Account, AccountStore, AccountWrites, NewAccount } from '../storage.ts';
+import type { Account, AccountStore, NewAccount } from '../storage.ts';
+import type { AccountWrites } from '../transaction.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Touch } from './transaction.ts';
 

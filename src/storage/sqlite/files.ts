@@ -13,12 +13,13 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { StorageUnusable } from '../storage.ts';
+import { fileMagic } from './limit-layout.ts';
 
 export interface StoreFiles {
   /** The data file by its own name, whichever links lead to it. */
   readonly data: string;
   readonly limits: string;
-  /** Where version 1.0.0 kept the limits of this store, as far as that is elsewhere. */
+  /** Where earlier versions kept the limits of this store, in an SQLite database. */
   readonly formerLimits: readonly string[];
   /** Locked by the process that serves the store; empty. */
   readonly lock: string;
@@ -43,12 +44,16 @@ export function storeFiles(path: string, create: boolean): StoreFiles {
         'remove the other links, or replace them with copies.',
     );
   }
-  const limits = data.endsWith('.db') ? data.replace(/\.db$/, '.limits.db') : `${data}-limits.db`;
-  const formerLimits = [path, data].map((name) => `${resolve(name).replace(/\.db$/, '')}.limits.db`);
+  const limits = data.endsWith('.db') ? data.replace(/\.db$/, '.limits') : `${data}-limits`;
+  // The last version before named it by the data file, 1.0.0 by whatever name led to that.
+  const formerLimits = [
+    `${limits}.db`,
+    ...[path, data].map((name) => `${resolve(name).replace(/\.db$/, '')}.limits.db`),
+  ];
   return {
     data,
     limits,
-    formerLimits: formerLimits.filter((name) => name !== limits),
+    formerLimits: [...new Set(formerLimits)],
     lock: `${data}.serving`,
     created,
   };
@@ -95,7 +100,7 @@ export function reasonOf({ message }: Error, path: string): string {
   try {
     const { bavail, bsize } = statfsSync(dirname(path));
     const freeBytes = bavail * bsize;
-    if (freeBytes >= fullDiskBytes) return message;
+    if (freeBytes >= fullDiskBytes && !message.startsWith('ENOSPC')) return message;
     return `${message}; the disk is full (${Math.floor(freeBytes / 1_024)} KiB free)`;
   } catch {
     return message;
@@ -106,28 +111,29 @@ export function reasonOf({ message }: Error, path: string): string {
 export function openToOthers({ data, limits, lock }: StoreFiles): string[] {
   // Windows has no such modes.
   if (process.platform === 'win32') return [];
-  const files = [data, limits].flatMap((name) => [name, `${name}-wal`, `${name}-shm`]);
-  return [...files, lock].flatMap((name) => {
+  return [data, `${data}-wal`, `${data}-shm`, limits, lock].flatMap((name) => {
     const mode = statSync(name, { throwIfNoEntry: false })?.mode ?? 0;
     return (mode & 0o077) === 0 ? [] : [`${name} (0${(mode & 0o777).toString(8)})`];
   });
 }
 
-const databaseMagic = Buffer.from('SQLite format 3\0');
+/** What the files of a store begin with: SQLite's databases, and the limit state. */
+const magics = ['SQLite format 3\0', fileMagic];
 
-/** Whether a path, or what it links to, is an SQLite database or a file that belongs to one: never to be written over. */
+/** Whether a path, or what it links to, is an SQLite database or a file of a store: never to be written over. */
 export function isStoreFile(path: string): boolean {
   const name = existsSync(path) ? realpathSync(path) : resolve(path);
   const owner = name.replace(/-(wal|shm|journal)$/, '').replace(/\.serving$/, '');
-  return isDatabase(name) || isDatabase(owner);
+  return beginsAsOurs(name) || beginsAsOurs(owner);
 }
 
-function isDatabase(path: string): boolean {
+function beginsAsOurs(path: string): boolean {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false;
-  const start = Buffer.alloc(databaseMagic.length);
+  const start = Buffer.alloc(16);
   const file = openSync(path, 'r');
   try {
-    return readSync(file, start, 0, start.length, 0) === start.length && start.equals(databaseMagic);
+    const text = start.toString('latin1', 0, readSync(file, start, 0, start.length, 0));
+    return magics.some((magic) => text.startsWith(magic));
   } finally {
     closeSync(file);
   }

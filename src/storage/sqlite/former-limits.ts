@@ -1,37 +1,83 @@
-import { Database } from 'bun:sqlite';
-import { existsSync, renameSync, rmSync } from 'node:fs';
-import { StorageUnusable } from '../storage.ts';
-import { makeFile, type StoreFiles } from './files.ts';
+import { existsSync, realpathSync, rmSync } from 'node:fs';
+import type { Clock } from '../../domain/clock.ts';
+import { type KeyPenalty, noPenalty, type Usage } from '../../domain/limit.ts';
+import { openDatabase } from './database.ts';
+import type { StoreFiles } from './files.ts';
+import { formerLimitFormat } from './migrations.ts';
 
-/**
- * The file of limit state to open. Version 1.0.0 named it otherwise where the data file is not `….db` or was reached
- * by a link: then that one is taken over, counts and bans and all, or used as it is while that version still serves.
- */
-export function limitsOf(files: StoreFiles, lock: () => Disposable | undefined): string {
-  const { limits } = files;
-  const former = files.formerLimits.find((path) => existsSync(path));
-  if (existsSync(limits) || former === undefined) return limits;
-  using held = lock();
-  if (held === undefined) return former;
-  try {
-    takeOver(former, limits);
-  } catch (error) {
-    const reason = (error as Error).message;
-    throw new StorageUnusable(`Cannot migrate the limit state from ${former} to ${limits}: ${reason}.`);
-  }
-  return limits;
+/** The limit state that a version before the mapped file left, by ids. Its instants were dates. */
+export interface FormerLimits {
+  readonly usage: readonly (readonly [number, Usage])[];
+  readonly penalties: readonly (readonly [number, KeyPenalty])[];
 }
 
-function takeOver(former: string, limits: string): void {
-  const copy = `${limits}.new`;
-  rmSync(copy, { force: true });
-  makeFile(copy);
-  {
-    using database = new Database(former, { readwrite: true });
-    database.query('VACUUM INTO ?').run(copy);
+interface UsageRow {
+  accountId: bigint;
+  minuteOpened: bigint;
+  minuteCount: bigint;
+  dayOpened: bigint;
+  dayCount: bigint;
+}
+
+interface PenaltyRow {
+  keyId: bigint;
+  strikes: string;
+  bannedUntil: bigint;
+  banLevel: bigint;
+}
+
+/** The file of an older version that there is, if any. */
+export function formerFile({ formerLimits }: StoreFiles): string | undefined {
+  return formerLimits.find((path) => existsSync(path));
+}
+
+/** Throws `StorageUnusable`. */
+export function readFormer(path: string, clock: Clock): FormerLimits {
+  clock.steady();
+  const ahead = clock.aheadSeconds;
+  const lock = () => ({ [Symbol.dispose]: () => undefined });
+  const format = formerLimitFormat;
+  using database = openDatabase({
+    path,
+    format,
+    create: true,
+    synchronous: 'NORMAL',
+    busyTimeoutMs: 0,
+    lock,
+  });
+  const usage = database.query<UsageRow, []>(
+    `SELECT account_id AS accountId, minute_opened AS minuteOpened, minute_count AS minuteCount,
+            day_opened AS dayOpened, day_count AS dayCount FROM usage`,
+  );
+  const penalties = database.query<PenaltyRow, []>(
+    'SELECT key_id AS keyId, strikes, banned_until AS bannedUntil, ban_level AS banLevel FROM conduct',
+  );
+  return {
+    usage: usage.all().map(({ accountId, minuteOpened, minuteCount, dayOpened, dayCount }) => [
+      Number(accountId),
+      {
+        minute: { openedAt: Number(minuteOpened) - ahead, count: Number(minuteCount) },
+        day: { openedAt: Number(dayOpened) - ahead, count: Number(dayCount) },
+      },
+    ]),
+    penalties: penalties.all().map(({ keyId, strikes, bannedUntil, banLevel }) => [
+      Number(keyId),
+      {
+        ...noPenalty,
+        strikes: (JSON.parse(strikes) as number[]).map((at) => at - ahead * 1_000),
+        bannedUntil: Number(bannedUntil) - ahead,
+        banLevel: Number(banLevel),
+      },
+    ]),
+  };
+}
+
+/** Removes what was taken over; a file that two stores shared stays, for the other one. */
+export function removeFormer({ data, formerLimits }: StoreFiles): void {
+  for (const former of formerLimits) {
+    const name = former.replace(/[.-]limits\.db$/, '');
+    const stores = [name, `${name}.db`].filter((path) => existsSync(path));
+    if (stores.some((path) => realpathSync(path) !== data) || !existsSync(former)) continue;
+    for (const suffix of ['-wal', '-shm', '']) rmSync(former + suffix, { force: true });
   }
-  renameSync(copy, limits);
-  // Where two stores shared it, it is the other one's by name.
-  if (existsSync(former.replace(/\.limits\.db$/, '.db'))) return;
-  for (const suffix of ['', '-wal', '-shm']) rmSync(former + suffix, { force: true });
 }

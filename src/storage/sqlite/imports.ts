@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import type { NewPet, Pet } from '../../contract/schemas.ts';
-import type { ImportRun, ImportStore, ImportWrites } from '../storage.ts';
+import type { ImportRun, ImportStore } from '../storage.ts';
+import type { ImportWrites } from '../transaction.ts';
 import type { SqlitePetWrites } from './pets.ts';
 import type { Snapshot } from './snapshot.ts';
 

@@ -1,7 +1,8 @@
 import type { Database } from 'bun:sqlite';
 import { type QuotaColumns, quotaOfRow } from '../account-row.ts';
 import { type KeyRow, keyOfRow } from '../key-row.ts';
-import type { Caller, FirstAccount, Key, KeyFingerprint, KeyStore, KeyWrites, NewKey } from '../storage.ts';
+import type { Caller, FirstAccount, Key, KeyFingerprint, KeyStore, NewKey } from '../storage.ts';
+import type { KeyWrites } from '../transaction.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Touch } from './transaction.ts';
 

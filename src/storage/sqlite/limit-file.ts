@@ -1,172 +1,178 @@
-import type { Database } from 'bun:sqlite';
-import type { Clock } from '../../domain/clock.ts';
+import { closeSync, fstatSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs';
+import { StorageUnavailable } from '../storage.ts';
 import {
-  type BanRules,
-  believableBan,
-  type KeyPenalty,
-  noPenalty,
-  type Usage,
-  unused,
-} from '../../domain/limit.ts';
-import type { Ban } from '../storage.ts';
-import { attempt } from './database.ts';
-import type { FormatWatch } from './format-watch.ts';
+  checksumOf,
+  extentBytes,
+  extentHeaderBytes,
+  extentMagic,
+  fileMagic,
+  format,
+  header,
+  mostExtents,
+  type TableLayout,
+} from './limit-layout.ts';
 
-interface UsageRow {
-  minuteOpened: bigint;
-  minuteCount: bigint;
-  dayOpened: bigint;
-  dayCount: bigint;
+/** The words that the checksum of the header is of. */
+const headerWords = header.checksum;
+/** The words of an extent's header: its magic, format, table, place in the table and strikes, and their checksum. */
+const extentWords = 5;
+
+/** What an extent says it is. */
+export interface ExtentHeader {
+  readonly table: number;
+  readonly index: number;
+  /** Strikes that a record has room for. */
+  readonly strikes: number;
 }
 
-interface PenaltyRow {
-  keyId: bigint;
-  strikes: string;
-  bannedUntil: bigint;
-  banLevel: bigint;
+/** What a new file is made with. */
+export interface NewFile {
+  readonly strikes: number;
+  readonly strictSince: number;
 }
-
-const penaltyColumns = 'key_id AS keyId, strikes, banned_until AS bannedUntil, ban_level AS banLevel';
-
-/** How long a process that stops waits for another one's lock on the file. */
-const lastBusyTimeoutMs = 2_000;
 
 /**
- * The statements of the file of limit state. Those that read throw `StorageUnavailable`, those that save as SQLite does.
- * The file has dates, for steady time begins anew with every process; outside of it all but `bans` is steady time.
+ * A file mapped into memory, together with every other process that has it open: what one writes the others see at
+ * once, and it is in the file however the process ends. `i32` and `f64` are replaced when the file has grown.
  */
-export class LimitFile {
-  readonly #database: Database;
-  readonly #format: FormatWatch;
-  readonly #clock: Clock;
-  readonly #rules: BanRules;
-  /** What the clock's `aheadSeconds` was when the file's dates were written. */
-  #aheadSeconds: number;
-  readonly #loadUsage;
-  readonly #saveUsage;
-  readonly #loadPenalty;
-  readonly #savePenalty;
-  readonly #loadBans;
-  readonly #deletePenalty;
-  readonly #shiftUsage;
-  readonly #shiftPenalty;
+export class LimitFile implements Disposable {
+  readonly path: string;
+  readonly fd: number;
+  i32: Int32Array;
+  f64: Float64Array;
+  /** Extents that are mapped. */
+  #mapped = 0;
 
-  constructor(database: Database, format: FormatWatch, clock: Clock, rules: BanRules) {
-    this.#clock = clock;
-    this.#rules = rules;
-    clock.steady();
-    this.#aheadSeconds = clock.aheadSeconds;
-    this.#format = format;
-    this.#database = database;
-    this.#loadUsage = database.query<UsageRow, [number]>(
-      `SELECT minute_opened AS minuteOpened, minute_count AS minuteCount, day_opened AS dayOpened,
-              day_count AS dayCount FROM usage WHERE account_id = ?`,
-    );
-    this.#saveUsage = database.query<never, [number, number, number, number, number]>(
-      'INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?)',
-    );
-    this.#loadPenalty = database.query<PenaltyRow, [number]>(
-      `SELECT ${penaltyColumns} FROM conduct WHERE key_id = ?`,
-    );
-    this.#savePenalty = database.query<never, [number, string, number, number]>(
-      'INSERT OR REPLACE INTO conduct VALUES (?, ?, ?, ?)',
-    );
-    this.#loadBans = database.query<PenaltyRow, [number]>(
-      `SELECT ${penaltyColumns} FROM conduct WHERE banned_until > ? ORDER BY key_id`,
-    );
-    this.#deletePenalty = database.query<never, [number, number]>(
-      'DELETE FROM conduct WHERE key_id = ? AND banned_until > ?',
-    );
-    this.#shiftUsage = database.query<never, [number, number]>(
-      'UPDATE usage SET minute_opened = minute_opened + ?, day_opened = day_opened + ?',
-    );
-    this.#shiftPenalty = database.query<never, [number, number]>(
-      `UPDATE conduct SET banned_until = banned_until + ?,
-              strikes = (SELECT json_group_array(value + ?) FROM json_each(strikes))`,
-    );
+  /** Throws as the system does. */
+  constructor(path: string) {
+    this.path = path;
+    this.fd = openSync(path, 'r+');
+    this.i32 = new Int32Array(0);
+    this.f64 = new Float64Array(0);
+    if (fstatSync(this.fd).size >= extentBytes) this.#map();
   }
 
-  usage(accountId: number): Usage {
-    const row = attempt(() => this.#loadUsage.get(accountId), this.#format);
-    if (row === null) return unused;
-    const second = Math.floor(this.#clock.steady() / 1_000);
-    // A window that is to begin yet, for the date was set back while nobody served, begins now.
-    const openedAt = (date: bigint) => Math.min(Number(date) - this.#aheadSeconds, second);
-    return {
-      minute: { openedAt: openedAt(row.minuteOpened), count: Number(row.minuteCount) },
-      day: { openedAt: openedAt(row.dayOpened), count: Number(row.dayCount) },
-    };
+  /** Makes a header in a file that is empty. Throws as the system does, such as ENOSPC. */
+  static create(path: string, { strikes, strictSince }: NewFile): LimitFile {
+    const file = openSync(path, 'r+');
+    try {
+      const bytes = Buffer.alloc(extentBytes);
+      bytes.write(fileMagic, 'latin1');
+      const words = new Int32Array(bytes.buffer, bytes.byteOffset, extentBytes / 4);
+      // Not known to who sends requests, and another one for every file.
+      const { birthtimeNs, ino } = fstatSync(file, { bigint: true });
+      words[header.format] = format;
+      words[header.strikes] = strikes;
+      words[header.seedLow] = Number(BigInt.asIntN(32, birthtimeNs));
+      words[header.seedHigh] = Number(BigInt.asIntN(32, birthtimeNs >> 32n)) ^ Number(BigInt.asIntN(32, ino));
+      words[header.strictSince] = strictSince;
+      words[header.checksum] = checksumOf(words, 0, headerWords, 0);
+      words[header.nextOwner] = 1;
+      words[header.extents] = 1;
+      writeAll(file, bytes, 0);
+    } finally {
+      closeSync(file);
+    }
+    return new LimitFile(path);
   }
 
-  saveUsage(accountId: number, { minute, day }: Usage): void {
-    this.#followClock();
-    const ahead = this.#aheadSeconds;
-    this.#saveUsage.run(accountId, minute.openedAt + ahead, minute.count, day.openedAt + ahead, day.count);
+  get strikes(): number {
+    return this.i32[header.strikes] as number;
   }
 
-  penalty(keyId: number): KeyPenalty {
-    const row = attempt(() => this.#loadPenalty.get(keyId), this.#format);
-    if (row === null) return noPenalty;
-    const ahead = this.#aheadSeconds;
-    const banLevel = Number(row.banLevel);
-    const bannedUntil = Number(row.bannedUntil) - ahead;
-    return {
-      ...noPenalty,
-      strikes: (JSON.parse(row.strikes) as number[]).map((at) => at - ahead * 1_000),
-      bannedUntil: believableBan(bannedUntil, banLevel, this.#rules, this.#clock.steady()),
-      banLevel,
-    };
+  get strictSince(): number {
+    return (this.i32[header.strictSince] as number) >>> 0;
   }
 
-  savePenalty(keyId: number, { strikes, bannedUntil, banLevel }: KeyPenalty): void {
-    this.#followClock();
-    const ahead = this.#aheadSeconds;
-    const dates = JSON.stringify(strikes.map((at) => at + ahead * 1_000));
-    this.#savePenalty.run(keyId, dates, bannedUntil + ahead, banLevel);
+  /** Whether the file has a header, of whatever version of the format, that is as it was written. */
+  get isSound(): boolean {
+    const { i32 } = this;
+    if (i32.length === 0) return false;
+    const isOurs = Buffer.from(i32.buffer, 0, fileMagic.length).toString('latin1') === fileMagic;
+    return isOurs && i32[header.checksum] === checksumOf(i32, 0, headerWords, 0);
   }
 
-  /** The bans that have not ended; their ends are dates. */
-  bans(): Ban[] {
-    return attempt(() => this.#loadBans.all(this.#now())).map(({ keyId, bannedUntil, banLevel }) => ({
-      keyId: Number(keyId),
-      bannedUntil: Number(bannedUntil) + this.#clock.aheadSeconds - this.#aheadSeconds,
-      level: Number(banLevel),
-    }));
+  /** Extents the file has by its size. */
+  get extentsBySize(): number {
+    return Math.floor(fstatSync(this.fd).size / extentBytes);
   }
 
-  /** False when the key is not banned. */
-  lift(keyId: number): boolean {
-    return attempt(() => this.#deletePenalty.run(keyId, this.#now())).changes > 0;
+  /** Notes that something was written, for the next sync. */
+  changed(): void {
+    if (this.i32[header.changed] !== 1) this.i32[header.changed] = 1;
   }
 
-  /** Writes all of it or nothing. */
-  together(write: () => void): void {
-    // In a transaction of its own, for this one may be rolled back.
-    this.#followClock();
-    this.#database.transaction(write).immediate();
+  /** Maps what another process added. Throws `StorageUnavailable` when the file does not have that extent. */
+  reach(extent: number): void {
+    if (extent < this.#mapped) return;
+    this.#map();
+    if (extent >= this.#mapped) throw new StorageUnavailable(`${this.path} has no extent ${extent}`);
   }
 
-  /** The present second as the file has dates. */
-  #now(): number {
-    return Math.floor(this.#clock.steady() / 1_000) + this.#aheadSeconds;
+  /** Whether the file has a 32-bit word, other than its first; maps it if need be. */
+  hasWord(word: number): boolean {
+    const extent = Math.floor((word * 4) / extentBytes);
+    if (word <= 0 || extent >= this.extentsBySize) return false;
+    this.reach(extent);
+    return true;
   }
 
-  /** After a step of the system's clock the file's dates are written anew, before the next write; until then they stand. */
-  #followClock(): void {
-    const { aheadSeconds } = this.#clock;
-    const stepSeconds = aheadSeconds - this.#aheadSeconds;
-    if (stepSeconds === 0) return;
-    this.#database
-      .transaction(() => {
-        this.#shiftUsage.run(stepSeconds, stepSeconds);
-        this.#shiftPenalty.run(stepSeconds, stepSeconds * 1_000);
-      })
-      .immediate();
-    this.#aheadSeconds = aheadSeconds;
+  /**
+   * Adds an extent to a table, under the lock for it, and returns its number. Its bytes are really written, for a hole
+   * in a file on a full disk would end the process that touches it. Throws as the system does, having added nothing.
+   */
+  add({ number, directory }: TableLayout, index: number, strikes: number): number {
+    const extent = this.i32[header.extents] as number;
+    if (extent >= mostExtents) throw new Error(`${this.path} has its largest size`);
+    const bytes = Buffer.alloc(extentBytes);
+    const words = new Int32Array(bytes.buffer, bytes.byteOffset, extentHeaderBytes / 4);
+    words.set([extentMagic, format, number, index, strikes]);
+    words[extentWords] = checksumOf(words, 0, extentWords, 0);
+    try {
+      writeAll(this.fd, bytes, extent * extentBytes);
+    } catch (error) {
+      // What fitted would be taken from the data file.
+      ftruncateSync(this.fd, extent * extentBytes);
+      throw error;
+    }
+    this.reach(extent);
+    // In this order: an extent that is in use is never given away again.
+    Atomics.store(this.i32, header.extents, extent + 1);
+    Atomics.store(this.i32, directory + index, extent);
+    this.changed();
+    return extent;
   }
 
-  /** From now on locks of other processes are waited for: nobody waits for this one any more. */
-  waitForLocks(): void {
-    this.#database.run(`PRAGMA busy_timeout = ${lastBusyTimeoutMs}`);
+  /** What an extent says it is; undefined when that cannot be read, `free` when nothing was ever written there. */
+  extent(extent: number): ExtentHeader | 'free' | undefined {
+    const { i32 } = this;
+    const from = (extent * extentBytes) / 4;
+    const words = i32.subarray(from, from + extentWords + 1);
+    if (words.every((word) => word === 0)) return 'free';
+    const [magic, itsFormat, table = 0, index = 0, strikes = 0, checksum] = words;
+    const isSound = checksum === checksumOf(i32, from, extentWords, 0);
+    if (magic !== extentMagic || itsFormat !== format || !isSound) return undefined;
+    return { table, index, strikes };
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.fd);
+  }
+
+  #map(): void {
+    // Another file of this name (a copy was put in its place) is not the one that the others count in.
+    if (statSync(this.path).ino !== fstatSync(this.fd).ino) {
+      throw new StorageUnavailable(`${this.path} was replaced while it was in use`);
+    }
+    const { buffer } = Bun.mmap(this.path, { shared: true });
+    this.#mapped = Math.floor(buffer.byteLength / extentBytes);
+    this.i32 = new Int32Array(buffer, 0, (this.#mapped * extentBytes) / 4);
+    this.f64 = new Float64Array(buffer, 0, (this.#mapped * extentBytes) / 8);
+  }
+}
+
+function writeAll(file: number, bytes: Buffer, position: number): void {
+  for (let written = 0; written < bytes.length; ) {
+    written += writeSync(file, bytes, written, bytes.length - written, position + written);
   }
 }

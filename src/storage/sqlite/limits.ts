@@ -1,167 +1,248 @@
-import { LRUCache } from 'lru-cache';
-import { atMost } from '../../domain/bounded.ts';
 import type { Clock } from '../../domain/clock.ts';
 import {
   asDate,
   asDates,
+  believableBan,
   decide,
   decideFailure,
   type KeyPenalty,
   type LimitRules,
+  noPenalty,
   peek,
   refund,
   type Usage,
-  unused,
   type Verdict,
-  type Window,
   type WindowState,
 } from '../../domain/limit.ts';
 import type { Notice } from '../outage.ts';
-import type { Ban, Caller, FailureVerdict } from '../storage.ts';
+import { type Ban, type Caller, type FailureVerdict, StorageUnavailable } from '../storage.ts';
+import { AccountCounts, usedUp } from './account-counts.ts';
+import { AddressFailures } from './address-failures.ts';
+import { bansIn, liftIn } from './bans.ts';
+import { SharedDateSteps } from './date-steps.ts';
+import { KeyPenalties, longestBan } from './key-penalties.ts';
 import type { LimitFile } from './limit-file.ts';
-import { type AccountState, LimitSaving } from './limit-saving.ts';
+import { LimitSync } from './limit-sync.ts';
+import type { LimitTable } from './limit-table.ts';
+import { SlotLocks } from './slot-locks.ts';
 
-/** How many accounts', keys' and addresses' states are held in memory; the least recently used go to disk. */
-const heldStates = 100_000;
+/** Two processes that read the same clock may be apart by this much; then the later one is right. */
+const apartMs = 50;
 
-/** Counts are reserved on disk ahead of admission in steps of this part of the limit, at least 1. */
-const reservedPart = 0.01;
+export interface LimitsOptions {
+  readonly clock: Clock;
+  readonly rules: LimitRules;
+  readonly notice: Notice;
+  /** A number of its own for each process that counts. */
+  readonly worker: number;
+  /** Whether this process syncs the file for all. */
+  readonly isSyncing: boolean;
+}
 
 /**
- * Limit state in memory, in front of a file of its own. Only the serving process counts; the command line reads
- * and lifts bans in the file.
+ * Limit state in a mapped file, as every process of the service sees it. A request has the lock of its account, which
+ * guards the account's keys too, for the fraction of a microsecond in which `domain/limit.ts` decides.
  */
 export class SqliteLimits {
   readonly #clock: Clock;
   readonly #rules: LimitRules;
-  readonly #accounts: LRUCache<number, AccountState>;
-  readonly #penalties = new LRUCache<number, KeyPenalty>(atMost(heldStates));
-  readonly #addresses = new LRUCache<string, Window>(atMost(heldStates));
+  readonly #notice: Notice;
   readonly #file: LimitFile;
-  readonly #saving: LimitSaving;
+  readonly #locks: SlotLocks;
+  readonly #accounts: AccountCounts;
+  readonly #keys: KeyPenalties;
+  readonly #addresses: AddressFailures;
+  readonly #sync: LimitSync;
+  #toldOfDamage = false;
 
-  constructor(file: LimitFile, clock: Clock, rules: LimitRules, notice: Notice) {
+  /** Takes the file over, and closes it when it is closed. Throws as the system does. */
+  constructor(file: LimitFile, { clock, rules, notice, worker, isSyncing }: LimitsOptions) {
     this.#clock = clock;
     this.#rules = rules;
-    this.#accounts = new LRUCache({ ...atMost(heldStates), dispose: (state, id) => this.#settle(id, state) });
+    this.#notice = notice;
     this.#file = file;
-    this.#saving = new LimitSaving(this.#file, notice);
+    this.#locks = new SlotLocks(file, worker);
+    this.#accounts = new AccountCounts(file);
+    this.#keys = new KeyPenalties(file);
+    this.#addresses = new AddressFailures(file);
+    this.#addresses.make(this.#locks);
+    this.#sync = new LimitSync(file, notice, isSyncing);
+    clock.share?.(new SharedDateSteps(file, this.#locks));
   }
 
   /** Why limit state is not being saved; undefined while it is. */
   get trouble(): string | undefined {
-    return this.#saving.trouble;
+    return this.#sync.trouble;
   }
 
-  take(caller: Caller): Verdict {
-    const account = this.#account(caller.accountId);
-    const before = this.#penalty(caller.keyId);
-    const { verdict, usage, penalty } = decide(
-      account.usage,
-      before,
-      caller.quota,
-      this.#rules.ban,
-      this.#clock.steady(),
-    );
-    if (usage !== account.usage) this.#use(caller, account, usage);
-    if (penalty !== before) this.#changePenalty(caller.keyId, before, penalty);
-    return asDates(verdict, this.#clock.aheadSeconds);
+  /** Makes the room for accounts up to this id, so that a full disk is met now. Throws as the system does. */
+  makeRoom(lastAccountId: number): void {
+    const { table } = this.#accounts;
+    for (let id = 0; id <= lastAccountId; id += table.recordsPerExtent) table.make(id, this.#locks);
   }
 
-  refund(caller: Caller, taken: Verdict): Verdict {
-    const account = this.#account(caller.accountId);
-    const nowMs = this.#clock.steady();
-    const { aheadSeconds } = this.#clock;
-    const { usage, verdict } = refund(account.usage, asDates(taken, -aheadSeconds), caller.quota, nowMs);
-    account.usage = usage;
-    return asDates(verdict, aheadSeconds);
+  /** Throws `StorageUnavailable`, having counted nothing. */
+  take({ accountId, keyId, quota }: Caller): Verdict {
+    const slot = this.#slotOf(accountId);
+    this.#locks.acquire(slot / 4);
+    try {
+      const steadyMs = this.#clock.steady();
+      const usage = this.#usage(slot, accountId, steadyMs);
+      const nowMs = notBefore(usage, steadyMs);
+      const record = this.#keys.table.find(keyId);
+      const penalty = record === 0 ? noPenalty : this.#penalty(record, keyId, nowMs);
+      const after = decide(usage, penalty, quota, this.#rules.ban, nowMs);
+      if (after.usage !== usage) this.#accounts.write(slot, accountId, after.usage);
+      if (after.penalty !== penalty) this.#savePenalty(keyId, penalty, after.penalty);
+      return asDates(after.verdict, this.#clock.aheadSeconds);
+    } finally {
+      this.#locks.release(slot / 4);
+    }
+  }
+
+  /** Throws `StorageUnavailable`, having given back nothing. */
+  refund({ accountId, quota }: Caller, taken: Verdict): Verdict {
+    const slot = this.#slotOf(accountId);
+    this.#locks.acquire(slot / 4);
+    try {
+      const steadyMs = this.#clock.steady();
+      const before = this.#usage(slot, accountId, steadyMs);
+      const nowMs = notBefore(before, steadyMs);
+      const { aheadSeconds } = this.#clock;
+      const { usage, verdict } = refund(before, asDates(taken, -aheadSeconds), quota, nowMs);
+      this.#accounts.write(slot, accountId, usage);
+      return asDates(verdict, aheadSeconds);
+    } finally {
+      this.#locks.release(slot / 4);
+    }
   }
 
   fail(address: string): FailureVerdict {
-    const before = this.#addresses.get(address) ?? unused.minute;
-    const nowMs = this.#clock.steady();
-    const { window, state, refused } = decideFailure(before, this.#rules.failuresPerMinute, nowMs);
-    this.#addresses.set(address, window);
-    return { state: asDate(state, this.#clock.aheadSeconds), refused };
+    const set = this.#addresses.find(address);
+    this.#locks.acquire(set / 4);
+    try {
+      const before = this.#addresses.read(set);
+      const nowMs = this.#clock.steady();
+      const { window, state, refused } = decideFailure(before, this.#rules.failuresPerMinute, nowMs);
+      if (window !== before) this.#addresses.write(set, window, nowMs);
+      return { state: asDate(state, this.#clock.aheadSeconds), refused };
+    } finally {
+      this.#locks.release(set / 4);
+    }
   }
 
   peek(address: string): WindowState {
-    const window = this.#addresses.get(address) ?? unused.minute;
-    const state = peek(window, this.#rules.failuresPerMinute, this.#clock.steady());
-    return asDate(state, this.#clock.aheadSeconds);
+    const set = this.#addresses.find(address);
+    this.#locks.acquire(set / 4);
+    try {
+      const window = this.#addresses.read(set);
+      const state = peek(window, this.#rules.failuresPerMinute, this.#clock.steady());
+      return asDate(state, this.#clock.aheadSeconds);
+    } finally {
+      this.#locks.release(set / 4);
+    }
   }
 
   bans(): Ban[] {
-    return this.#file.bans();
+    return bansIn(this.#keys, this.#clock, this.#rules.ban);
   }
 
   lift(keyId: number): boolean {
-    const lifted = this.#file.lift(keyId);
-    if (lifted) {
-      this.#penalties.delete(keyId);
-      this.#saving.forgetPenalties(keyId);
+    return liftIn(this.#keys, keyId, this.#clock, this.#rules.ban);
+  }
+
+  /** Frees what another process held that ended without doing so itself. */
+  freeLocksOf(worker: number): void {
+    this.#locks.freeLocksOf(worker);
+  }
+
+  /** Brings everything to the disk; the last call. */
+  async close(): Promise<void> {
+    await this.#sync.close();
+    this.#file[Symbol.dispose]();
+  }
+
+  #slotOf(accountId: number): number {
+    const { table } = this.#accounts;
+    return table.find(accountId) || this.#made(table, accountId);
+  }
+
+  #made(table: LimitTable, id: number): number {
+    const make = () => table.make(id, this.#locks);
+    try {
+      return make();
+    } catch (error) {
+      if (error instanceof StorageUnavailable) throw error;
+      const { message } = error as Error;
+      this.#sync.failed(message, make);
+      throw new StorageUnavailable(`no room for limit state: ${message}`, error);
     }
-    return lifted;
   }
 
-  /** Another process changed the file: what stands there about strikes and bans counts. */
-  forgetPenalties(): void {
-    this.#penalties.clear();
+  #usage(slot: number, accountId: number, nowMs: number): Usage {
+    const usage = this.#accounts.read(slot, accountId);
+    if (usage !== undefined && !isToCome(usage, nowMs)) return usage;
+    const second = Math.floor(nowMs / 1_000);
+    const kept = usage === undefined ? usedUp(second) : opened(usage, second);
+    this.#accounts.write(slot, accountId, kept);
+    if (usage === undefined) this.#tellOfDamage(`account ${accountId}: its limits count as used up`);
+    return kept;
   }
 
-  /** Writes every count exactly as it is; the last call. */
-  close(): void {
-    this.#saving.close(this.#accounts.entries());
+  #penalty(record: number, keyId: number, nowMs: number): KeyPenalty {
+    const penalty = this.#keys.read(record, keyId);
+    if (penalty === undefined) {
+      const strict = longestBan(this.#rules.ban, nowMs);
+      this.#keys.write(record, keyId, noPenalty, strict);
+      this.#tellOfDamage(`key ${keyId}: it is banned ("animal-store bans lift ${keyId}" lifts that)`);
+      return strict;
+    }
+    if (penalty.bannedUntil === 0) return penalty;
+    const bannedUntil = believableBan(penalty.bannedUntil, penalty.banLevel, this.#rules.ban, nowMs);
+    // A second more is only another process's clock, which is a little ahead.
+    if (penalty.bannedUntil - bannedUntil <= 1) return penalty;
+    const believed = { ...penalty, bannedUntil };
+    this.#keys.write(record, keyId, penalty, believed);
+    return believed;
   }
 
-  #account(id: number): AccountState {
-    const held = this.#accounts.get(id);
-    if (held !== undefined) return held;
-    const state = this.#saving.account(id);
-    this.#accounts.set(id, state);
-    return state;
+  /** A penalty that there is no room for is forgotten: the request is refused anyway. */
+  #savePenalty(keyId: number, before: KeyPenalty, penalty: KeyPenalty): void {
+    const { table } = this.#keys;
+    const record = table.find(keyId) || this.#madeIfPossible(table, keyId);
+    if (record !== 0) this.#keys.write(record, keyId, before, penalty);
   }
 
-  #use(caller: Caller, account: AccountState, usage: Usage): void {
-    const { reserved } = account;
-    account.usage = usage;
-    if (isWithin(usage.minute, reserved.minute) && isWithin(usage.day, reserved.day)) return;
-    this.#saving.saveAccount(caller.accountId, account, {
-      minute: reserve(usage.minute, reserved.minute, caller.quota.perMinute),
-      day: reserve(usage.day, reserved.day, caller.quota.perDay),
-    });
+  #madeIfPossible(table: LimitTable, id: number): number {
+    try {
+      return this.#made(table, id);
+    } catch (error) {
+      if (error instanceof StorageUnavailable) return 0;
+      throw error;
+    }
   }
 
-  #settle(id: number, state: AccountState): void {
-    if (state.usage !== state.reserved) this.#saving.saveAccount(id, state, state.usage);
-  }
-
-  #penalty(keyId: number): KeyPenalty {
-    const held = this.#penalties.get(keyId);
-    if (held !== undefined) return held;
-    const penalty = this.#saving.penalty(keyId);
-    this.#penalties.set(keyId, penalty);
-    return penalty;
-  }
-
-  /** Strikes and bans go to disk at once; episodes last seconds and stay in memory. */
-  #changePenalty(keyId: number, before: KeyPenalty, penalty: KeyPenalty): void {
-    this.#penalties.set(keyId, penalty);
-    if (penalty.strikes === before.strikes && penalty.bannedUntil === before.bannedUntil) return;
-    this.#saving.savePenalty(keyId, penalty);
+  #tellOfDamage(what: string): void {
+    if (this.#toldOfDamage) return;
+    this.#toldOfDamage = true;
+    this.#notice(`limit state is damaged, such as that of ${what}`);
   }
 }
 
-function isWithin(window: Window, reserved: Window): boolean {
-  return window.openedAt === reserved.openedAt && window.count <= reserved.count;
+/** Whether a window is to begin yet, for the date was set back while nobody served. */
+function isToCome({ minute, day }: Usage, nowMs: number): boolean {
+  return Math.max(minute.openedAt, day.openedAt) * 1_000 > nowMs + apartMs;
 }
 
-/** What to reserve so that this count and the next few need no write. */
-function reserve(window: Window, reserved: Window, limit: number): Window {
-  if (isWithin(window, reserved)) return reserved;
-  const step = Math.max(1, Math.floor(limit * reservedPart));
+/** What was used, in windows that begin at a second at the latest. */
+function opened({ minute, day }: Usage, second: number): Usage {
   return {
-    openedAt: window.openedAt,
-    count: Math.max(window.count, Math.min(window.count + step - 1, limit)),
+    minute: { openedAt: Math.min(minute.openedAt, second), count: minute.count },
+    day: { openedAt: Math.min(day.openedAt, second), count: day.count },
   };
+}
+
+/** Now, but not before a window that another process opened a moment ago by a clock that is a little ahead. */
+function notBefore({ minute, day }: Usage, nowMs: number): number {
+  return Math.max(nowMs, minute.openedAt * 1_000, day.openedAt * 1_000);
 }

@@ -55,8 +55,8 @@ const dataMigrations: Migrations = [
   `,
 ];
 
-/** The file of limit state beside it. Steps are only ever appended. */
-const limitMigrations: Migrations = [
+/** The file of limit state that versions before the mapped file had beside it; it is only read. */
+const formerLimitMigrations: Migrations = [
   `
   -- Counts are reserved ahead: never below what was admitted.
   CREATE TABLE usage (
@@ -77,4 +77,4 @@ const limitMigrations: Migrations = [
 ];
 
 export const dataFormat: Format = { migrations: dataMigrations, table: 'pets' };
-export const limitFormat: Format = { migrations: limitMigrations, table: 'usage' };
+export const formerLimitFormat: Format = { migrations: formerLimitMigrations, table: 'usage' };

@@ -1,4 +1,4 @@
-import type { Units } from '../storage.ts';
+import type { Units } from '../transaction.ts';
 import { type Format, openDatabase } from './database.ts';
 import { FormatWatch } from './format-watch.ts';
 import { SqliteWriter } from './writer.ts';

@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import type { NewPet, Pet, PetStatus } from '../../contract/schemas.ts';
-import type { PetStore, PetWrites } from '../storage.ts';
+import type { PetStore } from '../storage.ts';
+import type { PetWrites } from '../transaction.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Touch } from './transaction.ts';
 

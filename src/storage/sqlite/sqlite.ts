@@ -3,17 +3,17 @@ import type { Clock } from '../../domain/clock.ts';
 import type { LimitRules } from '../../domain/limit.ts';
 import { type Trouble, troubles } from '../../domain/trouble.ts';
 import type { Notice } from '../outage.ts';
-import type { Admission, Caller, LimitStore, Storage, Units } from '../storage.ts';
+import type { Port } from '../port.ts';
+import type { Admission, Caller, LimitStore, Storage } from '../storage.ts';
+import type { Units } from '../transaction.ts';
 import { SqliteAccounts } from './accounts.ts';
 import { type Format, openDatabase } from './database.ts';
-import { makeFile, openToOthers, storeFiles } from './files.ts';
+import { openToOthers, storeFiles } from './files.ts';
 import { FormatWatch } from './format-watch.ts';
-import { limitsOf } from './former-limits.ts';
 import { SqliteImports } from './imports.ts';
 import { SqliteKeys } from './keys.ts';
-import { LimitFile } from './limit-file.ts';
-import { SqliteLimits } from './limits.ts';
-import { dataFormat, limitFormat } from './migrations.ts';
+import { type Limits, openLimits } from './limit-opening.ts';
+import { dataFormat } from './migrations.ts';
 import { SqlitePets } from './pets.ts';
 import { lockOnce, tryLock } from './serving-lock.ts';
 import { Snapshot } from './snapshot.ts';
@@ -30,8 +30,8 @@ export interface SqliteOptions {
   readonly units: Units;
   readonly writes: WriteWay;
   readonly notice: Notice;
-  /** The formats of the files, unless they are this version's. */
-  readonly formats?: { readonly data: Format; readonly limits: Format };
+  /** The format of the data file, unless it is this version's. */
+  readonly format?: Format;
 }
 
 /** How long a write of the service waits for its commit: behind other groups, and for the lock another process holds. */
@@ -44,33 +44,26 @@ const managingLockWaitMs = 500;
 /** A store's files, open. */
 interface Opened extends Disposable {
   readonly data: Database;
-  readonly limits: Database;
+  readonly limits: Limits;
   readonly created: boolean;
 }
 
 /** The embedded store: one data file, and the limit state in a file beside it. Throws `StorageUnusable`. */
 export function openSqlite(options: SqliteOptions): Storage {
-  const { clock, rules, units, notice } = options;
+  const { units, notice } = options;
   using opened = new DisposableStack();
   const files = opened.use(openFiles(options));
-  const { data } = files;
+  const { data, limits } = files;
   const snapshot = opened.use(new Snapshot(data, new FormatWatch(data, notice)));
   const writes = openWrites({
     way: options.writes,
     path: data.filename,
-    format: options.formats?.data ?? dataFormat,
+    format: options.format ?? dataFormat,
     units,
     timeoutMs: options.serving ? servingTimeoutMs : managingTimeoutMs,
     notice,
     onOutcome: () => snapshot.renew(),
   });
-  const limitWatch = new FormatWatch(files.limits, notice);
-  const limits = new SqliteLimits(
-    new LimitFile(files.limits, limitWatch, clock, rules.ban),
-    clock,
-    rules,
-    notice,
-  );
   const kept = opened.move();
 
   return {
@@ -81,7 +74,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     limits: limitStore(limits, snapshot),
     imports: new SqliteImports(data, snapshot),
     write: (name, input) => writes.write(name, input),
-    ...(writes.serveWrites && { serveWrites: writes.serveWrites }),
+    ...(writes.serve && { serveWorker: serving(writes.serve, limits) }),
     health: () => {
       snapshot.versions();
       const found: Trouble[] = [];
@@ -94,23 +87,24 @@ export function openSqlite(options: SqliteOptions): Storage {
     [Symbol.asyncDispose]: async () => {
       if (kept.disposed) return;
       await writes[Symbol.asyncDispose]();
-      limits.close();
+      await limits.close();
       kept.dispose();
     },
   };
 }
 
 /** A process that serves has the lock before it changes anything, and until its files are closed. */
-function openFiles({ path, serving, create, writes, notice, formats }: SqliteOptions): Opened {
+function openFiles(options: SqliteOptions): Opened {
+  const { path, clock, rules, serving, create, writes, notice, format = dataFormat } = options;
   using opened = new DisposableStack();
-  const { data: dataIs, limits: limitsAre } = formats ?? { data: dataFormat, limits: limitFormat };
   // A worker relies on its supervisor's lock.
-  const isLocking = serving && writes.kind !== 'port';
+  const isWorker = writes.kind === 'port';
+  const isLocking = serving && !isWorker;
   const files = storeFiles(path, create);
   const lock = isLocking ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
   const data = openDatabase({
     path: files.data,
-    format: dataIs,
+    format,
     create,
     synchronous: 'FULL',
     busyTimeoutMs: serving ? 0 : managingTimeoutMs,
@@ -121,19 +115,16 @@ function openFiles({ path, serving, create, writes, notice, formats }: SqliteOpt
   data.run('PRAGMA query_only = ON');
   if (isLocking) lock();
 
-  const limitsPath = limitsOf(files, lock);
-  makeFile(limitsPath);
-  const limits = openDatabase({
-    path: limitsPath,
-    format: limitsAre,
-    create: true,
-    synchronous: 'NORMAL',
-    // No request waits for another process here; what cannot be written is written later.
-    busyTimeoutMs: serving ? 0 : managingTimeoutMs,
+  const limits = openLimits({
+    files,
+    role: isLocking ? 'serving' : isWorker ? 'worker' : 'beside',
+    worker: isWorker ? writes.worker : 0,
+    clock,
+    rules,
+    notice,
     lock,
+    lastAccountId: lastAccount(data),
   });
-  opened.defer(() => limits.close());
-
   const open = isLocking ? openToOthers(files) : [];
   if (open.length > 0) {
     notice(
@@ -144,8 +135,21 @@ function openFiles({ path, serving, create, writes, notice, formats }: SqliteOpt
   return { data, limits, created: files.created, [Symbol.dispose]: () => kept.dispose() };
 }
 
+/** What a worker that has ended had locked is freed. */
+function serving(serve: (port: Port) => void, limits: Limits) {
+  return (worker: number, port: Port): Disposable => {
+    serve(port);
+    return { [Symbol.dispose]: () => limits.freeLocksOf(worker) };
+  };
+}
+
+function lastAccount(data: Database): number {
+  const [row] = data.query<{ id: bigint | null }, []>('SELECT max(id) AS id FROM accounts').all();
+  return Number(row?.id ?? 0);
+}
+
 /** The limits, which count a caller only as the data file has it. */
-function limitStore(limits: SqliteLimits, snapshot: Snapshot): LimitStore {
+function limitStore(limits: Limits, snapshot: Snapshot): LimitStore {
   return {
     versions: () => snapshot.versions(),
     take(caller: Caller, callersVersion: number): Admission {

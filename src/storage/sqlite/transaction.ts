@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite';
-import type { Transaction, Versions } from '../storage.ts';
+import type { Versions } from '../storage.ts';
+import type { Transaction } from '../transaction.ts';
 import { SqliteAccountWrites } from './accounts.ts';
 import { SqliteImportWrites } from './imports.ts';
 import { SqliteKeyWrites } from './keys.ts';

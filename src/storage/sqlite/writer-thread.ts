@@ -1,6 +1,6 @@
 /** The thread that writes to the data file, so that no request waits for the sync of another's. */
 import type { Port } from '../port.ts';
-import type { Units } from '../storage.ts';
+import type { Units } from '../transaction.ts';
 import { serveWrites } from '../writer-port.ts';
 import { dataFormat } from './migrations.ts';
 import { openWriter } from './open-writer.ts';

@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GroupQueue } from '../group-queue.ts';
-import type { Units, Writer } from '../storage.ts';
+import type { Units, Writer } from '../transaction.ts';
 import { type Call, type Run, runsOf, type Settled } from '../unit-of-work.ts';
 import { commitFailure, isBusy, isPassing } from './database.ts';
 import type { FormatWatch } from './format-watch.ts';

@@ -1,6 +1,6 @@
 import type { Notice } from '../outage.ts';
 import type { Port } from '../port.ts';
-import type { Units, Writer } from '../storage.ts';
+import type { Units, Writer } from '../transaction.ts';
 import { PortWriter, serveWrites } from '../writer-port.ts';
 import type { Format } from './database.ts';
 import { openWriter } from './open-writer.ts';
@@ -21,7 +21,7 @@ export interface SqliteWrites extends Writer<Units>, AsyncDisposable {
   /** Resolves with the reason when nothing can be written any more, whatever happens; undefined where that cannot be. */
   readonly lost?: Promise<Error>;
   /** Lets another process of the same service write here; undefined where this one does not write itself. */
-  readonly serveWrites?: (port: Port) => void;
+  readonly serve?: (port: Port) => void;
 }
 
 export interface WritesOptions {
@@ -51,7 +51,7 @@ function writesHere({ path, format, units, timeoutMs, onOutcome }: WritesOptions
   return {
     trouble: undefined,
     write: (name, input) => writer.write(name, input).finally(onOutcome),
-    serveWrites: (port) => serveWrites(writer, port),
+    serve: (port) => serveWrites(writer, port),
     [Symbol.asyncDispose]: () => writer[Symbol.asyncDispose](),
   };
 }

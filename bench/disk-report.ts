@@ -1,0 +1,115 @@
+/** Reads beside a writer, in Markdown. */
+import { caseName, company, type Disk, type DiskResults, reads } from './disk.ts';
+import type { Goal } from './goals.ts';
+import type { Sample } from './measure.ts';
+import { conditions, goalsTable, table } from './report.ts';
+import { scenarios } from './scenarios.ts';
+import { median } from './statistics.ts';
+import { rates, ratio } from './summary.ts';
+
+/** Reads beside a writer against reads alone. */
+const leastRate = 0.9;
+/** Their p99 likewise, below this. */
+const mostP99 = 1.5;
+
+const p99 = (sample: Sample) => sample.p99Ms;
+
+export function diskMarkdown(results: DiskResults): string {
+  const { samples, disks, animals } = results;
+  return [
+    `${conditions(results)} Every store holds ${animals.toLocaleString('en')} animals. Each sync takes longer by as much as ` +
+      'the table says, held up by strace; callers are four Free accounts to each Pro one.',
+    goalsTable(
+      disks
+        .filter(({ delayMs }) => delayMs !== undefined && delayMs > 0)
+        .flatMap((disk) => goalsOf(samples, disk)),
+      samples,
+    ),
+    ...reads.flatMap((read) => [`### ${titleOf(read)}`, readTable(samples, disks, read)]),
+    '### What tracing and the disk cost: reads/s against those on this disk, not traced',
+    disksTable(samples, disks),
+  ].join('\n\n');
+}
+
+function goalsOf(samples: readonly Sample[], { name }: Disk): Goal[] {
+  return reads.flatMap((read) => {
+    const rate = againstAlone(samples, name, read, company.writer, rates.throughput);
+    const latency = againstAlone(samples, name, read, company.writer, p99);
+    return [
+      {
+        text: `${titleOf(read)}: rate beside a writer, ${name}`,
+        wanted: `≥ ${leastRate.toFixed(2)} ×`,
+        measured: `${rate.toFixed(2)} ×`,
+        met: rate >= leastRate,
+      },
+      {
+        text: `${titleOf(read)}: p99 beside a writer, ${name}`,
+        wanted: `< ${mostP99.toFixed(2)} ×`,
+        measured: `${latency.toFixed(2)} ×`,
+        met: latency < mostP99,
+      },
+    ];
+  });
+}
+
+/** Against the same reads alone, on the same disk. */
+function againstAlone(
+  samples: readonly Sample[],
+  contender: string,
+  read: string,
+  beside: string,
+  figure: (sample: Sample) => number,
+): number {
+  const side = (scenario: string) => ({ scenario, contender });
+  return ratio(samples, figure, side(caseName(read, beside)), side(caseName(read, company.alone)));
+}
+
+function readTable(samples: readonly Sample[], disks: readonly Disk[], read: string): string {
+  const rows = disks.flatMap(({ name }) =>
+    Object.values(company).map((beside) => {
+      const own = samples.filter(
+        ({ contender, scenario }) => contender === name && scenario === caseName(read, beside),
+      );
+      const of = (field: (sample: Sample) => number) => median(own.map(field));
+      const isAlone = beside === company.alone;
+      const times = (figure: (sample: Sample) => number) =>
+        isAlone ? '' : `${againstAlone(samples, name, read, beside, figure).toFixed(2)} ×`;
+      const written = ({ beside: other }: Sample) =>
+        other === undefined
+          ? Number.NaN
+          : (beside === company.writer ? other.requests - other.refused : other.refused) / other.seconds;
+      return [
+        name,
+        beside,
+        Math.round(of(rates.throughput)).toLocaleString('en'),
+        times(rates.throughput),
+        of(p99).toFixed(2),
+        times(p99),
+        isAlone ? '' : Math.round(of(written)).toLocaleString('en'),
+        isAlone ? '' : of((sample) => sample.beside?.p99Ms ?? Number.NaN).toFixed(1),
+        String(own.reduce((sum, { wrong }) => sum + wrong, 0)),
+      ];
+    }),
+  );
+  return table(
+    ['', '', 'reads/s', 'of alone', 'p99 ms', 'of alone', 'writes/s', 'write p99 ms', 'wrong'],
+    rows,
+  );
+}
+
+/** Each disk against the first. */
+function disksTable(samples: readonly Sample[], [plain, ...others]: readonly Disk[]): string {
+  const rows = reads.flatMap((read) =>
+    Object.values(company).map((beside) => {
+      const side = ({ name }: Disk) => ({ scenario: caseName(read, beside), contender: name });
+      const times = (disk: Disk) =>
+        plain === undefined ? Number.NaN : ratio(samples, rates.throughput, side(disk), side(plain));
+      return [titleOf(read), beside, ...others.map((disk) => `${times(disk).toFixed(2)} ×`)];
+    }),
+  );
+  return table(['', '', ...others.map(({ name }) => name)], rows);
+}
+
+function titleOf(read: string): string {
+  return scenarios.find(({ name }) => name === read)?.title ?? read;
+}

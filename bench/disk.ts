@@ -1,0 +1,140 @@
+/**
+ * Reads beside a writer on a slow disk: strace holds up each call that makes data durable, and nothing else. One
+ * client posts one animal after the other while others read.
+ */
+import { post } from './contender.ts';
+import { diskMarkdown } from './disk-report.ts';
+import { describeMachine, type Machine } from './machine.ts';
+import type { Measurable, Sample } from './measure.ts';
+import { animalCount, type Options } from './options.ts';
+import { publish } from './publish.ts';
+import { type Case, runRounds } from './rounds.ts';
+import { type Beside, newPet, type Scenario, scenarios } from './scenarios.ts';
+import { addressingOf, callersOn, embeddedStore, fill, issueKeys, startService } from './service.ts';
+import { progress } from './terminal.ts';
+
+/** What a disk is called, and what each of its syncs takes longer; traced in vain at 0, not at all where undefined. */
+export interface Disk {
+  readonly name: string;
+  readonly delayMs: number | undefined;
+}
+
+const disks: readonly Disk[] = [
+  { name: 'this disk', delayMs: undefined },
+  { name: 'this disk, traced', delayMs: 0 },
+  { name: '2 ms a sync', delayMs: 2 },
+  { name: '10 ms a sync', delayMs: 10 },
+];
+
+/** What the reads have beside them. The refused client shows what a client costs that waits for no disk. */
+export const company = {
+  alone: 'alone',
+  writer: 'beside a writer',
+  refused: 'beside refused writes',
+} as const;
+
+export const reads = ['list', 'pet'] as const;
+
+const readers = 16;
+
+export interface DiskResults {
+  readonly measuredAt: string;
+  readonly machine: Machine;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly connections: number;
+  readonly animals: number;
+  readonly disks: readonly Disk[];
+  readonly samples: readonly Sample[];
+}
+
+/** Under which name the samples of a read are. */
+export function caseName(read: string, beside: string): string {
+  return `${read} ${beside}`;
+}
+
+export async function measureDisk(options: Options, folder: string): Promise<void> {
+  assertTracing();
+  await using servers = new AsyncDisposableStack();
+  const cases: Case[] = [];
+  for (const disk of disks) {
+    progress(`starting the service on ${disk.name}`);
+    const running = await startOn(disk, folder, servers);
+    cases.push(...casesOf(disk).map((scenario) => ({ scenario, running })));
+  }
+  const samples = await runRounds(options, folder, animalCount, cases);
+  const results: DiskResults = {
+    measuredAt: new Date().toISOString(),
+    machine: describeMachine(folder),
+    rounds: options.rounds,
+    seconds: options.seconds,
+    connections: readers,
+    animals: animalCount,
+    disks,
+    samples,
+  };
+  const markdown = diskMarkdown(results);
+  process.stdout.write(`\n${markdown}\n`);
+  if (options.publish) await publish('disk', results, markdown);
+}
+
+function assertTracing(): void {
+  const works =
+    Bun.which('strace') !== null && Bun.spawnSync(['strace', '-qq', '-o', '/dev/null', 'true']).success;
+  if (!works) throw new Error('--disk needs strace, and the right to trace programs with it.');
+}
+
+async function startOn(
+  { name, delayMs }: Disk,
+  folder: string,
+  servers: AsyncDisposableStack,
+): Promise<Measurable> {
+  const store = embeddedStore(folder, name.replaceAll(/\W/g, '-'));
+  await fill(store, animalCount);
+  const [key = ''] = await issueKeys(store, 1);
+  const under = delayMs === undefined ? [] : slowDisk(delayMs);
+  const server = servers.use(await startService(store, key, { under }));
+  return { contender: { name }, server, addressing: { ...addressingOf(key), callers: callersOn(store) } };
+}
+
+/** Runs a program whose syncs take so much longer; its other calls are not stopped at. */
+function slowDisk(delayMs: number): string[] {
+  const syncs = 'fdatasync,fsync,msync,sync_file_range';
+  return [
+    // The tracer is a grandchild, so that the program keeps its process id and gets its signals.
+    ...['strace', '-D', '-f', '--seccomp-bpf', '-qq', '-o', '/dev/null'],
+    ...['-e', `trace=${syncs}`, '-e', `inject=${syncs}:delay_enter=${delayMs * 1_000}`],
+  ];
+}
+
+function casesOf({ delayMs = 0 }: Disk): Scenario[] {
+  return scenarios
+    .filter(({ name }) => reads.some((read) => read === name))
+    .flatMap((read) => {
+      const named = (beside: keyof typeof company) => ({
+        ...read,
+        name: caseName(read.name, company[beside]),
+        pressure: { connections: readers },
+      });
+      return [
+        named('alone'),
+        { ...named('writer'), beside: writer },
+        { ...named('refused'), beside: refusedWriter(delayMs) },
+      ];
+    });
+}
+
+/** Posts one animal after the other. */
+const writer: Beside = {
+  pressure: { connections: 1 },
+  plan: ({ addressing: { create } }) =>
+    Array.from({ length: 1_000 }, (_, index) => post(create, newPet(index))),
+};
+
+/** Posts a body that is refused with 400, and waits instead of the disk. */
+function refusedWriter(pauseMs: number): Beside {
+  return {
+    pressure: { connections: 1, pauseMs },
+    plan: ({ addressing: { create } }) => [post(create, '{"name":"Ozzy"}')],
+  };
+}

@@ -1,0 +1,84 @@
+/** What a server and the processes it started use, as proc(5) tells it. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface Usage {
+  readonly cpuSeconds: number;
+  readonly peakMemoryMb: number;
+}
+
+const ticksPerSecond = 100;
+
+/** What a process and those it started have used (`utime` and `stime` of `stat`, `VmHWM` of `status`). */
+export function usageOf(pid: number): Usage {
+  const processes = [pid, ...descendantsOf(pid)];
+  return {
+    cpuSeconds: sum(processes.map(cpuSecondsOf)),
+    peakMemoryMb: sum(processes.map((each) => numberIn(`/proc/${each}/status`, 'VmHWM'))) / 1_024,
+  };
+}
+
+/** What strace has used to trace a process; 0 where nothing does. */
+export function tracerCpuSecondsOf(pid: number): number {
+  const tracer = numberIn(`/proc/${pid}/status`, 'TracerPid');
+  return tracer > 0 ? cpuSecondsOf(tracer) : 0;
+}
+
+/**
+ * Memory of a process and those it started that is in no file: the proportional set size (`smaps_rollup`) without
+ * mapped files, which other programs on the same runtime share.
+ */
+export function ownMemoryMbOf(pid: number): number {
+  const own = (each: number) => {
+    const path = `/proc/${each}/smaps_rollup`;
+    return numberIn(path, 'Pss_Anon') + numberIn(path, 'Pss_Shmem');
+  };
+  return sum([pid, ...descendantsOf(pid)].map(own)) / 1_024;
+}
+
+/** The processes that a process started, and those that they started. */
+export function descendantsOf(pid: number): number[] {
+  const parents = new Map(processes().map((each) => [each, parentOf(each)]));
+  const descendants: number[] = [];
+  for (const [each] of parents) {
+    for (let ancestor = parents.get(each); ancestor !== undefined; ancestor = parents.get(ancestor)) {
+      if (ancestor === pid) descendants.push(each);
+    }
+  }
+  return descendants;
+}
+
+function processes(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+}
+
+/** Undefined for a process that has ended meanwhile. */
+function parentOf(pid: number): number | undefined {
+  try {
+    return Number(statFields(pid)[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+function cpuSecondsOf(pid: number): number {
+  const fields = statFields(pid);
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+}
+
+/** The fields from the third on; the name before them may hold spaces. */
+function statFields(pid: number): string[] {
+  return readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+}
+
+/** A number of a file of lines like `VmHWM:  1024 kB`. */
+function numberIn(path: string, field: string): number {
+  return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(readFileSync(path, 'utf8'))?.[1]);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,129 @@
+/** What more serving processes of one embedded service add (`WORKERS`), and how much memory each takes. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type JoinedLoad, joinLoads, loads, share, warmUpSeconds, writePlans } from './joined-load.ts';
+import { applyLoad, connections, planPath } from './load.ts';
+import { describeMachine, type Machine } from './machine.ts';
+import { animalCount, type Options } from './options.ts';
+import { descendantsOf, ownMemoryMbOf } from './processes.ts';
+import { publish } from './publish.ts';
+import type { ServerProcess } from './server-process.ts';
+import { addressingOf, embeddedStore, fill, issueKeys, startService } from './service.ts';
+import { holdToShare } from './share.ts';
+import { progress } from './terminal.ts';
+import { workersMarkdown } from './workers-report.ts';
+
+const workerCounts = [1, 2, 4];
+
+/** One load on one service with so many workers. */
+export interface WorkersSample extends JoinedLoad {
+  readonly scenario: string;
+  readonly workers: number;
+  readonly round: number;
+  /** Of all processes of the service after the load, without mapped files. */
+  readonly memoryMb: number;
+}
+
+export interface WorkersResults {
+  readonly measuredAt: string;
+  readonly machine: Machine;
+  readonly rounds: number;
+  readonly seconds: number;
+  /** For each worker. */
+  readonly connections: number;
+  readonly share: number;
+  readonly samples: readonly WorkersSample[];
+}
+
+interface Service {
+  readonly workers: number;
+  readonly server: ServerProcess;
+  readonly plans: string;
+}
+
+export async function measureWorkers(options: Options, folder: string): Promise<void> {
+  const { rounds, seconds, careful } = options;
+  await using servers = new AsyncDisposableStack();
+  const services: Service[] = [];
+  for (const workers of workerCounts) services.push(await start(workers, options, folder, servers));
+
+  const samples: WorkersSample[] = [];
+  if (careful) {
+    progress('warming up');
+    for (const load of loads) for (const service of services) await run(service, load, warmUpSeconds);
+  }
+  for (let round = 1; round <= rounds; round++) {
+    for (const load of loads) {
+      for (const service of services) {
+        const figures = await run(service, load, seconds);
+        samples.push({ scenario: load, workers: service.workers, round, ...figures });
+        const rate = Math.round(figures.requestsPerSecond).toLocaleString('en');
+        progress(`round ${round} of ${rounds}  ${load.padEnd(6)} ${service.workers} workers  ${rate}/s`);
+      }
+    }
+  }
+  const results: WorkersResults = {
+    measuredAt: new Date().toISOString(),
+    machine: describeMachine(folder),
+    rounds,
+    seconds,
+    connections,
+    share,
+    samples,
+  };
+  const markdown = workersMarkdown(results);
+  process.stdout.write(`\n${markdown}\n`);
+  if (options.publish) await publish('workers', results, markdown);
+}
+
+/** A service on a store of its own, each of its workers held to its share. */
+async function start(
+  workers: number,
+  { seconds }: Options,
+  folder: string,
+  servers: AsyncDisposableStack,
+): Promise<Service> {
+  progress(`starting the service with WORKERS=${workers}`);
+  const store = embeddedStore(folder, `workers-${workers}`);
+  await fill(store, animalCount);
+  const [key = ''] = await issueKeys(store, 1);
+  const plans = join(folder, `plans-${workers}`);
+  mkdirSync(plans);
+  await writePlans(plans, addressingOf(key), seconds);
+  const server = await startService(store, key, { settings: { WORKERS: String(workers) } });
+  try {
+    // Disposed of in reverse: the processes end, then their groups.
+    for (const pids of sharesOf(server.pid, workers)) servers.use(holdToShare(pids, share));
+  } finally {
+    servers.use(server);
+  }
+  return { workers, server, plans };
+}
+
+/** Which processes are held together: the supervisor, which writes for all, goes with the first worker. */
+function sharesOf(pid: number, workers: number): number[][] {
+  if (workers === 1) return [[pid, ...descendantsOf(pid)]];
+  const [first, ...others] = descendantsOf(pid);
+  const found = first === undefined ? 0 : 1 + others.length;
+  if (first === undefined || found !== workers) {
+    throw new Error(
+      `The service was started with WORKERS=${workers}, and /proc shows ${found} processes under it.`,
+    );
+  }
+  return [[pid, first], ...others.map((other) => [other])];
+}
+
+async function run(
+  { workers, server, plans }: Service,
+  load: string,
+  seconds: number,
+): Promise<JoinedLoad & Pick<WorkersSample, 'memoryMb'>> {
+  const before = server.usage().cpuSeconds;
+  // The system spreads the connections over the workers.
+  const generators = Array.from({ length: workers }, () =>
+    applyLoad(server.url, planPath(plans, load), seconds),
+  );
+  const results = await Promise.all(generators);
+  const joined = joinLoads(results, server.usage().cpuSeconds - before);
+  return { ...joined, memoryMb: ownMemoryMbOf(server.pid) };
+}

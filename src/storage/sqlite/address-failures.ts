@@ -1,0 +1,87 @@
+import { minuteSeconds, unused, type Window } from '../../domain/limit.ts';
+import type { LimitFile } from './limit-file.ts';
+import { header, tables } from './limit-layout.ts';
+import { LimitTable } from './limit-table.ts';
+import type { SlotLocks } from './slot-locks.ts';
+
+/** A set is a lock and room for this many addresses: 114,576 in all. */
+const ways = 7;
+const setBytes = 128;
+/** Behind the lock. An address is its hash in two words, the second in which its window opened, and its count. */
+const waysWord = 4;
+const wayWords = 4;
+
+/**
+ * Failed authentications by address. An address can be in one set only, where it takes the place of one whose minute
+ * is over or, when there is none, began first. Who calls has the lock of the set, which is its first word.
+ */
+export class AddressFailures {
+  readonly #file: LimitFile;
+  readonly #table: LimitTable;
+  readonly #seed: bigint;
+  /** The hash of the address that was found last. */
+  #low = 0;
+  #high = 0;
+
+  constructor(file: LimitFile) {
+    this.#file = file;
+    this.#table = new LimitTable(file, tables.addresses, setBytes);
+    const { i32 } = file;
+    const seed = BigInt((i32[header.seedHigh] as number) >>> 0) << 32n;
+    this.#seed = seed | BigInt((i32[header.seedLow] as number) >>> 0);
+  }
+
+  /** Makes the room for all. Throws as the system does. */
+  make(locks: SlotLocks): void {
+    for (let set = 0; set < this.#table.reach; set += this.#table.recordsPerExtent)
+      this.#table.make(set, locks);
+  }
+
+  /** At which byte the address's set is; the address is what `read` and `write` are about until the next call. */
+  find(address: string): number {
+    const hash = Bun.hash.wyhash(address, this.#seed);
+    this.#low = Number(BigInt.asIntN(32, hash));
+    // 0 says that there is no address.
+    this.#high = Number(BigInt.asIntN(32, hash >> 32n)) || 1;
+    return this.#table.find((this.#low >>> 0) % this.#table.reach);
+  }
+
+  read(set: number): Window {
+    const { i32 } = this.#file;
+    const way = this.#wayOf(set);
+    if (way === undefined) return unused.minute;
+    return { openedAt: (i32[way + 2] as number) >>> 0, count: (i32[way + 3] as number) >>> 0 };
+  }
+
+  write(set: number, window: Window, nowMs: number): void {
+    const { i32 } = this.#file;
+    const way = this.#wayOf(set) ?? this.#leastUseful(set, nowMs);
+    i32[way] = this.#low;
+    i32[way + 1] = this.#high;
+    i32[way + 2] = window.openedAt;
+    i32[way + 3] = window.count;
+    this.#file.changed();
+  }
+
+  #wayOf(set: number): number | undefined {
+    const { i32 } = this.#file;
+    for (let index = 0; index < ways; index++) {
+      const way = set / 4 + waysWord + index * wayWords;
+      if (i32[way] === this.#low && i32[way + 1] === this.#high) return way;
+    }
+    return undefined;
+  }
+
+  #leastUseful(set: number, nowMs: number): number {
+    const { i32 } = this.#file;
+    const ended = Math.floor(nowMs / 1_000) - minuteSeconds;
+    let found = set / 4 + waysWord;
+    for (let index = 0; index < ways; index++) {
+      const way = set / 4 + waysWord + index * wayWords;
+      const openedAt = (i32[way + 2] as number) >>> 0;
+      if (openedAt <= ended) return way;
+      if (openedAt < (i32[found + 2] as number) >>> 0) found = way;
+    }
+    return found;
+  }
+}

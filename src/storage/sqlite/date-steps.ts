@@ -1,0 +1,38 @@
+import type { DateSteps } from '../../domain/clock.ts';
+import type { LimitFile } from './limit-file.ts';
+import { header } from './limit-layout.ts';
+import type { SlotLocks } from './slot-locks.ts';
+
+/** The steps of the date that the processes of a service have in common, and the next start of it. */
+export class SharedDateSteps implements DateSteps {
+  readonly #file: LimitFile;
+  readonly #locks: SlotLocks | undefined;
+
+  /** Without locks, for who only looks, nothing is added. */
+  constructor(file: LimitFile, locks?: SlotLocks) {
+    this.#file = file;
+    this.#locks = locks;
+  }
+
+  get count(): number {
+    return this.#file.i32[header.steps] as number;
+  }
+
+  get aheadMs(): number {
+    return this.#file.f64[header.aheadMs] as number;
+  }
+
+  add(count: number, aheadMs: number): boolean {
+    if (this.#locks === undefined) return true;
+    this.#locks.acquireOfHeader(header.stepping);
+    try {
+      if (this.count !== count) return false;
+      this.#file.f64[header.aheadMs] = aheadMs;
+      Atomics.store(this.#file.i32, header.steps, count + 1);
+      this.#file.changed();
+      return true;
+    } finally {
+      this.#locks.release(header.stepping);
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import type { LimitFile } from './limit-file.ts';
+import { header, type TableLayout, tables } from './limit-layout.ts';
+
+/** Which extents of a file belong where, by what each of them says. */
+export interface LimitSurvey {
+  /** The number of the extent by its place in the table; 0 where there is none. */
+  readonly extents: ReadonlyMap<TableLayout, readonly number[]>;
+  /** Strikes that the records of keys have room for; undefined when there are none. */
+  readonly strikes: number | undefined;
+  /** Whether there are extents that cannot be told. */
+  readonly isDamaged: boolean;
+}
+
+const layouts: readonly TableLayout[] = Object.values(tables);
+
+export function surveyOf(file: LimitFile): LimitSurvey {
+  const extents = new Map(layouts.map((layout): [TableLayout, number[]] => [layout, []]));
+  const count = file.extentsBySize;
+  let isDamaged = false;
+  let strikes: number | undefined;
+  for (let number = 1; number < count; number++) {
+    file.reach(number);
+    const extent = file.extent(number);
+    // Nothing of it was synced before the power failed.
+    if (extent === 'free') continue;
+    const layout = layouts.find((one) => one.number === extent?.table);
+    const places = layout && extents.get(layout);
+    const isOdd = layout === tables.keys && strikes !== undefined && strikes !== extent?.strikes;
+    if (extent === undefined || layout === undefined || places === undefined || isOdd) isDamaged = true;
+    else if (extent.index >= layout.reach || places[extent.index] !== undefined) isDamaged = true;
+    else {
+      places[extent.index] = number;
+      if (layout === tables.keys) strikes = extent.strikes;
+    }
+  }
+  return { extents, strikes, isDamaged };
+}
+
+/** Makes the header say what the extents do. No other process may change the file meanwhile. */
+export function writeDirectory({ i32, extentsBySize }: LimitFile, { extents }: LimitSurvey): void {
+  for (const [{ directory, reach }, places] of extents) {
+    for (let index = 0; index < reach; index++) i32[directory + index] = places[index] ?? 0;
+  }
+  i32[header.extents] = extentsBySize;
+}

@@ -1,0 +1,63 @@
+import { StorageUnavailable } from '../storage.ts';
+import type { LimitFile } from './limit-file.ts';
+import { extentBytes, extentHeaderBytes, header, type TableLayout } from './limit-layout.ts';
+import type { SlotLocks } from './slot-locks.ts';
+
+/** Records of one size, in the order of their ids, in as many extents of a file as they need. */
+export class LimitTable {
+  readonly #file: LimitFile;
+  readonly #layout: TableLayout;
+  readonly #recordBytes: number;
+  readonly recordsPerExtent: number;
+
+  constructor(file: LimitFile, layout: TableLayout, recordBytes: number) {
+    this.#file = file;
+    this.#layout = layout;
+    this.#recordBytes = recordBytes;
+    this.recordsPerExtent = Math.floor((extentBytes - extentHeaderBytes) / recordBytes);
+  }
+
+  /** Ids are below this. */
+  get reach(): number {
+    return this.#layout.reach * this.recordsPerExtent;
+  }
+
+  /** At which byte of the file the record is; 0 when there is no room for it yet. */
+  find(id: number): number {
+    const index = Math.floor(id / this.recordsPerExtent);
+    if (index >= this.#layout.reach) return 0;
+    const extent = this.#file.i32[this.#layout.directory + index] as number;
+    if (extent === 0) return 0;
+    this.#file.reach(extent);
+    return (
+      extent * extentBytes + extentHeaderBytes + (id - index * this.recordsPerExtent) * this.#recordBytes
+    );
+  }
+
+  /** The same, with room made for it under the lock. Throws as the system does, or when the id is beyond `reach`. */
+  make(id: number, locks: SlotLocks): number {
+    const found = this.find(id);
+    if (found !== 0) return found;
+    if (!(id < this.reach)) throw new StorageUnavailable(`the limit state has no room for the id ${id}`);
+    const index = Math.floor(id / this.recordsPerExtent);
+    locks.acquireOfHeader(header.growing);
+    try {
+      if (this.#file.i32[this.#layout.directory + index] === 0) {
+        this.#file.add(this.#layout, index, this.#file.strikes);
+      }
+    } finally {
+      locks.release(header.growing);
+    }
+    return this.find(id);
+  }
+
+  /** Calls `each` with every record there is room for, by ascending id. */
+  each(each: (offset: number, id: number) => void): void {
+    const { directory, reach } = this.#layout;
+    for (let index = 0; index < reach; index++) {
+      if (this.#file.i32[directory + index] === 0) continue;
+      const first = index * this.recordsPerExtent;
+      for (let id = first; id < first + this.recordsPerExtent; id++) each(this.find(id), id);
+    }
+  }
+}

@@ -1,0 +1,224 @@
+/** A file of limit state that is not as it was written: noticed, put right towards strictness, and never a crash. */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { plans } from '../../src/domain/plan.ts';
+import { AccountCounts } from '../../src/storage/sqlite/account-counts.ts';
+import { KeyPenalties } from '../../src/storage/sqlite/key-penalties.ts';
+import { LimitFile } from '../../src/storage/sqlite/limit-file.ts';
+import { checksumOf, extentBytes, header, tables } from '../../src/storage/sqlite/limit-layout.ts';
+import { StorageUnavailable, StorageUnusable } from '../../src/storage/storage.ts';
+import { FakeClock } from '../support/clock.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { randomFrom } from '../support/random.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+import { callerOf, limitFile, openAlone } from './limit-kit.ts';
+import { strictRules } from './place.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const small = { perMinute: 2, perDay: 100 };
+
+/** Spends, is refused, and after a second of grace strikes so many times. */
+function strike(limits: ReturnType<typeof openAlone>['limits'], clock: FakeClock, strikes: number): void {
+  for (let request = 0; request < 3; request++) limits.take(callerOf(small));
+  clock.advance(1);
+  for (let time = 0; time < strikes; time++) limits.take(callerOf(small));
+}
+
+function flip(path: string, byte: number): void {
+  const bytes = readFileSync(path);
+  const file = openSync(path, 'r+');
+  writeSync(file, Buffer.of((bytes[byte] ?? 0) ^ 0xff), 0, 1, byte);
+  closeSync(file);
+}
+
+const slotOf = (path: string, accountId: number): number => {
+  using file = new LimitFile(path);
+  return new AccountCounts(file).table.find(accountId);
+};
+const recordOf = (path: string, keyId: number): number => {
+  using file = new LimitFile(path);
+  return new KeyPenalties(file).table.find(keyId);
+};
+/** Where the extents of a table are. */
+const extentsOf = (path: string, { directory }: { directory: number }): number[] => {
+  using file = new LimitFile(path);
+  return [...file.i32.subarray(directory, directory + 8)].filter((extent) => extent > 0);
+};
+
+test('of a count torn by a power failure the one before it counts; of two torn ones all is used up, and told', async () => {
+  await using folder = await temporaryFolder();
+  await using serving = openAlone(folder.path, new FakeClock());
+  const { limits, notices } = serving;
+  for (let request = 0; request < 4; request++) limits.take(callerOf(plans.free));
+  const slot = slotOf(limitFile(folder.path), 1);
+  // The fourth is in the first copy, for the sequence is even.
+  flip(limitFile(folder.path), slot + 8);
+  expect(limits.take(callerOf(plans.free)).minute.remaining).toBe(56);
+  expect(notices).toEqual([]);
+  flip(limitFile(folder.path), slot + 32);
+  for (let request = 0; request < 2; request++) {
+    expect(limits.take(callerOf(plans.free))).toMatchObject({
+      refusal: 'daily_quota_exceeded',
+      remaining: 0,
+    });
+  }
+  expect(limits.take(callerOf(plans.free, 2)).minute.remaining).toBe(59);
+  expect(notices).toEqual(['limit state is damaged, such as that of account 1: its limits count as used up']);
+});
+
+test('a key whose record is torn is banned as long as any ban lasts, can be lifted, and is told', async () => {
+  await using folder = await temporaryFolder();
+  const clock = new FakeClock();
+  await using serving = openAlone(folder.path, clock);
+  const { limits, notices } = serving;
+  strike(limits, clock, 1);
+  const record = recordOf(limitFile(folder.path), 1);
+  for (const byte of [8, 40]) flip(limitFile(folder.path), record + byte);
+  expect(limits.take(callerOf(small))).toMatchObject({
+    refusal: 'api_key_banned',
+    retryAfterSeconds: 86_400,
+  });
+  expect(notices.length).toBe(1);
+  expect(limits.lift(1)).toBe(true);
+  expect(limits.take(callerOf(small)).refusal).toBe('rate_limit_exceeded');
+});
+
+test('a damaged header costs no count and no ban: the file is rebuilt, and windows begin anew with their counts', async () => {
+  await using folder = await temporaryFolder();
+  const clock = new FakeClock();
+  {
+    await using serving = openAlone(folder.path, clock);
+    strike(serving.limits, clock, strictRules.ban.strikes);
+    serving.limits.take(callerOf(plans.free, 5_000));
+  }
+  flip(limitFile(folder.path), header.strikes * 4);
+  clock.advance(30);
+  await using serving = openAlone(folder.path, clock);
+  expect(serving.notices.length).toBe(1);
+  expect(serving.notices[0]).toContain(`limit state was damaged and ${limitFile(folder.path)} was rebuilt`);
+  expect(serving.limits.take(callerOf(small))).toMatchObject({
+    refusal: 'api_key_banned',
+    retryAfterSeconds: 90,
+    day: { remaining: 98 },
+  });
+  const { minute } = serving.limits.take(callerOf(plans.free, 5_000));
+  expect([minute.remaining, minute.secondsLeft]).toEqual([58, 60]);
+});
+
+test('where counts of unknown accounts are lost, who has none left is refused for a day, and then is not', async () => {
+  await using folder = await temporaryFolder();
+  const clock = new FakeClock();
+  {
+    await using serving = openAlone(folder.path, clock);
+    serving.limits.take(callerOf(plans.free));
+    serving.limits.take(callerOf(plans.free, 5_000));
+  }
+  const [first = 0] = extentsOf(limitFile(folder.path), tables.accounts);
+  flip(limitFile(folder.path), first * extentBytes);
+  await using serving = openAlone(folder.path, clock);
+  expect(serving.notices.length).toBe(1);
+  expect(serving.limits.take(callerOf(plans.free)).refusal).toBe('daily_quota_exceeded');
+  expect(serving.limits.take(callerOf(plans.free, 5_000)).minute.remaining).toBe(58);
+  clock.advance(86_400);
+  expect(serving.limits.take(callerOf(plans.free)).minute.remaining).toBe(59);
+});
+
+test('a file that lost its end, or all of it, opens: what is gone was never synced', async () => {
+  await using folder = await temporaryFolder();
+  const clock = new FakeClock();
+  {
+    await using serving = openAlone(folder.path, clock);
+    serving.limits.take(callerOf(plans.free));
+    serving.limits.take(callerOf(plans.free, 5_000));
+  }
+  truncateSync(limitFile(folder.path), statSync(limitFile(folder.path)).size - 1);
+  {
+    await using serving = openAlone(folder.path, clock);
+    expect(serving.limits.take(callerOf(plans.free)).minute.remaining).toBe(58);
+    expect(serving.limits.take(callerOf(plans.free, 5_000)).minute.remaining).toBe(59);
+    expect(serving.notices).toEqual([]);
+  }
+  writeFileSync(limitFile(folder.path), '');
+  await using serving = openAlone(folder.path, clock);
+  expect(serving.limits.take(callerOf(plans.free)).refusal).toBe('daily_quota_exceeded');
+  expect(serving.notices.length).toBe(1);
+});
+
+test('whatever sectors of the file are overwritten, it opens, and every request gets an answer', async () => {
+  await using folder = await temporaryFolder();
+  const clock = new FakeClock();
+  const random = randomFrom(5);
+  const path = limitFile(folder.path);
+  for (let round = 0; round < 60; round++) {
+    {
+      await using serving = openAlone(folder.path, clock);
+      for (let account = 1; account <= 40; account++) {
+        for (let request = 0; request < 4; request++) {
+          try {
+            serving.limits.take(callerOf(small, account));
+          } catch (error) {
+            // A lock word with the number of a live process is one of the states.
+            expect(error).toBeInstanceOf(StorageUnavailable);
+          }
+        }
+      }
+      serving.limits.fail('192.0.2.1');
+      serving.limits.bans();
+    }
+    const sectors = statSync(path).size / 512;
+    const file = openSync(path, 'r+');
+    for (let time = 0; time < 20; time++) {
+      const bytes = Buffer.from(Array.from({ length: 512 }, () => Math.floor(random() * 256)));
+      const among = random() < 0.5 ? 16 : sectors;
+      const sector = Math.floor(random() * among) + (random() < 0.5 ? (extentBytes / 512) * 9 : 0);
+      if (sector < sectors) writeSync(file, random() < 0.5 ? bytes : Buffer.alloc(512), 0, 512, sector * 512);
+    }
+    closeSync(file);
+  }
+});
+
+test('another number of strikes for a ban keeps counts, strikes and bans', async () => {
+  await using folder = await temporaryFolder();
+  const clock = new FakeClock();
+  const rules = (strikes: number) => ({ ...strictRules, ban: { ...strictRules.ban, strikes } });
+  {
+    await using serving = openAlone(folder.path, clock, rules(3));
+    strike(serving.limits, clock, 2);
+  }
+  for (const [strikes, more] of [
+    [50, 47],
+    [1_000, 3],
+  ] as const) {
+    await using serving = openAlone(folder.path, clock, rules(strikes));
+    expect(serving.notices).toEqual([]);
+    for (let time = 0; time < more; time++) {
+      expect(serving.limits.take(callerOf(small))).toMatchObject({
+        refusal: 'rate_limit_exceeded',
+        day: { remaining: 98 },
+      });
+    }
+  }
+  const banned = { keyId: 1, bannedUntil: clock.seconds + 120, level: 0 };
+  for (const strikes of [53, 1_001]) {
+    await using serving = openAlone(folder.path, clock, rules(strikes));
+    expect(serving.limits.take(callerOf(small)).refusal).toBe('api_key_banned');
+    expect(serving.limits.bans()).toEqual([banned]);
+  }
+});
+
+test('a file of a newer version is refused in words, and left alone', async () => {
+  await using folder = await temporaryFolder();
+  const clock = new FakeClock();
+  await openAlone(folder.path, clock)[Symbol.asyncDispose]();
+  const bytes = readFileSync(limitFile(folder.path));
+  const words = new Int32Array(bytes.buffer, bytes.byteOffset, header.checksum + 1);
+  words[header.format] = 2;
+  words[header.checksum] = checksumOf(words, 0, header.checksum, 0);
+  writeFileSync(limitFile(folder.path), bytes);
+  expect(() => openAlone(folder.path, clock)).toThrow(StorageUnusable);
+  expect(() => openAlone(folder.path, clock)).toThrow(
+    /written by a newer version .*format 2, this version supports up to 1/,
+  );
+  expect(readFileSync(limitFile(folder.path))).toEqual(bytes);
+});

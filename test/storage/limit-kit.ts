@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import type { Clock } from '../../src/domain/clock.ts';
+import type { LimitRules } from '../../src/domain/limit.ts';
+import type { Quota } from '../../src/domain/plan.ts';
+import type { Store } from '../../src/operations/units.ts';
+import { storeFiles } from '../../src/storage/sqlite/files.ts';
+import { type Limits, openLimits } from '../../src/storage/sqlite/limit-opening.ts';
+import type { Caller } from '../../src/storage/storage.ts';
+import { openStore as openOf } from '../../src/store.ts';
+import { strictRules } from './place.ts';
+
+export const dataFile = (folder: string) => join(folder, 'store.db');
+export const limitFile = (folder: string) => join(folder, 'store.limits');
+
+export function openStore(folder: string, clock: Clock): Promise<Store> {
+  const url = `sqlite:${dataFile(folder)}`;
+  return openOf({ url, clock, rules: strictRules, serving: true, notice: () => {} });
+}
+
+export interface Opened extends AsyncDisposable {
+  readonly limits: Limits;
+  readonly notices: string[];
+}
+
+/** The limit state alone, as the service opens it. */
+export function openAlone(folder: string, clock: Clock, rules: LimitRules = strictRules): Opened {
+  const notices: string[] = [];
+  const limits = openLimits({
+    files: storeFiles(dataFile(folder), true),
+    role: 'serving',
+    clock,
+    rules,
+    notice: (text) => notices.push(text),
+    lock: () => undefined,
+  });
+  return { limits, notices, [Symbol.asyncDispose]: () => limits.close() };
+}
+
+export function callerOf(quota: Quota, accountId = 1): Caller {
+  return { keyId: accountId, accountId, quota, expiresAt: Number.POSITIVE_INFINITY };
+}

@@ -1,0 +1,26 @@
+/** The file of limit state as another process sees it. */
+import { existsSync } from 'node:fs';
+import { noPenalty } from '../../src/domain/limit.ts';
+import { AccountCounts } from '../../src/storage/sqlite/account-counts.ts';
+import { KeyPenalties } from '../../src/storage/sqlite/key-penalties.ts';
+import { LimitFile } from '../../src/storage/sqlite/limit-file.ts';
+import { makeLimits } from '../../src/storage/sqlite/limit-making.ts';
+import { SlotLocks } from '../../src/storage/sqlite/slot-locks.ts';
+
+/** What the file says that an account used in its last windows. */
+export function countsIn(path: string, accountId: number): { minute: number; day: number } {
+  using file = new LimitFile(path);
+  const accounts = new AccountCounts(file);
+  const slot = accounts.table.find(accountId);
+  const usage = slot === 0 ? undefined : accounts.read(slot, accountId);
+  return { minute: usage?.minute.count ?? 0, day: usage?.day.count ?? 0 };
+}
+
+/** Bans a key until a second of steady time. */
+export function banIn(path: string, keyId: number, bannedUntil: number): void {
+  const how = { strikes: 100, strictSince: 0 };
+  using file = existsSync(path) ? new LimitFile(path) : makeLimits(path, how, () => undefined);
+  const keys = new KeyPenalties(file);
+  const record = keys.table.make(keyId, new SlotLocks(file, 255));
+  keys.write(record, keyId, noPenalty, { ...noPenalty, bannedUntil });
+}
