@@ -2,12 +2,14 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { PlanError } from '../domain/plan.ts';
 import { type Environment, programOf } from './program.ts';
+import { runWorker, serveWorker } from './serve-worker.ts';
 import { CommandError, endQuietlyOnClosedPipe, messageOf, printable } from './terminal.ts';
 
 export type ExitCode = 0 | 1 | 2;
 
 /** Runs a command line and returns its exit code: 0 done, 1 could not be done, 2 wrong use. */
 export async function run(argv: readonly string[], environment: Environment): Promise<ExitCode> {
+  if (argv[0] === serveWorker) return runWorker();
   endQuietlyOnClosedPipe();
   const asJson = argv.includes('--json');
   try {

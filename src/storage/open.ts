@@ -4,13 +4,15 @@ import { maskedUrl } from '../domain/masked-url.ts';
 import type { ClusterSettings } from './cluster.ts';
 import type { Notice } from './outage.ts';
 import { openSqlite } from './sqlite/sqlite.ts';
-import { type Storage, StorageUnusable, type Tables } from './storage.ts';
+import { type Storage, StorageUnusable, type Tables, type WorkerSeat } from './storage.ts';
 
 export interface StorageOptions {
   readonly url: string;
   readonly clock: Clock;
   readonly rules: LimitRules;
   readonly serving: boolean;
+  /** Which of several serving processes this is; unless given, it is the only one. */
+  readonly worker?: WorkerSeat | undefined;
   /** Whether an embedded store that is missing is made; unless given, who serves makes it. */
   readonly create?: boolean;
   /** What a store on PostgreSQL needs besides; undefined where there is no Redis. */
@@ -50,6 +52,11 @@ export async function openTables(url: string, mustExist: boolean): Promise<Table
 /** Undefined also for SQLite's store in memory: nothing would be left of what is copied there. */
 function warn(text: string): void {
   process.emitWarning(text);
+}
+
+/** Whether the store is files of this machine: then one process holds it for all others. */
+export function isEmbedded(url: string): boolean {
+  return sqlitePath(url) !== undefined;
 }
 
 function sqlitePath(url: string): string | undefined {

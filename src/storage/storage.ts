@@ -5,6 +5,7 @@ import type { Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Trouble } from '../domain/trouble.ts';
+import type { Port } from './port.ts';
 import type { TableName } from './tables.ts';
 
 /** The store cannot do this right now, and nothing was changed: disk full, server gone, lock not had in time. */
@@ -28,6 +29,16 @@ export class WriteUncertain extends StorageUnavailable {
 
 /** The store cannot be opened as it is; `message` says why and what to do. */
 export class StorageUnusable extends Error {}
+
+/** A serving process among several. */
+export interface WorkerSeat {
+  /** From 1. */
+  readonly index: number;
+  /** How many there are. */
+  readonly workers: number;
+  /** The way to the supervising process's store. */
+  readonly port: Port;
+}
 
 export interface PetStore {
   /** Resolves after the animal is durable. Rejects with `StorageUnavailable` when it is not stored. */
@@ -204,6 +215,11 @@ export interface Storage extends AsyncDisposable {
    * `StorageUnavailable` when no request can be answered.
    */
   health(): Trouble[];
+  /**
+   * Does the writes of a worker that reaches this store through a port; disposed of when that process has ended.
+   * Missing where every process writes by itself.
+   */
+  serveWrites?(port: Port): Disposable;
   /** How long processes may go without noticing a change that another one acknowledged, in ms. */
   readonly staleAtMostMs: number;
 }
