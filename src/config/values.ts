@@ -21,8 +21,8 @@ const mostWorkers = 256;
  * A number of serving processes, or `auto`. Only Linux spreads connections over the processes that share a port: where
  * BSD and macOS know SO_REUSEPORT, the latest of them gets all, and Windows does not know it.
  */
-export function workers(value: string): number {
-  const canShare = process.platform === 'linux';
+export function workers(value: string, platform: NodeJS.Platform = process.platform): number {
+  const canShare = platform === 'linux';
   if (value === 'auto') return canShare ? Math.min(mostWorkers, availableParallelism()) : 1;
   const count = /^\d{1,3}$/.test(value) ? Number(value) : 0;
   if (count < 1 || count > mostWorkers) {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Port } from '../storage/port.ts';
 import type { Listening, Start } from './messages.ts';
-import { Worker } from './worker.ts';
+import { WorkerProcess } from './worker-process.ts';
 
 /** Pause before a worker that did not come to serve is started again: it doubles with each failure in a row. */
 const firstPauseMs = 100;
@@ -30,7 +30,7 @@ export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #stopping = new AbortController();
   /** By number, from 1. */
-  readonly #workers = new Map<number, Worker>();
+  readonly #workers = new Map<number, WorkerProcess>();
   readonly #kept: Promise<void>[] = [];
   #serve: Serve | undefined;
 
@@ -87,14 +87,14 @@ export class Supervisor {
     await Promise.all([...this.#workers.values()].map(({ ended }) => ended));
   }
 
-  #spawn(number: number): Worker {
-    const worker = new Worker(this.#options.command(number));
+  #spawn(number: number): WorkerProcess {
+    const worker = new WorkerProcess(this.#options.command(number));
     this.#workers.set(number, worker);
     return worker;
   }
 
   /** Lets a worker serve. */
-  #begin(number: number, worker: Worker): Promise<Listening> {
+  #begin(number: number, worker: WorkerProcess): Promise<Listening> {
     if (this.#serve === undefined) throw new Error('Not serving yet.');
     const connection = this.#options.connect(number, worker.store);
     void worker.ended.then(() => connection?.[Symbol.dispose]());
@@ -103,7 +103,7 @@ export class Supervisor {
   }
 
   /** Replaces a worker whenever it ends, until the stop. */
-  async #keep(number: number, first: Worker): Promise<void> {
+  async #keep(number: number, first: WorkerProcess): Promise<void> {
     const { log } = this.#options;
     const { signal } = this.#stopping;
     let worker = first;
@@ -130,7 +130,7 @@ export class Supervisor {
 }
 
 /** Why a worker never served. */
-async function reasonOf(worker: Worker): Promise<string> {
+async function reasonOf(worker: WorkerProcess): Promise<string> {
   return worker.serving.then(
     () => '',
     (error: Error) => error.message,

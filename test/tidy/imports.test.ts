@@ -9,8 +9,9 @@ const sources = codeIn(projectFiles(), 'src');
 /** The parts of the service, and what each may import besides itself, from src or the root; `type:` for types only. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   main: ['cli'],
-  cli: ['app', 'operations', 'domain', 'contract', 'config', 'package.json'],
-  app: ['config', 'storage', 'operations', 'http', 'domain', 'contract'],
+  cli: ['app', 'supervisor/link', 'operations', 'domain', 'contract', 'config', 'package.json'],
+  app: ['config', 'storage', 'operations', 'http', 'supervisor', 'domain', 'contract'],
+  supervisor: ['type:storage/port'],
   http: ['operations', 'domain', 'contract', 'assets', 'docs'],
   operations: ['domain', 'type:storage/storage', 'type:contract'],
   storage: ['domain', 'type:contract'],
@@ -57,7 +58,17 @@ describe('imports', () => {
 
   test('are all seen: every part imports something or is imported', () => {
     const seen = new Set(sources.flatMap((source) => importsOf(source).map(({ target }) => partOf(target))));
-    for (const part of ['app', 'cli', 'http', 'operations', 'storage', 'domain', 'contract', 'config']) {
+    for (const part of [
+      'app',
+      'cli',
+      'http',
+      'supervisor',
+      'operations',
+      'storage',
+      'domain',
+      'contract',
+      'config',
+    ]) {
       expect(seen).toContain(part);
     }
   });
@@ -131,6 +142,13 @@ describe('what belongs in one place', () => {
     refuse(
       'Throw, and let the command line decide:',
       elsewhere(/^src\/(?:main\.ts|cli\/)/, /\bprocess\.exit/),
+    );
+  });
+
+  test('processes are started in src/supervisor', () => {
+    refuse(
+      'Only src/supervisor/worker-process.ts starts processes:',
+      elsewhere(/^src\/supervisor\//, /\bBun\.spawn\b|\bprocess\.send\b/),
     );
   });
 

@@ -25,7 +25,7 @@ export class WorkerEnded extends Error {
 }
 
 /** A serving process, as its supervisor sees it. */
-export class Worker {
+export class WorkerProcess {
   /** Undefined when the system could not start it. */
   readonly pid: number | undefined;
   /** Where it listens, once it does. Rejects with `WorkerFailed` or `WorkerEnded` when it never does. */
