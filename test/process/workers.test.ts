@@ -95,7 +95,8 @@ workersTest(
 workersTest(
   'a port that a stranger has is named once, with exit code 1, and leaves no process',
   async (stores) => {
-    using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+    // One that would share it, even.
+    using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', reusePort: true, fetch: () => new Response() });
     const { DATABASE_URL, REDIS_URL } = { DATABASE_URL: stores.postgres.url, REDIS_URL: stores.redis.url };
     const environment = { DATABASE_URL, REDIS_URL, WORKERS: '2', PORT: String(taken.port) };
     await using service = start(serveCommand, { environment });

@@ -20,6 +20,8 @@ function supervised() {
     // Two of one worker never are there at once.
     if (stores.some((other) => other.worker === worker && !other.isOver)) throw new Error('still connected');
     stores.push(store);
+    // Before the worker is told to start.
+    port.post('early');
     port.listen((message) => store.received.push(message));
     return {
       [Symbol.dispose]: () => {
@@ -77,10 +79,11 @@ describe('the store', () => {
     await using all = supervised();
     await all.supervisor.serve({ environment: {}, port: 1 });
     for (const { port } of all.stores) for (let number = 0; number < 1_000; number++) port.post({ number });
-    await until(() => all.stores.every(({ received }) => received.length === 1_001));
+    await until(() => all.stores.every(({ received }) => received.length === 1_002));
     for (const { received } of all.stores) {
-      const [hello, ...numbers] = received;
+      const [hello, early, ...numbers] = received;
       expect(hello).toEqual({ pid: expect.any(Number), bytes: new Uint8Array([1, 2]), big: 2n ** 63n });
+      expect(early).toBe('early');
       expect(numbers).toEqual(Array.from({ length: 1_000 }, (_, number) => ({ number })));
     }
   });
