@@ -26,6 +26,7 @@ import { type Storage, StorageUnusable, type WorkerSeat } from './storage/storag
 import { Supervisor } from './supervisor/supervisor.ts';
 
 export { isStoreFile } from './storage/sqlite/files.ts';
+export { WorkerEnded } from './supervisor/worker-process.ts';
 
 /** What comes from outside the program, so that tests can bring their own. */
 export interface Runtime {

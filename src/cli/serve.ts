@@ -1,4 +1,4 @@
-import { type App, startApp, startWorkers } from '../app.ts';
+import { type App, startApp, startWorkers, WorkerEnded } from '../app.ts';
 import type { Config } from '../config.ts';
 import { basePath } from '../contract/operations.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
@@ -33,25 +33,30 @@ export async function serve(
   const parent = startedByNpx ? process.ppid : undefined;
   using interrupted = interruption();
   const log = await openLog(config.logLevel);
+  const { workers } = config;
+  const starting =
+    workers > 1
+      ? startWorkers(config, { ...environment }, workerCommand, log)
+      : startApp(config, (listening) => openapiText(config, listening), log);
   {
-    const { workers } = config;
-    const starting =
-      workers > 1
-        ? startWorkers(config, { ...environment }, workerCommand, log)
-        : startApp(config, (listening) => openapiText(config, listening), log);
-    await using app = await started(starting, config);
-    say(`Animal Store API   ${styled('bold', config.publicUrl ?? app.url)}${basePath}`);
-    say(`Reference          ${config.publicUrl ?? app.url}/docs`);
-    if (app.firstKey !== undefined) {
-      printFirstKey({ firstKey: app.firstKey, url: app.url, databaseUrl: config.databaseUrl, command });
+    await using app = await started(starting, config, interrupted.signal);
+    if (app !== undefined) {
+      announce(app, config, command);
+      const { url, encryption } = app;
+      const database = maskedUrl(config.databaseUrl);
+      log.info({ url, database, encryption, ...(workers > 1 && { workers }) }, 'serving');
+      await ended(interrupted.signal, parent);
+      log.info('stopping');
     }
-    const { url, encryption } = app;
-    const database = maskedUrl(config.databaseUrl);
-    log.info({ url, database, encryption, ...(workers > 1 && { workers }) }, 'serving');
-    await ended(interrupted.signal, parent);
-    log.info('stopping');
   }
   log.info('stopped');
+}
+
+/** Says where the service is, and what the first key is if there is one. */
+function announce({ url, firstKey }: App, { publicUrl, databaseUrl }: Config, command: string): void {
+  say(`Animal Store API   ${styled('bold', publicUrl ?? url)}${basePath}`);
+  say(`Reference          ${publicUrl ?? url}/docs`);
+  if (firstKey !== undefined) printFirstKey({ firstKey, url, databaseUrl, command });
 }
 
 /** Resolves on a signal or, if there is a parent to watch, when that is gone. */
@@ -66,11 +71,19 @@ async function ended(signal: AbortSignal, parent: number | undefined): Promise<v
   clearInterval(timer);
 }
 
-/** Waits for the start; what the system says about the port is said in the words of the settings. */
-async function started(starting: Promise<App>, { host, port }: Config): Promise<App> {
+/**
+ * Waits for the start; what the system says about the port is said in the words of the settings. Undefined when the
+ * signal that ends the service reached a worker so early that it ended by it.
+ */
+async function started(
+  starting: Promise<App>,
+  { host, port }: Config,
+  interrupted: AbortSignal,
+): Promise<App | undefined> {
   try {
     return await starting;
   } catch (error) {
+    if (interrupted.aborted && error instanceof WorkerEnded) return undefined;
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EADDRINUSE') {
       const remedy = 'Stop the process that uses it, or set PORT to another port (0 for any free port).';

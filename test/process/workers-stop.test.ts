@@ -1,25 +1,14 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { type Cluster, startCluster } from '../support/cluster.ts';
+import { expect, setDefaultTimeout } from 'bun:test';
 import type { Service } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
 import { beginPost, Connection } from './connection.ts';
 import { drainUnder } from './drain.ts';
+import { workersTests } from './worker-stores.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
-let cluster: Cluster | undefined;
-beforeAll(async () => {
-  cluster = await startCluster({ instances: 0, environment: { WORKERS: '2' } });
-});
-afterAll(() => cluster?.[Symbol.asyncDispose]());
-
-/** A test of workers, which need PostgreSQL and Redis. */
-function workersTest(name: string, body: (cluster: Cluster) => Promise<void>): void {
-  test(name, async () => {
-    if (cluster !== undefined) await body(cluster);
-  });
-}
+const workersTest = workersTests();
 
 const stopping = '"msg":"stopping"';
 
@@ -82,6 +71,16 @@ workersTest(
     expect(service.stderr()).not.toContain('worker ended');
   },
 );
+
+workersTest('signals to every process during the start end it in good order', async (stores) => {
+  for (let start = 0; start < 5; start++) {
+    await using service = stores.begin();
+    await until(() => childrenOf(service.pid).length === 2);
+    for (const pid of [service.pid, ...childrenOf(service.pid)]) process.kill(pid, 'SIGTERM');
+    expect(await service.exited).toBe(0);
+    expect(service.stderr()).toContain('"msg":"stopped"');
+  }
+});
 
 workersTest('a worker that dies during the drain is not replaced, and the others go on', async (stores) => {
   await using service = await stores.startInstance({ DRAIN_SECONDS: '5' });

@@ -1,27 +1,16 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, setDefaultTimeout } from 'bun:test';
 import { clientOf } from '../support/client.ts';
-import { type Cluster, startCluster } from '../support/cluster.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { type Service, serveCommand, settingsIn, start } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
 import { Connection } from './connection.ts';
 import { killWorkers } from './worker-kills.ts';
+import { workersTests } from './worker-stores.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
-let cluster: Cluster | undefined;
-beforeAll(async () => {
-  cluster = await startCluster({ instances: 0, environment: { WORKERS: '2' } });
-});
-afterAll(() => cluster?.[Symbol.asyncDispose]());
-
-/** A test of workers, which need PostgreSQL and Redis. */
-function workersTest(name: string, body: (cluster: Cluster) => Promise<void>): void {
-  test(name, async () => {
-    if (cluster !== undefined) await body(cluster);
-  });
-}
+const workersTest = workersTests();
 
 const linesOf = (service: Pick<Service, 'stderr'>) =>
   service
@@ -97,9 +86,7 @@ workersTest(
   async (stores) => {
     // One that would share it, even.
     using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', reusePort: true, fetch: () => new Response() });
-    const { DATABASE_URL, REDIS_URL } = { DATABASE_URL: stores.postgres.url, REDIS_URL: stores.redis.url };
-    const environment = { DATABASE_URL, REDIS_URL, WORKERS: '2', PORT: String(taken.port) };
-    await using service = start(serveCommand, { environment });
+    await using service = stores.begin({ PORT: String(taken.port) });
     expect(await service.exited).toBe(1);
     expect(service.stderr()).toMatch(new RegExp(`^animal-store: Port ${taken.port} .* in use\\..*\n$`));
     expect(service.stdout()).toBe('');
@@ -140,3 +127,14 @@ workersTest(
     expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
   },
 );
+
+workersTest('MAX_CONNECTIONS is of all workers together: each takes its part', async (stores) => {
+  await using service = await stores.startInstance({ MAX_CONNECTIONS: '40' });
+  using open = new DisposableStack();
+  // At least 30 of them come to one worker, whose part is 20; without parts, 40 of 60 hardly ever do.
+  for (let count = 0; count < 60; count++) {
+    const connection = open.use(await Connection.open(service.url));
+    connection.write('GET /livez HTTP/1.1\r\nHost: test\r\n\r\n');
+  }
+  await service.logged(/too many connections/);
+});
