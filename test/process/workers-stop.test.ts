@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout } from 'bun:test';
 import type { Service } from '../support/process.ts';
-import { childrenOf } from '../support/process-tree.ts';
+import { childrenOf, isRunning } from '../support/process-tree.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
 import { beginPost, Connection } from './connection.ts';
 import { drainUnder } from './drain.ts';
@@ -14,16 +14,7 @@ const stopping = '"msg":"stopping"';
 
 /** Resolves when none of the processes is left. */
 async function gone(pids: readonly number[]): Promise<void> {
-  await until(() => pids.every((pid) => !isThere(pid)));
-}
-
-function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
+  await until(() => !pids.some(isRunning));
 }
 
 /** A request on each of some connections that never ends. */
@@ -88,7 +79,7 @@ workersTest('a worker that dies during the drain is not replaced, and the others
   service.signal('SIGTERM');
   await service.logged(stopping);
   process.kill(first, 'SIGKILL');
-  await gone([first]);
+  await until(() => !childrenOf(service.pid).includes(first));
   expect((await fetch(`${service.url}/livez`)).status).toBe(200);
   expect(childrenOf(service.pid)).toEqual([second]);
   expect(await service.exited).toBe(0);
