@@ -10,9 +10,12 @@ export interface DrainOptions {
   readonly signal: 'SIGTERM' | 'SIGINT';
   /** 1 s unless given. */
   readonly drainSeconds?: number;
-  /** Starts what is stopped under these settings; unless given, the service on a store of its own. */
-  readonly begin?: (settings: Readonly<Record<string, string>>) => Promise<Drained>;
+  /** `ownService` unless given. */
+  readonly begin?: BeginDrained;
 }
+
+/** Starts a service under these settings that a test then stops. */
+export type BeginDrained = (settings: Readonly<Record<string, string>>) => Promise<Drained>;
 
 export interface Drained extends AsyncDisposable {
   readonly service: Service;
@@ -20,14 +23,15 @@ export interface Drained extends AsyncDisposable {
   readonly key: string;
 }
 
-async function ownService(settings: Readonly<Record<string, string>>): Promise<Drained> {
+/** The service on a store of its own. */
+export const ownService: BeginDrained = async (settings) => {
   await using started = new AsyncDisposableStack();
   const folder = started.use(await temporaryFolder());
   const service = started.use(await startService(folder.path, settings));
   const key = await issueKey(folder.path, 'enterprise', ample);
   const kept = started.move();
   return { service, key, [Symbol.asyncDispose]: () => kept.disposeAsync() };
-}
+};
 
 export interface DrainFigures {
   /** Requests answered after the signal. */

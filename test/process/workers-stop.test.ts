@@ -34,11 +34,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     async (stores) => {
       const { answered, told, failures, exitCode } = await drainUnder({
         ...{ clients: 32, seed: 20_261_121, signal, drainSeconds: 5 },
-        begin: async (settings) => {
-          const service = await stores.startInstance(settings);
-          const { key } = await stores.issueKey();
-          return { service, key, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
-        },
+        begin: stores.beginDrained,
       });
       expect(failures).toEqual([]);
       expect([told, exitCode]).toEqual([32, 0]);
