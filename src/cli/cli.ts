@@ -9,10 +9,10 @@ export type ExitCode = 0 | 1 | 2;
 
 /** Runs a command line and returns its exit code: 0 done, 1 could not be done, 2 wrong use. */
 export async function run(argv: readonly string[], environment: Environment): Promise<ExitCode> {
-  if (argv[0] === serveWorker) return runWorker();
   endQuietlyOnClosedPipe();
   const asJson = argv.includes('--json');
   try {
+    if (argv[0] === serveWorker) return await runWorker();
     await programOf(environment, asJson).parseAsync(argv, { from: 'user' });
     return 0;
   } catch (error) {

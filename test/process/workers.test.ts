@@ -138,3 +138,9 @@ workersTest('MAX_CONNECTIONS is of all workers together: each takes its part', a
   }
   await service.logged(/too many connections/);
 });
+
+workersTest('a worker that nobody supervises does not start', async () => {
+  await using worker = start([...serveCommand.slice(0, -1), 'serve-worker', '1']);
+  expect(await worker.exited).toBe(1);
+  expect(worker.stderr()).toBe('animal-store: Workers are started by animal-store serve.\n');
+});
