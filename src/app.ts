@@ -157,6 +157,8 @@ export async function startWorkers(
   // Where the store is a server, this process only sees that it is there, and makes the first key.
   const how = { serving: embedded, create: true, notice: outages.notice };
   const admin = started.use(await openAdminServices(withPoolOf(config, 1), systemRuntime(), how));
+  // If they do not come to serve, they end before the store that they reach through this process.
+  started.defer(() => supervisor.kill());
   const { url } = await supervisor.serve({ environment, port: config.port });
   started.defer(() => supervisor.stop(stopWorkersWithinMs));
   const firstKey = await begin(config, admin, log);
