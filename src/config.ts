@@ -15,6 +15,7 @@ import {
   shown,
   text,
   webAddress,
+  workers,
 } from './config/values.ts';
 import { operations } from './contract/operations.ts';
 import { defaultBanRules } from './domain/limit.ts';
@@ -34,6 +35,11 @@ const year = 31_536_000;
 export const settings = {
   HOST: setting('127.0.0.1', 'Address to listen on. Use 0.0.0.0 or :: for all addresses.', text),
   PORT: setting('3000', 'Port to listen on. 0 picks a free port.', integer(0, 65_535)),
+  WORKERS: setting(
+    '1',
+    'Processes that serve requests, or auto for one per available CPU core. More than 1 on Linux only.',
+    workers,
+  ),
   MAX_CONNECTIONS: setting(
     '0',
     'Maximum open client connections. 0: three quarters of the free file descriptors, at most 10000.',
@@ -191,6 +197,7 @@ function configOf(values: Values) {
   return Object.freeze({
     host: values.HOST,
     port: values.PORT,
+    workers: values.WORKERS,
     maxConnections: values.MAX_CONNECTIONS,
     databaseUrl: values.DATABASE_URL,
     cluster: clusterOf(values),

@@ -2,6 +2,7 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { PlanError } from '../domain/plan.ts';
 import { type Environment, programOf } from './program.ts';
+import { runWorker, serveWorker } from './serve-worker.ts';
 import { CommandError, endQuietlyOnClosedPipe, messageOf, printable } from './terminal.ts';
 
 export type ExitCode = 0 | 1 | 2;
@@ -11,6 +12,7 @@ export async function run(argv: readonly string[], environment: Environment): Pr
   endQuietlyOnClosedPipe();
   const asJson = argv.includes('--json');
   try {
+    if (argv[0] === serveWorker) return await runWorker();
     await programOf(environment, asJson).parseAsync(argv, { from: 'user' });
     return 0;
   } catch (error) {

@@ -57,7 +57,8 @@ function addServe(program: Command, config: ReadConfig, environment: Environment
     // Before anything is loaded: a wrong setting is the commonest reason not to start.
     const checked = config();
     const { serve } = await import('./serve.ts');
-    await serve(checked, environment.npm_command === 'exec', commandOf(environment));
+    const startedByNpx = environment.npm_command === 'exec';
+    await serve(checked, { environment, startedByNpx, command: commandOf(environment) });
   });
 }
 

@@ -1,45 +1,65 @@
-import { type App, startApp } from '../app.ts';
+import { type App, startApp, startWorkers, WorkerEnded } from '../app.ts';
 import type { Config } from '../config.ts';
 import { basePath } from '../contract/operations.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
 import { printFirstKey } from './first-key.ts';
 import { openLog } from './log.ts';
 import { openapiText } from './openapi.ts';
+import type { Environment } from './program.ts';
+import { workerCommand } from './serve-worker.ts';
 import { interruption } from './signals.ts';
 import { CommandError, say, styled } from './terminal.ts';
 
 /** How often the parent process is looked for, when it passes no signals on. */
 const parentCheckMs = 500;
+const never = new Promise<never>(() => {});
+
+export interface ServeOptions {
+  /** What the configuration was read from; workers read it again. */
+  readonly environment: Environment;
+  readonly startedByNpx: boolean;
+  /** How the command line is called, in the working directory. */
+  readonly command: string;
+}
 
 /**
  * Serves until SIGTERM, SIGINT or SIGHUP, then drains and stops; a signal a second later or more ends the process at
  * once. npx does not pass SIGTERM on: started by it, the service also stops when its parent is gone.
  */
-export async function serve(config: Config, startedByNpx: boolean, command: string): Promise<void> {
+export async function serve(
+  config: Config,
+  { environment, startedByNpx, command }: ServeOptions,
+): Promise<void> {
   // Taken first: a parent that goes during the start is to be missed too.
   const parent = startedByNpx ? process.ppid : undefined;
   using interrupted = interruption();
   const log = await openLog(config.logLevel);
+  const { workers } = config;
+  const starting =
+    workers > 1
+      ? startWorkers(config, { ...environment }, workerCommand, log)
+      : startApp(config, (listening) => openapiText(config, listening), log);
   {
-    await using app = await started(
-      startApp(config, (listening) => openapiText(config, listening), log),
-      config,
-    );
-    say(`Animal Store API   ${styled('bold', config.publicUrl ?? app.url)}${basePath}`);
-    say(`Reference          ${config.publicUrl ?? app.url}/docs`);
-    if (app.firstKey !== undefined) {
-      printFirstKey({ firstKey: app.firstKey, url: app.url, databaseUrl: config.databaseUrl, command });
+    await using app = await started(starting, config, interrupted.signal);
+    if (app !== undefined) {
+      announce(app, config, command);
+      const { url, encryption } = app;
+      const database = maskedUrl(config.databaseUrl);
+      log.info({ url, database, encryption, ...(workers > 1 && { workers }) }, 'serving');
+      const lost = await Promise.race([ended(interrupted.signal, parent), app.lost ?? never]);
+      if (lost !== undefined) throw lost;
+      log.info('stopping');
     }
-    const { encryption } = app.admin.storage;
-    log.info({ url: app.url, database: maskedUrl(config.databaseUrl), encryption }, 'serving');
-    const lost = await Promise.race([ended(interrupted.signal, parent), app.admin.storage.lost ?? never]);
-    if (lost !== undefined) throw lost;
-    log.info('stopping');
   }
   log.info('stopped');
 }
 
-const never = new Promise<never>(() => {});
+/** Says where the service is, and what the first key is if there is one. */
+function announce({ url, firstKey }: App, { publicUrl, databaseUrl }: Config, command: string): void {
+  say(`Animal Store API   ${styled('bold', publicUrl ?? url)}${basePath}`);
+  say(`Reference          ${publicUrl ?? url}/docs`);
+  if (firstKey !== undefined) printFirstKey({ firstKey, url, databaseUrl, command });
+}
 
 /** Resolves on a signal or, if there is a parent to watch, when that is gone. */
 async function ended(signal: AbortSignal, parent: number | undefined): Promise<void> {
@@ -53,11 +73,19 @@ async function ended(signal: AbortSignal, parent: number | undefined): Promise<v
   clearInterval(timer);
 }
 
-/** Waits for the start; what the system says about the port is said in the words of the settings. */
-async function started(starting: Promise<App>, { host, port }: Config): Promise<App> {
+/**
+ * Waits for the start; what the system says about the port is said in the words of the settings. Undefined when the
+ * signal that ends the service reached a worker so early that it ended by it.
+ */
+async function started(
+  starting: Promise<App>,
+  { host, port }: Config,
+  interrupted: AbortSignal,
+): Promise<App | undefined> {
   try {
     return await starting;
   } catch (error) {
+    if (interrupted.aborted && error instanceof WorkerEnded) return undefined;
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'EADDRINUSE') {
       const remedy = 'Stop the process that uses it, or set PORT to another port (0 for any free port).';

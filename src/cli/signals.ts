@@ -9,6 +9,11 @@ const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  */
 const sameWishMs = 1_000;
 
+/** Leaves signals to the process that started this one: terminals and supervisors signal all there are. */
+export function ignoreInterruption(): void {
+  for (const name of endings) process.on(name, () => {});
+}
+
 export interface Interruption extends Disposable {
   /** Aborted by the first signal. */
   readonly signal: AbortSignal;

@@ -1,4 +1,5 @@
 /** What the values of settings may be: each function returns what the text means, or says what would be right. */
+import { availableParallelism } from 'node:os';
 import { type Network, parseNetwork } from '../domain/address.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
 
@@ -11,6 +12,26 @@ export function integer(min: number, max: number): Parse<number> {
     if (!(value >= min && value <= max)) throw new Error(`must be a whole number from ${min} to ${max}`);
     return value;
   };
+}
+
+/** More processes than this are a mistake. */
+const mostWorkers = 256;
+
+/**
+ * A number of serving processes, or `auto`. Only Linux spreads connections over the processes that share a port: where
+ * BSD and macOS know SO_REUSEPORT, the latest of them gets all, and Windows does not know it.
+ */
+export function workers(value: string, platform: NodeJS.Platform = process.platform): number {
+  const canShare = platform === 'linux';
+  if (value === 'auto') return canShare ? Math.min(mostWorkers, availableParallelism()) : 1;
+  const count = /^\d{1,3}$/.test(value) ? Number(value) : 0;
+  if (count < 1 || count > mostWorkers) {
+    throw new Error(`must be a whole number from 1 to ${mostWorkers}, or auto`);
+  }
+  if (count > 1 && !canShare) {
+    throw new Error('must be 1 on this system: only Linux spreads connections over processes on one port');
+  }
+  return count;
 }
 
 export function text(value: string): string {

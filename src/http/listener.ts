@@ -9,7 +9,7 @@ type Server = Bun.Server<undefined>;
 const countEveryMs = 100;
 /** How long requests under way on connections that are given up may still take. */
 const lastRequestsMs = 1_000;
-/** Connections beyond which the default bound does not go, whatever the system allows. */
+/** Connections of all processes beyond which the default bound does not go, whatever the system allows. */
 const mostByDefault = 10_000;
 /** Share of the free descriptors that connections get by default; the rest is for the store and for those on their way out. */
 const shareByDefault = 0.75;
@@ -30,6 +30,8 @@ export interface ListenerOptions {
   readonly port: number;
   /** Open connections, at most; 0 for what the descriptors allow. */
   readonly maxConnections: number;
+  /** Processes that share the port: each takes its part of the connections. */
+  readonly processes: number;
   readonly log: Logger;
 }
 
@@ -52,15 +54,17 @@ export class Listener implements Disposable {
   #loggedAt = Number.NEGATIVE_INFINITY;
 
   /** Throws when it cannot listen there. */
-  constructor({ serve, port, maxConnections, log }: ListenerOptions) {
+  constructor({ serve, port, maxConnections, processes, log }: ListenerOptions) {
     this.#serve = serve;
     this.#log = log;
     this.#current = serve(port);
     this.port = this.#current.port ?? port;
     this.hostname = this.#current.hostname;
     const others = openDescriptors();
-    const share = Math.max(1, Math.floor((descriptorLimit() - others) * shareByDefault));
-    this.#most = others + (maxConnections || Math.min(mostByDefault, share));
+    // Descriptors are of each process, the other bounds of all of them.
+    const free = Math.floor((descriptorLimit() - others) * shareByDefault);
+    const part = Math.floor((maxConnections || mostByDefault) / processes);
+    this.#most = others + Math.max(1, maxConnections === 0 ? Math.min(part, free) : part);
     this.#timer = setInterval(() => this.#bound(), countEveryMs);
     this.#timer.unref();
   }

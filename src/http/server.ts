@@ -23,6 +23,8 @@ export interface ServerOptions {
   readonly port: number;
   /** Open connections, at most; 0 for what the descriptors allow. */
   readonly maxConnections: number;
+  /** Processes that share the port and its connections; 1 keeps the port to this one. */
+  readonly processes: number;
   readonly trustedProxies: readonly Network[];
 }
 
@@ -37,6 +39,7 @@ export function startServer({
   hostname,
   port,
   maxConnections,
+  processes,
   trustedProxies,
 }: ServerOptions): Listener {
   const incomingOf = (request: BunRequest, server: Server, route?: Route): IncomingRequest => {
@@ -70,7 +73,7 @@ export function startServer({
       hostname,
       port,
       // `development: false` would switch it on, and a second service would share the port in silence.
-      reusePort: false,
+      reusePort: processes > 1,
       idleTimeout: idleTimeoutSeconds,
       // Bun would show stacks to clients otherwise, unless NODE_ENV is "production".
       development: false,
@@ -91,7 +94,7 @@ export function startServer({
       // What fails outside of every answer's own making; the runtime would send a page of its own.
       error: (error) => failed(context, context.makeRequestId(), error),
     });
-  return new Listener({ serve, port, maxConnections, log: context.log });
+  return new Listener({ serve, port, maxConnections, processes, log: context.log });
 }
 
 /** The path of a request's target, which is a whole address or, without a Host header, the path alone. */

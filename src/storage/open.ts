@@ -59,6 +59,11 @@ function warn(text: string): void {
   process.emitWarning(text);
 }
 
+/** Whether the store is files of this machine: then one process holds it for all others. */
+export function isEmbedded(url: string): boolean {
+  return sqlitePath(url) !== undefined;
+}
+
 function sqlitePath(url: string): string | undefined {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
   return path?.trim() === ':memory:' ? undefined : path;

@@ -1,4 +1,4 @@
-/** One end of a way between two threads or processes; what is posted arrives whole and in order, as a copy. */
+/** A way for messages between two threads or processes; what is posted arrives whole, once and in order, or not at all. */
 export interface Port {
   post(message: unknown): void;
   listen(handler: (message: unknown) => void): void;

@@ -31,6 +31,16 @@ export class WriteUncertain extends StorageUnavailable {
 /** The store cannot be opened as it is; `message` says why and what to do. */
 export class StorageUnusable extends Error {}
 
+/** A serving process among several. */
+export interface WorkerSeat {
+  /** From 1. */
+  readonly index: number;
+  /** How many there are. */
+  readonly workers: number;
+  /** The way to the supervising process's store. */
+  readonly port: Port;
+}
+
 export interface PetStore {
   find(id: bigint): Awaitable<Pet | undefined>;
   /** Up to `limit` animals with an id above `after`, by ascending id. */

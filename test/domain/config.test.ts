@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'bun:test';
+import { availableParallelism } from 'node:os';
 import fc from 'fast-check';
+import { workers } from '../../src/config/values.ts';
 import { type Config, ConfigError, readConfig, settings } from '../../src/config.ts';
 import { always } from '../support/property.ts';
 
 /** Values no setting of that name may have. Settings that take any text have none. */
 const wrong: Readonly<Record<string, readonly string[]>> = {
   PORT: ['-1', '65536', '3000.0', '0x50', 'http', '1e3', '99999999999999999999'],
+  WORKERS: ['0', '-1', '257', '2.0', 'AUTO', 'all'],
   MAX_CONNECTIONS: ['-1', 'all', '1000001'],
   DATABASE_URL: [
     './data/store.db',
@@ -114,6 +117,14 @@ describe('the configuration', () => {
     ],
   ])('reads %s=%s', (name, value, key, expected) => {
     expect(readConfig({ [name]: value })[key as keyof Config]).toEqual(expected as never);
+  });
+
+  test('takes auto for as many workers as there are cores, and one where processes cannot share a port', () => {
+    expect(workers('auto', 'linux')).toBe(Math.min(256, availableParallelism()));
+    for (const platform of ['darwin', 'freebsd', 'win32'] as const) {
+      expect([workers('auto', platform), workers('1', platform)]).toEqual([1, 1]);
+      expect(() => workers('2', platform)).toThrow('must be 1 on this system: only Linux');
+    }
   });
 
   test('knows nothing of variables that are none of its settings', () => {

@@ -1,7 +1,7 @@
 /** Records every call with which a service changes its files, in whichever thread, and every answer it gives meanwhile. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { header } from '../../src/storage/sqlite/limit-layout.ts';
+import { header } from '../../src/storage/sqlite/limits/layout.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { limitFileIn, serveCommand, startService } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';

@@ -48,6 +48,12 @@ export class Connection implements Disposable {
     return this.reply();
   }
 
+  add(name: string, key: string): Promise<RawReply> {
+    const body = JSON.stringify({ name, categoryId: 1 });
+    this.write(beginPost(key, body, body.length));
+    return this.reply();
+  }
+
   /** The next answer. Rejects when the connection ends before it is there in full. */
   async reply(): Promise<RawReply> {
     for (;;) {

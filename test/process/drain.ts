@@ -1,5 +1,5 @@
 import { temporaryFolder } from '../support/folder.ts';
-import { ample, issueKey, startService } from '../support/process.ts';
+import { ample, issueKey, type Service, startService } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
 import { until } from '../support/wait.ts';
 import { Connection } from './connection.ts';
@@ -10,7 +10,28 @@ export interface DrainOptions {
   readonly signal: 'SIGTERM' | 'SIGINT';
   /** 1 s unless given. */
   readonly drainSeconds?: number;
+  /** `ownService` unless given. */
+  readonly begin?: BeginDrained;
 }
+
+/** Starts a service under these settings that a test then stops. */
+export type BeginDrained = (settings: Readonly<Record<string, string>>) => Promise<Drained>;
+
+export interface Drained extends AsyncDisposable {
+  readonly service: Service;
+  /** Of an account that no load exhausts. */
+  readonly key: string;
+}
+
+/** The service on a store of its own. */
+export const ownService: BeginDrained = async (settings) => {
+  await using started = new AsyncDisposableStack();
+  const folder = started.use(await temporaryFolder());
+  const service = started.use(await startService(folder.path, settings));
+  const key = await issueKey(folder.path, 'enterprise', ample);
+  const kept = started.move();
+  return { service, key, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+};
 
 export interface DrainFigures {
   /** Requests answered after the signal. */
@@ -31,10 +52,10 @@ export async function drainUnder({
   seed,
   signal,
   drainSeconds = 1,
+  begin = ownService,
 }: DrainOptions): Promise<DrainFigures> {
-  await using folder = await temporaryFolder();
-  await using service = await startService(folder.path, { DRAIN_SECONDS: `${drainSeconds}` });
-  const key = await issueKey(folder.path, 'enterprise', ample);
+  await using drained = await begin({ DRAIN_SECONDS: `${drainSeconds}` });
+  const { service, key } = drained;
   const random = randomFrom(seed);
   const failures: string[] = [];
   let signalledAt = Number.POSITIVE_INFINITY;

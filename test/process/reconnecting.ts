@@ -1,6 +1,5 @@
 import { createConnection } from 'node:net';
-import { temporaryFolder } from '../support/folder.ts';
-import { ample, issueKey, startService } from '../support/process.ts';
+import { type BeginDrained, ownService } from './drain.ts';
 
 export interface ReconnectingFigures {
   readonly answered: number;
@@ -45,10 +44,10 @@ function requestOf(url: string, key: string): Promise<Outcome> {
 export async function stopUnderReconnecting(
   clients: number,
   drainSeconds: number,
+  begin: BeginDrained = ownService,
 ): Promise<ReconnectingFigures> {
-  await using folder = await temporaryFolder();
-  await using service = await startService(folder.path, { DRAIN_SECONDS: String(drainSeconds) });
-  const key = await issueKey(folder.path, 'enterprise', ample);
+  await using drained = await begin({ DRAIN_SECONDS: String(drainSeconds) });
+  const { service, key } = drained;
   const failures: string[] = [];
   let answered = 0;
   let refused = 0;

@@ -1,23 +1,12 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { temporaryFolder } from '../support/folder.ts';
 import { startService } from '../support/process.ts';
-import { testWith } from '../support/requirements.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 import { beginPost, Connection } from './connection.ts';
+import { filtering } from './filtering.ts';
 import { stopUnderReconnecting } from './reconnecting.ts';
 
 setDefaultTimeout(testTimeoutMs);
-
-// Some Linux kernels let only root filter what reaches a socket (EPERM); other systems nobody.
-const probe = `
-  import { refuseNewConnections } from './src/http/new-connections.ts';
-  const { port } = Bun.serve({ port: 0, hostname: '127.0.0.1', reusePort: false, fetch: () => new Response() });
-  process.exit(refuseNewConnections(port) ? 0 : 1);`;
-
-const filtering = testWith(
-  { name: 'Linux kernel that lets this user filter a socket', package: 'linux-image-amd64', optional: true },
-  [process.execPath, '-e', probe],
-);
 
 filtering('a connection that is there when the listener closes is answered', async () => {
   // The longest drain gives slow clients the longest time; the stress test `stop` has short ones.

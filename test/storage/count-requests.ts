@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs';
 import { systemClock } from '../../src/domain/clock.ts';
 import { storeFiles } from '../../src/storage/sqlite/files.ts';
-import { openLimits } from '../../src/storage/sqlite/limit-opening.ts';
+import { openLimits } from '../../src/storage/sqlite/limits/open-limits.ts';
 import { strictRules } from './place.ts';
 
 const [path = '', worker = '', count = '', perDay = ''] = process.argv.slice(2);

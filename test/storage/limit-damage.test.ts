@@ -2,10 +2,10 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { plans } from '../../src/domain/plan.ts';
-import { AccountCounts } from '../../src/storage/sqlite/account-counts.ts';
-import { KeyPenalties } from '../../src/storage/sqlite/key-penalties.ts';
-import { LimitFile } from '../../src/storage/sqlite/limit-file.ts';
-import { checksumOf, extentBytes, header, tables } from '../../src/storage/sqlite/limit-layout.ts';
+import { AccountCounts } from '../../src/storage/sqlite/limits/account-counts.ts';
+import { KeyPenalties } from '../../src/storage/sqlite/limits/key-penalties.ts';
+import { checksumOf, extentBytes, header, tables } from '../../src/storage/sqlite/limits/layout.ts';
+import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
 import { StorageUnavailable, StorageUnusable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';

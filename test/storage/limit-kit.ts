@@ -4,7 +4,7 @@ import type { LimitRules } from '../../src/domain/limit.ts';
 import type { Quota } from '../../src/domain/plan.ts';
 import type { Store } from '../../src/operations/units.ts';
 import { storeFiles } from '../../src/storage/sqlite/files.ts';
-import { type Limits, openLimits } from '../../src/storage/sqlite/limit-opening.ts';
+import { type Limits, openLimits } from '../../src/storage/sqlite/limits/open-limits.ts';
 import type { Caller } from '../../src/storage/storage.ts';
 import { openStore as openOf } from '../../src/store.ts';
 import { strictRules } from './place.ts';

@@ -1,5 +1,5 @@
 /** Instances are stopped and started again, one after the other, while clients go on as if nothing were. */
-import { Connection, type RawReply } from '../process/connection.ts';
+import { Connection } from '../process/connection.ts';
 import { clientOf } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { allNames } from '../support/load.ts';
@@ -55,7 +55,7 @@ class Clients {
       const isCreation = this.#random() < creations;
       try {
         const reply = isCreation
-          ? await this.#add(connection, animal)
+          ? await connection.add(animal, this.#key)
           : await connection.get('/v1/pets', this.#key);
         this.answered++;
         if (reply.status !== (isCreation ? 201 : 200)) {
@@ -70,14 +70,6 @@ class Clients {
       }
       await Bun.sleep(this.#random() * longestPauseMs);
     }
-  }
-
-  #add(connection: Connection, name: string): Promise<RawReply> {
-    const body = JSON.stringify({ name, categoryId: 1 });
-    const head = ['POST /v1/pets HTTP/1.1', 'Host: test', `Authorization: Bearer ${this.#key}`];
-    const about = ['Content-Type: application/json', `Content-Length: ${body.length}`];
-    connection.write([...head, ...about, '', body].join('\r\n'));
-    return connection.reply();
   }
 }
 

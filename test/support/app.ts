@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
-import { type AdminServices, type App, openAdminServices, startApp } from '../../src/app.ts';
+import { type AdminServices, type LocalApp, openAdminServices, startApp } from '../../src/app.ts';
 import { openapiText } from '../../src/cli/openapi.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
@@ -21,7 +21,7 @@ export interface Tenant {
 export interface TestApp extends AsyncDisposable {
   readonly url: string;
   readonly clock: FakeClock;
-  readonly app: App;
+  readonly app: LocalApp;
   readonly config: Config;
   /** The store as the command line opens it, beside the service: what it changes the service has to notice. */
   readonly operator: AdminServices;

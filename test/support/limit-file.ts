@@ -1,11 +1,11 @@
 /** The file of limit state as another process sees it. */
 import { existsSync } from 'node:fs';
 import { noPenalty } from '../../src/domain/limit.ts';
-import { AccountCounts } from '../../src/storage/sqlite/account-counts.ts';
-import { KeyPenalties } from '../../src/storage/sqlite/key-penalties.ts';
-import { LimitFile } from '../../src/storage/sqlite/limit-file.ts';
-import { makeLimits } from '../../src/storage/sqlite/limit-making.ts';
-import { SlotLocks } from '../../src/storage/sqlite/slot-locks.ts';
+import { AccountCounts } from '../../src/storage/sqlite/limits/account-counts.ts';
+import { KeyPenalties } from '../../src/storage/sqlite/limits/key-penalties.ts';
+import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
+import { makeLimits } from '../../src/storage/sqlite/limits/making.ts';
+import { SlotLocks } from '../../src/storage/sqlite/limits/slot-locks.ts';
 
 /** What the file says that an account used in its last windows. */
 export function countsIn(path: string, accountId: number): { minute: number; day: number } {

@@ -19,6 +19,18 @@ function parents(): [pid: number, ppid: number][] {
   }
 }
 
+/** Whether a process runs; one that has ended may wait long for the system's first process to notice it. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat[stat.lastIndexOf(')') + 2] !== 'Z';
+  } catch (error) {
+    // Without /proc, that it can be signalled has to do.
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' && process.platform !== 'linux';
+  }
+}
+
 /** Undefined when it has ended meanwhile. */
 function parentOf(pid: number): [[pid: number, ppid: number]] | undefined {
   try {

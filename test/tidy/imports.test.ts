@@ -9,10 +9,11 @@ const sources = codeIn(projectFiles(), 'src');
 /** The parts of the service, and what each may import besides itself, from src or the root; `type:` for types only. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   main: ['cli'],
-  cli: ['app', 'operations', 'domain', 'contract', 'config', 'package.json'],
-  app: ['config', 'store', 'storage', 'operations', 'http', 'domain', 'contract'],
+  cli: ['app', 'supervisor/link', 'operations', 'domain', 'contract', 'config', 'package.json'],
+  app: ['config', 'store', 'storage', 'operations', 'http', 'supervisor', 'domain', 'contract'],
   store: ['operations/units', 'storage'],
   'writer-thread': ['operations/units', 'storage'],
+  supervisor: ['type:storage/port'],
   http: ['operations', 'domain', 'contract', 'assets', 'docs'],
   operations: ['domain', 'type:storage/storage', 'type:storage/transaction', 'type:contract'],
   storage: ['domain', 'type:contract'],
@@ -59,7 +60,17 @@ describe('imports', () => {
 
   test('are all seen: every part imports something or is imported', () => {
     const seen = new Set(sources.flatMap((source) => importsOf(source).map(({ target }) => partOf(target))));
-    for (const part of ['app', 'cli', 'http', 'operations', 'storage', 'domain', 'contract', 'config']) {
+    for (const part of [
+      'app',
+      'cli',
+      'http',
+      'supervisor',
+      'operations',
+      'storage',
+      'domain',
+      'contract',
+      'config',
+    ]) {
       expect(seen).toContain(part);
     }
   });
@@ -133,6 +144,13 @@ describe('what belongs in one place', () => {
     refuse(
       'Throw, and let the command line decide:',
       elsewhere(/^src\/(?:main\.ts|cli\/)/, /\bprocess\.exit/),
+    );
+  });
+
+  test('processes are started in src/supervisor', () => {
+    refuse(
+      'Only src/supervisor/worker-process.ts starts processes:',
+      elsewhere(/^src\/supervisor\//, /\bBun\.spawn\b|\bprocess\.send\b/),
     );
   });
 

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { StorageUnusable } from '../storage.ts';
-import { fileMagic } from './limit-layout.ts';
+import { fileMagic } from './limits/layout.ts';
 
 export interface StoreFiles {
   /** The data file by its own name, whichever links lead to it. */

@@ -12,7 +12,7 @@ import { openToOthers, storeFiles } from './files.ts';
 import { FormatWatch } from './format-watch.ts';
 import { SqliteImports } from './imports.ts';
 import { SqliteKeys } from './keys.ts';
-import { type Limits, openLimits } from './limit-opening.ts';
+import { type Limits, openLimits } from './limits/open-limits.ts';
 import { dataFormat } from './migrations.ts';
 import { SqlitePets } from './pets.ts';
 import { lockOnce, tryLock } from './serving-lock.ts';

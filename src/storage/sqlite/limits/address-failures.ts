@@ -1,8 +1,8 @@
-import { minuteSeconds, unused, type Window } from '../../domain/limit.ts';
+import { minuteSeconds, unused, type Window } from '../../../domain/limit.ts';
+import { header, tables } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
-import { header, tables } from './limit-layout.ts';
-import { LimitTable } from './limit-table.ts';
 import type { SlotLocks } from './slot-locks.ts';
+import { LimitTable } from './table.ts';
 
 /** A set is a lock and room for this many addresses: 114,576 in all. */
 const ways = 7;

@@ -1,6 +1,6 @@
-import { StorageUnavailable } from '../storage.ts';
+import { StorageUnavailable } from '../../storage.ts';
+import { extentBytes, extentHeaderBytes, header, type TableLayout } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
-import { extentBytes, extentHeaderBytes, header, type TableLayout } from './limit-layout.ts';
 import type { SlotLocks } from './slot-locks.ts';
 
 /** Records of one size, in the order of their ids, in as many extents of a file as they need. */

@@ -1,6 +1,6 @@
-import { StorageUnavailable } from '../storage.ts';
+import { StorageUnavailable } from '../../storage.ts';
+import { header, mostWorkers } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
-import { header, mostWorkers } from './limit-layout.ts';
 
 /** A lock is held for less than a microsecond, unless its holder is not running: then it is waited for by the millisecond. */
 const spins = 1_000;

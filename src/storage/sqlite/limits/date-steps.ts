@@ -1,6 +1,6 @@
-import type { DateSteps } from '../../domain/clock.ts';
+import type { DateSteps } from '../../../domain/clock.ts';
+import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
-import { header } from './limit-layout.ts';
 import type { SlotLocks } from './slot-locks.ts';
 
 /** The steps of the date that the processes of a service have in common, and the next start of it. */

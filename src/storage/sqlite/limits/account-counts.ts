@@ -1,8 +1,8 @@
-import { type Usage, unused } from '../../domain/limit.ts';
-import { largestQuota } from '../../domain/plan.ts';
+import { type Usage, unused } from '../../../domain/limit.ts';
+import { largestQuota } from '../../../domain/plan.ts';
+import { checksumOf, nextSequence, tables } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
-import { checksumOf, nextSequence, tables } from './limit-layout.ts';
-import { LimitTable } from './limit-table.ts';
+import { LimitTable } from './table.ts';
 
 /**
  * A record is a lock, a sequence number, two copies of what the account used, and their checksums. Its last bit tells

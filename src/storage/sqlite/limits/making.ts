@@ -1,17 +1,17 @@
 /** How the file of limit state is made: empty, from one that does not serve any more, or from an older version's. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Clock } from '../../domain/clock.ts';
-import type { BanRules, KeyPenalty, Usage } from '../../domain/limit.ts';
-import { noPenalty } from '../../domain/limit.ts';
+import type { Clock } from '../../../domain/clock.ts';
+import type { BanRules, KeyPenalty, Usage } from '../../../domain/limit.ts';
+import { noPenalty } from '../../../domain/limit.ts';
+import { makeFile } from '../files.ts';
 import { AccountCounts, usedUp } from './account-counts.ts';
-import { makeFile } from './files.ts';
 import type { FormerLimits } from './former-limits.ts';
 import { KeyPenalties, longestBan } from './key-penalties.ts';
+import { header } from './layout.ts';
 import { LimitFile, type NewFile } from './limit-file.ts';
-import { header } from './limit-layout.ts';
-import type { LimitSurvey } from './limit-survey.ts';
 import { SlotLocks } from './slot-locks.ts';
+import type { LimitSurvey } from './survey.ts';
 
 /** Where records are put while a file is made, which nobody else has open. */
 class Making {

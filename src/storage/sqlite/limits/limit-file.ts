@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs';
-import { StorageUnavailable } from '../storage.ts';
+import { StorageUnavailable } from '../../storage.ts';
 import {
   checksumOf,
   extentBytes,
@@ -10,7 +10,7 @@ import {
   header,
   mostExtents,
   type TableLayout,
-} from './limit-layout.ts';
+} from './layout.ts';
 
 /** The words that the checksum of the header is of. */
 const headerWords = header.checksum;

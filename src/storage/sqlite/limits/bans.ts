@@ -1,6 +1,6 @@
-import type { Clock } from '../../domain/clock.ts';
-import { type BanRules, believableBan } from '../../domain/limit.ts';
-import type { Ban } from '../storage.ts';
+import type { Clock } from '../../../domain/clock.ts';
+import { type BanRules, believableBan } from '../../../domain/limit.ts';
+import type { Ban } from '../../storage.ts';
 import type { KeyPenalties } from './key-penalties.ts';
 
 /** The bans that have not ended; their ends are dates. Needs no lock. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/clock.ts';
+import type { Clock } from '../../../domain/clock.ts';
 import {
   asDate,
   asDates,
@@ -13,18 +13,18 @@ import {
   type Usage,
   type Verdict,
   type WindowState,
-} from '../../domain/limit.ts';
-import type { Notice } from '../outage.ts';
-import { type Ban, type Caller, type FailureVerdict, StorageUnavailable } from '../storage.ts';
+} from '../../../domain/limit.ts';
+import type { Notice } from '../../outage.ts';
+import { type Ban, type Caller, type FailureVerdict, StorageUnavailable } from '../../storage.ts';
 import { AccountCounts, usedUp } from './account-counts.ts';
 import { AddressFailures } from './address-failures.ts';
 import { bansIn, liftIn } from './bans.ts';
 import { SharedDateSteps } from './date-steps.ts';
 import { KeyPenalties, longestBan } from './key-penalties.ts';
 import type { LimitFile } from './limit-file.ts';
-import { LimitSync } from './limit-sync.ts';
-import type { LimitTable } from './limit-table.ts';
 import { SlotLocks } from './slot-locks.ts';
+import { LimitSync } from './sync.ts';
+import type { LimitTable } from './table.ts';
 
 /** Two processes that read the same clock may be apart by this much; then the later one is right. */
 const apartMs = 50;

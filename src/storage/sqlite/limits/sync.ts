@@ -1,9 +1,9 @@
 import { fdatasync } from 'node:fs';
 import { promisify } from 'node:util';
-import { type Notice, Outage } from '../outage.ts';
-import { PeriodicTask } from '../periodic-task.ts';
+import { type Notice, Outage } from '../../outage.ts';
+import { PeriodicTask } from '../../periodic-task.ts';
+import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
-import { header } from './limit-layout.ts';
 
 /** What a power failure may cost of counting. */
 const syncEveryMs = 1_000;

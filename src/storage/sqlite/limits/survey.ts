@@ -1,5 +1,5 @@
+import { header, type TableLayout, tables } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
-import { header, type TableLayout, tables } from './limit-layout.ts';
 
 /** Which extents of a file belong where, by what each of them says. */
 export interface LimitSurvey {

@@ -1,7 +1,7 @@
-import { type BanRules, type KeyPenalty, noPenalty } from '../../domain/limit.ts';
+import { type BanRules, type KeyPenalty, noPenalty } from '../../../domain/limit.ts';
+import { checksumOf, nextSequence, tables } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
-import { checksumOf, nextSequence, tables } from './limit-layout.ts';
-import { LimitTable } from './limit-table.ts';
+import { LimitTable } from './table.ts';
 
 /**
  * A record is a sequence number, the sequence that was lifted, two copies, their checksums, and the instants of the

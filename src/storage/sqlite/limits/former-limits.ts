@@ -1,9 +1,9 @@
 import { existsSync, realpathSync, rmSync } from 'node:fs';
-import type { Clock } from '../../domain/clock.ts';
-import { type KeyPenalty, noPenalty, type Usage } from '../../domain/limit.ts';
-import { openDatabase } from './database.ts';
-import type { StoreFiles } from './files.ts';
-import { formerLimitFormat } from './migrations.ts';
+import type { Clock } from '../../../domain/clock.ts';
+import { type KeyPenalty, noPenalty, type Usage } from '../../../domain/limit.ts';
+import { openDatabase } from '../database.ts';
+import type { StoreFiles } from '../files.ts';
+import { formerLimitFormat } from '../migrations.ts';
 
 /** The limit state that a version before the mapped file left, by ids. Its instants were dates. */
 export interface FormerLimits {

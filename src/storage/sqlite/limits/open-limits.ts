@@ -1,25 +1,25 @@
 /** Opens the limit state of a store, for the service or beside it. */
 import { existsSync } from 'node:fs';
-import type { Clock } from '../../domain/clock.ts';
-import type { LimitRules, Verdict, WindowState } from '../../domain/limit.ts';
-import type { Notice } from '../outage.ts';
+import type { Clock } from '../../../domain/clock.ts';
+import type { LimitRules, Verdict, WindowState } from '../../../domain/limit.ts';
+import type { Notice } from '../../outage.ts';
 import {
   type Ban,
   type Caller,
   type FailureVerdict,
   StorageUnavailable,
   StorageUnusable,
-} from '../storage.ts';
+} from '../../storage.ts';
+import { reasonOf, type StoreFiles } from '../files.ts';
 import { bansIn, liftIn } from './bans.ts';
 import { SharedDateSteps } from './date-steps.ts';
-import { reasonOf, type StoreFiles } from './files.ts';
 import { formerFile, readFormer, removeFormer } from './former-limits.ts';
 import { KeyPenalties } from './key-penalties.ts';
+import { format, header } from './layout.ts';
 import { LimitFile } from './limit-file.ts';
-import { format, header } from './limit-layout.ts';
-import { fillFromFormer, fillFromRemains, makeLimits } from './limit-making.ts';
-import { surveyOf, writeDirectory } from './limit-survey.ts';
 import { SqliteLimits } from './limits.ts';
+import { fillFromFormer, fillFromRemains, makeLimits } from './making.ts';
+import { surveyOf, writeDirectory } from './survey.ts';
 
 /** Limit state as `LimitStore` needs it, but for the versions of callers. */
 export interface Limits {

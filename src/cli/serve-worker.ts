@@ -1,0 +1,46 @@
+/** A serving process under `serve` with WORKERS above 1: a command for the supervisor, and in no help. */
+import type { ExitCode } from './cli.ts';
+import { ignoreInterruption } from './signals.ts';
+import { messageOf } from './terminal.ts';
+
+export const serveWorker = 'serve-worker';
+
+/** Where the files of a program that was compiled to one file are. */
+const compiledRoot = '/$bunfs/';
+
+/** How this program is started as the worker with this number, which is there to be seen in lists of processes. */
+export function workerCommand(worker: number): string[] {
+  const script = Bun.main.startsWith(compiledRoot) ? [] : [...process.execArgv, Bun.main];
+  return [process.execPath, ...script, serveWorker, String(worker)];
+}
+
+/**
+ * Serves as the supervisor says and until it says so. Ends at once, with 1, when the supervisor is gone: the port has to
+ * be free for the next one.
+ */
+export async function runWorker(): Promise<ExitCode> {
+  ignoreInterruption();
+  const { SupervisorLink } = await import('../supervisor/link.ts');
+  using link = new SupervisorLink(() => process.exit(1));
+  const [{ startService, systemRuntime }, { readConfig }, { openLog }, { openapiText }] = await Promise.all([
+    import('../app.ts'),
+    import('../config.ts'),
+    import('./log.ts'),
+    import('./openapi.ts'),
+  ]);
+  const { environment, worker, workers, port } = await link.started;
+  const config = { ...readConfig(environment), port };
+  const log = await openLog(config.logLevel, { worker });
+  const openapi = (listening: string) => openapiText(config, listening);
+  const seat = { index: worker, workers, port: link.store };
+  try {
+    await using service = await startService(config, openapi, log, systemRuntime(), seat);
+    link.serving({ url: service.url, port: service.port });
+    await link.stopped;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+    link.failed({ message: messageOf(error), code });
+    return 1;
+  }
+  return 0;
+}

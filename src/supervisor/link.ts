@@ -1,0 +1,54 @@
+import type { Port } from '../storage/port.ts';
+import type { Failure, FromWorker, Listening, Start, ToWorker } from './messages.ts';
+import { StorePort } from './store-port.ts';
+
+/** A worker's link to its supervisor. */
+export class SupervisorLink implements Disposable {
+  /** What to serve, once the supervisor says so. */
+  readonly started: Promise<Start>;
+  /** Resolves when the supervisor wants the worker to drain and end. */
+  readonly stopped: Promise<void>;
+  /** The way to the supervisor's store. */
+  readonly store: Port;
+
+  /**
+   * Throws when no supervisor started this process. `lost` is called when the supervisor is gone, however it ended:
+   * nobody is left to stop this process, and the port has to be free for the next supervisor.
+   */
+  constructor(lost: () => void) {
+    if (process.send === undefined) throw new Error('Workers are started by animal-store serve.');
+    const started = Promise.withResolvers<Start>();
+    const stopped = Promise.withResolvers<void>();
+    this.started = started.promise;
+    this.stopped = stopped.promise;
+    const store = new StorePort((message) => this.#send({ kind: 'store', message }));
+    this.store = store;
+    process.on('message', (message: ToWorker) => {
+      if (message.kind === 'store') store.receive(message.message);
+      else if (message.kind === 'start') started.resolve(message.start);
+      else stopped.resolve();
+    });
+    this.#lost = lost;
+    process.on('disconnect', this.#lost);
+  }
+
+  readonly #lost: () => void;
+
+  serving(listening: Listening): void {
+    this.#send({ kind: 'serving', listening });
+  }
+
+  failed(failure: Failure): void {
+    this.#send({ kind: 'failed', failure });
+  }
+
+  /** Lets the process end by itself. */
+  [Symbol.dispose](): void {
+    process.off('disconnect', this.#lost);
+    process.disconnect?.();
+  }
+
+  #send(message: FromWorker): void {
+    process.send?.(message);
+  }
+}

@@ -1,0 +1,138 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Port } from '../storage/port.ts';
+import type { Listening, Start } from './messages.ts';
+import { WorkerProcess } from './worker-process.ts';
+
+/** Pause before a worker that did not come to serve is started again: it doubles with each failure in a row. */
+const firstPauseMs = 100;
+const longestPauseMs = 30_000;
+
+export interface SupervisorOptions {
+  readonly workers: number;
+  /** How the worker with this number, from 1, is started. */
+  readonly command: (worker: number) => readonly string[];
+  readonly log: Logger;
+  /**
+   * Connects a worker that begins to the store; what it returns is disposed of when the process has ended, however it
+   * did, and before another takes its place.
+   */
+  readonly connect: (worker: number, store: Port) => Disposable | undefined;
+}
+
+export type Serve = Pick<Start, 'environment' | 'port'>;
+
+/**
+ * Keeps a number of serving processes going. One that ends is replaced: at once if it served, else after a pause, so
+ * that a fault that lasts does not take a core.
+ */
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #stopping = new AbortController();
+  /** By number, from 1. */
+  readonly #workers = new Map<number, WorkerProcess>();
+  readonly #kept: Promise<void>[] = [];
+  #serve: Serve | undefined;
+
+  /** Starts the processes, which load the program meanwhile. */
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    for (let number = 1; number <= options.workers; number++) this.#spawn(number);
+  }
+
+  /**
+   * Lets all of them serve, and keeps them serving. Throws the first `WorkerFailed` or `WorkerEnded` if not all of them
+   * come to serve.
+   */
+  async serve({ environment, port }: Serve): Promise<Listening> {
+    const [first, ...others] = [...this.#workers];
+    if (first === undefined) throw new RangeError('There are no workers.');
+    this.#serve = { environment, port };
+    const firstServing = this.#begin(...first);
+    // Any free port: the first one finds it.
+    if (port === 0) this.#serve = { environment, port: (await firstServing).port };
+    const [listening] = await Promise.all([firstServing, ...others.map((other) => this.#begin(...other))]);
+    for (const [number, worker] of this.#workers) this.#kept.push(this.#keep(number, worker));
+    return listening;
+  }
+
+  /** Lets all of them drain and end; those that do not within the time given, or do not serve yet, are killed. */
+  async stop(withinMs: number): Promise<void> {
+    this.#stopping.abort();
+    const endings = [...this.#workers].map(async ([number, worker]) => {
+      if (worker.hasServed) worker.stop();
+      else worker.kill();
+      const isOver = new AbortController();
+      const killed = sleep(withinMs, true, { signal: isOver.signal }).catch(() => false);
+      if ((await Promise.race([worker.ended, killed])) === true) {
+        this.#options.log.error({ worker: number, pid: worker.pid }, 'worker does not stop; killing it');
+        worker.kill();
+      }
+      isOver.abort();
+      const ending = await worker.ended;
+      if (ending.code !== 0 && worker.hasServed) {
+        this.#options.log.error(
+          { worker: number, pid: worker.pid, ...ending },
+          'worker did not stop in good order',
+        );
+      }
+    });
+    await Promise.all([...endings, ...this.#kept]);
+  }
+
+  /** Ends all of them at once: for a start that failed. */
+  async kill(): Promise<void> {
+    this.#stopping.abort();
+    for (const worker of this.#workers.values()) worker.kill();
+    await Promise.all([...this.#workers.values()].map(({ ended }) => ended));
+  }
+
+  #spawn(number: number): WorkerProcess {
+    const worker = new WorkerProcess(this.#options.command(number));
+    this.#workers.set(number, worker);
+    return worker;
+  }
+
+  /** Lets a worker serve. */
+  #begin(number: number, worker: WorkerProcess): Promise<Listening> {
+    if (this.#serve === undefined) throw new Error('Not serving yet.');
+    const connection = this.#options.connect(number, worker.store);
+    void worker.ended.then(() => connection?.[Symbol.dispose]());
+    worker.start({ ...this.#serve, worker: number, workers: this.#options.workers });
+    return worker.serving;
+  }
+
+  /** Replaces a worker whenever it ends, until the stop. */
+  async #keep(number: number, first: WorkerProcess): Promise<void> {
+    const { log } = this.#options;
+    const { signal } = this.#stopping;
+    let worker = first;
+    for (let failures = 0; ; ) {
+      const ending = await worker.ended;
+      if (signal.aborted) return;
+      const reason = worker.hasServed ? undefined : await reasonOf(worker);
+      failures = worker.hasServed ? 0 : failures + 1;
+      const pauseMs = failures === 0 ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1));
+      log.error(
+        { worker: number, pid: worker.pid, ...ending, ...(reason && { reason, retryMs: pauseMs }) },
+        worker.hasServed ? 'worker ended; starting another' : 'worker could not start; trying again',
+      );
+      if (pauseMs > 0) await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      worker = this.#spawn(number);
+      const { pid } = worker;
+      this.#begin(number, worker).then(
+        () => log.info({ worker: number, pid }, 'worker serving'),
+        () => undefined,
+      );
+    }
+  }
+}
+
+/** Why a worker never served. */
+async function reasonOf(worker: WorkerProcess): Promise<string> {
+  return worker.serving.then(
+    () => '',
+    (error: Error) => error.message,
+  );
+}

@@ -1,0 +1,101 @@
+import type { Port } from '../storage/port.ts';
+import type { Failure, FromWorker, Listening, Start, ToWorker } from './messages.ts';
+import { StorePort } from './store-port.ts';
+
+/** How a process ended: its exit code, or the signal that ended it. */
+export interface Ending {
+  readonly code: number | null;
+  readonly signal: string | number | null;
+}
+
+/** A worker that cannot serve, in its own words. */
+export class WorkerFailed extends Error {
+  readonly code: string | undefined;
+  constructor({ message, code }: Failure) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** A worker that ended before it served, without a word. */
+export class WorkerEnded extends Error {
+  constructor({ code, signal }: Ending) {
+    super(`A worker process ended at start (${signal ?? `exit code ${code}`}).`);
+  }
+}
+
+/** A serving process, as its supervisor sees it. */
+export class WorkerProcess {
+  /** Undefined when the system could not start it. */
+  readonly pid: number | undefined;
+  /** Where it listens, once it does. Rejects with `WorkerFailed` or `WorkerEnded` when it never does. */
+  readonly serving: Promise<Listening>;
+  readonly ended: Promise<Ending>;
+  /** The way to the store of that process. What is posted to a process that has ended is dropped. */
+  readonly store: Port;
+  #isServing = false;
+  readonly #process: Bun.Subprocess | undefined;
+
+  /** Starts a process, which loads the program and then waits for `start`. */
+  constructor(command: readonly string[]) {
+    const { promise, resolve, reject } = Promise.withResolvers<Listening>();
+    this.serving = promise;
+    // Who asks is told; a process that is not wanted any more may fail unheard.
+    promise.catch(() => undefined);
+    const store = new StorePort((message) => this.#send({ kind: 'store', message }));
+    this.store = store;
+    const receive = (message: FromWorker) => {
+      if (message.kind === 'store') store.receive(message.message);
+      else if (message.kind === 'failed') reject(new WorkerFailed(message.failure));
+      else {
+        this.#isServing = true;
+        resolve(message.listening);
+      }
+    };
+    try {
+      this.#process = Bun.spawn([...command], {
+        stdio: ['ignore', 'ignore', 'inherit'],
+        serialization: 'advanced',
+        ipc: receive,
+      });
+    } catch (error) {
+      // Out of memory, processes or descriptors.
+      reject(error);
+    }
+    this.pid = this.#process?.pid;
+    this.ended = this.#end(reject);
+  }
+
+  /** Whether it ever served. */
+  get hasServed(): boolean {
+    return this.#isServing;
+  }
+
+  start(start: Start): void {
+    this.#send({ kind: 'start', start });
+  }
+
+  /** Lets it drain and end. */
+  stop(): void {
+    this.#send({ kind: 'stop' });
+  }
+
+  kill(): void {
+    this.#process?.kill('SIGKILL');
+  }
+
+  async #end(reject: (error: Error) => void): Promise<Ending> {
+    await this.#process?.exited;
+    const ending = { code: this.#process?.exitCode ?? null, signal: this.#process?.signalCode ?? null };
+    reject(new WorkerEnded(ending));
+    return ending;
+  }
+
+  #send(message: ToWorker): void {
+    try {
+      this.#process?.send(message);
+    } catch {
+      // The process has ended, and `ended` says so.
+    }
+  }
+}

@@ -1,0 +1,126 @@
+/** One worker after the other is killed under load; only what was on its own connections may fail. */
+import { clientOf } from '../support/client.ts';
+import { allNames } from '../support/load.ts';
+import type { Service } from '../support/process.ts';
+import { childrenOf } from '../support/process-tree.ts';
+import { randomFrom } from '../support/random.ts';
+import { until } from '../support/wait.ts';
+import { Connection } from './connection.ts';
+
+export interface WorkerKillOptions {
+  readonly service: Service;
+  /** Of an account that no load exhausts. */
+  readonly key: string;
+  readonly kills: number;
+  readonly seed: number;
+  readonly told?: (kill: number) => void;
+}
+
+export interface WorkerKillFigures {
+  readonly answered: number;
+  readonly acknowledged: number;
+  /** Requests that were under way on connections of workers that were killed. */
+  readonly cutOff: number;
+  /** Everything else that went wrong. */
+  readonly failures: readonly string[];
+}
+
+const clients = 8;
+/** One request in so many is a creation. */
+const creationEvery = 4;
+
+class WorkerLoad {
+  readonly failures: string[] = [];
+  readonly acknowledged: string[] = [];
+  answered = 0;
+  cutOff = 0;
+  kills = 0;
+  /** Kills whose process is gone: until then it still takes connections. */
+  over = 0;
+  #stopped = false;
+  readonly #service: Service;
+  readonly #key: string;
+  /** By the part of the request ids that is of one process: it was cut off, so it answers nothing that is sent later. */
+  readonly #gone = new Set<string>();
+
+  constructor(service: Service, key: string) {
+    this.#service = service;
+    this.#key = key;
+  }
+
+  async run(name: string): Promise<void> {
+    for (let turn = 0; !this.#stopped; turn++) {
+      const overBefore = this.over;
+      const opened = await Connection.open(this.#service.url).catch((error: Error) => error);
+      if (opened instanceof Connection) await this.#use(opened, `${name} ${turn}`, overBefore);
+      // Its own worker may go between the system's acceptance and the first answer; a refusal says that no one listens.
+      else if (/REFUSED/i.test(String(opened)) || this.kills === overBefore)
+        this.failures.push(String(opened));
+    }
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  async #use(opened: Connection, name: string, overBefore: number): Promise<void> {
+    using connection = opened;
+    let process: string | undefined;
+    for (let number = 0; !this.#stopped; number++) {
+      const isCreation = number % creationEvery === 0;
+      const goneBefore = new Set(this.#gone);
+      try {
+        const { status, head } = isCreation
+          ? await connection.add(`${name} ${number}`, this.#key)
+          : await connection.get('/v1/pets?limit=1', this.#key);
+        process = /^x-request-id: *(\S+)-\d+$/im.exec(head)?.[1];
+        if (process === undefined || goneBefore.has(process)) this.failures.push(`answered by ${process}`);
+        if (status !== (isCreation ? 201 : 200)) this.failures.push(`${name} ${number}: ${status}`);
+        else if (isCreation) this.acknowledged.push(`${name} ${number}`);
+        this.answered++;
+      } catch (error) {
+        this.cutOff++;
+        if (process !== undefined) this.#gone.add(process);
+        if (this.#gone.size > this.kills || (process === undefined && this.kills === overBefore)) {
+          this.failures.push(`${name} ${number} of ${process}: ${(error as Error).message}`);
+        }
+        return;
+      }
+    }
+  }
+}
+
+/** Kills a worker again and again, each time when the one before is replaced. Throws when an acknowledged animal is missing. */
+export async function killWorkers({
+  service,
+  key,
+  kills,
+  seed,
+  told,
+}: WorkerKillOptions): Promise<WorkerKillFigures> {
+  const random = randomFrom(seed);
+  const load = new WorkerLoad(service, key);
+  const going = Array.from({ length: clients }, (_, client) => load.run(`client ${client}`));
+  for (let kill = 1; kill <= kills; kill++) {
+    const { answered } = load;
+    await until(() => load.answered >= answered + 5 * clients);
+    const workers = childrenOf(service.pid);
+    const victim = workers[Math.floor(random() * workers.length)];
+    if (victim === undefined) throw new Error(`There is no worker:\n${service.stderr()}`);
+    load.kills = kill;
+    process.kill(victim, 'SIGKILL');
+    await until(() => !childrenOf(service.pid).includes(victim));
+    load.over = kill;
+    await until(() => service.stderr().split('"msg":"worker serving"').length - 1 === kill);
+    told?.(kill);
+  }
+  load.stop();
+  await Promise.all(going);
+  const names = await allNames(clientOf(service.url, key));
+  const stored = new Set(names);
+  const lost = load.acknowledged.filter((name) => !stored.has(name));
+  if (lost.length > 0) throw new Error(`Acknowledged and lost: ${lost.join(', ')}.`);
+  if (stored.size < names.length) throw new Error('An animal was stored twice.');
+  const { answered, acknowledged, cutOff, failures } = load;
+  return { answered, acknowledged: acknowledged.length, cutOff, failures };
+}

@@ -1,0 +1,146 @@
+import { expect, setDefaultTimeout } from 'bun:test';
+import { clientOf } from '../support/client.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { type Service, serveCommand, settingsIn, start } from '../support/process.ts';
+import { childrenOf } from '../support/process-tree.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
+import { Connection } from './connection.ts';
+import { killWorkers } from './worker-kills.ts';
+import { workersTests } from './worker-stores.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const workersTest = workersTests();
+
+const linesOf = (service: Pick<Service, 'stderr'>) =>
+  service
+    .stderr()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+/** Asks on new connections until every worker has answered; returns the ids of the requests. */
+async function askEveryWorker({ url }: Service, key: string, workers: number): Promise<string[]> {
+  const ids: string[] = [];
+  const processes = () => new Set(ids.map((id) => id.replace(/-\d+$/, '')));
+  await until(async () => {
+    using connection = await Connection.open(url);
+    const { status, head } = await connection.get('/v1/pets', key);
+    expect(status).toBe(200);
+    ids.push(/^x-request-id: *(\S+)$/im.exec(head)?.[1] ?? '');
+    return processes().size === workers;
+  });
+  return ids;
+}
+
+workersTest(
+  'a start is said once, every worker answers, and each line of a worker names it',
+  async (stores) => {
+    await using service = await stores.startInstance({ WORKERS: '3', LOG_REQUESTS: 'all' });
+    const { key } = await stores.issueKey();
+    expect(service.stdout().match(/^Animal Store API /gm)).toHaveLength(1);
+    expect(linesOf(service).filter(({ msg }) => msg === 'serving')).toEqual([
+      expect.objectContaining({ workers: 3, url: service.url }),
+    ]);
+    expect(childrenOf(service.pid)).toHaveLength(3);
+    const ids = await askEveryWorker(service, key, 3);
+    expect(new Set(ids).size).toBe(ids.length);
+    const requests = () => linesOf(service).filter(({ requestId }) => ids.includes(String(requestId)));
+    await until(() => requests().length === ids.length);
+    expect(new Set(requests().map(({ worker }) => worker))).toEqual(new Set([1, 2, 3]));
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe(0);
+    const said = linesOf(service).map(({ msg }) => msg);
+    expect(said.filter((msg) => msg === 'stopping' || msg === 'stopped')).toEqual(['stopping', 'stopped']);
+  },
+);
+
+workersTest('a key that is revoked is refused by every worker with its next request', async (stores) => {
+  await using service = await stores.startInstance();
+  const { key, keyId } = await stores.issueKey();
+  await askEveryWorker(service, key, 2);
+  await stores.operator.keys.revoke(keyId);
+  for (let request = 0; request < 16; request++) {
+    using connection = await Connection.open(service.url);
+    expect((await connection.get('/v1/pets', key)).status).toBe(401);
+  }
+});
+
+workersTest(
+  'a port that a service with workers serves is taken, for one with and for one without',
+  async (stores) => {
+    await using folder = await temporaryFolder();
+    await using first = await stores.startInstance();
+    const { port } = new URL(first.url);
+    const message = `animal-store: Port ${port} on 127.0.0.1 is already in use.`;
+    await expect(stores.startInstance({ PORT: port })).rejects.toThrow(message);
+    await using alone = start(serveCommand, { environment: { ...settingsIn(folder.path), PORT: port } });
+    expect(await alone.exited).toBe(1);
+    expect(alone.stderr()).toStartWith(message);
+    expect((await fetch(`${first.url}/livez`)).status).toBe(200);
+  },
+);
+
+workersTest(
+  'a port that a stranger has is named once, with exit code 1, and leaves no process',
+  async (stores) => {
+    // One that would share it, even.
+    using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', reusePort: true, fetch: () => new Response() });
+    await using service = stores.begin({ PORT: String(taken.port) });
+    expect(await service.exited).toBe(1);
+    expect(service.stderr()).toMatch(new RegExp(`^animal-store: Port ${taken.port} .* in use\\..*\n$`));
+    expect(service.stdout()).toBe('');
+  },
+);
+
+workersTest(
+  'two services started at once on one port: one of them serves, the other one says that it is taken',
+  async (stores) => {
+    let port = 0;
+    {
+      using free = Bun.serve({
+        port: 0,
+        hostname: '127.0.0.1',
+        reusePort: false,
+        fetch: () => new Response(),
+      });
+      port = free.port ?? 0;
+    }
+    const both = await Promise.allSettled([1, 2].map(() => stores.startInstance({ PORT: String(port) })));
+    const refused = both.filter((outcome) => outcome.status === 'rejected');
+    expect(refused.map(({ reason }) => String(reason))).toEqual([
+      expect.stringContaining('is already in use'),
+    ]);
+  },
+);
+
+workersTest(
+  'a worker that is killed is replaced: its signal is logged, and only its own connections are cut off',
+  async (stores) => {
+    await using service = await stores.startInstance();
+    const { key } = await stores.issueKey();
+    const { failures, acknowledged } = await killWorkers({ service, key, kills: 20, seed: 20_261_121 });
+    expect(failures).toEqual([]);
+    expect(acknowledged).toBeGreaterThan(20);
+    const ended = linesOf(service).filter(({ msg }) => msg === 'worker ended; starting another');
+    expect(ended.map(({ signal }) => signal)).toEqual(Array.from({ length: 20 }, () => 'SIGKILL'));
+    expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
+  },
+);
+
+workersTest('MAX_CONNECTIONS is of all workers together: each takes its part', async (stores) => {
+  await using service = await stores.startInstance({ MAX_CONNECTIONS: '40' });
+  using open = new DisposableStack();
+  // At least 30 of them come to one worker, whose part is 20; without parts, 40 of 60 hardly ever do.
+  for (let count = 0; count < 60; count++) {
+    const connection = open.use(await Connection.open(service.url));
+    connection.write('GET /livez HTTP/1.1\r\nHost: test\r\n\r\n');
+  }
+  await service.logged(/too many connections/);
+});
+
+workersTest('a worker that nobody supervises does not start', async () => {
+  await using worker = start([...serveCommand.slice(0, -1), 'serve-worker', '1']);
+  expect(await worker.exited).toBe(1);
+  expect(worker.stderr()).toBe('animal-store: Workers are started by animal-store serve.\n');
+});

@@ -1,0 +1,138 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Port } from '../../src/storage/port.ts';
+import { Supervisor } from '../../src/supervisor/supervisor.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { keptLog } from '../support/log.ts';
+import { maxWaitMs, testTimeoutMs, until } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const command = () => [process.execPath, join(import.meta.dir, 'worker-script.ts')];
+
+/** Two workers, and all that their supervisor tells. */
+function supervised() {
+  const { log, lines } = keptLog();
+  const stores: { worker: number; port: Port; received: unknown[]; isOver: boolean }[] = [];
+  const connect = (worker: number, port: Port) => {
+    const store = { worker, port, received: [] as unknown[], isOver: false };
+    // Two of one worker never are there at once.
+    if (stores.some((other) => other.worker === worker && !other.isOver)) throw new Error('still connected');
+    stores.push(store);
+    // Before the worker is told to start.
+    port.post('early');
+    port.listen((message) => store.received.push(message));
+    return {
+      [Symbol.dispose]: () => {
+        store.isOver = true;
+      },
+    };
+  };
+  const supervisor = new Supervisor({ workers: 2, command, log, connect });
+  return {
+    supervisor,
+    lines,
+    stores,
+    /** The process of the worker with this number, as it told the store. */
+    pidOf: (number: number): number => {
+      const [hello] = stores.findLast(({ worker }) => worker === number)?.received ?? [];
+      const { pid } = hello as { pid?: unknown };
+      // 0 would be every process of the group.
+      if (typeof pid !== 'number' || pid < 2) throw new Error(`Worker ${number} did not say who it is.`);
+      return pid;
+    },
+    servesAgain: () => lines.some(({ msg }) => msg === 'worker serving'),
+    [Symbol.asyncDispose]: () => supervisor.kill(),
+  };
+}
+
+describe('a start', () => {
+  test('on any port: the first worker finds one, and the others get the same', async () => {
+    await using all = supervised();
+    expect(await all.supervisor.serve({ environment: {}, port: 0 })).toEqual({
+      url: 'http://worker-1',
+      port: 40_001,
+    });
+  });
+
+  test('that a worker says is impossible throws what it says, with its code', async () => {
+    await using all = supervised();
+    const error = await all.supervisor
+      .serve({ environment: { UNLESS: import.meta.path }, port: 1 })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ message: expect.stringContaining('of 2 cannot'), code: 'EADDRINUSE' });
+    expect(all.lines).toEqual([]);
+  });
+
+  test('during which a worker ends without a word throws how it ended', async () => {
+    await using all = supervised();
+    const error = await all.supervisor
+      .serve({ environment: { DIE: '2' }, port: 1 })
+      .catch((thrown: unknown) => thrown);
+    expect(String(error)).toContain('A worker process ended at start (exit code 7).');
+  });
+});
+
+describe('the store', () => {
+  test('gets what workers post, and they get what it posts: whole, in order, however early it was posted', async () => {
+    await using all = supervised();
+    await all.supervisor.serve({ environment: {}, port: 1 });
+    for (const { port } of all.stores) for (let number = 0; number < 1_000; number++) port.post({ number });
+    await until(() => all.stores.every(({ received }) => received.length === 1_002));
+    for (const { received } of all.stores) {
+      const [hello, early, ...numbers] = received;
+      expect(hello).toEqual({ pid: expect.any(Number), bytes: new Uint8Array([1, 2]), big: 2n ** 63n });
+      expect(early).toBe('early');
+      expect(numbers).toEqual(Array.from({ length: 1_000 }, (_, number) => ({ number })));
+    }
+  });
+
+  test('is disconnected from a worker that ended before it is connected to the next one, and may still post to it', async () => {
+    await using all = supervised();
+    await all.supervisor.serve({ environment: {}, port: 1 });
+    const [first] = all.stores;
+    process.kill(all.pidOf(1), 'SIGKILL');
+    await until(() => all.servesAgain());
+    expect(all.stores.map(({ worker, isOver }) => [worker, isOver])).toEqual([
+      [1, true],
+      [2, false],
+      [1, false],
+    ]);
+    first?.port.post('to nobody');
+  });
+});
+
+describe('a worker', () => {
+  test('that cannot start again is tried again after pauses that grow, with the reason in the log, until it serves', async () => {
+    await using folder = await temporaryFolder();
+    const obstacle = join(folder.path, 'obstacle');
+    await using all = supervised();
+    await all.supervisor.serve({ environment: { UNLESS: obstacle }, port: 1 });
+    await Bun.write(obstacle, '');
+    process.kill(all.pidOf(2), 'SIGKILL');
+    const failures = () => all.lines.filter(({ msg }) => msg === 'worker could not start; trying again');
+    await until(() => failures().length === 3);
+    rmSync(obstacle);
+    await until(() => all.servesAgain());
+    expect(failures().map(({ worker, code, reason, retryMs }) => [worker, code, reason, retryMs])).toEqual([
+      [2, 1, '2 of 2 cannot', 100],
+      [2, 1, '2 of 2 cannot', 200],
+      [2, 1, '2 of 2 cannot', 400],
+    ]);
+  });
+
+  test('that waits to be started again is not started after a stop', async () => {
+    await using folder = await temporaryFolder();
+    const obstacle = join(folder.path, 'obstacle');
+    await using all = supervised();
+    await all.supervisor.serve({ environment: { UNLESS: obstacle }, port: 1 });
+    await Bun.write(obstacle, '');
+    process.kill(all.pidOf(1), 'SIGKILL');
+    await until(() => all.lines.some(({ retryMs }) => Number(retryMs) > 0));
+    rmSync(obstacle);
+    const { length } = all.stores;
+    await all.supervisor.stop(maxWaitMs);
+    expect([all.stores.length, all.servesAgain()]).toEqual([length, false]);
+  });
+});
