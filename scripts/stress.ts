@@ -9,7 +9,7 @@ import { crowd } from '../test/stress/crowd.ts';
 import { disk } from '../test/stress/disk.ts';
 import { drain } from '../test/stress/drain.ts';
 import { httpTests } from '../test/stress/http.ts';
-import { kill } from '../test/stress/kill.ts';
+import { killTests } from '../test/stress/kill.ts';
 import { limits } from '../test/stress/limits.ts';
 import { mutation } from '../test/stress/mutation.ts';
 import { partitions } from '../test/stress/partitions.ts';
@@ -20,16 +20,18 @@ import { soak } from '../test/stress/soak.ts';
 import { stop } from '../test/stress/stop.ts';
 import type { StressTest } from '../test/stress/stress-test.ts';
 import { syscalls } from '../test/stress/syscalls.ts';
+import { workerWindows } from '../test/stress/worker-windows.ts';
 import { workersTest } from '../test/stress/workers.ts';
 
 const stressTests: readonly StressTest[] = [
-  kill,
+  ...killTests,
   disk,
   drain,
   stop,
   limits,
   syscalls,
   workersTest,
+  workerWindows,
   ...clusterTests,
   crowd,
   partitions,

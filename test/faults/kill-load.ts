@@ -37,8 +37,12 @@ export class Writers {
     await until(() => this.acknowledged.length >= count);
   }
 
+  get sent(): number {
+    return this.#sent.size;
+  }
+
   get unanswered(): number {
-    return this.#sent.size - this.acknowledged.length;
+    return this.sent - this.acknowledged.length;
   }
 
   async #write(client: Client, prefix: string): Promise<void> {

@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite';
 import { clientOf, sent } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, dataFileIn, issueKey, type Service, startService } from '../support/process.ts';
+import { childrenOf } from '../support/process-tree.ts';
 import { randomFrom } from '../support/random.ts';
 import { LimitedAccount, Writers } from './kill-load.ts';
 
@@ -15,6 +16,8 @@ const askedFor = 20;
 export interface KillOptions {
   readonly rounds: number;
   readonly seed: number;
+  /** Processes that serve: one unless given. All are killed at once. */
+  readonly workers?: number;
   /** How soon after its start the service has to answer again; unbounded unless given. */
   readonly backWithinMs?: number;
   readonly progress?: (line: string) => void;
@@ -26,7 +29,7 @@ export interface KillFigures {
   unanswered: number;
   storedUnanswered: number;
   slowestStartMs: number;
-  /** The most that any limited account was charged for requests that were under way. */
+  /** The most that any limited account was charged for requests that were under way; of all others each is checked. */
   mostChargedUnused: number;
 }
 
@@ -34,6 +37,7 @@ export interface KillFigures {
 export async function killRounds({
   rounds,
   seed,
+  workers = 1,
   backWithinMs = Number.POSITIVE_INFINITY,
   progress,
 }: KillOptions): Promise<KillFigures> {
@@ -49,7 +53,7 @@ export async function killRounds({
   await using stack = new AsyncDisposableStack();
   const start = async (): Promise<Service> => {
     const from = performance.now();
-    const service = stack.use(await startService(folder.path, { LOG_LEVEL: 'warn' }));
+    const service = stack.use(await startService(folder.path, { LOG_LEVEL: 'warn', WORKERS: `${workers}` }));
     const { status } = await fetch(`${service.url}/readyz`);
     const tookMs = performance.now() - from;
     if (status !== 200 || tookMs > backWithinMs) {
@@ -72,7 +76,8 @@ export async function killRounds({
     ];
     const enough = Promise.all([Bun.sleep(killAfterMs), animals.reached(leastAcknowledged)]);
     await Promise.race([enough, Promise.all(load)]);
-    service.signal('SIGKILL');
+    // Workers first: without the process that writes they would answer 503.
+    for (const pid of [...childrenOf(service.pid), service.pid]) process.kill(pid, 'SIGKILL');
     await Promise.all([service.exited, ...load]);
 
     service = await start();
@@ -117,6 +122,12 @@ function checkStored(folder: string, animals: Writers, afterId: number): { count
 
 async function checkServed(url: string, key: string, animals: Writers): Promise<void> {
   const client = clientOf(url, key);
+  const counted = ample.perDay - 1 - (await client.get('/pets?limit=1')).remaining;
+  if (counted < animals.acknowledged.length || counted > animals.sent) {
+    throw new Error(
+      `${counted} requests are counted, ${animals.acknowledged.length} were answered, ${animals.sent} sent.`,
+    );
+  }
   for (const { id, name } of animals.acknowledged.slice(-askedFor)) {
     const { status, text } = await client.get(`/pets/${id}`);
     if (status !== 200 || !text.includes(JSON.stringify(name))) {
