@@ -23,7 +23,7 @@ export interface SyscallFigures {
   faults: number;
   acknowledged: number;
   refused: number;
-  /** Answered 500: SQLite takes a page of the schema that cannot be read for a damaged one, and is believed. */
+  /** Answered 500: SQLite takes a page that cannot be read (EIO) for a damaged one, and is believed. */
   failed: number;
   unanswered: number;
   /** How often the service had to be started again to store animals. */
@@ -130,6 +130,7 @@ export class Disturbed implements AsyncDisposable {
       if (wasInjected(await tracing.end())) this.figures.faults++;
     }
     const healed = await this.add(`after ${fault}`);
+    this.#checkLog(fault);
     await this.#checkAsAfterCrash(fault);
     if (healed?.status !== 201) await this.#restartFor(name, fault);
     const list = await this.#client.get('/pets?limit=1');
@@ -179,6 +180,12 @@ export class Disturbed implements AsyncDisposable {
   async #restart(): Promise<void> {
     this.#service = this.#stack.use(await startService(this.#folder, quiet));
     this.#client = clientOf(this.#service.url, this.#key);
+  }
+
+  /** With its log off a service writes only what nothing handled. */
+  #checkLog(fault: string): void {
+    const text = this.#service.stderr();
+    if (text !== '') throw new Error(`${fault}: nothing handled this:\n${text}`);
   }
 
   /** One the service has not seen yet, whose first request also reads and writes limits; or one with ample limits. */

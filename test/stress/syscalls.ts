@@ -17,7 +17,7 @@ export const syscalls: StressTest = {
       faults: total.faults,
       'creations acknowledged, all kept': total.acknowledged,
       'refused with 503': total.refused,
-      'failed with 500 (an unreadable page of the schema)': total.failed,
+      'failed with 500 (an unreadable page)': total.failed,
       'unanswered, killed': total.unanswered,
       'restarts needed (a lock the system did not release)': total.restarts,
     };

@@ -9,6 +9,7 @@ import type { FormatWatch } from './format-watch.ts';
  * for a log that is being read cannot be taken up anew.
  */
 export class Snapshot implements Disposable {
+  readonly #database: Database;
   readonly #format: FormatWatch;
   readonly #begin;
   readonly #end;
@@ -21,9 +22,10 @@ export class Snapshot implements Disposable {
 
   /** Reads on the connection, which is nobody else's. */
   constructor(database: Database, format: FormatWatch) {
+    this.#database = database;
     this.#format = format;
     this.#begin = database.query('BEGIN');
-    this.#end = database.query('COMMIT');
+    this.#end = database.query('ROLLBACK');
     this.#dataVersion = database.query<{ data_version: bigint }, []>('PRAGMA data_version');
     this.#select = database.query<{ resource: keyof Versions; version: bigint }, []>(
       'SELECT resource, version FROM versions',
@@ -50,7 +52,8 @@ export class Snapshot implements Disposable {
   renew(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#end.run();
+    // A read that the disk failed has ended it already.
+    if (this.#database.inTransaction) this.#end.run();
   }
 
   [Symbol.dispose](): void {
