@@ -66,6 +66,11 @@ export class PortWriter implements Writer<Units> {
     return this.#outage.trouble;
   }
 
+  /** Whether nothing is to be expected of the other end, for now or for good. */
+  get isSilent(): boolean {
+    return this.#silence !== undefined;
+  }
+
   write(name: string, input: unknown): Promise<never> {
     if (this.#silence !== undefined) return Promise.reject(new StorageUnavailable(this.#silence));
     if (this.#pending.size >= mostPending) {

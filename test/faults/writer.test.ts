@@ -113,6 +113,28 @@ testTraced(
   },
 );
 
+testTraced('a service whose disk hangs in a commit stops when it is told to', async () => {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path, { DRAIN_SECONDS: '0', LOG_LEVEL: 'silent' });
+  const client = clientOf(service.url, await issueKey(folder.path, 'enterprise', ample));
+  await client.add('there before');
+
+  const held = await holdSyncs(service.pid);
+  await using _held = held;
+  const { replies } = await addUnderWay(client, folder.path, ['one']);
+  // Told that the outcome is unknown, or cut off at the end of the time a stop has.
+  const statuses = replies.then(
+    (all) => all.map(({ status }) => status),
+    () => [503],
+  );
+  service.signal('SIGTERM');
+  // All but the thread that is held is over: "Z" is a process that has ended and is traced yet.
+  await until(() => /\) Z /.test(readFileSync(`/proc/${service.pid}/stat`, 'latin1')));
+  await held.end();
+  expect(await service.exited).toBe(0);
+  expect(await statuses).toEqual([503]);
+});
+
 const preloaded = [
   process.execPath,
   '--preload',

@@ -87,6 +87,11 @@ function writesInThread(module: URL, { path, timeoutMs, notice, onOutcome }: Wri
       await writer.idle();
       if (isClosing) return;
       isClosing = true;
+      if (writer.isSilent) {
+        // It hangs in the disk: the end of the process would wait for a thread that is told to end.
+        thread.unref();
+        return;
+      }
       thread.postMessage('close');
       await closed.promise;
       thread.terminate();
