@@ -101,6 +101,8 @@ export interface App extends AsyncDisposable {
   readonly firstKey: IssuedKey | undefined;
   /** How the connections to the store's server are protected, in words; undefined where there is no server. */
   readonly encryption: string | undefined;
+  /** Resolves with the reason when the process has to end, for its store cannot be written any more. */
+  readonly lost?: Promise<Error> | undefined;
 }
 
 /** The service with its store open in this process. */
@@ -131,8 +133,8 @@ export async function startApp(
   const { url, admin } = started.use(await startService(config, openapi, log, runtime));
   const firstKey = await begin(config, admin, log);
   const kept = started.move();
-  const { encryption } = admin.storage;
-  return { url, firstKey, encryption, admin, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  const { encryption, lost } = admin.storage;
+  return { url, firstKey, encryption, lost, admin, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 /**

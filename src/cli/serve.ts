@@ -45,7 +45,8 @@ export async function serve(
       const { url, encryption } = app;
       const database = maskedUrl(config.databaseUrl);
       log.info({ url, database, encryption, ...(workers > 1 && { workers }) }, 'serving');
-      await ended(interrupted.signal, parent);
+      const lost = await Promise.race([ended(interrupted.signal, parent), app.lost ?? never]);
+      if (lost !== undefined) throw lost;
       log.info('stopping');
     }
   }
@@ -58,6 +59,8 @@ function announce({ url, firstKey }: App, { publicUrl, databaseUrl }: Config, co
   say(`Reference          ${publicUrl ?? url}/docs`);
   if (firstKey !== undefined) printFirstKey({ firstKey, url, databaseUrl, command });
 }
+
+const never = new Promise<never>(() => {});
 
 /** Resolves on a signal or, if there is a parent to watch, when that is gone. */
 async function ended(signal: AbortSignal, parent: number | undefined): Promise<void> {

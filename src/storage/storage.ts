@@ -195,6 +195,8 @@ export interface Storage<All extends Units = Units> extends Writer<All>, AsyncDi
    * `StorageUnavailable` when no request can be answered.
    */
   health(): Trouble[];
+  /** Resolves with the reason when the process has to end, for it cannot write any more; undefined where that cannot be. */
+  readonly lost?: Promise<Error>;
   /** How long processes may go without noticing a change that another one acknowledged, in ms. */
   readonly staleAtMostMs: number;
 }

@@ -46,12 +46,15 @@ export class PortWriter implements Writer<Units> {
   #last = 0;
   #timer: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
+  /** Why writes are refused at once: the writer has not answered for too long, or is gone. */
+  #silence: string | undefined;
 
   /** `onOutcome` is called whenever something was perhaps committed. */
   constructor(port: Port, notice: Notice, onOutcome: () => void) {
     this.#port = port;
     this.#outage = new Outage('animal storage', notice);
     port.listen((message) => {
+      this.#silence = undefined;
       onOutcome();
       for (const outcome of message as SentOutcome[]) this.#settle(outcome);
       if (this.#pending.size === 0) this.#rest();
@@ -64,6 +67,7 @@ export class PortWriter implements Writer<Units> {
   }
 
   write(name: string, input: unknown): Promise<never> {
+    if (this.#silence !== undefined) return Promise.reject(new StorageUnavailable(this.#silence));
     if (this.#pending.size >= mostPending) {
       return Promise.reject(new StorageUnavailable(`too many queued writes (${mostPending})`));
     }
@@ -74,6 +78,12 @@ export class PortWriter implements Writer<Units> {
       this.#calls.push({ id, name, input });
       this.#timer ??= setInterval(() => this.#giveUpLate(), lookEveryMs).unref();
     });
+  }
+
+  /** The other end is gone: nobody waits for it any more. */
+  end(reason: string): void {
+    this.#giveUp(reason, Number.POSITIVE_INFINITY);
+    this.#silence = reason;
   }
 
   /** Resolves when everything asked for until now is answered. */
@@ -101,12 +111,16 @@ export class PortWriter implements Writer<Units> {
   }
 
   #giveUpLate(): void {
-    const late = performance.now() - answerWithinMs;
-    const reason = `no commit was finished within ${answerWithinMs} ms`;
-    for (const [id, { since, reject }] of this.#pending) {
+    this.#giveUp(`no commit was finished within ${answerWithinMs} ms`, performance.now() - answerWithinMs);
+  }
+
+  /** Answers who has waited since then or longer. What they asked for may be done yet, so nothing is added to it. */
+  #giveUp(reason: string, since: number): void {
+    for (const [id, { since: from, reject }] of this.#pending) {
       // The oldest is first.
-      if (since > late) break;
+      if (from > since) break;
       this.#pending.delete(id);
+      this.#silence = reason;
       this.#outage.begin(reason);
       reject(new WriteUncertain(reason));
     }

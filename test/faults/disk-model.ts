@@ -1,8 +1,6 @@
 /** A disk with a cache that forgets: what was synced stays, what was not may stay, be lost or be torn. */
 import { type Event, folderItself } from './recording.ts';
-
-/** Disks write whole sectors; a write of several may end between any two, in any order. */
-const sectorBytes = 512;
+import { sectorsOf } from './sectors.ts';
 
 /** What becomes of what was not synced when the power goes. */
 export type Loss = 'all lost' | 'none lost' | 'some lost' | 'torn';
@@ -29,7 +27,7 @@ class Contents {
     for (const change of this.pending) {
       if (loss === 'none lost' || (loss === 'some lost' && random() < 0.5)) bytes = applied(bytes, change);
       else if (loss === 'torn') {
-        for (const part of sectorsOf(change)) if (random() < 0.5) bytes = applied(bytes, part);
+        for (const part of partsOf(change)) if (random() < 0.5) bytes = applied(bytes, part);
       }
     }
     return bytes;
@@ -66,7 +64,9 @@ export class Disk {
     const { kind, path } = event;
     const contents = this.#names.get(path);
     if (kind === 'write' || kind === 'truncate') contents?.pending.push(event);
-    else if (kind === 'unlink') this.#name(path, undefined);
+    else if (kind === 'mapped') {
+      for (const sector of event.sectors) contents?.pending.push({ kind: 'write', path, ...sector });
+    } else if (kind === 'unlink') this.#name(path, undefined);
     else if (kind === 'rename') this.#name(event.to, contents, path);
     else if (kind === 'create' && contents === undefined) this.#name(path, new Contents());
     else if (kind === 'sync' && path === folderItself) this.#syncNames();
@@ -110,15 +110,9 @@ function applied(bytes: Buffer, change: Change): Buffer {
   return result;
 }
 
-/** A write as the disk may do it: cut where sectors meet. */
-function sectorsOf(change: Change): Change[] {
-  if (change.kind === 'truncate') return [change];
-  const { offset, data } = change;
-  const parts: Change[] = [];
-  for (let from = offset; from < offset + data.length; ) {
-    const to = Math.min(offset + data.length, (Math.floor(from / sectorBytes) + 1) * sectorBytes);
-    parts.push({ ...change, offset: from, data: data.subarray(from - offset, to - offset) });
-    from = to;
-  }
-  return parts;
+/** A change as the disk may do it. */
+function partsOf(change: Change): Change[] {
+  return change.kind === 'truncate'
+    ? [change]
+    : sectorsOf(change).map((sector) => ({ ...change, ...sector }));
 }

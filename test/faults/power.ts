@@ -1,13 +1,16 @@
 /** The power goes at any call of a recorded run; every state the disk may then be in has to open whole. */
 import { Database } from 'bun:sqlite';
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { defaultBanRules } from '../../src/domain/limit.ts';
+import { plans, type Quota } from '../../src/domain/plan.ts';
+import type { Store } from '../../src/operations/units.ts';
+import type { Admission, Versions } from '../../src/storage/storage.ts';
 import { openStore } from '../../src/store.ts';
 import { clientOf } from '../support/client.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { ample, dataFileIn, issueKey, makeStore } from '../support/process.ts';
+import { ample, dataFileIn, issueKey, limitFileIn, makeStore } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
 import { Disk, type Loss, losses } from './disk-model.ts';
 import { type AnsweredPet, type Recording, record } from './recording.ts';
@@ -25,10 +28,15 @@ export interface PowerFigures {
   acknowledged: number;
   /** Animals found though nobody had been told of them yet. */
   unacknowledged: number;
+  /** States in which limits could not be read, and so counted as used up. */
+  strict: number;
+  /** The most requests that were counted and are not any more. */
+  mostUncounted: number;
 }
 
 /** Most animals that are sent at once: they are committed together. */
 const largestBurst = 40;
+const limitFile = basename(limitFileIn(''));
 /** How many animals the first key of a new store may surely add within a minute. */
 const freeAnimals = 50;
 
@@ -40,6 +48,8 @@ async function storeWithKey(folder: string): Promise<string> {
 export interface AnimalRecording extends Recording {
   /** Animals that were sent: no other may be found. */
   readonly sent: ReadonlySet<string>;
+  /** Of the account that sent them. */
+  readonly quota: Quota;
 }
 
 /** Records a service that is sent that many animals, one by one and in bursts; few of them on a new store. */
@@ -53,30 +63,56 @@ export async function recordAnimals(animals: number, seed: number): Promise<Anim
   };
   const recording = await record({
     ...(animals > freeAnimals && { prepare: storeWithKey }),
-    load: async (url, key) => {
+    load: async (url, key, limits) => {
       const client = clientOf(url, key);
+      let isSynced = false;
       while (sent.size < animals) {
         const burst = random() < 0.05 ? Math.min(largestBurst, animals - sent.size) : 1;
         await Promise.all(Array.from({ length: burst }, () => client.add(nextName())));
+        limits.look(sent.size);
+        // A short run would be over before the first time.
+        if (!isSynced && sent.size >= animals / 2) {
+          await limits.synced();
+          isSynced = true;
+        }
       }
     },
   });
-  return { ...recording, sent };
+  return { ...recording, sent, quota: animals > freeAnimals ? ample : plans.free };
+}
+
+/** What is to be found after a loss. */
+interface Expected {
+  readonly acknowledged: readonly AnsweredPet[];
+  readonly sent: ReadonlySet<string>;
+  readonly quota: Quota;
+  /** Requests that were counted when limits were last synced, and when they were last looked at. */
+  readonly counted: { readonly synced: number; readonly seen: number };
 }
 
 /** Replays a recording and checks that many states, spread over all its calls. Throws at the first broken one. */
 export async function powerLosses(
-  { initial, events, sent }: AnimalRecording,
+  { initial, events, sent, quota }: AnimalRecording,
   { states, seed, progress }: PowerOptions,
 ): Promise<PowerFigures> {
   const random = randomFrom(seed);
   const disk = new Disk(initial);
-  const figures: PowerFigures = { cuts: 0, states: 0, acknowledged: 0, unacknowledged: 0 };
+  const figures: PowerFigures = {
+    cuts: 0,
+    states: 0,
+    acknowledged: 0,
+    unacknowledged: 0,
+    strict: 0,
+    mostUncounted: 0,
+  };
   const acknowledged: AnsweredPet[] = [];
+  const counted = { synced: 0, seen: 0 };
   let owed = 0;
   for (const [index, event] of events.entries()) {
     if (event.kind === 'answer') acknowledged.push(event.pet);
     else disk.apply(event);
+    if (event.kind === 'mapped') counted.seen = event.answered;
+    if (event.kind === 'sync' && event.path === limitFile) counted.synced = counted.seen;
     owed += states / events.length;
     // Where nothing waits for a sync there is one state only; the turns go to the calls that follow.
     const turns = Math.min(Math.floor(owed), disk.hasPending ? states : 1);
@@ -84,10 +120,10 @@ export async function powerLosses(
     if (turns > 0) figures.cuts++;
     for (let turn = 0; turn < turns; turn++) {
       const loss = losses[figures.states++ % losses.length] as Loss;
-      const found = await checked(disk.afterLoss(loss, random), acknowledged, sent).catch((error) => {
+      const expected = { acknowledged, sent, quota, counted };
+      await checked(disk.afterLoss(loss, random), expected, figures).catch((error) => {
         throw new Error(`seed ${seed}, call ${index} (${event.kind}), ${loss}: ${(error as Error).message}`);
       });
-      figures.unacknowledged += found - acknowledged.length;
     }
     if (index % 100 === 0) progress?.(`call ${index} of ${events.length}, ${figures.states} states`);
   }
@@ -95,12 +131,12 @@ export async function powerLosses(
   return figures;
 }
 
-/** Opens the files as the service does after the power is back, and returns how many animals it finds. */
+/** Opens the files as the service does after the power is back. */
 async function checked(
   files: ReadonlyMap<string, Buffer>,
-  acknowledged: readonly AnsweredPet[],
-  sent: ReadonlySet<string>,
-): Promise<number> {
+  expected: Expected,
+  figures: PowerFigures,
+): Promise<void> {
   await using folder = await temporaryFolder();
   for (const [path, bytes] of files) {
     // The index of the write-ahead log is memory, and memory is gone.
@@ -108,13 +144,27 @@ async function checked(
   }
   await using storage = await openStore({
     url: `sqlite:${dataFileIn(folder.path)}`,
-    clock: new FakeClock(),
+    // The windows of the recording are open yet.
+    clock: new FakeClock(new Date().toISOString()),
     rules: { ban: defaultBanRules, failuresPerMinute: 600 },
     serving: true,
     notice: () => {},
   });
-  expectSound(dataFileIn(folder.path));
-  using database = new Database(dataFileIn(folder.path), { readonly: true });
+  figures.unacknowledged += checkAnimals(folder.path, expected) - expected.acknowledged.length;
+  checkCount(storage, expected, figures);
+  const { id } = await storage.write('createPet', {
+    name: 'afterwards',
+    categoryId: 1n,
+    status: 'available',
+  });
+  if (id <= BigInt(expected.acknowledged.at(-1)?.id ?? 0)) throw new Error(`id ${id} is given again`);
+}
+
+/** Returns how many animals there are. */
+function checkAnimals(folder: string, { acknowledged, sent }: Expected): number {
+  using database = new Database(dataFileIn(folder), { readonly: true });
+  const soundness = JSON.stringify(database.query('PRAGMA integrity_check').all());
+  if (soundness !== '[{"integrity_check":"ok"}]') throw new Error(`a file is damaged: ${soundness}`);
   const rows = database.query<AnsweredPet, []>('SELECT id, name FROM pets').all();
   const names = new Map(rows.map(({ id, name }) => [id, name]));
   for (const { id, name } of acknowledged) {
@@ -123,17 +173,23 @@ async function checked(
   const strange = rows.find(({ name }) => !sent.has(name));
   if (strange !== undefined) throw new Error(`nobody sent "${strange.name}"`);
   if (new Set(names.values()).size !== rows.length) throw new Error('an animal is stored twice');
-  const { id } = await storage.write('createPet', {
-    name: 'afterwards',
-    categoryId: 1n,
-    status: 'available',
-  });
-  if (id <= BigInt(acknowledged.at(-1)?.id ?? 0)) throw new Error(`id ${id} is given again`);
   return rows.length;
 }
 
-function expectSound(path: string): void {
-  using database = new Database(path, { readonly: true });
-  const soundness = JSON.stringify(database.query('PRAGMA integrity_check').all());
-  if (soundness !== '[{"integrity_check":"ok"}]') throw new Error(`a file is damaged: ${soundness}`);
+/** What was counted before the last sync is counted, or more is: no request is given away. */
+function checkCount(storage: Store, { quota, counted }: Expected, figures: PowerFigures): void {
+  const { callers } = storage.limits.versions() as Versions;
+  const caller = { accountId: 1, keyId: 1, quota, expiresAt: Number.POSITIVE_INFINITY };
+  const { verdict } = storage.limits.take(caller, callers) as Admission;
+  if (verdict === undefined) throw new Error('no request is counted');
+  if (verdict.refusal === 'daily_quota_exceeded') {
+    figures.strict++;
+    return;
+  }
+  if (verdict.refusal !== undefined) throw new Error(`the account is refused: ${verdict.refusal}`);
+  const found = quota.perDay - verdict.day.remaining - 1;
+  if (found < counted.synced || found > counted.seen) {
+    throw new Error(`${found} requests are counted, ${counted.synced} were synced, ${counted.seen} answered`);
+  }
+  figures.mostUncounted = Math.max(figures.mostUncounted, counted.seen - found);
 }

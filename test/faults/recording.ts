@@ -1,9 +1,13 @@
-/** Records every call with which a service changes its files, and every answer it gives meanwhile. */
+/** Records every call with which a service changes its files, in whichever thread, and every answer it gives meanwhile. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { header } from '../../src/storage/sqlite/limits/layout.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { serveCommand, startService } from '../support/process.ts';
+import { limitFileIn, serveCommand, startService } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
+import { until } from '../support/wait.ts';
+import { changedSectors, type Sector } from './sectors.ts';
+import { callsIn, type TracedCall } from './strace.ts';
 
 /** What a traced service did, in its order. Paths are relative to the folder of the store. */
 export type Event =
@@ -11,6 +15,14 @@ export type Event =
   | { readonly kind: 'rename'; readonly path: string; readonly to: string }
   | { readonly kind: 'write'; readonly path: string; readonly offset: number; readonly data: Uint8Array }
   | { readonly kind: 'truncate'; readonly path: string; readonly size: number }
+  /** What was written to a file through its mapping since the last event of this kind, by sectors of the disk. */
+  | {
+      readonly kind: 'mapped';
+      readonly path: string;
+      readonly sectors: readonly Sector[];
+      /** Requests answered until then. */
+      readonly answered: number;
+    }
   /** 201, with the animal as it was answered. */
   | { readonly kind: 'answer'; readonly pet: AnsweredPet };
 
@@ -35,7 +47,36 @@ export interface Recording {
 export interface RecordOptions {
   /** Makes the store and returns a key; without it the service makes both, and the key is of the Free plan. */
   readonly prepare?: (folder: string) => Promise<string>;
-  readonly load: (url: string, key: string) => Promise<void>;
+  readonly load: (url: string, key: string, limits: LimitLooks) => Promise<void>;
+}
+
+/** The file of limit state as it was when so many requests had been answered. */
+interface Look {
+  readonly answered: number;
+  readonly sectors: readonly Sector[];
+}
+
+/** Sees what is written to the file of limit state without a call. */
+export class LimitLooks {
+  readonly all: Look[] = [];
+  readonly #path: string;
+  #last = Buffer.alloc(0);
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** To be called when so many requests are answered with 201 and none is under way. */
+  look(answered: number): void {
+    const bytes = readFileSync(this.#path);
+    this.all.push({ answered, sectors: changedSectors(this.#last, bytes) });
+    this.#last = bytes;
+  }
+
+  /** Resolves when what was written is being synced. */
+  async synced(): Promise<void> {
+    await until(() => new Int32Array(readFileSync(this.#path).buffer)[header.changed] === 0);
+  }
 }
 
 /** Starts a service under strace, puts a load on it, stops it, and tells what it did. */
@@ -45,30 +86,75 @@ export async function record({ prepare, load }: RecordOptions): Promise<Recordin
   const prepared = await prepare?.(folder.path);
   const initial = filesIn(folder.path);
   const file = join(out.path, 'trace');
-  const tracer = ['strace', '-qq', '-y', '-xx', '-s', `${longestText}`, '-e', 'signal=none'];
+  const tracer = ['strace', '-f', '-qq', '-y', '-xx', '-s', `${longestText}`, '-e', 'signal=none'];
   await using service = await startService(folder.path, { DRAIN_SECONDS: '0', LOG_LEVEL: 'silent' }, [
     ...[...tracer, '-e', `trace=${calls}`, '-o', file],
     ...serveCommand,
   ]);
-  await load(service.url, prepared ?? service.firstKey ?? '');
+  const looks = new LimitLooks(limitFileIn(folder.path));
+  await load(service.url, prepared ?? service.firstKey ?? '', looks);
   // strace passes no signal on: the service is its only child.
   const [child] = childrenOf(service.pid);
   if (child === undefined) throw new Error('The traced service is gone.');
   process.kill(child, 'SIGTERM');
   if ((await service.exited) !== 0) throw new Error(`The traced service failed: ${service.stderr()}`);
   const lines = (await Bun.file(file).text()).split('\n');
-  return { initial, events: lines.flatMap((line) => eventOf(line, folder.path) ?? []) };
+  return { initial, events: eventsOf(callsIn(lines), looks.all, folder.path) };
 }
 
 function filesIn(folder: string): Map<string, Buffer> {
   return new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))]));
 }
 
+interface Timed<What> {
+  /** Which line of the trace, or between which two. */
+  readonly at: number;
+  readonly what: What;
+}
+
+/**
+ * What was done, in the order in which it can be relied on: a change or a sync is there when its call has ended, but
+ * an answer may be with its client as soon as its call has begun.
+ */
+function eventsOf(calls: readonly TracedCall[], looks: readonly Look[], folder: string): Event[] {
+  const done = calls
+    .flatMap((call): Timed<{ event: Event; call: TracedCall }>[] => {
+      const event = eventOf(call, folder);
+      if (event === undefined) return [];
+      return [{ at: event.kind === 'answer' ? call.begunAt : call.endedAt, what: { event, call } }];
+    })
+    .toSorted((one, other) => one.at - other.at);
+  const changedAt = new Map<string, number>();
+  const events: Timed<Event>[] = [];
+  for (const { at, what } of done) {
+    const { event, call } = what;
+    if (event.kind !== 'answer') {
+      // What was written while the file was synced may not be, so that such a sync is not relied on.
+      if (event.kind === 'sync' && (changedAt.get(event.path) ?? -1) > call.begunAt) continue;
+      changedAt.set(event.path, at);
+    }
+    events.push({ at, what: event });
+  }
+  const path = basename(limitFileIn(folder));
+  const syncs = done.filter(({ what: { event } }) => event.kind === 'sync' && event.path === path);
+  const answers = done.filter(({ what: { event } }) => event.kind === 'answer');
+  for (const { answered, sectors } of looks) {
+    const seenAt = answers[answered - 1]?.at;
+    if (seenAt === undefined) throw new Error(`There is no answer ${answered}.`);
+    const syncing = syncs.find(({ at, what: { call } }) => call.begunAt < seenAt && seenAt < at);
+    events.push({ at: (syncing?.at ?? seenAt) + 0.5, what: { kind: 'mapped', path, sectors, answered } });
+  }
+  return events.toSorted((one, other) => one.at - other.at).map(({ what }) => what);
+}
+
+function isSending(name: string): boolean {
+  return name.startsWith('send') || name === 'writev';
+}
+
 /** A call that succeeded, if it is one that counts here. */
-function eventOf(line: string, folder: string): Event | undefined {
-  const [, name, text, result] = /^(\w+)\((.*)\) += (-?\d+)(?:<[^>]*>)?(?: .*)?$/s.exec(line) ?? [];
-  if (name === undefined || text === undefined || Number(result) < 0) return undefined;
-  if (name.startsWith('send') || name === 'writev') return answerOf(text);
+function eventOf({ name, text, result }: TracedCall, folder: string): Event | undefined {
+  if (result < 0) return undefined;
+  if (isSending(name)) return answerOf(text);
   const path = pathOf(name, text, folder);
   if (path === undefined) return undefined;
   switch (name) {
@@ -89,7 +175,7 @@ function eventOf(line: string, folder: string): Event | undefined {
     }
     default:
       // What is not replayed must not pass unnoticed.
-      throw new Error(`The store is written with ${name}, which is not understood: ${line.slice(0, 200)}`);
+      throw new Error(`The store is written with ${name}, which is not understood: ${text.slice(0, 200)}`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 
@@ -11,7 +12,13 @@ export const tracing = [
   ['sh', '-c', `strace -qq -o /dev/null true && { ${mayAttach}; }`],
 ] as const;
 
+/** Which thread of a service: the one that answers (JavaScript, HTTP, reads) or the one that writes to the data file. */
+export type Thread = 'answering' | 'writing';
+export const threads: readonly Thread[] = ['answering', 'writing'];
+
 export interface TraceOptions {
+  /** The one that answers, unless given. */
+  readonly thread?: Thread;
   /** Only calls that touch these files are seen and disturbed; all when there are none. */
   readonly paths?: readonly string[];
   /** A fault, as strace writes it: `fsync:error=EIO:when=2`. */
@@ -20,7 +27,7 @@ export interface TraceOptions {
   readonly calls?: string;
 }
 
-/** A trace of the main thread, where JavaScript, HTTP and SQLite run; other threads are left alone. */
+/** A trace of one thread; the others are left alone. */
 export interface Trace extends AsyncDisposable {
   /** Lets go of the process, if it still lives, and returns the lines of the trace. */
   end(): Promise<string[]>;
@@ -28,14 +35,22 @@ export interface Trace extends AsyncDisposable {
 
 export async function trace(
   pid: number,
-  { paths = [], inject, calls = 'all' }: TraceOptions,
+  { thread = 'answering', paths = [], inject, calls = 'all' }: TraceOptions,
 ): Promise<Trace> {
   await using made = new AsyncDisposableStack();
   const folder = made.use(await temporaryFolder());
   const file = join(folder.path, 'trace');
   const options = ['-e', `trace=${calls}`, ...(inject === undefined ? [] : ['-e', `inject=${inject}`])];
   const child = Bun.spawn(
-    ['strace', '-p', `${pid}`, '-o', file, ...options, ...paths.flatMap((path) => ['-P', path])],
+    [
+      'strace',
+      '-p',
+      `${threadOf(pid, thread)}`,
+      '-o',
+      file,
+      ...options,
+      ...paths.flatMap((path) => ['-P', path]),
+    ],
     { stdin: 'ignore', stdout: 'ignore', stderr: 'pipe' },
   );
   made.defer(async () => {
@@ -61,6 +76,45 @@ async function attached(stderr: ReadableStream<Uint8Array>): Promise<void> {
   if (!/ attached/.test(text)) throw new Error(`strace did not attach: ${text}`);
 }
 
+/** The id of a thread: that of the process for its first one. The one that writes has a name of its own. */
+function threadOf(pid: number, thread: Thread): number {
+  if (thread === 'answering') return pid;
+  const tasks = `/proc/${pid}/task`;
+  const id = readdirSync(tasks).find((task) => readFileSync(`${tasks}/${task}/comm`, 'utf8') === 'writer\n');
+  if (id === undefined) throw new Error(`Process ${pid} has no thread named "writer".`);
+  return Number(id);
+}
+
+/** A call of a traced process that has ended. */
+export interface TracedCall {
+  readonly name: string;
+  /** Its arguments, as strace writes them. */
+  readonly text: string;
+  readonly result: number;
+  /** Where in the trace it began and ended: calls of other threads may stand in between. */
+  readonly begunAt: number;
+  readonly endedAt: number;
+}
+
+/** The calls in the lines of a trace of all threads, in which each line begins with the id of its thread. */
+export function callsIn(lines: readonly string[]): TracedCall[] {
+  const begun = new Map<string, { readonly line: string; readonly at: number }>();
+  return lines.flatMap((whole, endedAt) => {
+    const [, thread = '', line = ''] = /^(\d+) +(.*)$/s.exec(whole) ?? [];
+    const [unfinished, begin] = /^(.*) <unfinished \.\.\.>$/s.exec(line) ?? [];
+    if (unfinished !== undefined && begin !== undefined) {
+      begun.set(thread, { line: begin, at: endedAt });
+      return [];
+    }
+    const [, rest] = /^<\.\.\. \w+ resumed>(.*)$/s.exec(line) ?? [];
+    const started = rest === undefined ? undefined : begun.get(thread);
+    const call = started === undefined ? line : started.line + rest;
+    const [, name, text, result] = /^(\w+)\((.*)\) += (-?\d+)(?:<[^>]*>)?(?: .*)?$/s.exec(call) ?? [];
+    if (name === undefined || text === undefined) return [];
+    return [{ name, text, result: Number(result), begunAt: started?.at ?? endedAt, endedAt }];
+  });
+}
+
 /** How often each call was made. */
 export function countsOf(lines: readonly string[]): Map<string, number> {
   const names = lines.map((line) => /^(\w+)\(/.exec(line)?.[1]).filter((name) => name !== undefined);
@@ -70,4 +124,15 @@ export function countsOf(lines: readonly string[]): Map<string, number> {
 /** Whether the fault came about: strace marks what it changed, and a killed process. */
 export function wasInjected(lines: readonly string[]): boolean {
   return lines.some((line) => line.includes('(INJECTED') || line.includes('+++ killed by'));
+}
+
+/** Holds every sync of the data file before it begins, until the trace ends. */
+export function holdSyncs(pid: number): Promise<Trace> {
+  const syncs = 'fsync,fdatasync';
+  return trace(pid, {
+    thread: 'writing',
+    calls: syncs,
+    // Microseconds: longer than any test.
+    inject: `${syncs}:delay_enter=1000000000`,
+  });
 }

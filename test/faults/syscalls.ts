@@ -5,15 +5,16 @@ import { join } from 'node:path';
 import { type Client, clientOf, type Reply, sent } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, dataFileIn, issueKey, limitFileIn, type Service, startService } from '../support/process.ts';
-import { countsOf, trace, wasInjected } from './strace.ts';
+import { countsOf, type Thread, threads, trace, wasInjected } from './strace.ts';
 
 /** What the system says instead of doing what it was asked to. */
 export const errnos = ['EIO', 'ENOSPC'] as const;
 
 const quiet = { LOG_LEVEL: 'silent', DRAIN_SECONDS: '0' };
 
-/** One call of a creation: the n-th of its name. */
+/** One call of a creation: the n-th of its name in its thread. */
 export interface Call {
+  readonly thread: Thread;
   readonly name: string;
   readonly nth: number;
 }
@@ -99,19 +100,19 @@ export class Disturbed implements AsyncDisposable {
     }
   }
 
-  /** The calls of undisturbed creations, on these files or on everything. */
-  async callsOf(paths: readonly string[], adds = 1): Promise<Call[]> {
+  /** The calls of a thread in undisturbed creations, on these files or on everything. */
+  async callsOf(thread: Thread, paths: readonly string[], adds = 1): Promise<Call[]> {
     await this.#newCaller(adds > 1);
-    await using tracing = await trace(this.#service.pid, { paths });
+    await using tracing = await trace(this.#service.pid, { thread, paths });
     for (let number = 1; number <= adds; number++) await this.add('traced');
     return [...countsOf(await tracing.end())].flatMap(([name, count]) =>
-      Array.from({ length: count }, (_, index) => ({ name, nth: index + 1 })),
+      Array.from({ length: count }, (_, index) => ({ thread, name, nth: index + 1 })),
     );
   }
 
   /** Makes a call fail, once or from then on, while animals are added; then all must be well again. */
   async fail(
-    { name, nth }: Call,
+    { thread, name, nth }: Call,
     errno: string,
     lasting: boolean,
     paths = this.files,
@@ -121,7 +122,7 @@ export class Disturbed implements AsyncDisposable {
     {
       const calls = adds > 1 ? name : 'all';
       await this.#newCaller(adds > 1);
-      await using tracing = await trace(this.#service.pid, { paths, inject: fault, calls });
+      await using tracing = await trace(this.#service.pid, { thread, paths, inject: fault, calls });
       for (let number = 1; number <= adds; number++) {
         const reply = await this.add(fault);
         if (reply === undefined) throw new Error(`${fault}: no answer.`);
@@ -136,11 +137,11 @@ export class Disturbed implements AsyncDisposable {
   }
 
   /** Kills the process as it enters a call, and starts it again. */
-  async kill({ name, nth }: Call, paths: readonly string[] = [], adds = 1): Promise<void> {
+  async kill({ thread, name, nth }: Call, paths: readonly string[] = [], adds = 1): Promise<void> {
     const fault = `${name}:signal=SIGKILL:when=${nth}`;
     const calls = adds > 1 ? name : 'all';
     await this.#newCaller(adds > 1);
-    await using tracing = await trace(this.#service.pid, { paths, inject: fault, calls });
+    await using tracing = await trace(this.#service.pid, { thread, paths, inject: fault, calls });
     for (let number = 1; number <= adds; number++) {
       if ((await this.add(fault)) !== undefined) continue;
       await this.#service.exited;
@@ -238,23 +239,25 @@ export async function syscallFaults({
     calls.filter(({ name }, index) => index % every === 0 || name.endsWith('sync'));
   const tell = (what: string) => progress?.(`${what}: ${figures.faults} faults, ${figures.refused} refused`);
 
-  const onFiles = await disturbed.callsOf(files);
-  for (const errno of errnos) {
-    for (const call of some(onFiles)) await disturbed.fail(call, errno, false);
-    // A lock refused for good makes SQLite itself try for ten seconds; one refused once is tried above.
-    for (const call of some(onFiles.filter(({ name }) => name !== 'fcntl'))) {
-      await disturbed.fail(call, errno, true);
+  for (const thread of threads) {
+    const onFiles = await disturbed.callsOf(thread, files);
+    for (const errno of errnos) {
+      for (const call of some(onFiles)) await disturbed.fail(call, errno, false);
+      // A lock refused for good makes SQLite itself try for ten seconds; one refused once is tried above.
+      for (const call of some(onFiles.filter(({ name }) => name !== 'fcntl'))) {
+        await disturbed.fail(call, errno, true);
+      }
+      tell(`${thread} thread, ${errno}`);
     }
-    tell(errno);
-  }
-  for (const call of some(await disturbed.callsOf([]))) {
-    await disturbed.kill(call);
-    tell('kill');
+    for (const call of some(await disturbed.callsOf(thread, []))) {
+      await disturbed.kill(call);
+      tell(`${thread} thread, kill`);
+    }
   }
   if (!checkpoints) return figures;
 
   // Only a checkpoint touches the data file itself; its locks are the log's.
-  const onCheckpoint = await disturbed.callsOf([dataFile], addsPerCheckpoint);
+  const onCheckpoint = await disturbed.callsOf('writing', [dataFile], addsPerCheckpoint);
   for (const call of some(onCheckpoint)) {
     for (const errno of errnos) await disturbed.fail(call, errno, false, [dataFile], addsPerCheckpoint);
     await disturbed.kill(call, [dataFile], addsPerCheckpoint);

@@ -14,12 +14,21 @@ export const power: StressTest = {
     'acknowledged; needs strace (rounds: states of the disk)',
   rounds: 10_500,
   async run({ rounds, seed, progress }) {
-    const total: PowerFigures = { cuts: 0, states: 0, acknowledged: 0, unacknowledged: 0 };
+    const total: PowerFigures = {
+      cuts: 0,
+      states: 0,
+      acknowledged: 0,
+      unacknowledged: 0,
+      strict: 0,
+      mostUncounted: 0,
+    };
     let checkpoints = 0;
+    let mostUncounted = 0;
     for (const { animals, part } of runs) {
       const recording = await recordAnimals(animals, seed);
       const figures = await powerLosses(recording, { states: Math.ceil(rounds * part), seed, progress });
       for (const name of Object.keys(total) as (keyof PowerFigures)[]) total[name] += figures[name];
+      mostUncounted = Math.max(mostUncounted, figures.mostUncounted);
       const isCheckpoint = ({ kind, path }: { kind: string; path?: string }) =>
         kind === 'sync' && path === 'store.db';
       checkpoints += recording.events.filter(isCheckpoint).length;
@@ -30,6 +39,8 @@ export const power: StressTest = {
       'syncs of the data file (checkpoints, and the first start)': checkpoints,
       'animals acknowledged': total.acknowledged,
       'damaged or lost': 0,
+      'states in which limits were torn, and counted as used up': total.strict,
+      'most requests counted since the last sync and lost': mostUncounted,
     };
   },
 };

@@ -82,6 +82,7 @@ export function openSqlite(options: SqliteOptions): Storage {
       if (limits.trouble !== undefined) found.push(troubles.limitFile);
       return found;
     },
+    ...(writes.lost && { lost: writes.lost }),
     staleAtMostMs: 0,
     [Symbol.asyncDispose]: async () => {
       if (kept.disposed) return;

@@ -18,6 +18,8 @@ export type WriteWay =
 export interface SqliteWrites extends Writer<Units>, AsyncDisposable {
   /** Why nothing is being stored, as the last write showed; undefined while all is. */
   readonly trouble: string | undefined;
+  /** Resolves with the reason when nothing can be written any more, whatever happens; undefined where that cannot be. */
+  readonly lost?: Promise<Error>;
   /** Lets another process of the same service write here; undefined where this one does not write itself. */
   readonly serve?: (port: Port) => void;
 }
@@ -55,15 +57,19 @@ function writesHere({ path, format, units, timeoutMs, onOutcome }: WritesOptions
 }
 
 function writesInThread(module: URL, { path, timeoutMs, notice, onOutcome }: WritesOptions): SqliteWrites {
-  const thread = new Worker(module, { smol: true });
+  const thread = new Worker(module, { smol: true, name: 'writer' });
+  const lost = Promise.withResolvers<Error>();
   let isClosing = false;
-  thread.addEventListener('error', ({ message }) => {
-    throw new Error(`The thread that writes to ${path} failed: ${message}`);
-  });
-  thread.addEventListener('close', () => {
+  const onEnd = (how: string) => {
+    if (isClosing) return;
+    isClosing = true;
+    const error = new Error(`The thread that writes to ${path} ${how}`);
     // What it was asked for may be committed or not: it is for whoever asked to find out, from the next start on.
-    if (!isClosing) throw new Error(`The thread that writes to ${path} has ended.`);
-  });
+    writer.end(error.message);
+    lost.resolve(error);
+  };
+  thread.addEventListener('error', ({ message }) => onEnd(`failed: ${message}`));
+  thread.addEventListener('close', () => onEnd('has ended.'));
   const task: ThreadTask = { path, timeoutMs };
   thread.postMessage(task);
   const closed = Promise.withResolvers<void>();
@@ -76,8 +82,10 @@ function writesInThread(module: URL, { path, timeoutMs, notice, onOutcome }: Wri
   };
   const writer = new PortWriter(port, notice, onOutcome);
   return Object.assign(writer, {
+    lost: lost.promise,
     [Symbol.asyncDispose]: async () => {
       await writer.idle();
+      if (isClosing) return;
       isClosing = true;
       thread.postMessage('close');
       await closed.promise;

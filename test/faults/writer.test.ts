@@ -1,0 +1,162 @@
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { plans } from '../../src/domain/plan.ts';
+import { type Client, clientOf, type Reply } from '../support/client.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { allNames, load, readiness } from '../support/load.ts';
+import { ample, dataFileIn, issueKey, root, serveCommand, startService } from '../support/process.ts';
+import { untilReady } from '../support/ready.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
+import { expectStored } from './disk.ts';
+import { holdSyncs, tracing } from './strace.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const testTraced = testWith(...tracing);
+
+/** Creations that were sent and are not answered yet; each is written, and waits for its sync. */
+interface UnderWay {
+  readonly answered: string[];
+  readonly replies: Promise<Reply[]>;
+}
+
+async function addUnderWay(client: Client, folder: string, names: readonly string[]): Promise<UnderWay> {
+  const answered: string[] = [];
+  const replies = Promise.all(
+    names.map(async (name) => {
+      const reply = await client.add(name);
+      answered.push(name);
+      return reply;
+    }),
+  );
+  const log = `${dataFileIn(folder)}-wal`;
+  await until(() => names.some((name) => readFileSync(log).includes(name)));
+  return { answered, replies };
+}
+
+testTraced(
+  'no request waits for the disk of another, and a creation is acknowledged after its sync',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path);
+    const client = clientOf(service.url, await issueKey(folder.path, 'enterprise', ample));
+    const free = clientOf(service.url, await issueKey(folder.path, 'free'));
+    const later = clientOf(service.url, await issueKey(folder.path, 'free'));
+    const stranger = clientOf(service.url, 'nobody');
+    await client.add('there before');
+
+    await using held = await holdSyncs(service.pid);
+    const { answered, replies } = await addUnderWay(client, folder.path, ['one', 'two', 'three']);
+    const statusOf = async (reply: Promise<Reply>) => (await reply).status;
+    for (let round = 0; round < 20; round++) {
+      expect(await allNames(client)).toEqual(['there before']);
+      expect(await statusOf(client.get('/pets/1'))).toBe(200);
+      expect(await statusOf(client.get('/pets/2'))).toBe(404);
+      expect(await statusOf(client.add(''))).toBe(400);
+      expect(await statusOf(stranger.get('/pets'))).toBe(401);
+    }
+    for (let used = 1; used <= plans.free.perMinute; used++) await free.get('/pets');
+    expect(await statusOf(free.get('/pets'))).toBe(429);
+    // Of a key that was never seen before, all is read.
+    expect(await statusOf(later.get('/pets'))).toBe(200);
+    expect(await readiness(service.url)).toEqual({ status: 'ready' });
+    expect(answered).toEqual([]);
+
+    await held.end();
+    expect((await replies).map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect((await allNames(client)).toSorted()).toEqual(['one', 'there before', 'three', 'two']);
+  },
+);
+
+testTraced(
+  'a disk that hangs in a commit: who waits is told that the outcome is unknown, who comes then that nothing was ' +
+    'changed; reads go on, and all heals by itself',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
+    const client = clientOf(service.url, await issueKey(folder.path, 'enterprise', ample));
+    await client.add('there before');
+
+    const held = await holdSyncs(service.pid);
+    await using _held = held;
+    const { replies } = await addUnderWay(client, folder.path, ['one', 'two']);
+    const reading = load(2, () => client.get('/pets'));
+    for (const { status, text } of await replies) {
+      expect([status, text]).toEqual([503, expect.stringContaining('It is unknown whether')]);
+    }
+    expect(await readiness(service.url)).toMatchObject({ status: 'degraded' });
+    const { status, text } = await client.add('while it hangs');
+    expect([status, text]).toEqual([503, expect.stringContaining('Nothing was changed')]);
+    await reading.more(20);
+    for (const reply of await reading.stop())
+      expect([reply.status, reply.text]).toEqual([200, expect.stringContaining('there before')]);
+
+    await held.end();
+    // Nobody writes: what was under way tells.
+    await untilReady(service.url);
+    await until(async () => (await allNames(client)).length === 3);
+    expect((await client.add('healed')).status).toBe(201);
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe(0);
+    const lines = service
+      .stderr()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const outage = lines.filter(({ part }) => part === 'animal storage');
+    expect(outage.map(({ msg, refused }) => [msg.replace(/: no commit.*/, ''), refused])).toEqual([
+      ['degraded: animal storage unavailable', undefined],
+      ['animal storage available again', 3],
+    ]);
+  },
+);
+
+const preloaded = [
+  process.execPath,
+  '--preload',
+  join(root, 'test/faults/writer-ends.ts'),
+  ...serveCommand.slice(1),
+];
+
+for (const [end, reason] of [
+  ['it throws', / failed: /],
+  ['it is gone', / has ended\./],
+] as const) {
+  test(`when the thread that writes ends (${end}), so does the process: it says why, and all acknowledged is there`, async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(
+      folder.path,
+      { WRITER_ENDS: end, DRAIN_SECONDS: '0' },
+      preloaded,
+    );
+    const client = clientOf(service.url, await issueKey(folder.path, 'enterprise', ample));
+    const stored = new Map<string, number>();
+    const sent = new Set<string>();
+    const write = async (writer: number) => {
+      for (let number = 0; ; number++) {
+        const name = `${writer}-${number}`;
+        sent.add(name);
+        const reply = await client.add(name).catch(() => undefined);
+        if (reply === undefined || reply.status === 503) return;
+        expect(reply.status).toBe(201);
+        stored.set(name, (JSON.parse(reply.text) as { id: number }).id);
+      }
+    };
+    const writing = Promise.all(Array.from({ length: 8 }, (_, writer) => write(writer)));
+    await until(() => stored.size > 40);
+    service.signal('SIGUSR2');
+    expect(await service.exited).toBe(1);
+    await writing;
+    expect(service.stderr()).toMatch(/The thread that writes to .*store\.db/);
+    expect(service.stderr()).toMatch(reason);
+
+    await using again = await startService(folder.path);
+    // What was under way may be there, too, whole and under no other's id.
+    const found = await allNames(clientOf(again.url, await issueKey(folder.path, 'enterprise', ample)));
+    for (const name of found)
+      if (sent.has(name) && !stored.has(name)) stored.set(name, found.indexOf(name) + 1);
+    expectStored(folder.path, stored);
+  });
+}
