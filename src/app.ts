@@ -101,8 +101,8 @@ export interface App extends AsyncDisposable {
   readonly firstKey: IssuedKey | undefined;
   /** How the connections to the store's server are protected, in words; undefined where there is no server. */
   readonly encryption: string | undefined;
-  /** Resolves with the reason when it has to end, for it cannot write any more; undefined where that cannot be. */
-  readonly lost?: Promise<Error>;
+  /** Resolves with the reason when the process has to end, for its store cannot be written any more. */
+  readonly lost?: Promise<Error> | undefined;
 }
 
 /** The service with its store open in this process. */
@@ -134,14 +134,7 @@ export async function startApp(
   const firstKey = await begin(config, admin, log);
   const kept = started.move();
   const { encryption, lost } = admin.storage;
-  return {
-    url,
-    firstKey,
-    encryption,
-    ...(lost && { lost }),
-    admin,
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
-  };
+  return { url, firstKey, encryption, lost, admin, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 /**

@@ -12,7 +12,6 @@ import { CommandError, say, styled } from './terminal.ts';
 
 /** How often the parent process is looked for, when it passes no signals on. */
 const parentCheckMs = 500;
-const never = new Promise<never>(() => {});
 
 export interface ServeOptions {
   /** What the configuration was read from; workers read it again. */
@@ -60,6 +59,8 @@ function announce({ url, firstKey }: App, { publicUrl, databaseUrl }: Config, co
   say(`Reference          ${publicUrl ?? url}/docs`);
   if (firstKey !== undefined) printFirstKey({ firstKey, url, databaseUrl, command });
 }
+
+const never = new Promise<never>(() => {});
 
 /** Resolves on a signal or, if there is a parent to watch, when that is gone. */
 async function ended(signal: AbortSignal, parent: number | undefined): Promise<void> {

@@ -8,38 +8,44 @@ const largestGroup = 1_000;
 /** The part of the time-out that a commit is given at least; who has less left is refused. */
 const leastPart = 0.05;
 
-interface Waiting<Item, Result> {
+interface Waiting<Item, Outcome> {
   readonly item: Item;
   /** When it has to be answered (`performance.now()`). */
   readonly dueAt: number;
-  readonly resolve: (result: Result) => void;
+  readonly resolve: (outcome: Outcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Stores all the items or none, and returns their results in their order; gives up when it is due. */
-export type Commit<Item, Result> = (items: readonly Item[], dueAt: number) => Awaitable<readonly Result[]>;
+/** What became of an item: its outcome, or the error with which it alone was undone. */
+export type Settled<Outcome> = { readonly outcome: Outcome } | { readonly error: unknown };
+
+/** Stores the items in one commit, and tells what became of each, in their order; gives up when it is due. */
+export type Commit<Item, Outcome> = (
+  items: readonly Item[],
+  dueAt: number,
+) => Awaitable<readonly Settled<Outcome>[]>;
 
 /**
  * Writes that arrive together are committed together, one group after the other. Each is answered only after
  * its group's commit; if that fails, every one of the group is rejected. The time a write has counts from its arrival:
  * who cannot be committed in what is left of it is refused when it is taken up, having changed nothing.
  */
-export class GroupQueue<Item, Result> {
+export class GroupQueue<Item, Outcome> {
   readonly #timeoutMs: number;
-  readonly #commit: Commit<Item, Result>;
-  #queue: Waiting<Item, Result>[] = [];
+  readonly #commit: Commit<Item, Outcome>;
+  #queue: Waiting<Item, Outcome>[] = [];
   #running: Promise<void> | undefined;
   /** How long the last group took that was committed, in milliseconds; half the time-out at most. */
   #lastTookMs = 0;
 
   /** `timeoutMs` is how long a write may take from its arrival. */
-  constructor(timeoutMs: number, commit: Commit<Item, Result>) {
+  constructor(timeoutMs: number, commit: Commit<Item, Outcome>) {
     this.#timeoutMs = timeoutMs;
     this.#commit = commit;
   }
 
-  /** Rejects with `StorageUnavailable` when too many wait, or it has waited too long; else as the commit does. */
-  add(item: Item): Promise<Result> {
+  /** Rejects with `StorageUnavailable` when too many wait, or it has waited too long; else as the commit says. */
+  add(item: Item): Promise<Outcome> {
     const groupsAhead = Math.floor(this.#queue.length / largestGroup);
     if (this.#queue.length >= longestQueue || groupsAhead * this.#lastTookMs > this.#timeoutMs) {
       return Promise.reject(new StorageUnavailable(`too many queued writes (${this.#queue.length})`));
@@ -75,17 +81,19 @@ export class GroupQueue<Item, Result> {
     for (const { reject } of late) reject(new StorageUnavailable(reason));
   }
 
-  async #answer(group: readonly Waiting<Item, Result>[]): Promise<void> {
+  async #answer(group: readonly Waiting<Item, Outcome>[]): Promise<void> {
     const startedAt = performance.now();
     // The oldest is first.
     const dueAt = group[0]?.dueAt ?? startedAt;
     try {
-      const results = await this.#commit(
-        group.map(({ item }) => item),
-        dueAt,
-      );
+      const items = group.map(({ item }) => item);
+      const settled = await this.#commit(items, dueAt);
       this.#lastTookMs = Math.min(performance.now() - startedAt, this.#timeoutMs / 2);
-      for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
+      for (const [index, { resolve, reject }] of group.entries()) {
+        const its = settled[index] as Settled<Outcome>;
+        if ('error' in its) reject(its.error);
+        else resolve(its.outcome);
+      }
     } catch (error) {
       for (const { reject } of group) reject(error);
     }

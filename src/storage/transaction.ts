@@ -52,7 +52,7 @@ export interface ImportWrites {
 /**
  * A change of the store, done whole or not at all. It may be run again, and in another thread: its input and outcome are
  * plain values. What it throws is its own: a `Refusal` is passed on to whoever asked for it, and what others asked for is
- * done all the same.
+ * done all the same. It does not catch what the transaction throws, for there is no going on after that.
  */
 export type UnitOfWork<Input = never, Outcome = unknown> = (
   transaction: Transaction,

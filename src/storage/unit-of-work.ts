@@ -7,9 +7,6 @@ export interface Call {
   readonly input: unknown;
 }
 
-/** What became of it: its own outcome, or what it threw. */
-export type Settled = { readonly outcome: unknown } | { readonly error: unknown };
-
 /** Calls that are done together or fail together. */
 export interface Run {
   readonly calls: readonly Call[];

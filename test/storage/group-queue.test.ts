@@ -34,7 +34,7 @@ test('a commit is told when the oldest of its group is due', async () => {
   const told: number[] = [];
   const queue = new GroupQueue<number, number>(60_000, (items, dueAt) => {
     told.push(dueAt);
-    return items;
+    return items.map((outcome) => ({ outcome }));
   });
   const before = performance.now();
   await Promise.all([queue.add(1), queue.add(2)]);
@@ -48,7 +48,7 @@ test('after a commit that took nearly all the time there is, writes are taken ag
   const queue = new GroupQueue<number, number>(50, async (items, dueAt) => {
     if (isSlow) await untilDue(dueAt);
     isSlow = false;
-    return items;
+    return items.map((outcome) => ({ outcome }));
   });
   expect(await queue.add(1)).toBe(1);
   expect(await queue.add(2)).toBe(2);
@@ -58,7 +58,7 @@ test('beyond the longest queue writes are refused at once', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const queue = new GroupQueue<number, number>(60_000, async (items) => {
     await promise;
-    return items;
+    return items.map((outcome) => ({ outcome }));
   });
   const first = queue.add(0);
   await new Promise((next) => setImmediate(next));

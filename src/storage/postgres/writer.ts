@@ -1,7 +1,7 @@
-import { GroupQueue } from '../group-queue.ts';
+import { GroupQueue, type Settled } from '../group-queue.ts';
 import { type Versions, WriteUncertain } from '../storage.ts';
 import type { Units, Writer } from '../transaction.ts';
-import { type Call, type Run, runsOf, type Settled } from '../unit-of-work.ts';
+import { type Call, type Run, runsOf } from '../unit-of-work.ts';
 import type { PostgresDatabase } from './database.ts';
 import { failureOf } from './failures.ts';
 import type { Execute } from './statements.ts';
@@ -21,7 +21,7 @@ export class PostgresWriter implements Writer<Units> {
   readonly #database: PostgresDatabase;
   readonly #units: Units;
   readonly #announce: Announce;
-  readonly #queue: GroupQueue<Call, Settled>;
+  readonly #queue: GroupQueue<Call, never>;
 
   constructor(database: PostgresDatabase, units: Units, announce: Announce) {
     this.#database = database;
@@ -30,10 +30,8 @@ export class PostgresWriter implements Writer<Units> {
     this.#queue = new GroupQueue(database.statementTimeoutMs, (calls, dueAt) => this.#commit(calls, dueAt));
   }
 
-  async write(name: string, input: unknown): Promise<never> {
-    const settled = await this.#queue.add({ name, input });
-    if ('error' in settled) throw settled.error;
-    return settled.outcome as never;
+  write(name: string, input: unknown): Promise<never> {
+    return this.#queue.add({ name, input });
   }
 
   /** Resolves when everything asked for until now is answered. */
@@ -41,7 +39,7 @@ export class PostgresWriter implements Writer<Units> {
     return this.#queue.idle();
   }
 
-  async #commit(calls: readonly Call[], dueAt: number): Promise<Settled[]> {
+  async #commit(calls: readonly Call[], dueAt: number): Promise<Settled<never>[]> {
     const runs = runsOf(this.#units, calls);
     const [first, ...others] = runs;
     const moved: Moved = new Map();
@@ -62,7 +60,7 @@ export class PostgresWriter implements Writer<Units> {
   }
 
   /** A batch is one call, and a call is one statement: it needs no transaction around it, which would cost half of it again. */
-  #runAsStatement(batch: Run, moved: Moved, dueAt: number): Promise<Settled[]> {
+  #runAsStatement(batch: Run, moved: Moved, dueAt: number): Promise<Settled<never>[]> {
     let isSent = false;
     return settle(batch, moved, (statement) => {
       if (isSent) throw new Error('A batch of work calls its transaction once.');
@@ -71,13 +69,13 @@ export class PostgresWriter implements Writer<Units> {
     });
   }
 
-  #runInTransaction(runs: readonly Run[], moved: Moved, dueAt: number): Promise<Settled[]> {
+  #runInTransaction(runs: readonly Run[], moved: Moved, dueAt: number): Promise<Settled<never>[]> {
     return this.#database.transact(async (execute) => {
       moved.clear();
       const [first, ...others] = runs;
       // What fails alone takes nobody with it.
       if (first !== undefined && others.length === 0) return settle(first, moved, execute);
-      const settled: Settled[] = [];
+      const settled: Settled<never>[] = [];
       for (const run of runs) settled.push(...(await settleApart(run, moved, execute)));
       return settled;
     }, dueAt);
@@ -85,7 +83,7 @@ export class PostgresWriter implements Writer<Units> {
 }
 
 /** Runs it within a savepoint: what it fails with by itself is undone without its neighbours. */
-async function settleApart(run: Run, moved: Moved, execute: Execute): Promise<Settled[]> {
+async function settleApart(run: Run, moved: Moved, execute: Execute): Promise<Settled<never>[]> {
   await execute((sql) => sql`SAVEPOINT unit`);
   try {
     const own: Moved = new Map();
@@ -103,12 +101,12 @@ async function settleApart(run: Run, moved: Moved, execute: Execute): Promise<Se
 }
 
 /** Runs it. Rejects with what it throws, or with what failed of the server's, whatever the unit made of that. */
-async function settle(run: Run, moved: Moved, execute: Execute): Promise<Settled[]> {
+async function settle(run: Run, moved: Moved, execute: Execute): Promise<Settled<never>[]> {
   const transaction = new PostgresTransaction(execute, moved);
   try {
     const outcomes = await run.start(transaction);
     if (transaction.failure !== undefined) throw transaction.failure;
-    return outcomes.map((outcome) => ({ outcome }));
+    return outcomes.map((outcome) => ({ outcome: outcome as never }));
   } catch (error) {
     throw concernsAll(transaction.failure) ? transaction.failure : error;
   }

@@ -48,16 +48,16 @@ export class SqliteAccountWrites implements AccountWrites {
   }
 
   create(account: NewAccount): Account {
-    this.#touch('callers');
     const { name, plan, quota, createdAt } = account;
     const { lastInsertRowid } = this.#insert.run(name, plan, ...customQuota(plan, quota), createdAt);
     return { id: Number(lastInsertRowid), ...account };
   }
 
   setPlan(id: number, plan: PlanName, quota: Quota): Account | undefined {
-    this.#touch('callers');
     this.#update.run(plan, ...customQuota(plan, quota), id);
     const [row] = this.#find.all(id);
-    return row && accountOfRow(row);
+    if (row === undefined) return undefined;
+    this.#touch('callers');
+    return accountOfRow(row);
   }
 }

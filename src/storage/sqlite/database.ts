@@ -16,7 +16,9 @@ export interface Format {
 const applicationId = 0x416e5374;
 
 /** Pages of a file kept in memory, filled as they are asked for; a read past them costs a system call more. */
-const cacheKib = 8_192;
+const readingCacheKib = 8_192;
+/** Whoever only writes comes back to few pages: the last ones of each tree. */
+export const writingCacheKib = 1_024;
 
 export interface DatabaseOptions {
   /** Of a file that is there. */
@@ -26,6 +28,8 @@ export interface DatabaseOptions {
   readonly create: boolean;
   /** FULL: a commit survives power loss. NORMAL: it survives the end of the process, and the file stays sound. */
   readonly synchronous: 'FULL' | 'NORMAL';
+  /** How much of the file is kept in memory at most. */
+  readonly cacheKib?: number;
   /** How long a statement may wait for another process's lock, blocking this one. */
   readonly busyTimeoutMs: number;
   /**
@@ -37,7 +41,7 @@ export interface DatabaseOptions {
 
 /** Opens a file of a store and brings it up to date. Throws `StorageUnusable`, having changed nothing. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { path, format, create, synchronous, busyTimeoutMs, lock } = options;
+  const { path, format, create, synchronous, cacheKib = readingCacheKib, busyTimeoutMs, lock } = options;
   let database: Database | undefined;
   try {
     database = new Database(path, { readwrite: true, strict: true, safeIntegers: true });

@@ -109,8 +109,9 @@ export class SqliteKeyWrites implements KeyWrites {
   }
 
   revoke(id: number, at: number): boolean {
-    this.#touch('callers');
-    return this.#revoke.run(at, id).changes > 0;
+    const isThere = this.#revoke.run(at, id).changes > 0;
+    if (isThere) this.#touch('callers');
+    return isThere;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Units } from '../transaction.ts';
-import { type Format, openDatabase } from './database.ts';
+import { type Format, openDatabase, writingCacheKib } from './database.ts';
 import { FormatWatch } from './format-watch.ts';
 import { SqliteWriter } from './writer.ts';
 
@@ -19,6 +19,7 @@ export function openWriter({ path, format, units, timeoutMs }: OpenWriterOptions
     format,
     create: false,
     synchronous: 'FULL',
+    cacheKib: writingCacheKib,
     // It waits by itself.
     busyTimeoutMs: 0,
     lock: () => undefined,

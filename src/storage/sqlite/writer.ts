@@ -1,8 +1,8 @@
 import type { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GroupQueue } from '../group-queue.ts';
+import { GroupQueue, type Settled } from '../group-queue.ts';
 import type { Units, Writer } from '../transaction.ts';
-import { type Call, type Run, runsOf, type Settled } from '../unit-of-work.ts';
+import { type Call, type Run, runsOf } from '../unit-of-work.ts';
 import { commitFailure, isBusy, isPassing } from './database.ts';
 import type { FormatWatch } from './format-watch.ts';
 import { SqliteTransaction } from './transaction.ts';
@@ -24,7 +24,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   readonly #format: FormatWatch;
   readonly #units: Units;
   readonly #transaction: SqliteTransaction;
-  readonly #queue: GroupQueue<Call, Settled>;
+  readonly #queue: GroupQueue<Call, never>;
 
   constructor({ database, format, units, timeoutMs }: SqliteWriterOptions) {
     this.#database = database;
@@ -34,10 +34,8 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     this.#queue = new GroupQueue(timeoutMs, (calls, dueAt) => this.#commit(calls, dueAt));
   }
 
-  async write(name: string, input: unknown): Promise<never> {
-    const settled = await this.#queue.add({ name, input });
-    if ('error' in settled) throw settled.error;
-    return settled.outcome as never;
+  write(name: string, input: unknown): Promise<never> {
+    return this.#queue.add({ name, input });
   }
 
   /** Waits for what was asked for until now, then closes the connection. */
@@ -46,11 +44,11 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     this.#database.close();
   }
 
-  async #commit(calls: readonly Call[], dueAt: number): Promise<Settled[]> {
+  async #commit(calls: readonly Call[], dueAt: number): Promise<Settled<never>[]> {
     try {
       await this.#begin(dueAt);
       this.#format.verify();
-      const settled: Settled[] = [];
+      const settled: Settled<never>[] = [];
       for (const run of runsOf(this.#units, calls)) settled.push(...(await this.#runApart(run)));
       this.#database.query('COMMIT').run();
       return settled;
@@ -74,13 +72,13 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   }
 
   /** What fails here is undone without its neighbours; not so when the disk fails, which they share. */
-  async #runApart(run: Run): Promise<Settled[]> {
+  async #runApart(run: Run): Promise<Settled<never>[]> {
     this.#database.query('SAVEPOINT unit').run();
     try {
       const outcomes = await run.start(this.#transaction);
       this.#transaction.raiseVersions();
       this.#database.query('RELEASE unit').run();
-      return outcomes.map((outcome) => ({ outcome }));
+      return outcomes.map((outcome) => ({ outcome: outcome as never }));
     } catch (error) {
       this.#transaction.forgetChanges();
       if (isPassing(error) || !this.#database.inTransaction) throw error;
