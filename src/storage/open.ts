@@ -54,7 +54,6 @@ export async function openTables(url: string, mustExist: boolean): Promise<Table
   return openPostgresTables({ url, ...limits, notice: warn }, mustExist);
 }
 
-/** Undefined also for SQLite's store in memory: nothing would be left of what is copied there. */
 function warn(text: string): void {
   process.emitWarning(text);
 }
@@ -64,6 +63,7 @@ export function isEmbedded(url: string): boolean {
   return sqlitePath(url) !== undefined;
 }
 
+/** Undefined also for SQLite's store in memory: nothing would be left of what is copied there. */
 function sqlitePath(url: string): string | undefined {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
   return path?.trim() === ':memory:' ? undefined : path;

@@ -24,8 +24,6 @@ export interface DatabaseOptions {
   readonly format: Format;
   /** Whether a file with nothing in it is filled; else it is no store. */
   readonly create: boolean;
-  /** FULL: a commit survives power loss. NORMAL: it survives the end of the process, and the file stays sound. */
-  readonly synchronous: 'FULL' | 'NORMAL';
   /** How long a statement may wait for another process's lock, blocking this one. */
   readonly busyTimeoutMs: number;
   /**
@@ -37,7 +35,7 @@ export interface DatabaseOptions {
 
 /** Opens a file of a store and brings it up to date. Throws `StorageUnusable`, having changed nothing. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { path, format, create, synchronous, busyTimeoutMs, lock } = options;
+  const { path, format, create, busyTimeoutMs, lock } = options;
   let database: Database | undefined;
   try {
     database = new Database(path, { readwrite: true, strict: true, safeIntegers: true });
@@ -48,7 +46,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     if (isOutdated(database, format) && _held === undefined) throw inUse(database, path, format);
     database.run('PRAGMA journal_mode = WAL');
     database.run(`PRAGMA cache_size = -${cacheKib}`);
-    database.run(`PRAGMA synchronous = ${synchronous}`);
+    // A commit survives power loss.
+    database.run('PRAGMA synchronous = FULL');
     migrate(database, format);
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     return database;

@@ -23,7 +23,7 @@ export interface SqliteOptions {
   readonly path: string;
   readonly clock: Clock;
   readonly rules: LimitRules;
-  /** Whether this process answers requests, and so counts them; only one may at a time. */
+  /** Whether this process belongs to the service: it answers requests, or supervises workers that do. */
   readonly serving: boolean;
   /** Whether a store that is missing is made. */
   readonly create: boolean;
@@ -106,7 +106,6 @@ function openFiles(options: SqliteOptions): Opened {
     path: files.data,
     format,
     create,
-    synchronous: 'FULL',
     busyTimeoutMs: serving ? 0 : managingTimeoutMs,
     lock,
   });
