@@ -8,7 +8,7 @@ import { AccountCounts } from '../../src/storage/sqlite/limits/account-counts.ts
 import { header } from '../../src/storage/sqlite/limits/layout.ts';
 import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
 import { type Limits, openLimits } from '../../src/storage/sqlite/limits/open-limits.ts';
-import { SlotLocks } from '../../src/storage/sqlite/limits/slot-locks.ts';
+import { RecordLocks } from '../../src/storage/sqlite/limits/record-locks.ts';
 import { LimitSync } from '../../src/storage/sqlite/limits/sync.ts';
 import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -81,7 +81,7 @@ test('a process that is killed at any moment leaves exact counts, and no lock th
 /** Leaves the account locked, as a process does that is killed while it counts. */
 function leaveLocked(path: string, accountId: number): void {
   using file = new LimitFile(path);
-  new SlotLocks(file, 1).acquire(new AccountCounts(file).table.find(accountId) / 4);
+  new RecordLocks(file, 1).acquire(new AccountCounts(file).table.find(accountId) / 4);
 }
 
 test('an account that a killed process left locked is refused, and no other, until the lock is freed', async () => {

@@ -11,7 +11,7 @@ const mostWaitsMs = 1_000;
  * its lock behind. Who supervises it frees that (`freeLocksOf`); after a start of the service all are free, for every
  * start begins with owner numbers that no earlier process had.
  */
-export class SlotLocks {
+export class RecordLocks {
   readonly #file: LimitFile;
   readonly #owner: number;
   /** Where this process says which lock it is about to take. */
