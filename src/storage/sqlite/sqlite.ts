@@ -7,6 +7,7 @@ import type { Port } from '../port.ts';
 import type { Admission, Caller, LimitStore, Storage } from '../storage.ts';
 import type { Units } from '../transaction.ts';
 import { SqliteAccounts } from './accounts.ts';
+import { connectWriter, type WriterPlace } from './connect-writer.ts';
 import { type Format, openDatabase } from './database.ts';
 import { openToOthers, storeFiles } from './files.ts';
 import { FormatWatch } from './format-watch.ts';
@@ -17,7 +18,6 @@ import { dataFormat } from './migrations.ts';
 import { SqlitePets } from './pets.ts';
 import { lockOnce, tryLock } from './serving-lock.ts';
 import { Snapshot } from './snapshot.ts';
-import { openWrites, type WriteWay } from './writes.ts';
 
 export interface SqliteOptions {
   readonly path: string;
@@ -28,7 +28,7 @@ export interface SqliteOptions {
   /** Whether a store that is missing is made. */
   readonly create: boolean;
   readonly units: Units;
-  readonly writes: WriteWay;
+  readonly writer: WriterPlace;
   readonly notice: Notice;
   /** The format of the data file, unless it is this version's. */
   readonly format?: Format;
@@ -55,8 +55,8 @@ export function openSqlite(options: SqliteOptions): Storage {
   const files = opened.use(openFiles(options));
   const { data, limits } = files;
   const snapshot = opened.use(new Snapshot(data, new FormatWatch(data, notice)));
-  const writes = openWrites({
-    way: options.writes,
+  const writer = connectWriter({
+    place: options.writer,
     path: data.filename,
     format: options.format ?? dataFormat,
     units,
@@ -73,20 +73,20 @@ export function openSqlite(options: SqliteOptions): Storage {
     keys: new SqliteKeys(data, snapshot),
     limits: limitStore(limits, snapshot),
     imports: new SqliteImports(data, snapshot),
-    write: (name, input) => writes.write(name, input),
-    ...(writes.serve && { serveWorker: serving(writes.serve, limits) }),
+    write: (name, input) => writer.write(name, input),
+    ...(writer.serve && { serveWorker: serving(writer.serve, limits) }),
     health: () => {
       snapshot.versions();
       const found: Trouble[] = [];
-      if (writes.trouble !== undefined) found.push(troubles.dataFile);
+      if (writer.trouble !== undefined) found.push(troubles.dataFile);
       if (limits.trouble !== undefined) found.push(troubles.limitFile);
       return found;
     },
-    ...(writes.lost && { lost: writes.lost }),
+    ...(writer.lost && { lost: writer.lost }),
     staleAtMostMs: 0,
     [Symbol.asyncDispose]: async () => {
       if (kept.disposed) return;
-      await writes[Symbol.asyncDispose]();
+      await writer[Symbol.asyncDispose]();
       await limits.close();
       kept.dispose();
     },
@@ -95,11 +95,11 @@ export function openSqlite(options: SqliteOptions): Storage {
 
 /** A process that serves has the lock before it changes anything, and until its files are closed. */
 function openFiles(options: SqliteOptions): Opened {
-  const { path, clock, rules, serving, create, writes, notice, format = dataFormat } = options;
+  const { path, clock, rules, serving, create, writer, notice, format = dataFormat } = options;
   using opened = new DisposableStack();
   // A worker relies on its supervisor's lock.
-  const isWorker = writes.kind === 'port';
-  const isLocking = serving && !isWorker;
+  const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
+  const isLocking = serving && worker === 0;
   const files = storeFiles(path, create);
   const lock = isLocking ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
   const data = openDatabase({
@@ -116,8 +116,8 @@ function openFiles(options: SqliteOptions): Opened {
 
   const limits = openLimits({
     files,
-    role: isLocking ? 'serving' : isWorker ? 'worker' : 'beside',
-    worker: isWorker ? writes.worker : 0,
+    role: worker > 0 ? 'worker' : serving ? 'serving' : 'beside',
+    worker,
     clock,
     rules,
     notice,
