@@ -58,7 +58,7 @@ function warn(text: string): void {
   process.emitWarning(text);
 }
 
-/** Whether the store is files of this machine: then one process holds it for all others. */
+/** Whether the store is files of this machine: then one process writes to it for all others. */
 export function isEmbedded(url: string): boolean {
   return sqlitePath(url) !== undefined;
 }
