@@ -13,7 +13,8 @@ import { openToOthers, storeFiles } from './files.ts';
 import { FormatWatch } from './format-watch.ts';
 import { SqliteImports } from './imports.ts';
 import { SqliteKeys } from './keys.ts';
-import { type Limits, openLimits } from './limits/open-limits.ts';
+import type { Limits } from './limits/limits.ts';
+import { openLimits } from './limits/open-limits.ts';
 import { dataFormat } from './migrations.ts';
 import { SqlitePets } from './pets.ts';
 import { lockOnce, tryLock } from './serving-lock.ts';
@@ -74,7 +75,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     limits: limitStore(limits, snapshot),
     imports: new SqliteImports(data, snapshot),
     write: (name, input) => writer.write(name, input),
-    ...(writer.serve && { serveWorker: serving(writer.serve, limits) }),
+    ...(writer.serve && { serveWorker: workerServer(writer.serve, limits) }),
     health: () => {
       snapshot.versions();
       const found: Trouble[] = [];
@@ -99,9 +100,9 @@ function openFiles(options: SqliteOptions): Opened {
   using opened = new DisposableStack();
   // A worker relies on its supervisor's lock.
   const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
-  const isLocking = serving && worker === 0;
+  const role = worker > 0 ? 'worker' : serving ? 'serving' : 'beside';
   const files = storeFiles(path, create);
-  const lock = isLocking ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
+  const lock = role === 'serving' ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
   const data = openDatabase({
     path: files.data,
     format,
@@ -112,11 +113,11 @@ function openFiles(options: SqliteOptions): Opened {
   opened.defer(() => data.close());
   // Who answers requests does not write.
   data.run('PRAGMA query_only = ON');
-  if (isLocking) lock();
+  if (role === 'serving') lock();
 
   const limits = openLimits({
     files,
-    role: worker > 0 ? 'worker' : serving ? 'serving' : 'beside',
+    role,
     worker,
     clock,
     rules,
@@ -124,7 +125,7 @@ function openFiles(options: SqliteOptions): Opened {
     lock,
     lastAccountId: lastAccount(data),
   });
-  const open = isLocking ? openToOthers(files) : [];
+  const open = role === 'serving' ? openToOthers(files) : [];
   if (open.length > 0) {
     notice(
       `other users of this machine can access the store: ${open.join(', ')}; run chmod go= on these files to prevent it`,
@@ -134,8 +135,8 @@ function openFiles(options: SqliteOptions): Opened {
   return { data, limits, created: files.created, [Symbol.dispose]: () => kept.dispose() };
 }
 
-/** What a worker that has ended had locked is freed. */
-function serving(serve: (port: Port) => void, limits: Limits) {
+/** Does the writes of workers. What one that has ended had locked is freed. */
+function workerServer(serve: (port: Port) => void, limits: Limits) {
   return (worker: number, port: Port): Disposable => {
     serve(port);
     return { [Symbol.dispose]: () => limits.freeLocksOf(worker) };

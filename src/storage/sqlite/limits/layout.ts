@@ -37,12 +37,9 @@ export const header = {
   changed: 24,
   /** Whether the last sync failed. */
   failing: 25,
-  /** Two words for each process: its owner number, and the lock it is about to take. */
+  /** Two words for each worker number up to `mostWorkers`: the owner number, and the lock that is about to be taken. */
   workers: 256,
 } as const;
-
-/** Processes that may serve one store at once, each with a number of its own from 0. */
-export const mostWorkers = 256;
 
 export interface TableLayout {
   readonly number: number;

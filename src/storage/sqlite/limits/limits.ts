@@ -26,6 +26,22 @@ import { RecordLocks } from './record-locks.ts';
 import { LimitSync } from './sync.ts';
 import type { LimitTable } from './table.ts';
 
+/** Limit state as `LimitStore` needs it, but for the versions of callers. */
+export interface Limits {
+  take(caller: Caller): Verdict;
+  refund(caller: Caller, taken: Verdict): Verdict;
+  fail(address: string): FailureVerdict;
+  peek(address: string): WindowState;
+  bans(): Ban[];
+  lift(keyId: number): boolean;
+  /** Why limit state is not being saved; undefined while it is. */
+  readonly trouble: string | undefined;
+  /** Frees what the last process with this number held, which ended without doing so. */
+  freeLocksOf(worker: number): void;
+  /** The last call. */
+  close(): Promise<void>;
+}
+
 /** Two processes that read the same clock may be apart by this much; then the later one is right. */
 const apartMs = 50;
 
@@ -43,7 +59,7 @@ export interface LimitsOptions {
  * Limit state in a mapped file, as every process of the service sees it. A request has the lock of its account, which
  * guards the account's keys too, for the fraction of a microsecond in which `domain/limit.ts` decides.
  */
-export class SqliteLimits {
+export class SqliteLimits implements Limits {
   readonly #clock: Clock;
   readonly #rules: LimitRules;
   readonly #notice: Notice;
@@ -70,7 +86,6 @@ export class SqliteLimits {
     clock.share?.(new SharedDateSteps(file, this.#locks));
   }
 
-  /** Why limit state is not being saved; undefined while it is. */
   get trouble(): string | undefined {
     return this.#sync.trouble;
   }
@@ -151,12 +166,11 @@ export class SqliteLimits {
     return liftIn(this.#keys, keyId, this.#clock, this.#rules.ban);
   }
 
-  /** Frees what another process held that ended without doing so itself. */
   freeLocksOf(worker: number): void {
     this.#locks.freeLocksOf(worker);
   }
 
-  /** Brings everything to the disk; the last call. */
+  /** Brings everything to the disk. */
   async close(): Promise<void> {
     await this.#sync.close();
     this.#file[Symbol.dispose]();

@@ -43,7 +43,7 @@ export class LimitTable {
     locks.acquireOfHeader(header.growing);
     try {
       if (this.#file.i32[this.#layout.directory + index] === 0) {
-        this.#file.add(this.#layout, index, this.#file.strikes);
+        this.#file.add(this.#layout, index);
       }
     } finally {
       locks.release(header.growing);
