@@ -209,9 +209,7 @@ testSmallDisk('a disk that is read-only at the start is named, and the exit code
   const command = onSmallDisk(folder.path, 'ro', serveCommand);
   await using service = start(command, { environment: settingsIn(folder.path) });
   expect(await service.exited).toBe(1);
-  expect(service.stderr()).toStartWith(
-    `animal-store: Cannot open the data file ${dataFileIn(folder.path)}: `,
-  );
+  expect(service.stderr()).toStartWith(`animal-store: Cannot create the file ${dataFileIn(folder.path)}: `);
   expect(service.stderr().trim().split('\n').length).toBe(1);
   expect(service.stdout()).toBe('');
 });

@@ -76,7 +76,7 @@ export function makeFile(path: string): boolean {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST' && syscall === 'open') return false;
-    throw new StorageUnusable(`Cannot open the data file ${path}: ${reasonOf(error as Error, path)}.`);
+    throw new StorageUnusable(`Cannot create the file ${path}: ${reasonOf(error as Error, path)}.`);
   }
 }
 

@@ -55,7 +55,7 @@ const dataMigrations: Migrations = [
   `,
 ];
 
-/** The file of limit state that versions before the mapped file had beside it; it is only read. */
+/** The limit file that versions before the mapped file had beside it; it is only read. */
 const formerLimitMigrations: Migrations = [
   `
   -- Counts are reserved ahead: never below what was admitted.

@@ -1,5 +1,5 @@
 /**
- * How the file of limit state is laid out. It is mapped into memory, in the machine's own byte order, and made of
+ * How the limit file is laid out. It is mapped into memory, in the machine's own byte order, and made of
  * extents of one size. The first is the header; each other one belongs to a table and says so itself, so that the
  * header's directory can always be made anew.
  */

@@ -1,4 +1,4 @@
-/** How the file of limit state is made: empty, from one that does not serve any more, or from an older version's. */
+/** How the limit file is made: empty, from one that does not serve any more, or from an older version's. */
 import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock } from '../../../domain/clock.ts';
