@@ -15,6 +15,8 @@ const askedFor = 20;
 export interface KillOptions {
   readonly rounds: number;
   readonly seed: number;
+  /** Serving processes; with more than one, their supervisor is killed. */
+  readonly workers?: number;
   /** How soon after its start the service has to answer again; unbounded unless given. */
   readonly backWithinMs?: number;
   readonly progress?: (line: string) => void;
@@ -34,6 +36,7 @@ export interface KillFigures {
 export async function killRounds({
   rounds,
   seed,
+  workers = 1,
   backWithinMs = Number.POSITIVE_INFINITY,
   progress,
 }: KillOptions): Promise<KillFigures> {
@@ -49,7 +52,8 @@ export async function killRounds({
   await using stack = new AsyncDisposableStack();
   const start = async (): Promise<Service> => {
     const from = performance.now();
-    const service = stack.use(await startService(folder.path, { LOG_LEVEL: 'warn' }));
+    const settings = { LOG_LEVEL: 'warn', WORKERS: String(workers) };
+    const service = stack.use(await startService(folder.path, settings));
     const { status } = await fetch(`${service.url}/readyz`);
     const tookMs = performance.now() - from;
     if (status !== 200 || tookMs > backWithinMs) {

@@ -1,7 +1,7 @@
 /** One worker after the other is killed under load; only what was on its own connections may fail. */
 import { clientOf } from '../support/client.ts';
 import { allNames } from '../support/load.ts';
-import type { Service } from '../support/process.ts';
+import { ample, type Service } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { randomFrom } from '../support/random.ts';
 import { until } from '../support/wait.ts';
@@ -9,7 +9,7 @@ import { Connection } from './connection.ts';
 
 export interface WorkerKillOptions {
   readonly service: Service;
-  /** Of an account that no load exhausts. */
+  /** New, of an account that no load exhausts (`ample`). */
   readonly key: string;
   readonly kills: number;
   readonly seed: number;
@@ -21,6 +21,8 @@ export interface WorkerKillFigures {
   readonly acknowledged: number;
   /** Requests that were under way on connections of workers that were killed. */
   readonly cutOff: number;
+  /** How many of these the account was charged for. */
+  readonly chargedUnanswered: number;
   /** Everything else that went wrong. */
   readonly failures: readonly string[];
 }
@@ -90,7 +92,10 @@ class WorkerLoad {
   }
 }
 
-/** Kills a worker again and again, each time when the one before is replaced. Throws when an acknowledged animal is missing. */
+/**
+ * Kills a worker again and again, each time when the one before is replaced. Throws when an acknowledged animal is missing,
+ * or when other requests were counted than those answered and perhaps those cut off.
+ */
 export async function killWorkers({
   service,
   key,
@@ -116,11 +121,18 @@ export async function killWorkers({
   }
   load.stop();
   await Promise.all(going);
-  const names = await allNames(clientOf(service.url, key));
+  const { answered, acknowledged, cutOff, failures } = load;
+  const client = clientOf(service.url, key);
+  // This one is counted, too.
+  const counted = ample.perDay - (await client.get('/pets?limit=1')).remaining - 1;
+  if (counted < answered || counted > answered + cutOff) {
+    throw new Error(`${counted} requests were counted: ${answered} were answered, ${cutOff} cut off.`);
+  }
+  const names = await allNames(client);
   const stored = new Set(names);
   const lost = load.acknowledged.filter((name) => !stored.has(name));
   if (lost.length > 0) throw new Error(`Acknowledged and lost: ${lost.join(', ')}.`);
   if (stored.size < names.length) throw new Error('An animal was stored twice.');
-  const { answered, acknowledged, cutOff, failures } = load;
-  return { answered, acknowledged: acknowledged.length, cutOff, failures };
+  const chargedUnanswered = counted - answered;
+  return { answered, acknowledged: acknowledged.length, cutOff, chargedUnanswered, failures };
 }
