@@ -20,7 +20,7 @@ import { soak } from '../test/stress/soak.ts';
 import { stop } from '../test/stress/stop.ts';
 import type { StressTest } from '../test/stress/stress-test.ts';
 import { syscalls } from '../test/stress/syscalls.ts';
-import { workersTest } from '../test/stress/workers.ts';
+import { workersTests } from '../test/stress/workers.ts';
 
 const stressTests: readonly StressTest[] = [
   kill,
@@ -29,7 +29,7 @@ const stressTests: readonly StressTest[] = [
   stop,
   limits,
   syscalls,
-  workersTest,
+  ...workersTests,
   ...clusterTests,
   crowd,
   partitions,

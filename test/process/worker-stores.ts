@@ -53,7 +53,7 @@ export async function embeddedStores(): Promise<EmbeddedStores> {
 }
 
 /** A store on servers of its own; undefined when this machine has none. */
-async function serverStores(): Promise<WorkerStores | undefined> {
+export async function serverStores(): Promise<WorkerStores | undefined> {
   const cluster = await startCluster({ instances: 0 });
   if (cluster === undefined) return undefined;
   const { operator, postgres, redis, startInstance } = cluster;
