@@ -9,7 +9,8 @@ import { crowd } from '../test/stress/crowd.ts';
 import { disk } from '../test/stress/disk.ts';
 import { drain } from '../test/stress/drain.ts';
 import { httpTests } from '../test/stress/http.ts';
-import { kill } from '../test/stress/kill.ts';
+import { killTests } from '../test/stress/kill.ts';
+import { limitWorkers } from '../test/stress/limit-workers.ts';
 import { limits } from '../test/stress/limits.ts';
 import { mutation } from '../test/stress/mutation.ts';
 import { partitions } from '../test/stress/partitions.ts';
@@ -23,13 +24,14 @@ import { syscalls } from '../test/stress/syscalls.ts';
 import { workersTests } from '../test/stress/workers.ts';
 
 const stressTests: readonly StressTest[] = [
-  kill,
+  ...killTests,
   disk,
   drain,
   stop,
   limits,
   syscalls,
   ...workersTests,
+  limitWorkers,
   ...clusterTests,
   crowd,
   partitions,
