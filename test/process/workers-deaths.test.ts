@@ -1,9 +1,11 @@
 /** Workers on the embedded store: what is left when one of them, the supervisor or the disk fails, and after a stop. */
 import { expect, setDefaultTimeout } from 'bun:test';
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
+import { fileSizeLimits, limitFileSize } from '../faults/disk.ts';
 import { slotLockedBy } from '../support/limit-file.ts';
 import { dataFileIn, limitFileIn } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 import { Connection, type RawReply } from './connection.ts';
 import { EachWorker, headerOf, workerPid } from './each-worker.ts';
 import { embeddedTests } from './worker-stores.ts';
@@ -65,3 +67,30 @@ embeddedTest('a second service on the same store is refused, with and without wo
   }
   expect((await fetch(`${first.url}/readyz`)).status).toBe(200);
 });
+
+const limitedTest = embeddedTests(testWith(...fileSizeLimits));
+
+limitedTest(
+  '/readyz of every worker says when nothing can be written, and when it works again',
+  async (stores) => {
+    await using service = await stores.startInstance({ WORKERS: '3' });
+    const { key } = await stores.issueKey();
+    using each = await EachWorker.meet(service, key, 3);
+    const says = async (status: string) =>
+      (await each.ask('/readyz', key)).every(({ body }) => body.includes(`"status":"${status}"`));
+    expect(await says('ready')).toBe(true);
+    // The supervisor writes for all.
+    limitFileSize(service.pid, statSync(`${dataFileIn(stores.folder)}-wal`).size);
+    expect((await (each.connections[0] as Connection).add('refused', key)).status).toBe(503);
+    await until(() => says('degraded'));
+    // One that begins meanwhile is told, too.
+    process.kill(workerPid(service, 3), 'SIGKILL');
+    await service.logged('"msg":"worker serving"');
+    using again = await EachWorker.meet(service, key, 3);
+    const bodies = async () => (await again.ask('/readyz', key)).map(({ body }) => body);
+    await until(async () => (await bodies()).every((body) => body.includes('degraded')));
+    limitFileSize(service.pid, 'unlimited');
+    expect((await (again.connections[1] as Connection).add('stored', key)).status).toBe(201);
+    await until(async () => (await bodies()).every((body) => body.includes('"ready"')));
+  },
+);

@@ -136,10 +136,15 @@ function openFiles(options: SqliteOptions): Opened {
 }
 
 /** What a worker that has ended had locked is freed. */
-function serving(serve: (port: Port) => void, limits: Limits) {
+function serving(serve: (port: Port) => Disposable, limits: Limits) {
   return (worker: number, port: Port): Disposable => {
-    serve(port);
-    return { [Symbol.dispose]: () => limits.freeLocksOf(worker) };
+    const served = serve(port);
+    return {
+      [Symbol.dispose]: () => {
+        served[Symbol.dispose]();
+        limits.freeLocksOf(worker);
+      },
+    };
   };
 }
 
