@@ -3,6 +3,7 @@ import { expect, setDefaultTimeout } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { fileSizeLimits, limitFileSize } from '../faults/disk.ts';
 import { slotLockedBy } from '../support/limit-file.ts';
+import { lock } from '../support/lock.ts';
 import { dataFileIn, limitFileIn } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
@@ -34,6 +35,18 @@ embeddedTest('an account that a worker had locked when it was killed is served o
   expect(statuses.sort()).toEqual(['200', '200', 'cut off']);
   using again = await EachWorker.meet(service, key, 3);
   expect(await again.statuses(key)).toEqual([200, 200, 200]);
+});
+
+embeddedTest('a worker is replaced while another process has the data file locked', async (stores) => {
+  await using service = await stores.startInstance();
+  const { key } = await stores.issueKey();
+  using writing = lock(dataFileIn(stores.folder));
+  process.kill(workerPid(service, 2), 'SIGKILL');
+  await service.logged('"msg":"worker serving"');
+  using each = await EachWorker.meet(service, key, 2);
+  const created = Promise.all(each.connections.map((connection) => connection.add('waits', key)));
+  writing.release();
+  expect((await created).map(({ status }) => status)).toEqual([201, 201]);
 });
 
 embeddedTest('a stop leaves clean files, and the next start counts on', async (stores) => {
