@@ -10,6 +10,7 @@ import { disk } from '../test/stress/disk.ts';
 import { drain } from '../test/stress/drain.ts';
 import { httpTests } from '../test/stress/http.ts';
 import { killTests } from '../test/stress/kill.ts';
+import { limitWorkers } from '../test/stress/limit-workers.ts';
 import { limits } from '../test/stress/limits.ts';
 import { mutation } from '../test/stress/mutation.ts';
 import { partitions } from '../test/stress/partitions.ts';
@@ -20,8 +21,7 @@ import { soak } from '../test/stress/soak.ts';
 import { stop } from '../test/stress/stop.ts';
 import type { StressTest } from '../test/stress/stress-test.ts';
 import { syscalls } from '../test/stress/syscalls.ts';
-import { workerWindows } from '../test/stress/worker-windows.ts';
-import { workersTest } from '../test/stress/workers.ts';
+import { workersTests } from '../test/stress/workers.ts';
 
 const stressTests: readonly StressTest[] = [
   ...killTests,
@@ -30,8 +30,8 @@ const stressTests: readonly StressTest[] = [
   stop,
   limits,
   syscalls,
-  workersTest,
-  workerWindows,
+  ...workersTests,
+  limitWorkers,
   ...clusterTests,
   crowd,
   partitions,

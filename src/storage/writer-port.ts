@@ -31,6 +31,8 @@ interface Pending {
   readonly since: number;
 }
 
+/** The id of what nobody asked for: it only tells whether writes work. */
+const nobodys = 0;
 /** Most writes that may be under way from here; more are refused at once. */
 const mostPending = 10_000;
 /** After so long without an answer nobody waits on: the disk has stopped in the middle of a commit. */
@@ -139,26 +141,54 @@ export class PortWriter implements Writer<Units> {
   }
 }
 
-/** Runs what is asked for at the other end of a port. Those that are committed together are answered in one message. */
-export function serveWrites(writer: Writer<Units>, port: Port): void {
-  let outcomes: SentOutcome[] = [];
-  const answer = (outcome: SentOutcome) => {
-    if (outcomes.length === 0) {
-      queueMicrotask(() => {
-        port.post(outcomes);
-        outcomes = [];
-      });
-    }
-    outcomes.push(outcome);
-  };
-  port.listen((message) => {
-    for (const { id, name, input } of message as SentCall[]) {
-      writer.write(name, input as never).then(
-        (outcome) => answer({ id, outcome }),
-        (error) => answer({ id, error: sent(error) }),
-      );
-    }
-  });
+/** Runs what is asked for at the other ends of ports. */
+export class WriteServer {
+  readonly #writer: Writer<Units>;
+  readonly #ports = new Set<Port>();
+  /** Why nothing is being stored, as the last write showed; undefined while all is. */
+  #failure: SentError | undefined;
+
+  constructor(writer: Writer<Units>) {
+    this.#writer = writer;
+  }
+
+  /** Units that are committed together are answered in one message. Disposed of when nobody listens any more. */
+  serve(port: Port): Disposable {
+    let outcomes: SentOutcome[] = [];
+    const answer = (outcome: SentOutcome) => {
+      if (outcomes.length === 0) {
+        queueMicrotask(() => {
+          port.post(outcomes);
+          outcomes = [];
+        });
+      }
+      outcomes.push(outcome);
+      this.#note(outcome, port);
+    };
+    port.listen((message) => {
+      for (const { id, name, input } of message as SentCall[]) {
+        this.#writer.write(name, input as never).then(
+          (outcome) => answer({ id, outcome }),
+          (error) => answer({ id, error: sent(error) }),
+        );
+      }
+    });
+    this.#ports.add(port);
+    if (this.#failure !== undefined) port.post([{ id: nobodys, error: this.#failure } satisfies SentOutcome]);
+    return { [Symbol.dispose]: () => this.#ports.delete(port) };
+  }
+
+  /** When writes begin to fail, or work again, those who did not ask are told, too. */
+  #note(outcome: SentOutcome, asker: Port): void {
+    const failure = 'error' in outcome ? outcome.error : undefined;
+    if (failure?.kind === 'refusal' || failure?.kind === 'error') return;
+    const isNew = (failure === undefined) !== (this.#failure === undefined);
+    this.#failure = failure;
+    if (!isNew) return;
+    const told: SentOutcome =
+      failure === undefined ? { id: nobodys, outcome: null } : { id: nobodys, error: failure };
+    for (const port of this.#ports) if (port !== asker) port.post([told]);
+  }
 }
 
 function sent(error: unknown): SentError {

@@ -1,16 +1,18 @@
 /** One worker after the other is killed under load; only what was on its own connections may fail. */
 import { clientOf } from '../support/client.ts';
 import { allNames } from '../support/load.ts';
-import type { Service } from '../support/process.ts';
+import { ample, type Service } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { randomFrom } from '../support/random.ts';
 import { until } from '../support/wait.ts';
-import { Connection } from './connection.ts';
+import { Connection, type RawReply } from './connection.ts';
+import { processOf } from './each-worker.ts';
+import { LimitedAccounts } from './limited-accounts.ts';
+import type { WorkerStores } from './worker-stores.ts';
 
 export interface WorkerKillOptions {
   readonly service: Service;
-  /** Of an account that no load exhausts. */
-  readonly key: string;
+  readonly stores: Pick<WorkerStores, 'issueKey' | 'operator'>;
   readonly kills: number;
   readonly seed: number;
   readonly told?: (kill: number) => void;
@@ -21,31 +23,42 @@ export interface WorkerKillFigures {
   readonly acknowledged: number;
   /** Requests that were under way on connections of workers that were killed. */
   readonly cutOff: number;
+  /** How many of these the account was charged for. */
+  readonly chargedUnanswered: number;
+  /** Accounts that were used up, each to its limit exactly. */
+  readonly usedUp: number;
   /** Everything else that went wrong. */
   readonly failures: readonly string[];
 }
 
 const clients = 8;
-/** One request in so many is a creation. */
-const creationEvery = 4;
+/** What a connection asks for, over and over. */
+const kinds = ['creation', 'list', 'limited', 'animal'] as const;
+type Kind = (typeof kinds)[number];
 
 class WorkerLoad {
   readonly failures: string[] = [];
   readonly acknowledged: string[] = [];
   answered = 0;
+  /** Of the account that is never used up. */
+  charged = 0;
   cutOff = 0;
   kills = 0;
+  /** Of the animal that was acknowledged last. */
+  lastId = 0;
   /** Kills whose process is gone: until then it still takes connections. */
   over = 0;
   #stopped = false;
   readonly #service: Service;
   readonly #key: string;
+  readonly #limited: LimitedAccounts;
   /** By the part of the request ids that is of one process: it was cut off, so it answers nothing that is sent later. */
   readonly #gone = new Set<string>();
 
-  constructor(service: Service, key: string) {
+  constructor(service: Service, key: string, limited: LimitedAccounts) {
     this.#service = service;
     this.#key = key;
+    this.#limited = limited;
   }
 
   async run(name: string): Promise<void> {
@@ -67,17 +80,13 @@ class WorkerLoad {
     using connection = opened;
     let process: string | undefined;
     for (let number = 0; !this.#stopped; number++) {
-      const isCreation = number % creationEvery === 0;
+      const kind = kinds[number % kinds.length] as Kind;
       const goneBefore = new Set(this.#gone);
       try {
-        const { status, head } = isCreation
-          ? await connection.add(`${name} ${number}`, this.#key)
-          : await connection.get('/v1/pets?limit=1', this.#key);
-        process = /^x-request-id: *(\S+)-\d+$/im.exec(head)?.[1];
-        if (process === undefined || goneBefore.has(process)) this.failures.push(`answered by ${process}`);
-        if (status !== (isCreation ? 201 : 200)) this.failures.push(`${name} ${number}: ${status}`);
-        else if (isCreation) this.acknowledged.push(`${name} ${number}`);
-        this.answered++;
+        const reply = await this.#ask(connection, kind, `${name} ${number}`, number);
+        process = processOf(reply);
+        if (process === '' || goneBefore.has(process)) this.failures.push(`answered by ${process}`);
+        this.#judge(kind, `${name} ${number}`, reply);
       } catch (error) {
         this.cutOff++;
         if (process !== undefined) this.#gone.add(process);
@@ -88,18 +97,42 @@ class WorkerLoad {
       }
     }
   }
+
+  #ask(connection: Connection, kind: Kind, name: string, number: number): Promise<RawReply> {
+    if (kind === 'creation') return connection.add(name, this.#key);
+    if (kind === 'animal') return connection.get(`/v1/pets/${this.lastId}`, this.#key);
+    const list = (key: string) => connection.get('/v1/pets?limit=1', key);
+    return kind === 'list' ? list(this.#key) : this.#limited.use(number >> 2, list);
+  }
+
+  #judge(kind: Kind, name: string, { status, body }: RawReply): void {
+    this.answered++;
+    if (kind !== 'limited') this.charged++;
+    const isRight =
+      kind === 'limited' ? [200, 429].includes(status) : status === (kind === 'creation' ? 201 : 200);
+    if (!isRight) this.failures.push(`${kind} ${name}: ${status}`);
+    else if (kind === 'creation') {
+      this.acknowledged.push(name);
+      this.lastId = (JSON.parse(body) as { id: number }).id;
+    }
+  }
 }
 
-/** Kills a worker again and again, each time when the one before is replaced. Throws when an acknowledged animal is missing. */
+/**
+ * Kills a worker again and again, each time when the one before is replaced. Throws when an acknowledged animal is missing,
+ * or when other requests were counted than those answered and perhaps those cut off.
+ */
 export async function killWorkers({
   service,
-  key,
+  stores,
   kills,
   seed,
   told,
 }: WorkerKillOptions): Promise<WorkerKillFigures> {
   const random = randomFrom(seed);
-  const load = new WorkerLoad(service, key);
+  const { key } = await stores.issueKey();
+  const limited = await LimitedAccounts.begin(stores);
+  const load = new WorkerLoad(service, key, limited);
   const going = Array.from({ length: clients }, (_, client) => load.run(`client ${client}`));
   for (let kill = 1; kill <= kills; kill++) {
     const { answered } = load;
@@ -116,11 +149,20 @@ export async function killWorkers({
   }
   load.stop();
   await Promise.all(going);
-  const names = await allNames(clientOf(service.url, key));
+  const { answered, charged, acknowledged, cutOff, failures } = load;
+  const client = clientOf(service.url, key);
+  // This one is counted, too.
+  const counted = ample.perDay - (await client.get('/pets?limit=1')).remaining - 1;
+  if (counted < charged || counted > charged + cutOff) {
+    throw new Error(`${counted} requests were counted: ${charged} were answered, ${cutOff} cut off.`);
+  }
+  const names = await allNames(client);
   const stored = new Set(names);
   const lost = load.acknowledged.filter((name) => !stored.has(name));
   if (lost.length > 0) throw new Error(`Acknowledged and lost: ${lost.join(', ')}.`);
   if (stored.size < names.length) throw new Error('An animal was stored twice.');
-  const { answered, acknowledged, cutOff, failures } = load;
-  return { answered, acknowledged: acknowledged.length, cutOff, failures };
+  return {
+    ...{ answered, acknowledged: acknowledged.length, cutOff, chargedUnanswered: counted - charged },
+    ...{ usedUp: await limited.check(), failures },
+  };
 }

@@ -1,38 +1,117 @@
 import { afterAll, beforeAll, test } from 'bun:test';
-import { type Cluster, startCluster } from '../support/cluster.ts';
-import { type Running, serveCommand, start } from '../support/process.ts';
+import type { AdminServices } from '../../src/app.ts';
+import type { Quota } from '../../src/domain/plan.ts';
+import { startCluster } from '../support/cluster.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import {
+  ample,
+  makeStore,
+  operatorOf,
+  type Running,
+  type Service,
+  serveCommand,
+  settingsIn,
+  start,
+  startService,
+} from '../support/process.ts';
 import type { BeginDrained } from './drain.ts';
 
-/** PostgreSQL and Redis with an operator, where services with workers can be started. */
-export interface WorkerStores extends Omit<Cluster, 'instances'> {
-  /** Starts two workers for a test that stops them. */
+type Environment = Readonly<Record<string, string>>;
+
+/** A store with an operator, where services with two workers can be started, or as many as the settings say. */
+export interface WorkerStores extends AsyncDisposable {
+  readonly operator: AdminServices;
+  startInstance(environment?: Environment): Promise<Service>;
+  /** Does not wait until they serve. */
+  begin(environment?: Environment): Running;
+  /** For a test that stops them. */
   readonly beginDrained: BeginDrained;
-  /** Starts two workers, and does not wait until they serve. */
-  begin(environment?: Readonly<Record<string, string>>): Running;
+  /** A key of an account of its own. */
+  issueKey(quota?: Quota): Promise<{ key: string; keyId: number; accountId: number }>;
 }
 
-type WorkersTest = (name: string, body: (stores: WorkerStores) => Promise<void>) => void;
+/** An embedded store in a folder of its own. */
+export interface EmbeddedStores extends WorkerStores {
+  readonly folder: string;
+}
 
-/** Tests of a file that start services with two workers, unless they say otherwise. */
-export function workersTests(define: typeof test = test): WorkersTest {
-  let cluster: Cluster | undefined;
-  beforeAll(async () => {
-    cluster = await startCluster({ instances: 0, environment: { WORKERS: '2' } });
-  });
-  afterAll(() => cluster?.[Symbol.asyncDispose]());
+const twoWorkers = { WORKERS: '2', DRAIN_SECONDS: '0' };
+
+export async function embeddedStores(): Promise<EmbeddedStores> {
+  await using made = new AsyncDisposableStack();
+  const folder = made.use(await temporaryFolder());
+  await makeStore(folder.path);
+  const operator = made.use(await operatorOf(folder.path));
+  const kept = made.move();
+  return {
+    folder: folder.path,
+    ...storesOf(operator, settingsIn(folder.path), async (environment) =>
+      kept.use(await startService(folder.path, environment)),
+    ),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** A store on servers of its own; undefined when this machine has none. */
+export async function serverStores(): Promise<WorkerStores | undefined> {
+  const cluster = await startCluster({ instances: 0 });
+  if (cluster === undefined) return undefined;
+  const { operator, postgres, redis, startInstance } = cluster;
+  const settings = { PORT: '0', DATABASE_URL: postgres.url, REDIS_URL: redis.url };
+  return {
+    ...storesOf(operator, settings, startInstance),
+    [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+  };
+}
+
+function storesOf(
+  operator: AdminServices,
+  settings: Environment,
+  startInstance: (environment: Environment) => Promise<Service>,
+): Omit<WorkerStores, keyof AsyncDisposable> {
+  const issueKey = async (quota = ample) => {
+    const { id: accountId } = await operator.accounts.create('shop', 'enterprise', quota);
+    const { key, id: keyId } = await operator.keys.create(accountId, 'till');
+    return { key, keyId, accountId };
+  };
+  return {
+    operator,
+    startInstance: (environment = {}) => startInstance({ ...twoWorkers, ...environment }),
+    begin: (environment = {}) =>
+      start(serveCommand, { environment: { ...settings, ...twoWorkers, ...environment } }),
+    beginDrained: async (environment) => {
+      const service = await startInstance({ ...twoWorkers, ...environment });
+      const { key } = await issueKey();
+      return { service, key, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
+    },
+    issueKey,
+  };
+}
+
+type StoresTest<Stores> = (name: string, body: (stores: Stores) => Promise<void>) => void;
+
+/** A test on an embedded store of its own. */
+export function embeddedTests(define: typeof test = test): StoresTest<EmbeddedStores> {
   return (name, body) =>
-    define(name, async () => {
-      // Told once, when the servers were looked for.
-      if (cluster === undefined) return;
-      const { postgres, redis, startInstance, issueKey } = cluster;
-      const settings = { PORT: '0', DATABASE_URL: postgres.url, REDIS_URL: redis.url, WORKERS: '2' };
-      const begin = (environment = {}) =>
-        start(serveCommand, { environment: { ...settings, DRAIN_SECONDS: '0', ...environment } });
-      const beginDrained: BeginDrained = async (environment) => {
-        const service = await startInstance(environment);
-        const { key } = await issueKey();
-        return { service, key, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
-      };
-      await body({ ...cluster, begin, beginDrained });
+    define(`${name}, on the embedded store`, async () => {
+      await using stores = await embeddedStores();
+      await body(stores);
     });
+}
+
+/** A test on every kind of store there is; those of a file share their servers. */
+export function workersTests(define: typeof test = test): StoresTest<WorkerStores> {
+  const onEmbedded = embeddedTests(define);
+  let servers: WorkerStores | undefined;
+  beforeAll(async () => {
+    servers = await serverStores();
+  });
+  afterAll(() => servers?.[Symbol.asyncDispose]());
+  return (name, body) => {
+    onEmbedded(name, body);
+    define(`${name}, on PostgreSQL and Redis`, async () => {
+      // Told once, when the servers were looked for.
+      if (servers !== undefined) await body(servers);
+    });
+  };
 }

@@ -2,13 +2,13 @@ import { expect, setDefaultTimeout } from 'bun:test';
 import { testTimeoutMs } from '../support/wait.ts';
 import { filtering } from './filtering.ts';
 import { stopUnderReconnecting } from './reconnecting.ts';
-import { workersTests } from './worker-stores.ts';
+import { embeddedTests } from './worker-stores.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
-const workersTest = workersTests(filtering);
+const embeddedTest = embeddedTests(filtering);
 
-workersTest(
+embeddedTest(
   'a connection that is there when the listeners of the workers close is answered',
   async (stores) => {
     const { refused, failures, exitCode } = await stopUnderReconnecting(32, 5, stores.beginDrained);

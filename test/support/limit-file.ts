@@ -1,8 +1,9 @@
 /** The file of limit state as another process sees it. */
 import { existsSync } from 'node:fs';
-import { noPenalty } from '../../src/domain/limit.ts';
+import { minuteSeconds, noPenalty } from '../../src/domain/limit.ts';
 import { AccountCounts } from '../../src/storage/sqlite/limits/account-counts.ts';
 import { KeyPenalties } from '../../src/storage/sqlite/limits/key-penalties.ts';
+import { header } from '../../src/storage/sqlite/limits/layout.ts';
 import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
 import { makeLimits } from '../../src/storage/sqlite/limits/making.ts';
 import { RecordLocks } from '../../src/storage/sqlite/limits/record-locks.ts';
@@ -23,4 +24,24 @@ export function banIn(path: string, keyId: number, bannedUntil: number): void {
   const keys = new KeyPenalties(file);
   const record = keys.table.make(keyId, new RecordLocks(file, 255));
   keys.write(record, keyId, noPenalty, { ...noPenalty, bannedUntil });
+}
+
+/** Makes the file say that a worker is counting a request of the account right now. */
+export function slotLockedBy(path: string, accountId: number, worker: number): void {
+  using file = new LimitFile(path);
+  const place = header.workers + 2 * worker;
+  const word = new AccountCounts(file).table.find(accountId) / 4;
+  file.i32[place + 1] = word;
+  file.i32[word] = file.i32[place] as number;
+}
+
+/** Lets a minute pass for an account that nobody uses at the moment: its window began that much earlier. */
+export function passMinute(path: string, accountId: number): void {
+  using file = new LimitFile(path);
+  const accounts = new AccountCounts(file);
+  const slot = accounts.table.find(accountId);
+  const usage = accounts.read(slot, accountId);
+  if (usage === undefined) throw new Error(`What account ${accountId} used cannot be read.`);
+  const openedAt = usage.minute.openedAt - minuteSeconds;
+  accounts.write(slot, accountId, { ...usage, minute: { ...usage.minute, openedAt } });
 }

@@ -42,3 +42,8 @@ function parentOf(pid: number): [[pid: number, ppid: number]] | undefined {
     return undefined;
   }
 }
+
+/** The command line of a process that runs, its arguments separated by spaces; Linux only. */
+export function commandOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim();
+}

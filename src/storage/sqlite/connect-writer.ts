@@ -2,7 +2,7 @@ import type { Notice } from '../outage.ts';
 import type { Port } from '../port.ts';
 import type { ServingWorker } from '../storage.ts';
 import type { Units, Writer } from '../transaction.ts';
-import { PortWriter, serveWrites } from '../writer-port.ts';
+import { PortWriter, WriteServer } from '../writer-port.ts';
 import type { Format } from './database.ts';
 import { openWriter } from './open-writer.ts';
 import type { ThreadTask } from './writer-thread.ts';
@@ -21,8 +21,11 @@ export interface ConnectedWriter extends Writer<Units>, AsyncDisposable {
   readonly trouble: string | undefined;
   /** Resolves with the reason when nothing can be written any more, whatever happens; undefined where that cannot be. */
   readonly lost?: Promise<Error>;
-  /** Lets another process of the same service write here; undefined where this one does not write itself. */
-  readonly serve?: (port: Port) => void;
+  /**
+   * Lets another process of the same service write here, until that has ended; undefined where this one does not write
+   * itself.
+   */
+  readonly serve?: (port: Port) => Disposable;
 }
 
 interface ConnectOptions {
@@ -49,10 +52,11 @@ export function connectWriter(options: ConnectOptions): ConnectedWriter {
 
 function writerHere({ path, format, units, timeoutMs, onOutcome }: ConnectOptions): ConnectedWriter {
   const writer = openWriter({ path, format, units, timeoutMs });
+  const server = new WriteServer(writer);
   return {
     trouble: undefined,
     write: (name, input) => writer.write(name, input).finally(onOutcome),
-    serve: (port) => serveWrites(writer, port),
+    serve: (port) => server.serve(port),
     [Symbol.asyncDispose]: () => writer[Symbol.asyncDispose](),
   };
 }

@@ -136,10 +136,15 @@ function openFiles(options: SqliteOptions): Opened {
 }
 
 /** Does the writes of workers. What one that has ended had locked is freed. */
-function workerServer(serve: (port: Port) => void, limits: Limits) {
+function workerServer(serve: (port: Port) => Disposable, limits: Limits) {
   return (worker: number, port: Port): Disposable => {
-    serve(port);
-    return { [Symbol.dispose]: () => limits.freeLocksOf(worker) };
+    const served = serve(port);
+    return {
+      [Symbol.dispose]: () => {
+        served[Symbol.dispose]();
+        limits.freeLocksOf(worker);
+      },
+    };
   };
 }
 

@@ -1,7 +1,7 @@
 /** The thread that writes to the data file, so that no request waits for the sync of another's. */
 import type { Port } from '../port.ts';
 import type { Units } from '../transaction.ts';
-import { serveWrites } from '../writer-port.ts';
+import { WriteServer } from '../writer-port.ts';
 import { dataFormat } from './migrations.ts';
 import { openWriter } from './open-writer.ts';
 
@@ -28,6 +28,6 @@ export function runWriterThread(units: Units): void {
         };
       },
     };
-    serveWrites(writer, port);
+    new WriteServer(writer).serve(port);
   };
 }

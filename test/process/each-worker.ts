@@ -1,0 +1,60 @@
+/** Connections of which each is another worker's: the system spreads them, so as many are opened as it takes. */
+import { serveWorker } from '../../src/cli/serve-worker.ts';
+import type { Service } from '../support/process.ts';
+import { childrenOf, commandOf } from '../support/process-tree.ts';
+import { until } from '../support/wait.ts';
+import { Connection, type RawReply } from './connection.ts';
+
+/** What the ids of the requests that one process answers have in common. */
+export function processOf({ head }: RawReply): string {
+  return /^x-request-id: *(\S+)-\d+$/im.exec(head)?.[1] ?? '';
+}
+
+/** A header of an answer; empty where it has none. */
+export function headerOf({ head }: RawReply, name: string): string {
+  return new RegExp(`^${name}: *(.*?)\r?$`, 'im').exec(head)?.[1] ?? '';
+}
+
+export class EachWorker implements Disposable {
+  /** One of each worker. */
+  readonly connections: readonly Connection[];
+
+  private constructor(connections: readonly Connection[]) {
+    this.connections = connections;
+  }
+
+  /** The key is used once or more for each worker. */
+  static async meet({ url }: Pick<Service, 'url'>, key: string, workers: number): Promise<EachWorker> {
+    const met = new Map<string, Connection>();
+    await until(async () => {
+      const connection = await Connection.open(url);
+      const process = processOf(await connection.get('/v1/pets?limit=1', key));
+      if (met.has(process)) connection[Symbol.dispose]();
+      else met.set(process, connection);
+      return met.size === workers;
+    });
+    return new EachWorker([...met.values()]);
+  }
+
+  /** Asks one worker after the other. */
+  async ask(path: string, key: string): Promise<RawReply[]> {
+    const replies: RawReply[] = [];
+    for (const connection of this.connections) replies.push(await connection.get(path, key));
+    return replies;
+  }
+
+  async statuses(key: string): Promise<number[]> {
+    return (await this.ask('/v1/pets?limit=1', key)).map(({ status }) => status);
+  }
+
+  [Symbol.dispose](): void {
+    for (const connection of this.connections) connection[Symbol.dispose]();
+  }
+}
+
+/** The process of the worker with this number. */
+export function workerPid({ pid }: Pick<Service, 'pid'>, number: number): number {
+  const found = childrenOf(pid).find((child) => commandOf(child).endsWith(`${serveWorker} ${number}`));
+  if (found === undefined) throw new Error(`There is no worker ${number}.`);
+  return found;
+}

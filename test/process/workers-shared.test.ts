@@ -1,0 +1,116 @@
+/** Workers on the embedded store: what one of them did, or an operator, holds on all with the next request. */
+import { expect, setDefaultTimeout } from 'bun:test';
+import { clientOf } from '../support/client.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
+import { countedWindow } from '../support/windows.ts';
+import { EachWorker, headerOf } from './each-worker.ts';
+import { embeddedTests } from './worker-stores.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const embeddedTest = embeddedTests();
+
+const workers = 3;
+const all = <T>(value: T): T[] => Array.from({ length: workers }, () => value);
+const settings = { WORKERS: String(workers) };
+
+embeddedTest(
+  'an animal created through one worker is listed by every one in the next request',
+  async (stores) => {
+    await using service = await stores.startInstance(settings);
+    const { key } = await stores.issueKey();
+    using each = await EachWorker.meet(service, key, workers);
+    for (let round = 0; round < 10; round++) {
+      for (const [number, writer] of each.connections.entries()) {
+        // Every one holds the page as it is.
+        await each.ask('/v1/pets?limit=100', key);
+        const { status, body } = await writer.add(`animal ${round} of ${number}`, key);
+        expect(status).toBe(201);
+        for (const page of await each.ask('/v1/pets?limit=100', key)) expect(page.body).toContain(body);
+      }
+    }
+  },
+);
+
+embeddedTest('what an operator does to keys and accounts counts on every worker at once', async (stores) => {
+  const { operator, issueKey } = stores;
+  await using service = await stores.startInstance(settings);
+  using each = await EachWorker.meet(service, (await issueKey()).key, workers);
+
+  const { key, keyId, accountId } = await issueKey();
+  expect(await each.statuses(key)).toEqual(all(200));
+  const successor = await operator.keys.rotate(keyId, 0);
+  expect(await each.statuses(key)).toEqual(all(401));
+  expect(await each.statuses(successor.key)).toEqual(all(200));
+
+  await operator.accounts.setPlan(accountId, 'enterprise', { perMinute: 777, perDay: 1_000_000_000 });
+  for (const reply of await each.ask('/v1/pets', successor.key)) {
+    expect([reply.status, headerOf(reply, 'x-ratelimit-limit')]).toEqual([200, '777']);
+  }
+  await operator.keys.revoke(successor.id);
+  expect(await each.statuses(successor.key)).toEqual(all(401));
+});
+
+embeddedTest('a ban earned on one worker holds on all, and when it is lifted on none', async (stores) => {
+  await using service = await stores.startInstance({ ...settings, BAN_STRIKES: '3' });
+  using each = await EachWorker.meet(service, (await stores.issueKey()).key, workers);
+  // The day, for a minute may pass on a slow machine.
+  const { key, keyId } = await stores.issueKey({ perMinute: 1, perDay: 1 });
+  const [one] = each.connections;
+  // Strikes count from a second after the first refusal.
+  await until(async () => (await one?.get('/v1/pets', key))?.body.includes('api_key_banned') ?? false);
+  for (const { body } of await each.ask('/v1/pets', key)) expect(body).toContain('api_key_banned');
+  await stores.operator.keys.liftBan(keyId);
+  for (const { body } of await each.ask('/v1/pets', key)) expect(body).toContain('daily_quota_exceeded');
+});
+
+embeddedTest(
+  'one account with two keys is admitted exactly its limit by all workers, each Remaining once',
+  async (stores) => {
+    await using service = await stores.startInstance({ WORKERS: '4' });
+    for (let window = 0; window < 10; window++) {
+      const limit = 100 + window;
+      const { key, accountId } = await stores.issueKey({ perMinute: limit, perDay: 1_000_000 });
+      const second = await stores.operator.keys.create(accountId, 'second');
+      const clients = [clientOf(service.url, key), clientOf(service.url, second.key)];
+      const remaining = await countedWindow(clients, limit);
+      expect(remaining).toEqual(Array.from({ length: limit }, (_, value) => value));
+    }
+  },
+);
+
+embeddedTest('failed authentications of an address count together on all workers', async (stores) => {
+  const most = 12;
+  await using service = await stores.startInstance({
+    ...settings,
+    AUTH_FAILURES_PER_MINUTE: String(most),
+  });
+  using each = await EachWorker.meet(service, (await stores.issueKey()).key, workers);
+  const statuses: number[] = [];
+  for (let round = 0; round < most / workers; round++) statuses.push(...(await each.statuses('nobodys')));
+  expect(statuses).toEqual(Array.from({ length: most }, () => 401));
+  expect(await each.statuses('nobodys')).toEqual(all(429));
+});
+
+embeddedTest(
+  'creations by all workers at once get ids without a gap, rising for every client',
+  async (stores) => {
+    await using service = await stores.startInstance(settings);
+    const { key } = await stores.issueKey();
+    using each = await EachWorker.meet(service, key, workers);
+    const perWorker = 100;
+    const idsOfEach = await Promise.all(
+      each.connections.map(async (connection, number) => {
+        const ids: number[] = [];
+        for (let count = 0; count < perWorker; count++) {
+          const { body } = await connection.add(`${count} of ${number}`, key);
+          ids.push((JSON.parse(body) as { id: number }).id);
+        }
+        return ids;
+      }),
+    );
+    for (const ids of idsOfEach) expect(ids).toEqual(ids.toSorted((one, other) => one - other));
+    const together = idsOfEach.flat().sort((one, other) => one - other);
+    expect(together).toEqual(Array.from({ length: workers * perWorker }, (_, index) => index + 1));
+  },
+);
