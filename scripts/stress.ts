@@ -21,7 +21,7 @@ import { stop } from '../test/stress/stop.ts';
 import type { StressTest } from '../test/stress/stress-test.ts';
 import { syscalls } from '../test/stress/syscalls.ts';
 import { workerWindows } from '../test/stress/worker-windows.ts';
-import { workersTest } from '../test/stress/workers.ts';
+import { workersTests } from '../test/stress/workers.ts';
 
 const stressTests: readonly StressTest[] = [
   ...killTests,
@@ -30,7 +30,7 @@ const stressTests: readonly StressTest[] = [
   stop,
   limits,
   syscalls,
-  workersTest,
+  ...workersTests,
   workerWindows,
   ...clusterTests,
   crowd,

@@ -23,7 +23,7 @@ import type { Store } from './operations/units.ts';
 import { isEmbedded, openTables } from './storage/open.ts';
 import type { Notice } from './storage/outage.ts';
 import type { Port } from './storage/port.ts';
-import type { WorkerSeat } from './storage/storage.ts';
+import type { ServingWorker } from './storage/storage.ts';
 import { openStore } from './store.ts';
 import { Supervisor } from './supervisor/supervisor.ts';
 
@@ -53,7 +53,7 @@ export interface OpenOptions {
   readonly serving?: boolean;
   /** Whether a store that is missing is made. */
   readonly create?: boolean;
-  readonly worker?: WorkerSeat | undefined;
+  readonly worker?: ServingWorker | undefined;
   readonly supervising?: boolean;
   readonly notice?: Notice;
 }
@@ -194,7 +194,7 @@ export async function startService(
   openapi: OpenapiOf,
   log: Logger,
   runtime = systemRuntime(),
-  worker?: WorkerSeat,
+  worker?: ServingWorker,
 ): Promise<Service> {
   await using started = new AsyncDisposableStack();
   const outages = started.use(new Outages(log));

@@ -1,24 +1,24 @@
 /** A store with all the units of work of the operations. */
 import { type Store, units } from './operations/units.ts';
 import { openStorage, type StorageOptions } from './storage/open.ts';
-import type { WriteWay } from './storage/sqlite/writes.ts';
-import type { WorkerSeat } from './storage/storage.ts';
+import type { WriterPlace } from './storage/sqlite/connect-writer.ts';
+import type { ServingWorker } from './storage/storage.ts';
 
 export interface StoreOptions extends Omit<StorageOptions<typeof units>, 'units' | 'writes'> {
   /** Which of several serving processes this is; unless given, it is the only one. */
-  readonly worker?: WorkerSeat | undefined;
+  readonly worker?: ServingWorker | undefined;
   /** Whether this process has workers that answer requests, and answers none itself. */
   readonly supervising?: boolean;
 }
 
 /** Opens the store a URL names. Throws `StorageUnusable`. */
 export function openStore({ worker, supervising = false, ...options }: StoreOptions): Promise<Store> {
-  return openStorage({ ...options, units, writes: waysOf(options.serving && !supervising, worker) });
+  return openStorage({ ...options, units, writer: placeOf(options.serving && !supervising, worker) });
 }
 
 /** No process that answers requests writes to an embedded store in the thread that answers them. */
-function waysOf(answers: boolean, worker: WorkerSeat | undefined): WriteWay {
-  if (worker !== undefined) return { kind: 'port', port: worker.port, worker: worker.index };
+function placeOf(answers: boolean, worker: ServingWorker | undefined): WriterPlace {
+  if (worker !== undefined) return { kind: 'supervisor', worker };
   if (!answers) return { kind: 'here' };
   return { kind: 'thread', module: new URL('./writer-thread.ts', import.meta.url) };
 }

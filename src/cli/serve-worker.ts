@@ -32,9 +32,12 @@ export async function runWorker(): Promise<ExitCode> {
   const config = { ...readConfig(environment), port };
   const log = await openLog(config.logLevel, { worker });
   const openapi = (listening: string) => openapiText(config, listening);
-  const seat = { index: worker, workers, port: link.store };
   try {
-    await using service = await startService(config, openapi, log, systemRuntime(), seat);
+    await using service = await startService(config, openapi, log, systemRuntime(), {
+      number: worker,
+      workers,
+      port: link.store,
+    });
     link.serving({ url: service.url, port: service.port });
     await link.stopped;
   } catch (error) {

@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { type Network, parseNetwork } from '../domain/address.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
+import { mostWorkers } from '../domain/workers.ts';
 
 /** Throws an `Error` whose message completes "NAME …". */
 export type Parse<T> = (text: string) => T;
@@ -13,9 +14,6 @@ export function integer(min: number, max: number): Parse<number> {
     return value;
   };
 }
-
-/** More processes than this are a mistake. */
-const mostWorkers = 256;
 
 /**
  * A number of serving processes, or `auto`. Only Linux spreads connections over the processes that share a port: where

@@ -28,7 +28,7 @@ export const units = {
   ) => imports.commit(pets, run, fromLine),
 } as const satisfies Units;
 
-/** Runs the units above. */
+/** What runs them. */
 export type Writes = Writer<typeof units>;
 
 /** A store that has them. */

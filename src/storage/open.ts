@@ -3,8 +3,8 @@ import type { LimitRules } from '../domain/limit.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
 import type { ClusterSettings } from './cluster.ts';
 import type { Notice } from './outage.ts';
+import type { WriterPlace } from './sqlite/connect-writer.ts';
 import { openSqlite } from './sqlite/sqlite.ts';
-import type { WriteWay } from './sqlite/writes.ts';
 import { type Storage, StorageUnusable, type Tables } from './storage.ts';
 import type { Units } from './transaction.ts';
 
@@ -17,8 +17,8 @@ export interface StorageOptions<All extends Units> {
   readonly create?: boolean;
   /** All the changes there are. */
   readonly units: All;
-  /** Where an embedded store is written; unless given, here. */
-  readonly writes?: WriteWay;
+  /** Where the units of work of an embedded store run; unless given, here. */
+  readonly writer?: WriterPlace;
   /** What a store on PostgreSQL needs besides; undefined where there is no Redis. */
   readonly cluster?: ClusterSettings | undefined;
   /** Is told what stops working and works again; unless given, standard error is. */
@@ -28,9 +28,9 @@ export interface StorageOptions<All extends Units> {
 /** Opens the store a URL names. Throws `StorageUnusable` with what to do about it. */
 export async function openStorage<All extends Units>(options: StorageOptions<All>): Promise<Storage<All>> {
   const { url, clock, rules, serving, create = serving, units, cluster, notice = warn } = options;
-  const { writes = { kind: 'here' } } = options;
+  const { writer = { kind: 'here' } } = options;
   const path = sqlitePath(url);
-  if (path !== undefined) return openSqlite({ path, clock, rules, serving, create, units, writes, notice });
+  if (path !== undefined) return openSqlite({ path, clock, rules, serving, create, units, writer, notice });
   if (!isPostgres(url)) throw new StorageUnusable(`Unsupported database URL "${maskedUrl(url)}".`);
   if (cluster === undefined) throw new StorageUnusable('PostgreSQL requires Redis. Set REDIS_URL.');
   // Only who has the servers waits for their drivers to load.
@@ -54,16 +54,16 @@ export async function openTables(url: string, mustExist: boolean): Promise<Table
   return openPostgresTables({ url, ...limits, notice: warn }, mustExist);
 }
 
-/** Undefined also for SQLite's store in memory: nothing would be left of what is copied there. */
 function warn(text: string): void {
   process.emitWarning(text);
 }
 
-/** Whether the store is files of this machine: then one process holds it for all others. */
+/** Whether the store is files of this machine: then one process writes to it for all others. */
 export function isEmbedded(url: string): boolean {
   return sqlitePath(url) !== undefined;
 }
 
+/** Undefined also for SQLite's store in memory: nothing would be left of what is copied there. */
 function sqlitePath(url: string): string | undefined {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
   return path?.trim() === ':memory:' ? undefined : path;

@@ -32,9 +32,9 @@ export class WriteUncertain extends StorageUnavailable {
 export class StorageUnusable extends Error {}
 
 /** A serving process among several. */
-export interface WorkerSeat {
+export interface ServingWorker {
   /** From 1. */
-  readonly index: number;
+  readonly number: number;
   /** How many there are. */
   readonly workers: number;
   /** The way to the supervising process's store. */

@@ -35,7 +35,7 @@ testWith({ name: 'sqlite3', package: 'sqlite3', optional: true }, ['sqlite3', '-
   async () => {
     await using folder = await temporaryFolder();
     const data = join(folder.path, 'data');
-    const [backUp = '', restore = ''] = await commandsOf('One process (SQLite)');
+    const [backUp = '', restore = ''] = await commandsOf('Embedded store (SQLite)');
     let key = '';
     {
       await using service = await startService(data);

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import fc from 'fast-check';
 import { workers } from '../../src/config/values.ts';
 import { type Config, ConfigError, readConfig, settings } from '../../src/config.ts';
+import { mostWorkers } from '../../src/domain/workers.ts';
 import { always } from '../support/property.ts';
 
 /** Values no setting of that name may have. Settings that take any text have none. */
@@ -120,7 +121,7 @@ describe('the configuration', () => {
   });
 
   test('takes auto for as many workers as there are cores, and one where processes cannot share a port', () => {
-    expect(workers('auto', 'linux')).toBe(Math.min(256, availableParallelism()));
+    expect(workers('auto', 'linux')).toBe(Math.min(mostWorkers, availableParallelism()));
     for (const platform of ['darwin', 'freebsd', 'win32'] as const) {
       expect([workers('auto', platform), workers('1', platform)]).toEqual([1, 1]);
       expect(() => workers('2', platform)).toThrow('must be 1 on this system: only Linux');

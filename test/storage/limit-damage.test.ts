@@ -32,11 +32,11 @@ function flip(path: string, byte: number): void {
   closeSync(file);
 }
 
-const slotOf = (path: string, accountId: number): number => {
+const accountRecordOf = (path: string, accountId: number): number => {
   using file = new LimitFile(path);
   return new AccountCounts(file).table.find(accountId);
 };
-const recordOf = (path: string, keyId: number): number => {
+const keyRecordOf = (path: string, keyId: number): number => {
   using file = new LimitFile(path);
   return new KeyPenalties(file).table.find(keyId);
 };
@@ -51,12 +51,12 @@ test('of a count torn by a power failure the one before it counts; of two torn o
   await using serving = openAlone(folder.path, new FakeClock());
   const { limits, notices } = serving;
   for (let request = 0; request < 4; request++) limits.take(callerOf(plans.free));
-  const slot = slotOf(limitFile(folder.path), 1);
+  const record = accountRecordOf(limitFile(folder.path), 1);
   // The fourth is in the first copy, for the sequence is even.
-  flip(limitFile(folder.path), slot + 8);
+  flip(limitFile(folder.path), record + 8);
   expect(limits.take(callerOf(plans.free)).minute.remaining).toBe(56);
   expect(notices).toEqual([]);
-  flip(limitFile(folder.path), slot + 32);
+  flip(limitFile(folder.path), record + 32);
   for (let request = 0; request < 2; request++) {
     expect(limits.take(callerOf(plans.free))).toMatchObject({
       refusal: 'daily_quota_exceeded',
@@ -73,7 +73,7 @@ test('a key whose record is torn is banned as long as any ban lasts, can be lift
   await using serving = openAlone(folder.path, clock);
   const { limits, notices } = serving;
   strike(limits, clock, 1);
-  const record = recordOf(limitFile(folder.path), 1);
+  const record = keyRecordOf(limitFile(folder.path), 1);
   for (const byte of [8, 40]) flip(limitFile(folder.path), record + byte);
   expect(limits.take(callerOf(small))).toMatchObject({
     refusal: 'api_key_banned',

@@ -38,7 +38,7 @@ export function openLater(path: string, serving: boolean): Storage {
     clock: systemClock(),
     rules: strictRules,
     units,
-    writes: { kind: 'here' },
+    writer: { kind: 'here' },
     notice: () => {},
     format: laterFormat,
   });

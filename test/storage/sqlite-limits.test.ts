@@ -3,12 +3,14 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { closeSync, cpSync } from 'node:fs';
 import { systemClock } from '../../src/domain/clock.ts';
 import { plans } from '../../src/domain/plan.ts';
+import { mostWorkers } from '../../src/domain/workers.ts';
 import { storeFiles } from '../../src/storage/sqlite/files.ts';
 import { AccountCounts } from '../../src/storage/sqlite/limits/account-counts.ts';
 import { header } from '../../src/storage/sqlite/limits/layout.ts';
 import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
-import { type Limits, openLimits } from '../../src/storage/sqlite/limits/open-limits.ts';
-import { SlotLocks } from '../../src/storage/sqlite/limits/slot-locks.ts';
+import type { Limits } from '../../src/storage/sqlite/limits/limits.ts';
+import { openLimits } from '../../src/storage/sqlite/limits/open-limits.ts';
+import { RecordLocks } from '../../src/storage/sqlite/limits/record-locks.ts';
 import { LimitSync } from '../../src/storage/sqlite/limits/sync.ts';
 import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -79,9 +81,9 @@ test('a process that is killed at any moment leaves exact counts, and no lock th
 });
 
 /** Leaves the account locked, as a process does that is killed while it counts. */
-function leaveLocked(path: string, accountId: number): void {
+function leaveLocked(path: string, accountId: number, worker = 1): void {
   using file = new LimitFile(path);
-  new SlotLocks(file, 1).acquire(new AccountCounts(file).table.find(accountId) / 4);
+  new RecordLocks(file, worker).acquire(new AccountCounts(file).table.find(accountId) / 4);
 }
 
 test('an account that a killed process left locked is refused, and no other, until the lock is freed', async () => {
@@ -222,6 +224,19 @@ test('what one process adds to the file the others see, also its locks when it i
   serving.limits.freeLocksOf(1);
   expect(serving.limits.take(callerOf(plans.free, 500_000)).minute.remaining).toBe(58);
   for (const limits of [worker, another]) await limits.close();
+});
+
+test('the last of as many workers as WORKERS allows counts with the others, and its locks can be freed', async () => {
+  await using folder = await temporaryFolder();
+  await using serving = openAlone(folder.path, new FakeClock());
+  const last = openWorker(folder.path, mostWorkers);
+  last.take(callerOf(plans.free));
+  expect(serving.limits.take(callerOf(plans.free)).minute.remaining).toBe(58);
+  leaveLocked(limitFile(folder.path), 1, mostWorkers);
+  serving.limits.freeLocksOf(mostWorkers);
+  expect(serving.limits.take(callerOf(plans.free)).minute.remaining).toBe(57);
+  expect(serving.limits.fail('192.0.2.1').state.remaining).toBe(strictRules.failuresPerMinute - 1);
+  await last.close();
 });
 
 test('a process that takes the number of one that was killed frees its locks', async () => {

@@ -25,7 +25,7 @@ function migrate(path: string, migrations: readonly string[]): Database {
   makeFile(path);
   const lock = () => ({ [Symbol.dispose]: () => {} });
   const format = { ...dataFormat, migrations };
-  return openDatabase({ path, format, create: true, synchronous: 'FULL', busyTimeoutMs: 0, lock });
+  return openDatabase({ path, format, create: true, busyTimeoutMs: 0, lock });
 }
 
 describe('the data file', () => {

@@ -5,14 +5,14 @@ import { AccountCounts } from '../../src/storage/sqlite/limits/account-counts.ts
 import { KeyPenalties } from '../../src/storage/sqlite/limits/key-penalties.ts';
 import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
 import { makeLimits } from '../../src/storage/sqlite/limits/making.ts';
-import { SlotLocks } from '../../src/storage/sqlite/limits/slot-locks.ts';
+import { RecordLocks } from '../../src/storage/sqlite/limits/record-locks.ts';
 
 /** What the file says that an account used in its last windows. */
 export function countsIn(path: string, accountId: number): { minute: number; day: number } {
   using file = new LimitFile(path);
   const accounts = new AccountCounts(file);
-  const slot = accounts.table.find(accountId);
-  const usage = slot === 0 ? undefined : accounts.read(slot, accountId);
+  const record = accounts.table.find(accountId);
+  const usage = record === 0 ? undefined : accounts.read(record, accountId);
   return { minute: usage?.minute.count ?? 0, day: usage?.day.count ?? 0 };
 }
 
@@ -21,6 +21,6 @@ export function banIn(path: string, keyId: number, bannedUntil: number): void {
   const how = { strikes: 100, strictSince: 0 };
   using file = existsSync(path) ? new LimitFile(path) : makeLimits(path, how, () => undefined);
   const keys = new KeyPenalties(file);
-  const record = keys.table.make(keyId, new SlotLocks(file, 255));
+  const record = keys.table.make(keyId, new RecordLocks(file, 255));
   keys.write(record, keyId, noPenalty, { ...noPenalty, bannedUntil });
 }

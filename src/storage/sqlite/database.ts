@@ -26,8 +26,6 @@ export interface DatabaseOptions {
   readonly format: Format;
   /** Whether a file with nothing in it is filled; else it is no store. */
   readonly create: boolean;
-  /** FULL: a commit survives power loss. NORMAL: it survives the end of the process, and the file stays sound. */
-  readonly synchronous: 'FULL' | 'NORMAL';
   /** How much of the file is kept in memory at most. */
   readonly cacheKib?: number;
   /** How long a statement may wait for another process's lock, blocking this one. */
@@ -41,7 +39,7 @@ export interface DatabaseOptions {
 
 /** Opens a file of a store and brings it up to date. Throws `StorageUnusable`, having changed nothing. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { path, format, create, synchronous, cacheKib = readingCacheKib, busyTimeoutMs, lock } = options;
+  const { path, format, create, cacheKib = readingCacheKib, busyTimeoutMs, lock } = options;
   let database: Database | undefined;
   try {
     database = new Database(path, { readwrite: true, strict: true, safeIntegers: true });
@@ -52,7 +50,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     if (isOutdated(database, format) && _held === undefined) throw inUse(database, path, format);
     database.run('PRAGMA journal_mode = WAL');
     database.run(`PRAGMA cache_size = -${cacheKib}`);
-    database.run(`PRAGMA synchronous = ${synchronous}`);
+    // A commit survives power loss.
+    database.run('PRAGMA synchronous = FULL');
     migrate(database, format);
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     return database;

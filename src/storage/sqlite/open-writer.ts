@@ -18,7 +18,6 @@ export function openWriter({ path, format, units, timeoutMs }: OpenWriterOptions
     path,
     format,
     create: false,
-    synchronous: 'FULL',
     cacheKib: writingCacheKib,
     // It waits by itself.
     busyTimeoutMs: 0,

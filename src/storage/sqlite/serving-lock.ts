@@ -4,8 +4,8 @@ import { StorageUnusable } from '../storage.ts';
 import { makeFile, reasonOf, type StoreFiles } from './files.ts';
 
 /**
- * Lets one process at a time serve a store, for that process holds the counts in memory. The lock is SQLite's own
- * on a file that is never written, so the system lets it go however the process ends. Throws `StorageUnusable`.
+ * Lets one service at a time serve a store, for it alone writes, and it frees the locks of its processes. The lock is
+ * SQLite's own on a file that is never written, so the system lets it go however the process ends. Throws `StorageUnusable`.
  */
 function lockForServing(files: StoreFiles): Disposable {
   const lock = tryLock(files, 0);

@@ -7,28 +7,29 @@ import type { Port } from '../port.ts';
 import type { Admission, Caller, LimitStore, Storage } from '../storage.ts';
 import type { Units } from '../transaction.ts';
 import { SqliteAccounts } from './accounts.ts';
+import { connectWriter, type WriterPlace } from './connect-writer.ts';
 import { type Format, openDatabase } from './database.ts';
 import { openToOthers, storeFiles } from './files.ts';
 import { FormatWatch } from './format-watch.ts';
 import { SqliteImports } from './imports.ts';
 import { SqliteKeys } from './keys.ts';
-import { type Limits, openLimits } from './limits/open-limits.ts';
+import type { Limits } from './limits/limits.ts';
+import { openLimits } from './limits/open-limits.ts';
 import { dataFormat } from './migrations.ts';
 import { SqlitePets } from './pets.ts';
 import { lockOnce, tryLock } from './serving-lock.ts';
 import { Snapshot } from './snapshot.ts';
-import { openWrites, type WriteWay } from './writes.ts';
 
 export interface SqliteOptions {
   readonly path: string;
   readonly clock: Clock;
   readonly rules: LimitRules;
-  /** Whether this process answers requests, and so counts them; only one may at a time. */
+  /** Whether this process belongs to the service: it answers requests, or supervises workers that do. */
   readonly serving: boolean;
   /** Whether a store that is missing is made. */
   readonly create: boolean;
   readonly units: Units;
-  readonly writes: WriteWay;
+  readonly writer: WriterPlace;
   readonly notice: Notice;
   /** The format of the data file, unless it is this version's. */
   readonly format?: Format;
@@ -55,8 +56,8 @@ export function openSqlite(options: SqliteOptions): Storage {
   const files = opened.use(openFiles(options));
   const { data, limits } = files;
   const snapshot = opened.use(new Snapshot(data, new FormatWatch(data, notice)));
-  const writes = openWrites({
-    way: options.writes,
+  const writer = connectWriter({
+    place: options.writer,
     path: data.filename,
     format: options.format ?? dataFormat,
     units,
@@ -73,20 +74,20 @@ export function openSqlite(options: SqliteOptions): Storage {
     keys: new SqliteKeys(data, snapshot),
     limits: limitStore(limits, snapshot),
     imports: new SqliteImports(data, snapshot),
-    write: (name, input) => writes.write(name, input),
-    ...(writes.serve && { serveWorker: serving(writes.serve, limits) }),
+    write: (name, input) => writer.write(name, input),
+    ...(writer.serve && { serveWorker: workerServer(writer.serve, limits) }),
     health: () => {
       snapshot.versions();
       const found: Trouble[] = [];
-      if (writes.trouble !== undefined) found.push(troubles.dataFile);
+      if (writer.trouble !== undefined) found.push(troubles.dataFile);
       if (limits.trouble !== undefined) found.push(troubles.limitFile);
       return found;
     },
-    ...(writes.lost && { lost: writes.lost }),
+    ...(writer.lost && { lost: writer.lost }),
     staleAtMostMs: 0,
     [Symbol.asyncDispose]: async () => {
       if (kept.disposed) return;
-      await writes[Symbol.asyncDispose]();
+      await writer[Symbol.asyncDispose]();
       await limits.close();
       kept.dispose();
     },
@@ -95,37 +96,36 @@ export function openSqlite(options: SqliteOptions): Storage {
 
 /** A process that serves has the lock before it changes anything, and until its files are closed. */
 function openFiles(options: SqliteOptions): Opened {
-  const { path, clock, rules, serving, create, writes, notice, format = dataFormat } = options;
+  const { path, clock, rules, serving, create, writer, notice, format = dataFormat } = options;
   using opened = new DisposableStack();
   // A worker relies on its supervisor's lock.
-  const isWorker = writes.kind === 'port';
-  const isLocking = serving && !isWorker;
+  const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
+  const role = worker > 0 ? 'worker' : serving ? 'serving' : 'beside';
   const files = storeFiles(path, create);
-  const lock = isLocking ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
+  const lock = role === 'serving' ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
   const data = openDatabase({
     path: files.data,
     format,
     create,
-    synchronous: 'FULL',
     busyTimeoutMs: serving ? 0 : managingTimeoutMs,
     lock,
   });
   opened.defer(() => data.close());
   // Who answers requests does not write.
   data.run('PRAGMA query_only = ON');
-  if (isLocking) lock();
+  if (role === 'serving') lock();
 
   const limits = openLimits({
     files,
-    role: isLocking ? 'serving' : isWorker ? 'worker' : 'beside',
-    worker: isWorker ? writes.worker : 0,
+    role,
+    worker,
     clock,
     rules,
     notice,
     lock,
     lastAccountId: lastAccount(data),
   });
-  const open = isLocking ? openToOthers(files) : [];
+  const open = role === 'serving' ? openToOthers(files) : [];
   if (open.length > 0) {
     notice(
       `other users of this machine can access the store: ${open.join(', ')}; run chmod go= on these files to prevent it`,
@@ -135,8 +135,8 @@ function openFiles(options: SqliteOptions): Opened {
   return { data, limits, created: files.created, [Symbol.dispose]: () => kept.dispose() };
 }
 
-/** What a worker that has ended had locked is freed. */
-function serving(serve: (port: Port) => void, limits: Limits) {
+/** Does the writes of workers. What one that has ended had locked is freed. */
+function workerServer(serve: (port: Port) => void, limits: Limits) {
   return (worker: number, port: Port): Disposable => {
     serve(port);
     return { [Symbol.dispose]: () => limits.freeLocksOf(worker) };

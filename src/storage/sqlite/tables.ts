@@ -17,7 +17,6 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
     path: files.data,
     format: dataFormat,
     create: !mustExist,
-    synchronous: 'FULL',
     busyTimeoutMs,
     lock,
   });

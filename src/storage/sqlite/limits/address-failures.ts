@@ -1,7 +1,7 @@
 import { minuteSeconds, unused, type Window } from '../../../domain/limit.ts';
 import { header, tables } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
-import type { SlotLocks } from './slot-locks.ts';
+import type { RecordLocks } from './record-locks.ts';
 import { LimitTable } from './table.ts';
 
 /** A set is a lock and room for this many addresses: 114,576 in all. */
@@ -32,7 +32,7 @@ export class AddressFailures {
   }
 
   /** Makes the room for all. Throws as the system does. */
-  make(locks: SlotLocks): void {
+  make(locks: RecordLocks): void {
     for (let set = 0; set < this.#table.reach; set += this.#table.recordsPerExtent)
       this.#table.make(set, locks);
   }

@@ -1,15 +1,15 @@
 import type { DateSteps } from '../../../domain/clock.ts';
 import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
-import type { SlotLocks } from './slot-locks.ts';
+import type { RecordLocks } from './record-locks.ts';
 
 /** The steps of the date that the processes of a service have in common, and the next start of it. */
 export class SharedDateSteps implements DateSteps {
   readonly #file: LimitFile;
-  readonly #locks: SlotLocks | undefined;
+  readonly #locks: RecordLocks | undefined;
 
   /** Without locks, for who only looks, nothing is added. */
-  constructor(file: LimitFile, locks?: SlotLocks) {
+  constructor(file: LimitFile, locks?: RecordLocks) {
     this.#file = file;
     this.#locks = locks;
   }

@@ -36,15 +36,7 @@ export function readFormer(path: string, clock: Clock): FormerLimits {
   clock.steady();
   const ahead = clock.aheadSeconds;
   const lock = () => ({ [Symbol.dispose]: () => undefined });
-  const format = formerLimitFormat;
-  using database = openDatabase({
-    path,
-    format,
-    create: true,
-    synchronous: 'NORMAL',
-    busyTimeoutMs: 0,
-    lock,
-  });
+  using database = openDatabase({ path, format: formerLimitFormat, create: true, busyTimeoutMs: 0, lock });
   const usage = database.query<UsageRow, []>(
     `SELECT account_id AS accountId, minute_opened AS minuteOpened, minute_count AS minuteCount,
             day_opened AS dayOpened, day_count AS dayCount FROM usage`,

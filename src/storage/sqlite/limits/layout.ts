@@ -37,12 +37,9 @@ export const header = {
   changed: 24,
   /** Whether the last sync failed. */
   failing: 25,
-  /** Two words for each process: its owner number, and the lock it is about to take. */
+  /** Two words for each worker number up to `mostWorkers`: the owner number, and the lock that is about to be taken. */
   workers: 256,
 } as const;
-
-/** Processes that may serve one store at once, each with a number of its own from 0. */
-export const mostWorkers = 256;
 
 export interface TableLayout {
   readonly number: number;
@@ -60,14 +57,6 @@ export const tables = {
 
 /** Locks are named by 32-bit indexes of 32-bit words. */
 export const mostExtents = 32_768;
-
-/** Sequence numbers are 1 to this, and then begin anew without changing whose turn it is of the two copies. */
-const lastSequence = 0x7fff_ffff;
-
-/** The sequence after one; 0 is left to records that were never written. */
-export function nextSequence(sequence: number): number {
-  return sequence === lastSequence ? 2 : sequence + 1;
-}
 
 /** A checksum of so many words, and of a number that tells records of the same content apart. */
 export function checksumOf(words: Int32Array, from: number, count: number, id: number): number {

@@ -118,15 +118,15 @@ export class LimitFile implements Disposable {
   }
 
   /**
-   * Adds an extent to a table, under the lock for it, and returns its number. Its bytes are really written, for a hole
+   * Adds an extent to a table, under the lock for it. Its bytes are really written, for a hole
    * in a file on a full disk would end the process that touches it. Throws as the system does, having added nothing.
    */
-  add({ number, directory }: TableLayout, index: number, strikes: number): number {
+  add({ number, directory }: TableLayout, index: number): void {
     const extent = this.i32[header.extents] as number;
     if (extent >= mostExtents) throw new Error(`${this.path} has its largest size`);
     const bytes = Buffer.alloc(extentBytes);
     const words = new Int32Array(bytes.buffer, bytes.byteOffset, extentHeaderBytes / 4);
-    words.set([extentMagic, format, number, index, strikes]);
+    words.set([extentMagic, format, number, index, this.strikes]);
     words[extentWords] = checksumOf(words, 0, extentWords, 0);
     try {
       writeAll(this.fd, bytes, extent * extentBytes);
@@ -140,7 +140,6 @@ export class LimitFile implements Disposable {
     Atomics.store(this.i32, header.extents, extent + 1);
     Atomics.store(this.i32, directory + index, extent);
     this.changed();
-    return extent;
   }
 
   /** What an extent says it is; undefined when that cannot be read, `free` when nothing was ever written there. */

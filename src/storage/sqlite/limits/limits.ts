@@ -22,9 +22,25 @@ import { bansIn, liftIn } from './bans.ts';
 import { SharedDateSteps } from './date-steps.ts';
 import { KeyPenalties, longestBan } from './key-penalties.ts';
 import type { LimitFile } from './limit-file.ts';
-import { SlotLocks } from './slot-locks.ts';
+import { RecordLocks } from './record-locks.ts';
 import { LimitSync } from './sync.ts';
 import type { LimitTable } from './table.ts';
+
+/** Limit state as `LimitStore` needs it, but for the versions of callers. */
+export interface Limits {
+  take(caller: Caller): Verdict;
+  refund(caller: Caller, taken: Verdict): Verdict;
+  fail(address: string): FailureVerdict;
+  peek(address: string): WindowState;
+  bans(): Ban[];
+  lift(keyId: number): boolean;
+  /** Why limit state is not being saved; undefined while it is. */
+  readonly trouble: string | undefined;
+  /** Frees what the last process with this number held, which ended without doing so. */
+  freeLocksOf(worker: number): void;
+  /** The last call. */
+  close(): Promise<void>;
+}
 
 /** Two processes that read the same clock may be apart by this much; then the later one is right. */
 const apartMs = 50;
@@ -43,12 +59,12 @@ export interface LimitsOptions {
  * Limit state in a mapped file, as every process of the service sees it. A request has the lock of its account, which
  * guards the account's keys too, for the fraction of a microsecond in which `domain/limit.ts` decides.
  */
-export class SqliteLimits {
+export class SqliteLimits implements Limits {
   readonly #clock: Clock;
   readonly #rules: LimitRules;
   readonly #notice: Notice;
   readonly #file: LimitFile;
-  readonly #locks: SlotLocks;
+  readonly #locks: RecordLocks;
   readonly #accounts: AccountCounts;
   readonly #keys: KeyPenalties;
   readonly #addresses: AddressFailures;
@@ -61,7 +77,7 @@ export class SqliteLimits {
     this.#rules = rules;
     this.#notice = notice;
     this.#file = file;
-    this.#locks = new SlotLocks(file, worker);
+    this.#locks = new RecordLocks(file, worker);
     this.#accounts = new AccountCounts(file);
     this.#keys = new KeyPenalties(file);
     this.#addresses = new AddressFailures(file);
@@ -70,7 +86,6 @@ export class SqliteLimits {
     clock.share?.(new SharedDateSteps(file, this.#locks));
   }
 
-  /** Why limit state is not being saved; undefined while it is. */
   get trouble(): string | undefined {
     return this.#sync.trouble;
   }
@@ -83,37 +98,37 @@ export class SqliteLimits {
 
   /** Throws `StorageUnavailable`, having counted nothing. */
   take({ accountId, keyId, quota }: Caller): Verdict {
-    const slot = this.#slotOf(accountId);
-    this.#locks.acquire(slot / 4);
+    const record = this.#recordOf(accountId);
+    this.#locks.acquire(record / 4);
     try {
       const steadyMs = this.#clock.steady();
-      const usage = this.#usage(slot, accountId, steadyMs);
+      const usage = this.#usage(record, accountId, steadyMs);
       const nowMs = notBefore(usage, steadyMs);
-      const record = this.#keys.table.find(keyId);
-      const penalty = record === 0 ? noPenalty : this.#penalty(record, keyId, nowMs);
+      const keyRecord = this.#keys.table.find(keyId);
+      const penalty = keyRecord === 0 ? noPenalty : this.#penalty(keyRecord, keyId, nowMs);
       const after = decide(usage, penalty, quota, this.#rules.ban, nowMs);
-      if (after.usage !== usage) this.#accounts.write(slot, accountId, after.usage);
+      if (after.usage !== usage) this.#accounts.write(record, accountId, after.usage);
       if (after.penalty !== penalty) this.#savePenalty(keyId, penalty, after.penalty);
       return asDates(after.verdict, this.#clock.aheadSeconds);
     } finally {
-      this.#locks.release(slot / 4);
+      this.#locks.release(record / 4);
     }
   }
 
   /** Throws `StorageUnavailable`, having given back nothing. */
   refund({ accountId, quota }: Caller, taken: Verdict): Verdict {
-    const slot = this.#slotOf(accountId);
-    this.#locks.acquire(slot / 4);
+    const record = this.#recordOf(accountId);
+    this.#locks.acquire(record / 4);
     try {
       const steadyMs = this.#clock.steady();
-      const before = this.#usage(slot, accountId, steadyMs);
+      const before = this.#usage(record, accountId, steadyMs);
       const nowMs = notBefore(before, steadyMs);
       const { aheadSeconds } = this.#clock;
       const { usage, verdict } = refund(before, asDates(taken, -aheadSeconds), quota, nowMs);
-      this.#accounts.write(slot, accountId, usage);
+      this.#accounts.write(record, accountId, usage);
       return asDates(verdict, aheadSeconds);
     } finally {
-      this.#locks.release(slot / 4);
+      this.#locks.release(record / 4);
     }
   }
 
@@ -151,18 +166,17 @@ export class SqliteLimits {
     return liftIn(this.#keys, keyId, this.#clock, this.#rules.ban);
   }
 
-  /** Frees what another process held that ended without doing so itself. */
   freeLocksOf(worker: number): void {
     this.#locks.freeLocksOf(worker);
   }
 
-  /** Brings everything to the disk; the last call. */
+  /** Brings everything to the disk. */
   async close(): Promise<void> {
     await this.#sync.close();
     this.#file[Symbol.dispose]();
   }
 
-  #slotOf(accountId: number): number {
+  #recordOf(accountId: number): number {
     const { table } = this.#accounts;
     return table.find(accountId) || this.#made(table, accountId);
   }
@@ -179,12 +193,12 @@ export class SqliteLimits {
     }
   }
 
-  #usage(slot: number, accountId: number, nowMs: number): Usage {
-    const usage = this.#accounts.read(slot, accountId);
+  #usage(record: number, accountId: number, nowMs: number): Usage {
+    const usage = this.#accounts.read(record, accountId);
     if (usage !== undefined && !isToCome(usage, nowMs)) return usage;
     const second = Math.floor(nowMs / 1_000);
     const kept = usage === undefined ? usedUp(second) : opened(usage, second);
-    this.#accounts.write(slot, accountId, kept);
+    this.#accounts.write(record, accountId, kept);
     if (usage === undefined) this.#tellOfDamage(`account ${accountId}: its limits count as used up`);
     return kept;
   }

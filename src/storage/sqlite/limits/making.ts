@@ -10,21 +10,21 @@ import type { FormerLimits } from './former-limits.ts';
 import { KeyPenalties, longestBan } from './key-penalties.ts';
 import { header } from './layout.ts';
 import { LimitFile, type NewFile } from './limit-file.ts';
-import { SlotLocks } from './slot-locks.ts';
+import { RecordLocks } from './record-locks.ts';
 import type { LimitSurvey } from './survey.ts';
 
 /** Where records are put while a file is made, which nobody else has open. */
 class Making {
   readonly #accounts: AccountCounts;
   readonly #keys: KeyPenalties;
-  readonly #locks: SlotLocks;
+  readonly #locks: RecordLocks;
   /** Records whose id is beyond what the file can hold. */
   beyond = 0;
 
   constructor(file: LimitFile) {
     this.#accounts = new AccountCounts(file);
     this.#keys = new KeyPenalties(file);
-    this.#locks = new SlotLocks(file, 0);
+    this.#locks = new RecordLocks(file, 0);
   }
 
   putUsage(id: number, usage: Usage): void {
@@ -83,9 +83,9 @@ export function fillFromRemains(file: LimitFile, { old, survey, isDated, clock, 
   const nowMs = clock.steady();
   const second = Math.floor(nowMs / 1_000);
   const accounts = new AccountCounts(old);
-  accounts.table.each((slot, id) => {
-    if (!accounts.isWritten(slot)) return;
-    const usage = accounts.read(slot, id) ?? usedUp(second);
+  accounts.table.each((record, id) => {
+    if (!accounts.isWritten(record)) return;
+    const usage = accounts.read(record, id) ?? usedUp(second);
     making.putUsage(id, isDated ? usage : reopened(usage, second));
   });
   const keys = new KeyPenalties(old, survey.strikes);

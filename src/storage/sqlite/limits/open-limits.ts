@@ -1,41 +1,17 @@
 /** Opens the limit state of a store, for the service or beside it. */
 import { existsSync } from 'node:fs';
 import type { Clock } from '../../../domain/clock.ts';
-import type { LimitRules, Verdict, WindowState } from '../../../domain/limit.ts';
+import type { LimitRules } from '../../../domain/limit.ts';
 import type { Notice } from '../../outage.ts';
-import {
-  type Ban,
-  type Caller,
-  type FailureVerdict,
-  StorageUnavailable,
-  StorageUnusable,
-} from '../../storage.ts';
+import { StorageUnusable } from '../../storage.ts';
 import { reasonOf, type StoreFiles } from '../files.ts';
-import { bansIn, liftIn } from './bans.ts';
-import { SharedDateSteps } from './date-steps.ts';
+import { limitsBeside } from './beside.ts';
 import { formerFile, readFormer, removeFormer } from './former-limits.ts';
-import { KeyPenalties } from './key-penalties.ts';
 import { format, header } from './layout.ts';
 import { LimitFile } from './limit-file.ts';
-import { SqliteLimits } from './limits.ts';
+import { type Limits, SqliteLimits } from './limits.ts';
 import { fillFromFormer, fillFromRemains, makeLimits } from './making.ts';
 import { surveyOf, writeDirectory } from './survey.ts';
-
-/** Limit state as `LimitStore` needs it, but for the versions of callers. */
-export interface Limits {
-  take(caller: Caller): Verdict;
-  refund(caller: Caller, taken: Verdict): Verdict;
-  fail(address: string): FailureVerdict;
-  peek(address: string): WindowState;
-  bans(): Ban[];
-  lift(keyId: number): boolean;
-  /** Why limit state is not being saved; undefined while it is. */
-  readonly trouble: string | undefined;
-  /** Frees what the last process with this number held, which ended without doing so. */
-  freeLocksOf(worker: number): void;
-  /** The last call. */
-  close(): Promise<void>;
-}
 
 export interface OpenLimits {
   readonly files: StoreFiles;
@@ -44,7 +20,7 @@ export interface OpenLimits {
    * `worker`: another process of its service. `beside`: only reads and lifts bans.
    */
   readonly role: 'serving' | 'worker' | 'beside';
-  /** A number from 0 to 255 that no other process of the service has at the time; 0 unless given. */
+  /** A number up to `mostWorkers` that no other process of the service has at the time; 0 unless given. */
   readonly worker?: number;
   readonly clock: Clock;
   readonly rules: LimitRules;
@@ -164,7 +140,6 @@ function newer(path: string, itsFormat: number): StorageUnusable {
   );
 }
 
-/** The file is mapped for as long as a command needs it: the service may replace it when it starts. */
 function openBeside(options: OpenLimits): Limits {
   const { files, clock, rules, lock } = options;
   if (!existsSync(files.limits) && formerFile(files) !== undefined) {
@@ -173,27 +148,7 @@ function openBeside(options: OpenLimits): Limits {
     if (!existsSync(files.limits)) makeFirst(options)[Symbol.dispose]();
     removeFormer(files);
   }
-  const withKeys = <T>(none: T, use: (keys: KeyPenalties) => T): T => {
-    if (!existsSync(files.limits)) return none;
-    using file = new LimitFile(files.limits);
-    if (!file.isSound || file.i32[header.format] !== format) return none;
-    clock.share?.(new SharedDateSteps(file));
-    return use(new KeyPenalties(file));
-  };
-  const onlyServing = () => {
-    throw new StorageUnavailable('only the service counts requests');
-  };
-  return {
-    take: onlyServing,
-    refund: onlyServing,
-    fail: onlyServing,
-    peek: onlyServing,
-    bans: () => withKeys<Ban[]>([], (keys) => bansIn(keys, clock, rules.ban)),
-    lift: (keyId) => withKeys(false, (keys) => liftIn(keys, keyId, clock, rules.ban)),
-    trouble: undefined,
-    freeLocksOf: () => undefined,
-    close: async () => undefined,
-  };
+  return limitsBeside(files.limits, clock, rules.ban);
 }
 
 function inUse({ data }: StoreFiles): StorageUnusable {

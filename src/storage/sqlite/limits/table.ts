@@ -1,7 +1,7 @@
 import { StorageUnavailable } from '../../storage.ts';
 import { extentBytes, extentHeaderBytes, header, type TableLayout } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
-import type { SlotLocks } from './slot-locks.ts';
+import type { RecordLocks } from './record-locks.ts';
 
 /** Records of one size, in the order of their ids, in as many extents of a file as they need. */
 export class LimitTable {
@@ -35,7 +35,7 @@ export class LimitTable {
   }
 
   /** The same, with room made for it under the lock. Throws as the system does, or when the id is beyond `reach`. */
-  make(id: number, locks: SlotLocks): number {
+  make(id: number, locks: RecordLocks): number {
     const found = this.find(id);
     if (found !== 0) return found;
     if (!(id < this.reach)) throw new StorageUnavailable(`the limit state has no room for the id ${id}`);
@@ -43,7 +43,7 @@ export class LimitTable {
     locks.acquireOfHeader(header.growing);
     try {
       if (this.#file.i32[this.#layout.directory + index] === 0) {
-        this.#file.add(this.#layout, index, this.#file.strikes);
+        this.#file.add(this.#layout, index);
       }
     } finally {
       locks.release(header.growing);

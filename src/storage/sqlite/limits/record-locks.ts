@@ -1,5 +1,6 @@
+import { mostWorkers } from '../../../domain/workers.ts';
 import { StorageUnavailable } from '../../storage.ts';
-import { header, mostWorkers } from './layout.ts';
+import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 
 /** A lock is held for less than a microsecond, unless its holder is not running: then it is waited for by the millisecond. */
@@ -11,7 +12,7 @@ const mostWaitsMs = 1_000;
  * its lock behind. Who supervises it frees that (`freeLocksOf`); after a start of the service all are free, for every
  * start begins with owner numbers that no earlier process had.
  */
-export class SlotLocks {
+export class RecordLocks {
   readonly #file: LimitFile;
   readonly #owner: number;
   /** Where this process says which lock it is about to take. */
@@ -20,9 +21,9 @@ export class SlotLocks {
   #stuck = 0;
   #stuckOwner = 0;
 
-  /** `worker` is a number below `mostWorkers` that no other process has at the time. */
+  /** `worker` is a number up to `mostWorkers` that no other process has at the time. */
   constructor(file: LimitFile, worker: number) {
-    if (worker < 0 || worker >= mostWorkers) throw new RangeError(`There is no worker ${worker}.`);
+    if (worker < 0 || worker > mostWorkers) throw new RangeError(`There is no worker ${worker}.`);
     this.#file = file;
     // Who had the number has ended; it is not waited for.
     this.freeLocksOf(worker);

@@ -1,21 +1,22 @@
 import type { Notice } from '../outage.ts';
 import type { Port } from '../port.ts';
+import type { ServingWorker } from '../storage.ts';
 import type { Units, Writer } from '../transaction.ts';
 import { PortWriter, serveWrites } from '../writer-port.ts';
 import type { Format } from './database.ts';
 import { openWriter } from './open-writer.ts';
 import type { ThreadTask } from './writer-thread.ts';
 
-/** Where the writes of a process are done. */
-export type WriteWay =
-  /** In this thread: of a process that answers no requests. */
+/** Where a process has its units of work run. */
+export type WriterPlace =
+  /** In this thread: for a process that answers no requests. */
   | { readonly kind: 'here' }
   /** In a thread of its own; `module` runs `runWriterThread`. */
   | { readonly kind: 'thread'; readonly module: URL }
-  /** In the process at the other end, which serves the store with this one; `worker` is this one's number, from 1. */
-  | { readonly kind: 'port'; readonly port: Port; readonly worker: number };
+  /** In the process that supervises this worker. */
+  | { readonly kind: 'supervisor'; readonly worker: ServingWorker };
 
-export interface SqliteWrites extends Writer<Units>, AsyncDisposable {
+export interface ConnectedWriter extends Writer<Units>, AsyncDisposable {
   /** Why nothing is being stored, as the last write showed; undefined while all is. */
   readonly trouble: string | undefined;
   /** Resolves with the reason when nothing can be written any more, whatever happens; undefined where that cannot be. */
@@ -24,8 +25,8 @@ export interface SqliteWrites extends Writer<Units>, AsyncDisposable {
   readonly serve?: (port: Port) => void;
 }
 
-export interface WritesOptions {
-  readonly way: WriteWay;
+interface ConnectOptions {
+  readonly place: WriterPlace;
   /** The data file. */
   readonly path: string;
   readonly format: Format;
@@ -38,15 +39,15 @@ export interface WritesOptions {
 }
 
 /** Throws `StorageUnusable`. */
-export function openWrites(options: WritesOptions): SqliteWrites {
-  const { way, notice, onOutcome } = options;
-  if (way.kind === 'here') return writesHere(options);
-  if (way.kind === 'thread') return writesInThread(way.module, options);
-  const writer = new PortWriter(way.port, notice, onOutcome);
+export function connectWriter(options: ConnectOptions): ConnectedWriter {
+  const { place, notice, onOutcome } = options;
+  if (place.kind === 'here') return writerHere(options);
+  if (place.kind === 'thread') return writerInThread(place.module, options);
+  const writer = new PortWriter(place.worker.port, notice, onOutcome);
   return Object.assign(writer, { [Symbol.asyncDispose]: () => writer.idle() });
 }
 
-function writesHere({ path, format, units, timeoutMs, onOutcome }: WritesOptions): SqliteWrites {
+function writerHere({ path, format, units, timeoutMs, onOutcome }: ConnectOptions): ConnectedWriter {
   const writer = openWriter({ path, format, units, timeoutMs });
   return {
     trouble: undefined,
@@ -56,7 +57,10 @@ function writesHere({ path, format, units, timeoutMs, onOutcome }: WritesOptions
   };
 }
 
-function writesInThread(module: URL, { path, timeoutMs, notice, onOutcome }: WritesOptions): SqliteWrites {
+function writerInThread(
+  module: URL,
+  { path, timeoutMs, notice, onOutcome }: ConnectOptions,
+): ConnectedWriter {
   const thread = new Worker(module, { smol: true, name: 'writer' });
   const lost = Promise.withResolvers<Error>();
   let isClosing = false;
