@@ -18,19 +18,16 @@ class Contents {
   }
 
   sync(): void {
-    for (const change of this.pending) this.synced = applied(this.synced, change);
+    this.synced = applied(this.synced, this.pending);
     this.pending = [];
   }
 
   afterLoss(loss: Loss, random: () => number): Buffer {
-    let bytes: Buffer = Buffer.from(this.synced);
-    for (const change of this.pending) {
-      if (loss === 'none lost' || (loss === 'some lost' && random() < 0.5)) bytes = applied(bytes, change);
-      else if (loss === 'torn') {
-        for (const part of partsOf(change)) if (random() < 0.5) bytes = applied(bytes, part);
-      }
-    }
-    return bytes;
+    const kept = this.pending.flatMap((change) => {
+      if (loss === 'torn') return partsOf(change).filter(() => random() < 0.5);
+      return loss === 'none lost' || (loss === 'some lost' && random() < 0.5) ? [change] : [];
+    });
+    return applied(this.synced, kept);
   }
 }
 
@@ -101,13 +98,24 @@ function applyNaming(names: Map<string, Contents>, { path, contents, from }: Nam
   else names.set(path, contents);
 }
 
-/** The bytes with the change; in place where it fits. */
-function applied(bytes: Buffer, change: Change): Buffer {
-  if (change.kind === 'truncate' && change.size <= bytes.length) return bytes.subarray(0, change.size);
-  const end = change.kind === 'truncate' ? change.size : change.offset + change.data.length;
-  const result = end <= bytes.length ? bytes : Buffer.concat([bytes, Buffer.alloc(end - bytes.length)]);
-  if (change.kind === 'write') result.set(change.data, change.offset);
-  return result;
+/** The bytes with the changes, as a copy. */
+function applied(bytes: Buffer, changes: readonly Change[]): Buffer {
+  const endOf = (change: Change) =>
+    change.kind === 'truncate' ? change.size : change.offset + change.data.length;
+  const result = Buffer.alloc(changes.reduce((most, change) => Math.max(most, endOf(change)), bytes.length));
+  bytes.copy(result);
+  let size = bytes.length;
+  for (const change of changes) {
+    if (change.kind === 'truncate') {
+      // What is beyond the end reads as zeros when the file grows again.
+      if (change.size < size) result.fill(0, change.size, size);
+      size = change.size;
+    } else {
+      result.set(change.data, change.offset);
+      size = Math.max(size, endOf(change));
+    }
+  }
+  return result.subarray(0, size);
 }
 
 /** A change as the disk may do it. */

@@ -24,7 +24,7 @@ testWith(...tracing)(
       [neverSynced, /seed \d+, call \d+/],
       [forgotten, /0 requests are counted, \d+ were synced/],
     ] as const) {
-      const found = await powerLosses({ ...recording, events }, { states: 80, seed }).catch((error) => error);
+      const found = await powerLosses({ ...recording, events }, { states: 40, seed }).catch((error) => error);
       expect(String(found)).toMatch(what);
     }
   },
