@@ -61,6 +61,7 @@ export class SqliteLimits {
     this.#rules = rules;
     this.#notice = notice;
     this.#file = file;
+    file.beginCounting();
     this.#locks = new SlotLocks(file, worker);
     this.#accounts = new AccountCounts(file);
     this.#keys = new KeyPenalties(file);
