@@ -72,10 +72,21 @@ export function openLimits(options: OpenLimits): Limits {
   try {
     return role === 'beside' ? openBeside(options) : openCounting(options);
   } catch (error) {
-    if (error instanceof StorageUnusable) throw error;
-    throw new StorageUnusable(
-      `Cannot open the limit state ${files.limits}: ${reasonOf(error as Error, files.limits)}.`,
-    );
+    throw unusable(files, error);
+  }
+}
+
+function unusable({ limits }: StoreFiles, error: unknown): StorageUnusable {
+  if (error instanceof StorageUnusable) return error;
+  return new StorageUnusable(`Cannot open the limit state ${limits}: ${reasonOf(error as Error, limits)}.`);
+}
+
+/** Throws `StorageUnusable`. */
+function openFile(files: StoreFiles): LimitFile {
+  try {
+    return new LimitFile(files.limits);
+  } catch (error) {
+    throw unusable(files, error);
   }
 }
 
@@ -175,7 +186,7 @@ function openBeside(options: OpenLimits): Limits {
   }
   const withKeys = <T>(none: T, use: (keys: KeyPenalties) => T): T => {
     if (!existsSync(files.limits)) return none;
-    using file = new LimitFile(files.limits);
+    using file = openFile(files);
     if (!file.isSound || file.i32[header.format] !== format) return none;
     clock.share?.(new SharedDateSteps(file));
     return use(new KeyPenalties(file));
