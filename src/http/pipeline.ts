@@ -41,7 +41,9 @@ export async function pipeline(context: RequestContext, incoming: IncomingReques
     try {
       return await refuse(context, incoming, admission, error);
     } catch (again) {
-      return failed(context, incoming.requestId, again);
+      // The limits cannot be read either. A 503 stays one, with what it says of whether the request was applied.
+      const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
+      return failed(context, incoming.requestId, isUnavailable ? error : again);
     }
   }
 }

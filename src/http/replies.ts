@@ -65,10 +65,24 @@ export function refuse(
 
 /** The answer when not even the refusal of a request succeeds. It says nothing of limits, for they are not known. */
 export function failed(context: RequestContext, requestId: string, error: unknown): Response {
+  if (error instanceof Refusal && error.code === 'service_unavailable')
+    return unavailable(context, requestId, error);
   context.log.error({ requestId, err: error }, 'request failed');
   const refusal = new Refusal('internal_error');
   const { status } = errors[refusal.code];
   const headers = { ...errorPageHeaders, 'X-Request-Id': requestId };
+  return new Response(errorBody(refusal), { status, headers });
+}
+
+/** A 503 whose limits cannot be read either: the store that counts is what does not work. */
+function unavailable({ log }: RequestContext, requestId: string, refusal: Refusal): Response {
+  log.debug({ requestId, err: refusal.cause }, 'limits of a refused request are not known');
+  const { status } = errors[refusal.code];
+  const headers = {
+    ...errorPageHeaders,
+    'X-Request-Id': requestId,
+    'Retry-After': String(unavailableRetrySeconds),
+  };
   return new Response(errorBody(refusal), { status, headers });
 }
 

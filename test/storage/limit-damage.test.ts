@@ -1,6 +1,17 @@
 /** A file of limit state that is not as it was written: noticed, put right towards strictness, and never a crash. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { plans } from '../../src/domain/plan.ts';
 import { AccountCounts } from '../../src/storage/sqlite/limits/account-counts.ts';
 import { KeyPenalties } from '../../src/storage/sqlite/limits/key-penalties.ts';
@@ -10,7 +21,7 @@ import { StorageUnavailable, StorageUnusable } from '../../src/storage/storage.t
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { randomFrom } from '../support/random.ts';
-import { testTimeoutMs } from '../support/wait.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 import { callerOf, limitFile, openAlone } from './limit-kit.ts';
 import { strictRules } from './place.ts';
 
@@ -221,4 +232,21 @@ test('a file of a newer version is refused in words, and left alone', async () =
     /written by a newer version .*format 2, this version supports up to 1/,
   );
   expect(readFileSync(limitFile(folder.path))).toEqual(bytes);
+});
+
+test('a file that is deleted or replaced while it is in use is told, and limits go on being enforced', async () => {
+  for (const how of ['deleted', 'replaced'] as const) {
+    await using folder = await temporaryFolder();
+    await using serving = openAlone(folder.path, new FakeClock());
+    const { limits, notices } = serving;
+    const path = limitFile(folder.path);
+    limits.take(callerOf(plans.free));
+    if (how === 'replaced') copyFileSync(path, `${path}.copy`);
+    if (how === 'deleted') rmSync(path);
+    else renameSync(`${path}.copy`, path);
+    const told = `limit storage unavailable: ${path} was ${how} while it was in use; restart the service`;
+    await until(() => limits.trouble === `degraded: ${told}`);
+    expect(notices).toEqual([`degraded: ${told}`]);
+    expect(limits.take(callerOf(plans.free)).minute.remaining).toBe(58);
+  }
 });

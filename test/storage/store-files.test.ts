@@ -237,3 +237,13 @@ test('every file of a store is known as one, under any name that leads to it, an
   expect(isStoreFile(pathOf('store.db-journal'))).toBe(true);
   expect(isStoreFile(pathOf('nowhere/missing.csv'))).toBe(false);
 });
+
+test('a command that cannot open the limit state says which file it is', async () => {
+  await (await open('store.db'))[Symbol.asyncDispose]();
+  rmSync(pathOf('store.limits'));
+  mkdirSync(pathOf('store.limits'));
+  await using beside = await open('store.db', false);
+  expect(() => beside.limits.bans()).toThrow(
+    `Cannot open the limit state ${pathOf('store.limits')}: EISDIR: illegal operation on a directory`,
+  );
+});

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { Clock } from '../../../domain/clock.ts';
 import type { BanRules } from '../../../domain/limit.ts';
 import { type Ban, StorageUnavailable } from '../../storage.ts';
@@ -6,17 +5,17 @@ import { bansIn, liftIn } from './bans.ts';
 import { SharedDateSteps } from './date-steps.ts';
 import { KeyPenalties } from './key-penalties.ts';
 import { format, header } from './layout.ts';
-import { LimitFile } from './limit-file.ts';
+import type { LimitFile } from './limit-file.ts';
 import type { Limits } from './limits.ts';
 
 /**
  * Limit state for who manages a store, be it served meanwhile or not: bans, and no counts. The file is mapped for as long
- * as a command needs it, for the service may replace it when it starts.
+ * as a command needs it, for the service may replace it when it starts. `open` returns undefined when there is none.
  */
-export function limitsBeside(path: string, clock: Clock, rules: BanRules): Limits {
+export function limitsBeside(open: () => LimitFile | undefined, clock: Clock, rules: BanRules): Limits {
   const withKeys = <T>(none: T, use: (keys: KeyPenalties) => T): T => {
-    if (!existsSync(path)) return none;
-    using file = new LimitFile(path);
+    using file = open();
+    if (file === undefined) return none;
     if (!file.isSound || file.i32[header.format] !== format) return none;
     clock.share?.(new SharedDateSteps(file));
     return use(new KeyPenalties(file));

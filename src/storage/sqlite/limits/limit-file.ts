@@ -42,6 +42,8 @@ export class LimitFile implements Disposable {
   f64: Float64Array;
   /** Extents that are mapped. */
   #mapped = 0;
+  /** The start of the service that this process belongs to, once it counts. */
+  #run: number | undefined;
 
   /** Throws as the system does. */
   constructor(path: string) {
@@ -95,6 +97,23 @@ export class LimitFile implements Disposable {
   /** Extents the file has by its size. */
   get extentsBySize(): number {
     return Math.floor(fstatSync(this.fd).size / extentBytes);
+  }
+
+  /** From here on `loss` also tells of another start of the service, and of a copy that is written over the file. */
+  beginCounting(): void {
+    this.#run = this.i32[header.firstOwner];
+  }
+
+  /** Why what is counted here is not in the file of this name any more; undefined while it is. */
+  get loss(): string | undefined {
+    const named = statSync(this.path, { throwIfNoEntry: false });
+    if (named === undefined) return `${this.path} was deleted while it was in use; restart the service`;
+    // Another file of this name (a copy was put in its place) is not the one that the others count in.
+    if (named.ino !== fstatSync(this.fd).ino) {
+      return `${this.path} was replaced while it was in use; restart the service`;
+    }
+    if (this.#run === undefined || this.i32[header.firstOwner] === this.#run) return undefined;
+    return `${this.path} was overwritten while it was in use; restart the service`;
   }
 
   /** Notes that something was written, for the next sync. */
@@ -159,10 +178,8 @@ export class LimitFile implements Disposable {
   }
 
   #map(): void {
-    // Another file of this name (a copy was put in its place) is not the one that the others count in.
-    if (statSync(this.path).ino !== fstatSync(this.fd).ino) {
-      throw new StorageUnavailable(`${this.path} was replaced while it was in use`);
-    }
+    const { loss } = this;
+    if (loss !== undefined) throw new StorageUnavailable(loss);
     const { buffer } = Bun.mmap(this.path, { shared: true });
     this.#mapped = Math.floor(buffer.byteLength / extentBytes);
     this.i32 = new Int32Array(buffer, 0, (this.#mapped * extentBytes) / 4);

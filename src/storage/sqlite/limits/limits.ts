@@ -77,6 +77,7 @@ export class SqliteLimits implements Limits {
     this.#rules = rules;
     this.#notice = notice;
     this.#file = file;
+    file.beginCounting();
     this.#locks = new RecordLocks(file, worker);
     this.#accounts = new AccountCounts(file);
     this.#keys = new KeyPenalties(file);

@@ -48,10 +48,21 @@ export function openLimits(options: OpenLimits): Limits {
   try {
     return role === 'beside' ? openBeside(options) : openCounting(options);
   } catch (error) {
-    if (error instanceof StorageUnusable) throw error;
-    throw new StorageUnusable(
-      `Cannot open the limit state ${files.limits}: ${reasonOf(error as Error, files.limits)}.`,
-    );
+    throw unusable(files, error);
+  }
+}
+
+function unusable({ limits }: StoreFiles, error: unknown): StorageUnusable {
+  if (error instanceof StorageUnusable) return error;
+  return new StorageUnusable(`Cannot open the limit state ${limits}: ${reasonOf(error as Error, limits)}.`);
+}
+
+/** Throws `StorageUnusable`. */
+function openFile(files: StoreFiles): LimitFile {
+  try {
+    return new LimitFile(files.limits);
+  } catch (error) {
+    throw unusable(files, error);
   }
 }
 
@@ -148,7 +159,8 @@ function openBeside(options: OpenLimits): Limits {
     if (!existsSync(files.limits)) makeFirst(options)[Symbol.dispose]();
     removeFormer(files);
   }
-  return limitsBeside(files.limits, clock, rules.ban);
+  const open = () => (existsSync(files.limits) ? openFile(files) : undefined);
+  return limitsBeside(open, clock, rules.ban);
 }
 
 function inUse({ data }: StoreFiles): StorageUnusable {

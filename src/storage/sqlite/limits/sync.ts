@@ -44,6 +44,8 @@ export class LimitSync {
       this.#again?.();
       this.#again = undefined;
       if (this.#isSyncing) await this.#sync();
+      const { loss } = this.#file;
+      if (loss !== undefined) throw new Error(loss);
       this.#outage.end();
     } catch (error) {
       this.#outage.begin((error as Error).message);
