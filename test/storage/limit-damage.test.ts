@@ -135,7 +135,7 @@ test('where counts of unknown accounts are lost, who has none left is refused fo
   expect(serving.limits.take(callerOf(plans.free)).minute.remaining).toBe(59);
 });
 
-test('a file that lost its end, or all of it, opens: what is gone was never synced', async () => {
+test('a file that lost its end, or all of it, opens, and what is gone is told', async () => {
   await using folder = await temporaryFolder();
   const clock = new FakeClock();
   {
@@ -148,7 +148,7 @@ test('a file that lost its end, or all of it, opens: what is gone was never sync
     await using serving = openAlone(folder.path, clock);
     expect(serving.limits.take(callerOf(plans.free)).minute.remaining).toBe(58);
     expect(serving.limits.take(callerOf(plans.free, 5_000)).minute.remaining).toBe(59);
-    expect(serving.notices).toEqual([]);
+    expect(serving.notices).toEqual([expect.stringContaining('is shorter than it was')]);
   }
   writeFileSync(limitFile(folder.path), '');
   await using serving = openAlone(folder.path, clock);

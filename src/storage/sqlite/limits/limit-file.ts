@@ -17,6 +17,9 @@ const headerWords = header.checksum;
 /** The words of an extent's header: its magic, format, table, place in the table and strikes, and their checksum. */
 const extentWords = 5;
 
+/** The smallest page of memory that a system has. */
+const pageBytes = 4_096;
+
 /** What an extent says it is. */
 export interface ExtentHeader {
   readonly table: number;
@@ -119,6 +122,11 @@ export class LimitFile implements Disposable {
   /** Notes that something was written, for the next sync. */
   changed(): void {
     if (this.i32[header.changed] !== 1) this.i32[header.changed] = 1;
+  }
+
+  /** Makes every page one that is still to be written, and changes nothing in it. */
+  touch(): void {
+    for (let word = 0; word < this.i32.length; word += pageBytes / 4) Atomics.or(this.i32, word, 0);
   }
 
   /** Maps what another process added. Throws `StorageUnavailable` when the file does not have that extent. */

@@ -94,6 +94,9 @@ function openSound(options: OpenLimits): LimitFile {
   const survey = surveyOf(old);
   const isDamaged = !isDated || survey.isDamaged;
   const isFull = isDated && (i32[header.nextOwner] as number) > mostOwners;
+  if (isDated && !isDamaged && (i32[header.extents] as number) > old.extentsBySize) {
+    notice(`${files.limits} is shorter than it was: counts and bans that stood at its end begin anew`);
+  }
   if (old.i32.length > 0) writeDirectory(old, survey);
   if (!isDamaged && !isFull && old.strikes >= strikes) {
     opened.move();

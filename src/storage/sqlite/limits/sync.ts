@@ -66,6 +66,8 @@ export class LimitSync {
       this.#file.i32[header.failing] = 0;
     } catch (error) {
       this.#file.i32[header.failing] = 1;
+      // The system may take the pages it failed to write for written; the next sync has to bring them again.
+      this.#file.touch();
       this.#file.changed();
       throw error;
     }
