@@ -4,7 +4,7 @@ import { openStorage, type StorageOptions } from './storage/open.ts';
 import type { WriterPlace } from './storage/sqlite/connect-writer.ts';
 import type { ServingWorker } from './storage/storage.ts';
 
-export interface StoreOptions extends Omit<StorageOptions<typeof units>, 'units' | 'writes'> {
+export interface StoreOptions extends Omit<StorageOptions<typeof units>, 'units' | 'writer'> {
   /** Which of several serving processes this is; unless given, it is the only one. */
   readonly worker?: ServingWorker | undefined;
   /** Whether this process has workers that answer requests, and answers none itself. */
