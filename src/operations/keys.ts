@@ -40,6 +40,8 @@ export class KeyOperations {
     plan: FirstAccount['plan'],
     keyName: string,
   ): Promise<IssuedKey | undefined> {
+    // Keys are never deleted. A store that has some is told by a read, so that a start waits neither for the writer nor a lock.
+    if ((await this.#store.keys.fingerprints(0, 1)).length > 0) return undefined;
     // No account has the id 0; the store puts its own in.
     const { key, stored } = this.#make(0, keyName, null);
     const account = { name: accountName, plan, createdAt: stored.createdAt };

@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from 'bun:test';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { lock } from '../support/lock.ts';
-import { dataFileIn, issueKey, startService } from '../support/process.ts';
+import { dataFileIn, issueKey, makeStore, startService } from '../support/process.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 import { expectStored, expectUnavailable } from './disk.ts';
 
@@ -31,6 +31,15 @@ test("another process's lock delays creations while it is held, and no read", as
     stored.set(name, (JSON.parse(text) as { id: number }).id);
   }
   expectStored(folder.path, stored);
+});
+
+test('a store that has a key is served while another process has the lock: a start writes nothing', async () => {
+  await using folder = await temporaryFolder();
+  await makeStore(folder.path);
+  const key = await issueKey(folder.path, 'pro');
+  using _held = lock(dataFileIn(folder.path));
+  await using service = await startService(folder.path);
+  expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
 });
 
 test('a lock held for more than 5 seconds refuses creations for nothing, until it is let go', async () => {
