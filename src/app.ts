@@ -131,7 +131,7 @@ export async function startApp(
   await checkHost(config.host);
   await using started = new AsyncDisposableStack();
   const { url, admin } = started.use(await startService(config, openapi, log, runtime));
-  const firstKey = await begin(config, admin, log);
+  const firstKey = await makeFirstKey(config, admin, log);
   const kept = started.move();
   const { encryption, lost } = admin.storage;
   return { url, firstKey, encryption, lost, admin, [Symbol.asyncDispose]: () => kept.disposeAsync() };
@@ -164,7 +164,7 @@ export async function startWorkers(
   started.defer(() => supervisor.kill());
   const { url } = await supervisor.serve({ environment, port: config.port });
   started.defer(() => supervisor.stop(stopWorkersWithinMs));
-  const firstKey = await begin(config, admin, log);
+  const firstKey = await makeFirstKey(config, admin, log);
   const { encryption } = admin.storage;
   if (!embedded) await admin[Symbol.asyncDispose]();
   const kept = started.move();
@@ -178,7 +178,7 @@ function withPoolOf(config: Config, size: number): Config {
 }
 
 /** Says that the store is new, and makes its first key; undefined where there was one. */
-async function begin({ databaseUrl }: Config, admin: AdminServices, log: Logger) {
+async function makeFirstKey({ databaseUrl }: Config, admin: AdminServices, log: Logger) {
   if (admin.storage.created) log.info({ database: maskedUrl(databaseUrl) }, 'created a new store');
   // Only now that the service listens, for a key made before a port turned out to be taken would never be shown.
   const firstKey = await admin.keys.createFirst('default', 'free', 'first');
