@@ -1,5 +1,5 @@
 /** Animals and chances that come out the same in every run. */
-import type { NewPet, PetStatus } from '../src/contract/schemas.ts';
+import type { NewPet, PetStatus } from '../src/contract/pets.ts';
 
 const names = ['Ozzy', 'Luna', 'Mr. Whiskers', 'Zoë', 'Bella', 'Kipper', 'Tuğba', 'Daisy', 'Rex', 'Pepper'];
 const surnames = ['the Brave', 'of Ballard', 'Junior', 'McFluff', 'II', 'Longtail'];

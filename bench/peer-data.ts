@@ -1,7 +1,7 @@
 /** The same animals for every peer, in the form each reads. */
 import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
-import type { NewPet } from '../src/contract/schemas.ts';
+import type { NewPet } from '../src/contract/pets.ts';
 import { animals } from './animals.ts';
 
 export interface PeerData {

@@ -11,7 +11,8 @@ import {
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
 import { basePath, type Operation, operations } from '../../src/contract/operations.ts';
-import { ErrorBody, int64 } from '../../src/contract/schemas.ts';
+import { ErrorBody } from '../../src/contract/error-body.ts';
+import { int64 } from '../../src/contract/values.ts';
 import { newPetExamples } from './examples.ts';
 import { headers } from './headers.ts';
 import { introduction } from './introduction.ts';

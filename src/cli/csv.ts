@@ -1,6 +1,6 @@
 /** CSV by RFC 4180: comma, double quotes, a header row; UTF-8. */
 import { NotInt64, parseInt64 } from '../contract/json.ts';
-import type { Pet } from '../contract/schemas.ts';
+import type { Pet } from '../contract/pets.ts';
 import { type Line, maxRowBytes } from './lines.ts';
 import {
   type Checked,

@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import type { Pet } from '../contract/schemas.ts';
+import type { Pet } from '../contract/pets.ts';
 import { CsvReader, csvHeader, csvRow } from './csv.ts';
 import { NdjsonReader, ndjsonRow } from './ndjson.ts';
 import type { RecordReader } from './records.ts';

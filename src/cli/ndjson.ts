@@ -1,6 +1,6 @@
 /** NDJSON: one JSON object a line; UTF-8. */
 import { JsonError, MemberError, parseJson } from '../contract/json.ts';
-import type { Pet } from '../contract/schemas.ts';
+import type { Pet } from '../contract/pets.ts';
 import type { Line } from './lines.ts';
 import { type Checked, checkPet, type InputRecord, type RecordReader, recordOf, textOf } from './records.ts';
 

@@ -1,4 +1,4 @@
-import { NewPet } from '../contract/schemas.ts';
+import { NewPet } from '../contract/pets.ts';
 import { validate } from '../contract/validation.ts';
 import { type Line, maxRowBytes } from './lines.ts';
 

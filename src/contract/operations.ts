@@ -1,7 +1,7 @@
 /** The operations clients call, as data: routes, OpenAPI document and the coverage of the tests derive from it. */
 import type * as z from 'zod';
 import type { ErrorCode } from './errors.ts';
-import { ListPetsQuery, NewPet, Pet, Pets } from './schemas.ts';
+import { ListPetsQuery, NewPet, Pet, Pets } from './pets.ts';
 
 /** Majors are in the path (specification, section 9). */
 export const basePath = '/v1';

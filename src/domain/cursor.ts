@@ -1,5 +1,5 @@
 import type { ErrorDetail } from '../contract/errors.ts';
-import type { PetStatus } from '../contract/schemas.ts';
+import type { PetStatus } from '../contract/pets.ts';
 import { Refusal } from './refusal.ts';
 
 /** Where a page of the list starts: after this id, within this filter. */

@@ -1,6 +1,6 @@
 import { parseInt64 } from '../contract/json.ts';
 import { basePath, type OperationId } from '../contract/operations.ts';
-import { type ListPetsQuery, type NewPet, petJson } from '../contract/schemas.ts';
+import { type ListPetsQuery, type NewPet, petJson } from '../contract/pets.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import type { PetOperations, PetPage } from '../operations/pets.ts';
 import type { HeaderFields } from './headers.ts';

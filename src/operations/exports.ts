@@ -1,4 +1,4 @@
-import type { Pet } from '../contract/schemas.ts';
+import type { Pet } from '../contract/pets.ts';
 import type { PetStore } from '../storage/storage.ts';
 
 /** How many animals are read at a time. */

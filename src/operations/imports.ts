@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NewPet, Pet } from '../contract/schemas.ts';
+import type { NewPet, Pet } from '../contract/pets.ts';
 import type { ImportRun } from '../storage/storage.ts';
 import type { Store } from './units.ts';
 

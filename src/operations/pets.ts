@@ -1,4 +1,4 @@
-import type { ListPetsQuery, NewPet, Pet } from '../contract/schemas.ts';
+import type { ListPetsQuery, NewPet, Pet } from '../contract/pets.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import { readCursor, writeCursor } from '../domain/cursor.ts';
 import { Refusal } from '../domain/refusal.ts';

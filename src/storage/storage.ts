@@ -1,9 +1,14 @@
 /** What every store offers, whatever engine is behind it. Operations see nothing else of storage. */
-import type { Pet, PetStatus } from '../contract/schemas.ts';
+import type { Category } from '../contract/categories.ts';
+import type { Inventory } from '../contract/inventory.ts';
+import type { Order, OrderStatus } from '../contract/orders.ts';
+import type { Pet, PetStatus } from '../contract/pets.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
+import type { Versions } from '../domain/resources.ts';
+import type { Scope } from '../domain/scope.ts';
 import type { Trouble } from '../domain/trouble.ts';
 import type { Port } from './port.ts';
 import type { TableName } from './tables.ts';
@@ -41,11 +46,37 @@ export interface ServingWorker {
   readonly port: Port;
 }
 
+/** Which animals: those that fit all that is given. */
+export interface PetFilter {
+  readonly ids?: readonly bigint[] | undefined;
+  readonly status?: PetStatus | undefined;
+  readonly categoryId?: bigint | undefined;
+}
+
 export interface PetStore {
   find(id: bigint): Awaitable<Pet | undefined>;
-  /** Up to `limit` animals with an id above `after`, by ascending id. */
-  list(after: bigint, limit: number, status?: PetStatus): Awaitable<Pet[]>;
-  count(): Awaitable<number>;
+  /** Up to `limit` animals with an id above `after`, by ascending id. Costs alike at any depth and size, whatever the filter. */
+  list(after: bigint, limit: number, filter?: PetFilter): Awaitable<Pet[]>;
+  /** How many there are in each status, of one category or of all. Costs alike at any size. */
+  inventory(categoryId?: bigint): Awaitable<Inventory>;
+}
+
+export interface CategoryStore {
+  find(id: bigint): Awaitable<Category | undefined>;
+  /** Up to `limit` categories with an id above `after`, by ascending id; from the lowest on when that is undefined. */
+  list(after: bigint | undefined, limit: number): Awaitable<Category[]>;
+}
+
+/** Which orders: those that fit all that is given. */
+export interface OrderFilter {
+  readonly status?: OrderStatus | undefined;
+  readonly petId?: bigint | undefined;
+}
+
+export interface OrderStore {
+  find(id: bigint): Awaitable<Order | undefined>;
+  /** Up to `limit` orders with an id above `after`, by ascending id. Costs alike at any depth and size, whatever the filter. */
+  list(after: bigint, limit: number, filter?: OrderFilter): Awaitable<Order[]>;
 }
 
 export interface Account {
@@ -69,6 +100,8 @@ export interface Key {
   readonly accountId: number;
   readonly name: string;
   readonly lastFour: string;
+  /** In the order of `scopes`, each once. */
+  readonly scopes: readonly Scope[];
   /** Unix ms; `null`: never. */
   readonly createdAt: number;
   readonly expiresAt: number | null;
@@ -92,6 +125,7 @@ export interface Caller {
   readonly keyId: number;
   readonly accountId: number;
   readonly quota: Quota;
+  readonly scopes: ReadonlySet<Scope>;
   /** Unix ms, `Infinity` for never. */
   readonly expiresAt: number;
 }
@@ -108,16 +142,6 @@ export interface KeyStore {
   fingerprints(fromId: number, limit: number): Awaitable<KeyFingerprint[]>;
   /** Revoked keys are not found. */
   findCaller(fingerprint: string): Awaitable<Caller | undefined>;
-}
-
-/**
- * Rise whenever something changed, by this process or any other: what was read under an older version must be
- * read again.
- */
-export interface Versions {
-  /** Keys, accounts, plans. */
-  readonly callers: number;
-  readonly pets: number;
 }
 
 /** `verdict` is undefined when the caller was read under an older version: nothing was counted, read it again. */
@@ -138,8 +162,19 @@ export interface Ban {
   readonly level: number;
 }
 
+/** What an account has used, and its key's ban, counting nothing. */
+export interface Standing {
+  /** Unix ms, by the clock that counts. */
+  readonly now: number;
+  readonly usage: Usage;
+  /** Unix seconds; 0 when the key is not banned. */
+  readonly bannedUntil: number;
+}
+
 export interface LimitStore {
   versions(): Awaitable<Versions>;
+  /** How the caller stands: opens no window and is no strike. Its `versions` are as of `take`. */
+  standing(caller: Caller): Awaitable<{ readonly standing: Standing; readonly versions: Versions }>;
   /** Checks and counts one request of the caller as read under `callersVersion`, in one atomic step. */
   take(caller: Caller, callersVersion: number): Awaitable<Admission>;
   /** Gives back what a request took that is answered for nothing (503). */
@@ -181,6 +216,8 @@ export interface Storage<All extends Units = Units> extends Writer<All>, AsyncDi
   /** How the connections to its server are protected on their way, in words; undefined where there is no server. */
   readonly encryption?: string;
   readonly pets: PetStore;
+  readonly categories: CategoryStore;
+  readonly orders: OrderStore;
   readonly accounts: AccountStore;
   readonly keys: KeyStore;
   readonly limits: LimitStore;

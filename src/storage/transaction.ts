@@ -1,12 +1,22 @@
 /** How a store is changed: by units of work, each within a transaction. */
-import type { NewPet, Pet } from '../contract/schemas.ts';
+import type { Category } from '../contract/categories.ts';
+import type { Order } from '../contract/orders.ts';
+import type { NewPet, Pet } from '../contract/pets.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
+import type { Resource } from '../domain/resources.ts';
+import type { Scope } from '../domain/scope.ts';
 import type { Account, FirstAccount, ImportRun, Key, NewAccount, NewKey } from './storage.ts';
 
-/** What a unit of work changes within its transaction. */
+/**
+ * What a unit of work reads and changes within its transaction. What it reads stays as it is until the commit, for nobody
+ * else changes a resource that the unit says it writes.
+ */
 export interface Transaction {
   readonly pets: PetWrites;
+  readonly categories: CategoryWrites;
+  readonly orders: OrderWrites;
+  readonly answers: AnswerWrites;
   readonly accounts: AccountWrites;
   readonly keys: KeyWrites;
   readonly imports: ImportWrites;
@@ -15,6 +25,51 @@ export interface Transaction {
 export interface PetWrites {
   /** Adds the animals; their ids rise in their order. */
   add(pets: readonly NewPet[]): Awaitable<Pet[]>;
+  find(id: bigint): Awaitable<Pet | undefined>;
+  /** Stores `after` in the place of `before`, which `find` gave. */
+  replace(before: Pet, after: Pet): Awaitable<void>;
+  /** Its id is never given out again. */
+  remove(pet: Pet): Awaitable<void>;
+}
+
+export interface CategoryWrites {
+  find(id: bigint): Awaitable<Category | undefined>;
+  /** Adds the category, or gives it this name. */
+  put(category: Category): Awaitable<void>;
+  remove(id: bigint): Awaitable<void>;
+}
+
+export interface OrderWrites {
+  find(id: bigint): Awaitable<Order | undefined>;
+  /** The order that holds this animal. */
+  findOpen(petId: bigint): Awaitable<Order | undefined>;
+  add(order: Omit<Order, 'id'>): Awaitable<Order>;
+  /** Stores the order's status and `updatedAt`. */
+  replace(order: Order): Awaitable<void>;
+}
+
+/** What a success answered, kept for repetitions of the same request (`Idempotency-Key`). */
+export interface KeptAnswer {
+  /** Whose key it is. */
+  readonly accountId: number;
+  readonly key: string;
+  /** SHA-256 over the request: method, path and body. */
+  readonly request: string;
+  readonly status: number;
+  readonly body: string;
+  readonly location: string | null;
+  /** Unix ms. */
+  readonly keptAt: number;
+}
+
+export interface AnswerWrites {
+  /**
+   * What is kept under this key and was so at `since` (Unix ms) or later. Refuses `idempotency_key_in_use` when another
+   * transaction is about to keep something under it.
+   */
+  find(accountId: number, key: string, since: number): Awaitable<KeptAnswer | undefined>;
+  /** Keeps it in the place of an older one, and removes some that were kept before `since` (Unix ms). */
+  keep(answer: KeptAnswer, since: number): Awaitable<void>;
 }
 
 export interface AccountWrites {
@@ -38,6 +93,8 @@ export interface KeyWrites {
   rotate(oldId: number, oldEndsAt: number, successor: NewKey): Awaitable<Key | undefined>;
   /** False when there is no such key. Revoking twice keeps the first instant. */
   revoke(id: number, at: number): Awaitable<boolean>;
+  /** False when there is no such key. */
+  setScopes(id: number, scopes: readonly Scope[]): Awaitable<boolean>;
 }
 
 export interface ImportWrites {
@@ -54,16 +111,18 @@ export interface ImportWrites {
  * plain values. What it throws is its own: a `Refusal` is passed on to whoever asked for it, and what others asked for is
  * done all the same. It does not catch what the transaction throws, for there is no going on after that.
  */
-export type UnitOfWork<Input = never, Outcome = unknown> = (
-  transaction: Transaction,
-  input: Input,
-) => Awaitable<Outcome>;
+export interface UnitOfWork<Input = never, Outcome = unknown> {
+  /** The resources that it may change, or that stay as they are until it is done. */
+  readonly writes: readonly Resource[];
+  readonly run: (transaction: Transaction, input: Input) => Awaitable<Outcome>;
+}
 
 /**
  * A unit of work that refuses nobody, for all who ask for it at the same time: one call of the transaction, which an
  * engine may make one statement.
  */
 export interface BatchOfWork<Input = never, Outcome = unknown> {
+  readonly writes: readonly Resource[];
   /** Returns the outcomes in the order of the inputs. */
   readonly all: (transaction: Transaction, inputs: readonly Input[]) => Awaitable<readonly Outcome[]>;
 }

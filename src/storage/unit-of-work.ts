@@ -1,4 +1,5 @@
 import type { Awaitable } from '../domain/awaitable.ts';
+import type { Resource } from '../domain/resources.ts';
 import type { BatchOfWork, Transaction, UnitOfWork, Units } from './transaction.ts';
 
 /** A unit of work that was asked for. */
@@ -10,6 +11,7 @@ export interface Call {
 /** Calls that are done together or fail together. */
 export interface Run {
   readonly calls: readonly Call[];
+  readonly writes: readonly Resource[];
   /** Whether it is one call of the transaction (`BatchOfWork`). */
   readonly isBatch: boolean;
   readonly start: (transaction: Transaction) => Awaitable<readonly unknown[]>;
@@ -23,7 +25,7 @@ export function runsOf(units: Units, calls: readonly Call[]): Run[] {
     const unit = units[name];
     if (unit === undefined) throw new Error(`There is no unit of work "${name}".`);
     let to = from + 1;
-    if (typeof unit === 'object') while (calls[to]?.name === name) to++;
+    if ('all' in unit) while (calls[to]?.name === name) to++;
     runs.push(runOf(unit, calls.slice(from, to)));
     from = to;
   }
@@ -31,10 +33,11 @@ export function runsOf(units: Units, calls: readonly Call[]): Run[] {
 }
 
 function runOf(unit: UnitOfWork | BatchOfWork, calls: readonly Call[]): Run {
+  const { writes } = unit;
   const inputs = calls.map(({ input }) => input as never);
-  if (typeof unit === 'object') {
-    return { calls, isBatch: true, start: (transaction) => unit.all(transaction, inputs) };
+  if ('all' in unit) {
+    return { calls, writes, isBatch: true, start: (transaction) => unit.all(transaction, inputs) };
   }
-  const start = async (transaction: Transaction) => [await unit(transaction, inputs[0] as never)];
-  return { calls, isBatch: false, start };
+  const start = async (transaction: Transaction) => [await unit.run(transaction, inputs[0] as never)];
+  return { calls, writes, isBatch: false, start };
 }

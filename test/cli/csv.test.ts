@@ -5,7 +5,7 @@ import { CsvReader, csvHeader, csvRow } from '../../src/cli/csv.ts';
 import { LineSplitter } from '../../src/cli/lines.ts';
 import { NdjsonReader } from '../../src/cli/ndjson.ts';
 import type { InputRecord, RecordReader } from '../../src/cli/records.ts';
-import { NewPet, petStatuses } from '../../src/contract/schemas.ts';
+import { NewPet, petStatuses } from '../../src/contract/pets.ts';
 import { always, anyInt64 } from '../support/property.ts';
 
 /** Records and what they turned out to be, read in chunks of any size. */

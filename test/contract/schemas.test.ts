@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { maxBodyBytes } from '../../src/contract/bounds.ts';
 import { parseJson } from '../../src/contract/json.ts';
-import { NewPet } from '../../src/contract/schemas.ts';
+import { NewPet } from '../../src/contract/pets.ts';
 import { validate } from '../../src/contract/validation.ts';
 
 function mistakesIn(body: string): string[] {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { petStatuses } from '../../src/contract/schemas.ts';
+import { petStatuses } from '../../src/contract/pets.ts';
 import { readCursor, writeCursor } from '../../src/domain/cursor.ts';
 import { always } from '../support/property.ts';
 

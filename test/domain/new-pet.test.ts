@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { MemberError, parseJson } from '../../src/contract/json.ts';
-import { NewPet, Pet, petJson, petStatuses } from '../../src/contract/schemas.ts';
+import { NewPet, Pet, petJson, petStatuses } from '../../src/contract/pets.ts';
 import { validate } from '../../src/contract/validation.ts';
 import { always, anyInt64 } from '../support/property.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import type { NewPet, PetStatus } from '../../src/contract/schemas.ts';
+import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
 import type { Writes } from '../../src/operations/units.ts';
 import type { ImportRun } from '../../src/storage/storage.ts';
 import { rejectionOf } from '../support/rejection.ts';

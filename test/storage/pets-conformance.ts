@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
-import { petStatuses } from '../../src/contract/schemas.ts';
+import { petStatuses } from '../../src/contract/pets.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 

@@ -1,7 +1,7 @@
 /** The connections of one process to PostgreSQL: what a lock, a lost session and a slow statement do to them. */
 import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SQL } from 'bun';
-import type { Pet } from '../../src/contract/schemas.ts';
+import type { Pet } from '../../src/contract/pets.ts';
 import { units } from '../../src/operations/units.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresPets } from '../../src/storage/postgres/pets.ts';

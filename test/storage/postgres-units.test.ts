@@ -1,7 +1,7 @@
 /** Units of work on PostgreSQL: what locks, lost connections, failing commits and the time do to a group. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SQL } from 'bun';
-import type { NewPet, PetStatus } from '../../src/contract/schemas.ts';
+import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
 import { Refusal } from '../../src/domain/refusal.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';

@@ -2,7 +2,7 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
-import type { Pet } from '../../src/contract/schemas.ts';
+import type { Pet } from '../../src/contract/pets.ts';
 import { units } from '../../src/operations/units.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';

@@ -1,4 +1,4 @@
-import type { NewPet, PetStatus } from '../../src/contract/schemas.ts';
+import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
 import type { Quota } from '../../src/domain/plan.ts';
 import type { Writes } from '../../src/operations/units.ts';
 import type { Account, NewKey } from '../../src/storage/storage.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
 import { setImmediate as laterTurn } from 'node:timers/promises';
-import type { NewPet } from '../../src/contract/schemas.ts';
+import type { NewPet } from '../../src/contract/pets.ts';
 import { Refusal } from '../../src/domain/refusal.ts';
 import type { NewKey, Storage, Versions } from '../../src/storage/storage.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';

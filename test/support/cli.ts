@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { petJson } from '../../src/contract/schemas.ts';
+import { petJson } from '../../src/contract/pets.ts';
 import { temporaryFolder } from './folder.ts';
 import { makeStore, operatorOf, root, type Service, settingsIn, startService } from './process.ts';
 

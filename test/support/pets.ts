@@ -1,4 +1,4 @@
-import type { Pet } from '../../src/contract/schemas.ts';
+import type { Pet } from '../../src/contract/pets.ts';
 import type { TestApp } from './app.ts';
 import type { Answer } from './call.ts';
 

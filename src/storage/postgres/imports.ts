@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import type { NewPet, Pet } from '../../contract/schemas.ts';
+import type { NewPet, Pet } from '../../contract/pets.ts';
 import type { ImportRun, ImportStore } from '../storage.ts';
 import type { ImportWrites } from '../transaction.ts';
 import type { PostgresDatabase } from './database.ts';

@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import type { NewPet, Pet, PetStatus } from '../../contract/schemas.ts';
+import type { NewPet, Pet, PetStatus } from '../../contract/pets.ts';
 import type { PetStore } from '../storage.ts';
 import type { PetWrites } from '../transaction.ts';
 import type { PostgresDatabase } from './database.ts';

@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import type { NewPet, Pet } from '../../contract/schemas.ts';
+import type { NewPet, Pet } from '../../contract/pets.ts';
 import type { ImportRun, ImportStore } from '../storage.ts';
 import type { ImportWrites } from '../transaction.ts';
 import type { SqlitePetWrites } from './pets.ts';

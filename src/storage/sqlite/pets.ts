@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import type { NewPet, Pet, PetStatus } from '../../contract/schemas.ts';
+import type { NewPet, Pet, PetStatus } from '../../contract/pets.ts';
 import type { PetStore } from '../storage.ts';
 import type { PetWrites } from '../transaction.ts';
 import type { Snapshot } from './snapshot.ts';

@@ -1,0 +1,36 @@
+import * as z from 'zod';
+import { maxDetails } from './bounds.ts';
+import { errors } from './errors.ts';
+
+export const ErrorDetail = z
+  .object({
+    in: z
+      .enum(['body', 'query', 'header'])
+      .meta({ description: 'Part of the request that has the mistake.' }),
+    name: z
+      .string()
+      .meta({ description: 'Name of the member, parameter or header. Empty for the body as a whole.' }),
+    message: z.string().meta({ description: 'What is wrong and what is expected.' }),
+  })
+  .meta({ id: 'ErrorDetail', description: 'One mistake in the request.', 'x-stability': 'beta' });
+
+const errorCodes = Object.keys(errors) as [keyof typeof errors];
+
+export const ErrorBody = z
+  .object({
+    code: z.enum(errorCodes).meta({ description: 'Machine-readable error code. New codes may be added.' }),
+    message: z.string().meta({ description: 'Human-readable description.' }),
+    status: z
+      .int()
+      .min(400)
+      .max(599)
+      .meta({ description: 'The HTTP status code of the response.', override: { format: 'int32' } }),
+    details: z
+      .array(ErrorDetail)
+      .max(maxDetails)
+      .optional()
+      .meta({
+        description: `The mistakes in the request, on 400 and 415. Lists the first ${maxDetails}; \`message\` counts the rest.`,
+      }),
+  })
+  .meta({ id: 'Error', description: 'An error.' });

@@ -1,0 +1,148 @@
+/**
+ * What the shapes that clients send and receive are made of. Requests are validated by these schemas, and the OpenAPI
+ * document is generated from them. Integers are `bigint`, so that every int64 stays exact.
+ */
+import * as z from 'zod';
+import { int64Max, int64Min, NotInt64, parseInt64 } from './json.ts';
+
+/** Bounds of a name, in Unicode code points, as JSON Schema counts them. */
+export const nameLength = { min: 1, max: 255 } as const;
+
+/** Bounds of a page's `limit`. */
+export const pageLimit = { min: 1, max: 100, default: 20 } as const;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const controlCharacter = /[\u0000-\u001f\u007f]/;
+
+export const int64Hint = 'A 64-bit integer: parse values above 2^53 without rounding them.';
+
+/** An exact 64-bit integer; `1.0` and `1e2` are integers, as JSON Schema defines them. */
+export function int64(description: string, example: number, bounds: { minimum?: number } = {}) {
+  return z
+    .bigint({
+      error: ({ input }) =>
+        input === undefined ? 'is required' : `must be an integer${rangeHint(input)}, not ${kindOf(input)}`,
+    })
+    .meta({ description, override: { type: 'integer', format: 'int64', ...bounds, examples: [example] } });
+}
+
+/** An ID that the service assigned. */
+export function assignedId(description: string) {
+  return int64(`${description}, assigned on creation, ascending from 1 and never reused. ${int64Hint}`, 1, {
+    minimum: 1,
+  });
+}
+
+function rangeHint(input: unknown): string {
+  return input instanceof NotInt64 ? ` from ${int64Min} to ${int64Max}` : '';
+}
+
+export function kindOf(input: unknown): string {
+  if (input instanceof NotInt64) return input.source.length > 40 ? 'a number this large' : input.source;
+  if (input === null) return 'null';
+  if (Array.isArray(input)) return 'an array';
+  if (typeof input === 'bigint') return 'a number';
+  return typeof input === 'object' ? 'an object' : `a ${typeof input}`;
+}
+
+/** A text that a client chose: a name, or a reference. */
+export function text(description: string, example: string) {
+  return z
+    .string({
+      error: ({ input }) => (input === undefined ? 'is required' : `must be a string, not ${kindOf(input)}`),
+    })
+    .superRefine((value, context) => {
+      for (const message of mistakesInText(value)) context.addIssue({ code: 'custom', message });
+    })
+    .meta({
+      description: `${description} Stored and returned exactly as sent. Must not be blank or contain control characters.`,
+      examples: [example],
+      override: {
+        minLength: nameLength.min,
+        maxLength: nameLength.max,
+        // Without lookahead and \\u escapes, for RE2 (Go, Rust) has neither.
+        pattern: '^[^\\x00-\\x1F\\x7F]*[^\\s\\x00-\\x1F\\x7F][^\\x00-\\x1F\\x7F]*$',
+      },
+    });
+}
+
+function mistakesInText(value: string): string[] {
+  if (value === '') return ['must not be empty'];
+  const mistakes: string[] = [];
+  // A code point is one or two UTF-16 units, so a short string needs no count.
+  if (value.length > nameLength.max && [...value].length > nameLength.max) {
+    mistakes.push(`must have at most ${nameLength.max} characters`);
+  }
+  if (value.trim() === '') mistakes.push('must not be blank');
+  if (controlCharacter.test(value))
+    mistakes.push('must not contain control characters (U+0000 to U+001F, U+007F)');
+  if (!value.isWellFormed()) mistakes.push('must be well-formed Unicode (it has a lone surrogate)');
+  return mistakes;
+}
+
+/** The words of an enumeration, as a sentence about a value that is none of them. */
+export function oneOf(words: readonly string[]): string {
+  return `must be one of ${words.map((word) => `"${word}"`).join(', ')}`;
+}
+
+/** A body's own mistakes: what is not an object, and members it does not have. `what` names the object. */
+export function bodyError(what: string, members: string): z.core.$ZodErrorMap {
+  return (issue) =>
+    issue.code === 'unrecognized_keys'
+      ? `is unknown; ${what} has ${members}`
+      : `must be a JSON object, not ${kindOf(issue.input)}`;
+}
+
+/** An example that the reference page leaves out of its requests: nobody means to filter by copying one. */
+export const unselected = (value: unknown) => ({ default: { value, 'x-disabled': true } });
+
+const limitForm = `must be an integer from ${pageLimit.min} to ${pageLimit.max}, in plain decimal digits`;
+
+/** The `limit` of a list, in a query: values arrive as text. `things` says what is listed. */
+export function limitParameter(things: string) {
+  return z
+    .string()
+    .refine((digits) => /^[1-9]\d{0,2}$/.test(digits) && Number(digits) <= pageLimit.max, limitForm)
+    .transform(Number)
+    .default(pageLimit.default)
+    .meta({
+      description: `Maximum number of ${things} to return.`,
+      override: {
+        type: 'integer',
+        format: 'int32',
+        minimum: pageLimit.min,
+        maximum: pageLimit.max,
+        default: pageLimit.default,
+      },
+      param: { examples: unselected(pageLimit.default) },
+    });
+}
+
+/** The position of a page, in a query. */
+export const cursorParameter = z
+  .string()
+  .optional()
+  .meta({
+    description: 'Opaque position of the page. Do not construct it: follow the URL in the `Link` header.',
+    override: { type: 'string', maxLength: 64 },
+    param: { 'x-stability': 'beta' },
+  });
+
+const int64Form = `must be an integer from ${int64Min} to ${int64Max}, in plain decimal digits`;
+
+/** An int64 in a query; values arrive as text. */
+export function int64Parameter(description: string) {
+  return z
+    .string()
+    .transform((digits, context) => {
+      const value = parseInt64(digits);
+      if (value !== undefined) return value;
+      context.addIssue({ code: 'custom', message: int64Form });
+      return z.NEVER;
+    })
+    .meta({
+      description,
+      override: { type: 'integer', format: 'int64' },
+      param: { 'x-stability': 'beta', examples: unselected(1) },
+    });
+}

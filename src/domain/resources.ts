@@ -1,0 +1,10 @@
+/** What the service keeps that clients can see change. `callers` are keys, accounts and plans. */
+export const resources = ['callers', 'pets', 'orders', 'categories'] as const;
+
+export type Resource = (typeof resources)[number];
+
+/**
+ * One number for each resource. It rises whenever something of the resource changed, by this process or any other: what
+ * was read under an older number must be read again.
+ */
+export type Versions = Readonly<Record<Resource, number>>;
