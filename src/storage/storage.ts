@@ -4,7 +4,7 @@ import type { Inventory } from '../contract/inventory.ts';
 import type { Order, OrderStatus } from '../contract/orders.ts';
 import type { Pet, PetStatus } from '../contract/pets.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
-import type { Verdict, WindowState } from '../domain/limit.ts';
+import type { Usage, Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Versions } from '../domain/resources.ts';
