@@ -6,7 +6,8 @@ import type { Clock } from '../domain/clock.ts';
 import { fingerprint, isWellFormedKey } from '../domain/key.ts';
 import type { Verdict, WindowState } from '../domain/limit.ts';
 import { Refusal } from '../domain/refusal.ts';
-import type { Caller, FailureVerdict, KeyStore, LimitStore, Versions } from '../storage/storage.ts';
+import type { Versions } from '../domain/resources.ts';
+import type { Caller, FailureVerdict, KeyStore, LimitStore } from '../storage/storage.ts';
 import { type CallerChange, callerChanges } from './caller-changes.ts';
 import { KnownKeys } from './known-keys.ts';
 
