@@ -1,4 +1,11 @@
-import { Categories, Category, CategoryId, CategoryName, categoryJson, ListCategoriesQuery } from './categories.ts';
+import {
+  Categories,
+  Category,
+  CategoryId,
+  CategoryName,
+  categoryJson,
+  ListCategoriesQuery,
+} from './categories.ts';
 import { noContent, type Operation, ok, page, type Success } from './operation.ts';
 
 const params = { categoryId: { schema: CategoryId, otherwise: 'category_not_found' } } as const;

@@ -22,7 +22,8 @@ type Operations = typeof operations;
 export type OperationId = keyof Operations;
 
 /** All of them, without what is particular to each. */
-export const allOperations: readonly (Operation & { readonly operationId: OperationId })[] = Object.values(operations);
+export const allOperations: readonly (Operation & { readonly operationId: OperationId })[] =
+  Object.values(operations);
 
 type ParamsOf<Row> = Row extends { params: infer Params extends Readonly<Record<string, PathParameter>> }
   ? { readonly [Name in keyof Params]: bigint }
@@ -67,7 +68,9 @@ const limitErrors: ReadonlySet<ErrorCode> = new Set([
 /** Every error an operation may answer: its own, what follows from its row, and what all have in common. */
 export function errorsOf(operation: Operation): ErrorCode[] {
   const { body, scope, paginated, preconditions, deprecation, errors: own, free } = operation;
-  const common: readonly ErrorCode[] = free ? commonErrors.filter((code) => !limitErrors.has(code)) : commonErrors;
+  const common: readonly ErrorCode[] = free
+    ? commonErrors.filter((code) => !limitErrors.has(code))
+    : commonErrors;
   return [
     ...new Set<ErrorCode>([
       ...(paginated ? (['invalid_cursor'] as const) : []),

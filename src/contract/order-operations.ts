@@ -82,7 +82,8 @@ export const orderOperations = {
     operationId: 'cancelOrder',
     path: '/orders/{orderId}/cancel',
     summary: 'Cancel an order',
-    description: 'Moves an order from `placed` or `approved` to `cancelled`. Its animal becomes `available` again.',
+    description:
+      'Moves an order from `placed` or `approved` to `cancelled`. Its animal becomes `available` again.',
   },
   returnOrder: {
     ...step,

@@ -107,7 +107,8 @@ export const petOperations = {
     path: '/inventory',
     tag: 'Pets',
     summary: 'Count animals by status',
-    description: 'Returns how many animals there are in each status, exactly, in the whole store or in one category.',
+    description:
+      'Returns how many animals there are in each status, exactly, in the whole store or in one category.',
     stability: 'beta',
     query: GetInventoryQuery,
     scope: 'pets:read',

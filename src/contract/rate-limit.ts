@@ -1,6 +1,9 @@
 import * as z from 'zod';
 
-const count = z.int().min(0).meta({ override: { type: 'integer', format: 'int64', minimum: 0 } });
+const count = z
+  .int()
+  .min(0)
+  .meta({ override: { type: 'integer', format: 'int64', minimum: 0 } });
 
 const instant = (description: string) =>
   z.iso.datetime().meta({
