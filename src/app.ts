@@ -5,7 +5,6 @@ import type { Config } from './config.ts';
 import { type Clock, systemClock } from './domain/clock.ts';
 import type { RandomBytes } from './domain/key.ts';
 import { maskedUrl } from './domain/masked-url.ts';
-import { answersOf } from './http/answers.ts';
 import { BanLog } from './http/ban-log.ts';
 import { checkHost } from './http/host.ts';
 import { Outages } from './http/outages.ts';
@@ -16,9 +15,9 @@ import { routesOf } from './http/routes.ts';
 import { startServer } from './http/server.ts';
 import { AccountOperations } from './operations/accounts.ts';
 import { AdmissionOperations } from './operations/admission.ts';
+import { ClientOperations } from './operations/client-operations.ts';
 import { CopyOperations } from './operations/copies.ts';
 import { type IssuedKey, KeyOperations } from './operations/keys.ts';
-import { PetOperations } from './operations/pets.ts';
 import type { Store } from './operations/units.ts';
 import { isEmbedded, openTables } from './storage/open.ts';
 import type { Notice } from './storage/outage.ts';
@@ -209,7 +208,7 @@ export async function startService(
       admission: new AdmissionOperations(storage.keys, storage.limits, runtime.clock, ({ message, fields }) =>
         log.info(fields, message),
       ),
-      answers: answersOf(new PetOperations(storage), config.publicUrl),
+      operations: new ClientOperations(storage, runtime.clock),
       pageCache: new PageCache(),
       clock: runtime.clock,
       publicUrl: config.publicUrl,
@@ -221,7 +220,7 @@ export async function startService(
       makeRequestId: requestIds(runtime.randomBytes),
       isDraining: () => draining,
     },
-    routes: routesOf(config.publicUrl, config.getPetSunset),
+    routes: routesOf(config.publicUrl, { getPet: config.getPetSunset }),
     publicRoutes: {
       openapi: () => openapi(url()),
       publicUrl: config.publicUrl,

@@ -10,8 +10,8 @@ import {
   type ZodOpenApiParameters,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
-import { basePath, type Operation, operations } from '../../src/contract/operations.ts';
 import { ErrorBody } from '../../src/contract/error-body.ts';
+import { basePath, type Operation, operations } from '../../src/contract/operations.ts';
 import { int64 } from '../../src/contract/values.ts';
 import { newPetExamples } from './examples.ts';
 import { headers } from './headers.ts';

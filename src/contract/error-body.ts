@@ -5,7 +5,7 @@ import { errors } from './errors.ts';
 export const ErrorDetail = z
   .object({
     in: z
-      .enum(['body', 'query', 'header'])
+      .enum(['body', 'query', 'header', 'path'])
       .meta({ description: 'Part of the request that has the mistake.' }),
     name: z
       .string()

@@ -5,8 +5,8 @@ import { maxBodyBytes } from './bounds.ts';
  */
 export const errors = {
   invalid_json: { status: 400, message: 'The request body is not valid JSON.' },
-  invalid_body: { status: 400, message: 'The request body is not a valid animal.' },
-  invalid_parameter: { status: 400, message: 'A query parameter is invalid.' },
+  invalid_body: { status: 400, message: 'The request body is invalid.' },
+  invalid_parameter: { status: 400, message: 'A parameter of the path, the query or a header is invalid.' },
   invalid_cursor: {
     status: 400,
     message:
@@ -17,20 +17,48 @@ export const errors = {
     message: 'An API key is required. Send it as "Authorization: Bearer <API_KEY>".',
   },
   invalid_api_key: { status: 401, message: 'The API key is not valid.' },
+  insufficient_scope: {
+    status: 403,
+    message: 'This API key may not do this. See the scope in the WWW-Authenticate header.',
+  },
   pet_not_found: { status: 404, message: 'There is no animal with this id.' },
+  category_not_found: { status: 404, message: 'There is no category with this id.' },
+  order_not_found: { status: 404, message: 'There is no order with this id.' },
   route_not_found: { status: 404, message: 'Unknown path. See /docs for the available operations.' },
   method_not_allowed: {
     status: 405,
     message: 'This path does not support this method. See the Allow header.',
   },
+  status_transition_not_allowed: {
+    status: 409,
+    message: 'The status of the animal cannot change in this way.',
+  },
+  pet_reserved: {
+    status: 409,
+    message: 'The animal is reserved by an order. Deliver or cancel the order first.',
+  },
+  pet_not_available: { status: 409, message: 'Only an available animal can be ordered.' },
+  order_transition_not_allowed: { status: 409, message: 'The status of the order does not have this step.' },
+  idempotency_key_in_use: {
+    status: 409,
+    message: 'A request with this Idempotency-Key is still being processed. Retry after a second.',
+  },
   operation_removed: {
     status: 410,
     message: 'This operation was removed. Use GET /pets with the status filter.',
   },
+  precondition_failed: {
+    status: 412,
+    message: 'The resource is not in the state that the request requires. Read it again, then decide anew.',
+  },
   body_too_large: { status: 413, message: `The request body is larger than ${maxBodyBytes} bytes.` },
   unsupported_media_type: {
     status: 415,
-    message: 'The request body must be uncompressed UTF-8 JSON, sent with "Content-Type: application/json".',
+    message: 'The request body must be uncompressed UTF-8 JSON, with a Content-Type that says so.',
+  },
+  idempotency_key_reused: {
+    status: 422,
+    message: 'This Idempotency-Key was used for another request. Use a new key for each new request.',
   },
   rate_limit_exceeded: {
     status: 429,
@@ -67,7 +95,7 @@ export type ErrorCode = keyof typeof errors;
 
 /** One mistake in a request: where it is and what would be right. */
 export interface ErrorDetail {
-  readonly in: 'body' | 'query' | 'header';
+  readonly in: 'body' | 'query' | 'header' | 'path';
   readonly name: string;
   readonly message: string;
 }

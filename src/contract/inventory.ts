@@ -1,7 +1,10 @@
 import * as z from 'zod';
 import { int64Parameter } from './values.ts';
 
-const count = z.int().min(0).meta({ override: { type: 'integer', format: 'int64', minimum: 0 } });
+const count = z
+  .int()
+  .min(0)
+  .meta({ override: { type: 'integer', format: 'int64', minimum: 0 } });
 
 export const Inventory = z
   .object({ available: count, pending: count, sold: count })

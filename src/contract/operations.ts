@@ -1,38 +1,50 @@
-/** The operations clients call, as data: routes, OpenAPI document and the coverage of the tests derive from it. */
+/** The operations clients call, as data: routes, input, OpenAPI document, caching and the tests derive from it. */
 import type * as z from 'zod';
+import { categoryOperations } from './category-operations.ts';
 import type { ErrorCode } from './errors.ts';
-import { ListPetsQuery, NewPet, Pet, Pets } from './pets.ts';
+import type { Body, Operation, Page, PathParameter, Success } from './operation.ts';
+import { orderOperations } from './order-operations.ts';
+import { petOperations } from './pet-operations.ts';
+import { rateLimitOperations } from './rate-limit-operations.ts';
 
 /** Majors are in the path (specification, section 9). */
 export const basePath = '/v1';
 
-export type Stability = 'stable' | 'beta' | 'experimental';
+export const operations = {
+  ...petOperations,
+  ...categoryOperations,
+  ...orderOperations,
+  ...rateLimitOperations,
+} as const satisfies Readonly<Record<string, Operation>>;
 
-/** RFC 9745 and RFC 8594: when a deprecation was announced, when the operation goes, and what replaces it. */
-export interface Deprecation {
-  readonly announcedAt: Date;
-  readonly sunset: Date;
-  readonly successor: string;
+type Operations = typeof operations;
+
+export type OperationId = keyof Operations;
+
+/** All of them, without what is particular to each. */
+export const allOperations: readonly (Operation & { readonly operationId: OperationId })[] =
+  Object.values(operations);
+
+type ParamsOf<Row> = Row extends { params: infer Params extends Readonly<Record<string, PathParameter>> }
+  ? { readonly [Name in keyof Params]: bigint }
+  : Readonly<Record<never, never>>;
+
+type QueryOf<Row> = Row extends { query: infer Query extends z.ZodType } ? z.infer<Query> : undefined;
+
+type BodyOf<Row> = Row extends { body: infer Sent extends Body } ? z.infer<Sent['schema']> : undefined;
+
+/** What an operation is called with, as its schemas made it. */
+export interface InputOf<Id extends OperationId> {
+  readonly params: ParamsOf<Operations[Id]>;
+  readonly query: QueryOf<Operations[Id]>;
+  readonly body: BodyOf<Operations[Id]>;
 }
 
-export interface Operation {
-  readonly operationId: OperationId;
-  readonly method: 'GET' | 'POST';
-  /** Below `basePath`; `{petId}` is the only path parameter there is. */
-  readonly path: string;
-  readonly summary: string;
-  readonly description: string;
-  readonly stability: Stability;
-  readonly query?: z.ZodObject<z.ZodRawShape, z.core.$strict>;
-  readonly body?: z.ZodType;
-  readonly success: { readonly status: 200 | 201; readonly schema: z.ZodType; readonly description: string };
-  readonly paginated?: true;
-  readonly deprecation?: Deprecation;
-  /** The errors of its own; every operation has `commonErrors` besides. */
-  readonly errors: readonly ErrorCode[];
-}
+/** What it comes to. */
+export type OutcomeOf<Id extends OperationId> =
+  Operations[Id]['success'] extends Success<infer Outcome> ? Outcome : never;
 
-export type OperationId = 'listPets' | 'createPet' | 'getPet';
+export type { Operation, Page, Success };
 
 /** What any operation may answer. */
 export const commonErrors = [
@@ -47,58 +59,43 @@ export const commonErrors = [
   'service_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
-const getPetSunset = new Date('2030-12-05T00:00:00Z');
-const dateForm = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+const limitErrors: ReadonlySet<ErrorCode> = new Set([
+  'rate_limit_exceeded',
+  'daily_quota_exceeded',
+  'api_key_banned',
+]);
 
-export const operations: { readonly [Id in OperationId]: Operation & { readonly operationId: Id } } = {
-  listPets: {
-    operationId: 'listPets',
-    method: 'GET',
-    path: '/pets',
-    summary: 'List animals',
-    description:
-      'Returns a page of animals by ascending id. The `Link` header (RFC 8288) has the URLs of the first and the next ' +
-      'page; the last page has no `rel="next"`. Following the links returns each animal exactly once.',
-    stability: 'stable',
-    query: ListPetsQuery,
-    success: { status: 200, schema: Pets, description: 'The page of animals.' },
-    paginated: true,
-    errors: ['invalid_cursor'],
-  },
-  createPet: {
-    operationId: 'createPet',
-    method: 'POST',
-    path: '/pets',
-    summary: 'Add an animal',
-    description:
-      'The animal is stored durably before the response is sent. `status` defaults to `available`.',
-    stability: 'stable',
-    body: NewPet,
-    success: {
-      status: 201,
-      schema: Pet,
-      description: 'The animal was added. The body contains its `id`.',
-    },
-    errors: ['invalid_json', 'invalid_body', 'body_too_large', 'unsupported_media_type'],
-  },
-  getPet: {
-    operationId: 'getPet',
-    method: 'GET',
-    path: '/pets/{petId}',
-    summary: 'Get an animal',
-    description:
-      'Deprecated: use `GET /pets` with the `status` filter. This operation returns 410 from ' +
-      `${dateForm.format(getPetSunset)}.`,
-    stability: 'stable',
-    success: { status: 200, schema: Pet, description: 'The requested animal.' },
-    deprecation: {
-      announcedAt: new Date('2026-11-21T00:00:00Z'),
-      sunset: getPetSunset,
-      successor: '/pets',
-    },
-    errors: ['pet_not_found', 'operation_removed'],
-  },
-};
+/** Every error an operation may answer: its own, what follows from its row, and what all have in common. */
+export function errorsOf(operation: Operation): ErrorCode[] {
+  const { body, scope, paginated, preconditions, deprecation, errors: own, free } = operation;
+  const common: readonly ErrorCode[] = free
+    ? commonErrors.filter((code) => !limitErrors.has(code))
+    : commonErrors;
+  return [
+    ...new Set<ErrorCode>([
+      ...(paginated ? (['invalid_cursor'] as const) : []),
+      ...(body
+        ? (['invalid_json', 'invalid_body', 'body_too_large', 'unsupported_media_type'] as const)
+        : []),
+      ...(scope ? (['insufficient_scope'] as const) : []),
+      ...own,
+      ...(preconditions ? (['precondition_failed'] as const) : []),
+      ...(isRepeatable(operation) ? (['idempotency_key_in_use', 'idempotency_key_reused'] as const) : []),
+      ...(deprecation ? (['operation_removed'] as const) : []),
+      ...common,
+    ]),
+  ];
+}
+
+/** Whether it takes an `Idempotency-Key`: what is not idempotent by itself (RFC 9110, section 9.2.2) and is a POST. */
+export function isRepeatable({ method }: Operation): boolean {
+  return method === 'POST';
+}
+
+/** Whether it changes nothing. */
+export function isRead({ method }: Operation): boolean {
+  return method === 'GET';
+}
 
 /** The methods that reach an operation: whatever answers GET answers HEAD, too (RFC 9110, section 9.3.2). */
 export function methodsOf({ method }: Operation): string[] {

@@ -51,7 +51,10 @@ export const Order = z
   })
   .meta({ id: 'Order', description: 'An order for one animal.' });
 
-export const Orders = z.array(Order).max(pageLimit.max).meta({ id: 'Orders', description: 'A page of orders.' });
+export const Orders = z
+  .array(Order)
+  .max(pageLimit.max)
+  .meta({ id: 'Orders', description: 'A page of orders.' });
 
 export const ListOrdersQuery = z.strictObject({
   limit: limitParameter('orders'),

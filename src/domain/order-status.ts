@@ -1,4 +1,5 @@
 import type { OrderStatus } from '../contract/orders.ts';
+import type { PetStatus } from '../contract/pets.ts';
 
 export type OrderStep = 'approve' | 'deliver' | 'cancel' | 'return';
 
@@ -26,4 +27,18 @@ export function stepsOf(status: OrderStatus): readonly OrderStep[] {
 /** Whether an order in this status holds its animal: nobody else can order, change or delete it. */
 export function isOpen(status: OrderStatus): boolean {
   return status === 'placed' || status === 'approved';
+}
+
+/** What a step makes of the animal; undefined: nothing. A returned animal may have been sold on, or removed, meanwhile. */
+export function petStatusAfter(step: OrderStep, status: PetStatus): PetStatus | undefined {
+  switch (step) {
+    case 'approve':
+      return undefined;
+    case 'deliver':
+      return 'sold';
+    case 'cancel':
+      return 'available';
+    case 'return':
+      return status === 'sold' ? 'available' : undefined;
+  }
 }

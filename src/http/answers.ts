@@ -1,46 +1,53 @@
-import { parseInt64 } from '../contract/json.ts';
-import { basePath, type OperationId } from '../contract/operations.ts';
-import { type ListPetsQuery, type NewPet, petJson } from '../contract/pets.ts';
-import { type Awaitable, andThen } from '../domain/awaitable.ts';
-import type { PetOperations, PetPage } from '../operations/pets.ts';
+import { etagOf } from '../contract/etag.ts';
+import { basePath, isRead, type Operation } from '../contract/operations.ts';
+import { filtersOf, type ListQuery } from '../domain/cursor.ts';
+import type { Performed } from '../operations/client-operations.ts';
 import type { HeaderFields } from './headers.ts';
-import type { Input } from './input.ts';
 
 /** What an operation answers, before the headers every answer carries. */
 export interface Answer {
   readonly status: number;
-  readonly body: string | Blob;
-  readonly headers?: HeaderFields;
+  /** `null` for none. */
+  readonly body: string | Blob | null;
+  readonly etag?: string | undefined;
+  readonly headers: HeaderFields;
 }
 
-export type Answers = { readonly [Id in OperationId]: (input: Input) => Awaitable<Answer> };
+/** A success as HTTP. `publicUrl` makes links absolute. */
+export function answerOf(
+  operation: Operation,
+  query: unknown,
+  { status, body, location, next, isReplayed }: Performed,
+  publicUrl = '',
+): Answer {
+  const headers: HeaderFields = {};
+  const etag = body !== undefined && isTagged(operation) ? etagOf(body) : undefined;
+  if (etag !== undefined) headers.ETag = etag;
+  if (location !== undefined) headers.Location = `${publicUrl}${basePath}${location}`;
+  if (operation.paginated)
+    headers.Link = linksOf(`${publicUrl}${basePath}${operation.path}`, query as PageQuery, next);
+  if (isReplayed) headers['Idempotent-Replayed'] = 'true';
+  return { status, body: body ?? null, etag, headers };
+}
 
-/** Each operation as HTTP: checked input in, text out. `publicUrl` makes links absolute. */
-export function answersOf(pets: PetOperations, publicUrl: string | undefined): Answers {
-  const petsUrl = `${publicUrl ?? ''}${basePath}/pets`;
-  return {
-    listPets(input) {
-      const query = input.query as ListPetsQuery;
-      return andThen(pets.listPets(query), (page) => ({
-        status: 200,
-        body: `[${page.pets.map(petJson).join(',')}]`,
-        headers: { Link: linksOf(petsUrl, query, page) },
-      }));
-    },
+/** The answer to a client that has the same already: all of it but the body (RFC 9110, section 15.4.5). */
+export function notModified({ etag, headers }: Answer): Answer {
+  return { status: 304, body: null, etag, headers };
+}
 
-    async createPet({ body }) {
-      return { status: 201, body: petJson(await pets.createPet(body as NewPet)) };
-    },
+/** Whether what it shows is a resource, or a page of them. */
+function isTagged(operation: Operation): boolean {
+  return !isRead(operation) || operation.reads.length > 0;
+}
 
-    getPet({ petId }) {
-      return andThen(pets.getPet(parseInt64(petId)), (pet) => ({ status: 200, body: petJson(pet) }));
-    },
-  };
+interface PageQuery extends ListQuery {
+  readonly limit: number;
 }
 
 /** Links to the first and the next page (RFC 8288), with the filters of this one. */
-function linksOf(petsUrl: string, { limit, status }: ListPetsQuery, { next }: PetPage): string {
-  const first = `${petsUrl}?limit=${limit}${status === undefined ? '' : `&status=${status}`}`;
+function linksOf(url: string, query: PageQuery, next: string | undefined): string {
+  const filters = filtersOf(query).map(([name, value]) => `&${name}=${value}`);
+  const first = `${url}?limit=${query.limit}${filters.join('')}`;
   const links = `<${first}>; rel="first"`;
   return next === undefined ? links : `<${first}&cursor=${next}>; rel="next", ${links}`;
 }

@@ -1,11 +1,14 @@
+import type * as z from 'zod';
 import { maxBodyBytes } from '../contract/bounds.ts';
 import type { ErrorDetail } from '../contract/errors.ts';
 import { JsonError, MemberError, parseJson } from '../contract/json.ts';
+import { type Body, mediaTypes } from '../contract/operation.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { bodyTimeoutMs } from './unread-body.ts';
 
 /** A body that is JSON, with the mistakes found in its text: members given twice, and `__proto__`. */
 export interface JsonBody {
+  readonly bytes: Uint8Array;
   readonly value: unknown;
   readonly mistakes: readonly ErrorDetail[];
   /** The members of the outermost object among them: what these say is not known. */
@@ -15,27 +18,27 @@ export interface JsonBody {
 // A BOM is kept, so that the JSON parser refuses it (RFC 8259 section 8.1).
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-const jsonType = /^application\/json[\t ]*(?:;(.*))?$/i;
+const mediaType = /^([^\t ;]+)[\t ]*(?:;(.*))?$/;
 const otherCharset = /(?:^|;)[\t ]*charset=(?!"?utf-8"?[\t ]*(?:;|$))/i;
 
 /**
  * Reads a request's JSON body: media type and coding, then size, then content. Refuses `unsupported_media_type`,
- * `body_too_large`, `invalid_json`, and `invalid_body` when there is none.
+ * `body_too_large`, `invalid_json`, and `invalid_body` when there is none but has to be.
  */
-export async function readJsonBody(request: Request): Promise<JsonBody> {
+export async function readJsonBody(request: Request, body: Body): Promise<JsonBody> {
   const { headers } = request;
-  if (!headers.has('content-type') && request.body === null) throw missingBody();
-  const unsupported = [...mistakesOfType(headers), ...mistakesOfCoding(headers)];
+  if (!headers.has('content-type') && request.body === null) return withoutBody(body);
+  const unsupported = [...mistakesOfType(headers, body), ...mistakesOfCoding(headers)];
   if (unsupported.length > 0) throw new Refusal('unsupported_media_type', { details: unsupported });
   const bytes = await readBytes(request);
-  if (bytes.length === 0) throw missingBody();
-  return parse(bytes);
+  return bytes.length === 0 ? withoutBody(body) : parse(bytes);
 }
 
-function mistakesOfType(headers: Headers): ErrorDetail[] {
-  const [json, parameters = ''] = jsonType.exec(headers.get('content-type')?.trim() ?? '') ?? [];
-  if (json !== undefined && !otherCharset.test(parameters)) return [];
-  return [{ in: 'header', name: 'Content-Type', message: 'must be application/json, in UTF-8' }];
+function mistakesOfType(headers: Headers, { types = [mediaTypes.json] }: Body): ErrorDetail[] {
+  const [, type = '', parameters = ''] = mediaType.exec(headers.get('content-type')?.trim() ?? '') ?? [];
+  const isSupported = types.some((one) => one === type.toLowerCase());
+  if (isSupported && !otherCharset.test(parameters)) return [];
+  return [{ in: 'header', name: 'Content-Type', message: `must be ${types.join(' or ')}, in UTF-8` }];
 }
 
 /** Compressed bodies are not taken (RFC 9110 section 8.4): a small one could stand for any number of bytes. */
@@ -47,9 +50,14 @@ function mistakesOfCoding(headers: Headers): ErrorDetail[] {
   ];
 }
 
-function missingBody(): Refusal {
-  return new Refusal('invalid_body', {
-    message: 'The request body is missing. Send a JSON object with "name" and "categoryId".',
+function withoutBody({ schema, optional }: Body): JsonBody {
+  if (optional) return { bytes: new Uint8Array(), value: {}, mistakes: [], ambiguous: new Set() };
+  const required = Object.entries(schema.shape).flatMap(([name, member]) =>
+    (member as z.ZodType).safeParse(undefined).success ? [] : [`"${name}"`],
+  );
+  const withThese = required.length === 0 ? '' : ` with ${required.join(' and ')}`;
+  throw new Refusal('invalid_body', {
+    message: `The request body is missing. Send a JSON object${withThese}.`,
   });
 }
 
@@ -87,13 +95,13 @@ async function readChunks(request: Request): Promise<Uint8Array> {
 
 function parse(bytes: Uint8Array): JsonBody {
   try {
-    return { value: parseJson(utf8.decode(bytes)), mistakes: [], ambiguous: new Set() };
+    return { bytes, value: parseJson(utf8.decode(bytes)), mistakes: [], ambiguous: new Set() };
   } catch (error) {
     if (error instanceof MemberError) {
       const mistakes = [...error.mistakes].map(
         ([name, message]): ErrorDetail => ({ in: 'body', name, message }),
       );
-      return { value: error.value, mistakes, ambiguous: error.outermost };
+      return { bytes, value: error.value, mistakes, ambiguous: error.outermost };
     }
     const reason = error instanceof JsonError ? `JSON: ${error.message}` : 'UTF-8';
     throw new Refusal('invalid_json', { message: `The request body is not valid ${reason}.` });

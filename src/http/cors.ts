@@ -1,10 +1,14 @@
-import { methodsOf, operations } from '../contract/operations.ts';
+import { allOperations, methodsOf } from '../contract/operations.ts';
 import type { HeaderFields } from './headers.ts';
 
 const exposed = [
   'Link',
+  'Location',
+  'ETag',
+  'Idempotent-Replayed',
   'Allow',
   'Accept-Encoding',
+  'Accept-Patch',
   'WWW-Authenticate',
   'Retry-After',
   'X-Request-Id',
@@ -31,10 +35,11 @@ export function isPreflight({ method, headers }: Request, origins: ReadonlySet<s
   return origins.has(headers.get('origin') ?? '');
 }
 
-const methods = new Set(Object.values(operations).flatMap(methodsOf));
+const methods = new Set(allOperations.flatMap(methodsOf));
 
 export const preflightHeaders: HeaderFields = {
   'Access-Control-Allow-Methods': [...methods].join(', '),
-  'Access-Control-Allow-Headers': 'Authorization, Content-Type, X-Request-Id, Traceparent, Tracestate',
+  'Access-Control-Allow-Headers':
+    'Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-Request-Id, Traceparent, Tracestate',
   'Access-Control-Max-Age': '600',
 };

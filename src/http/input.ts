@@ -1,56 +1,105 @@
-import type * as z from 'zod';
 import { maxDetails } from '../contract/bounds.ts';
 import type { ErrorDetail } from '../contract/errors.ts';
-import type { Operation } from '../contract/operations.ts';
+import { parseInt64 } from '../contract/json.ts';
+import type { InputOf, Operation, OperationId } from '../contract/operations.ts';
 import { type Validated, validate } from '../contract/validation.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
+import type { OperationRequest } from '../operations/client-operations.ts';
 import { type JsonBody, readJsonBody } from './body.ts';
+import { preconditionsOf } from './conditions.ts';
+import { idempotencyKeyOf } from './idempotency-key.ts';
 import { queryOf, readQuery } from './query.ts';
 
-/** What an operation is called with: query and body as its schemas made them, the path parameter as it came. */
-export interface Input {
-  readonly petId: string;
-  readonly query: unknown;
-  readonly body: unknown;
+/** A request as its operation takes it. */
+export interface Input extends Pick<OperationRequest, 'input' | 'preconditions'> {
+  /** Of the `Idempotency-Key`; undefined when there is none. */
+  readonly idempotencyKey: string | undefined;
+  /** The body as it came. */
+  readonly bytes: Uint8Array;
 }
+
+const noBytes = new Uint8Array();
 
 /**
  * Reads and checks a request. Refuses what the body's reading refuses, and `invalid_parameter` or `invalid_body`
- * with all mistakes at once.
+ * with all mistakes at once; then what a path refuses that names nothing.
  */
-export function readInput(operation: Operation, request: Request, petId: string): Awaitable<Input> {
-  const schema = operation.body;
-  const read = schema && readJsonBody(request);
-  return andThen(read, (json) => {
-    const body = schema && json ? checkBody(schema, json) : { value: undefined };
+export function readInput(
+  operation: Operation,
+  request: Request,
+  path: Readonly<Record<string, string>>,
+): Awaitable<Input> {
+  return andThen(operation.body && readJsonBody(request, operation.body), (json) => {
+    const params = readParams(operation, path);
     const query = readQuery(operation, queryOf(request.url));
-    if ('value' in query && 'value' in body) return { petId, query: query.value, body: body.value };
-    throw refusalOf([...mistakesOf(query), ...mistakesOf(body)]);
+    const preconditions = preconditionsOf(operation, request.headers);
+    const idempotencyKey = idempotencyKeyOf(operation, request.headers);
+    const body = operation.body && json ? checkBody(operation.body.schema, json) : { value: undefined };
+    const checked = [params, query, preconditions, idempotencyKey, body];
+    const mistakes = checked.flatMap((part) => ('mistakes' in part ? part.mistakes : []));
+    if (mistakes.length > 0) throw refusalOf(mistakes);
+    refuseUnnameable(operation, path);
+    return {
+      // The row's schemas made them, so they are what the row says.
+      input: { params: valueOf(params), query: valueOf(query), body: valueOf(body) } as InputOf<OperationId>,
+      preconditions: valueOf(preconditions) ?? {},
+      idempotencyKey: valueOf(idempotencyKey),
+      bytes: json?.bytes ?? noBytes,
+    };
   });
 }
 
-function checkBody(schema: z.ZodType, { value, mistakes, ambiguous }: JsonBody): Validated<unknown> {
+function valueOf<T>(checked: Validated<T>): T | undefined {
+  return 'value' in checked ? checked.value : undefined;
+}
+
+const noParams: Validated<Readonly<Record<string, bigint>>> = { value: {} };
+
+/** The parameters of the path. One that is no int64 is a mistake, unless it has a refusal of its own. */
+function readParams(
+  { params }: Operation,
+  path: Readonly<Record<string, string>>,
+): Validated<Readonly<Record<string, bigint>>> {
+  if (params === undefined) return noParams;
+  const values: Record<string, bigint> = {};
+  const mistakes: ErrorDetail[] = [];
+  for (const [name, { otherwise }] of Object.entries(params)) {
+    const value = parseInt64(path[name] ?? '');
+    if (value !== undefined) values[name] = value;
+    else if (otherwise === undefined) {
+      mistakes.push({ in: 'path', name, message: 'must be an integer of 64 bits, in plain decimal digits' });
+    }
+  }
+  return mistakes.length > 0 ? { mistakes } : { value: values };
+}
+
+function refuseUnnameable({ params = {} }: Operation, path: Readonly<Record<string, string>>): void {
+  for (const [name, { otherwise }] of Object.entries(params)) {
+    if (otherwise !== undefined && parseInt64(path[name] ?? '') === undefined) throw new Refusal(otherwise);
+  }
+}
+
+function checkBody(
+  schema: NonNullable<Operation['body']>['schema'],
+  { value, mistakes, ambiguous }: JsonBody,
+): Validated<unknown> {
   const checked = validate(schema, value, 'body');
   if (mistakes.length === 0) return checked;
-  const others = mistakesOf(checked).filter(({ name }) => !ambiguous.has(name));
+  const others = 'mistakes' in checked ? checked.mistakes.filter(({ name }) => !ambiguous.has(name)) : [];
   return { mistakes: [...mistakes, ...others] };
 }
 
-function mistakesOf(checked: object): ErrorDetail[] {
-  return 'mistakes' in checked ? (checked.mistakes as ErrorDetail[]) : [];
-}
-
 /** The refusal that lists these mistakes, up to `maxDetails` of them. */
-function refusalOf(all: ErrorDetail[]): Refusal {
+function refusalOf(all: readonly ErrorDetail[]): Refusal {
   const details = all.slice(0, maxDetails);
-  const inQuery = details[0]?.in === 'query';
+  const isBody = details[0]?.in === 'body';
   const unnamed = all.length - details.length;
   const more = unnamed === 0 ? [] : [`and ${unnamed} more ${unnamed === 1 ? 'mistake' : 'mistakes'}`];
   const mistakes = details
     .map(({ in: place, name, message }) => `${name || `the ${place}`} ${message}`)
     .concat(more)
     .join('; ');
-  const message = `The ${inQuery ? 'request' : 'request body'} is invalid: ${mistakes}.`;
-  return new Refusal(inQuery ? 'invalid_parameter' : 'invalid_body', { details, message });
+  const message = `The ${isBody ? 'request body' : 'request'} is invalid: ${mistakes}.`;
+  return new Refusal(isBody ? 'invalid_body' : 'invalid_parameter', { details, message });
 }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Operation } from '../contract/operations.ts';
+import { isRead, type Operation } from '../contract/operations.ts';
+import type { Versions } from '../domain/resources.ts';
 import type { Answer } from './answers.ts';
 
 /** Bound of what is held, in bytes; small enough to stay in the processor's reach, large enough for the busy pages. */
@@ -8,26 +9,34 @@ const heldSize = 8_388_608;
 const entrySize = 512;
 
 /**
- * Pages of the list, ready to send again: an answer to the same target, which is path and query, is good while the catalogue is at the
- * version it was made under. Reading, checking, querying and encoding are skipped then. A single animal is asked
- * for anew: to keep it costs as much as to find it.
+ * Answers to reads, ready to send again: one to the same target, which is path and query, is good while the resources it
+ * shows are at the versions it was made under. Reading, checking, querying and encoding are skipped then. A single
+ * thing is asked for anew: to keep it costs as much as to find it.
  */
 export class PageCache {
-  readonly #held = new LRUCache<string, { readonly version: number; readonly answer: Answer }>({
+  readonly #held = new LRUCache<string, { readonly versions: Versions; readonly answer: Answer }>({
     maxSize: heldSize,
   });
 
-  get({ paginated }: Operation, target: string, version: number): Answer | undefined {
-    if (paginated !== true) return undefined;
+  get(operation: Operation, target: string, versions: Versions): Answer | undefined {
+    if (!isHeld(operation)) return undefined;
     const held = this.#held.get(target);
-    return held?.version === version ? held.answer : undefined;
+    if (held === undefined) return undefined;
+    for (const resource of operation.reads) {
+      if (held.versions[resource] !== versions[resource]) return undefined;
+    }
+    return held.answer;
   }
 
-  keep({ paginated }: Operation, target: string, version: number, answer: Answer): void {
-    if (paginated !== true) return;
+  keep(operation: Operation, target: string, versions: Versions, answer: Answer): void {
+    if (!isHeld(operation)) return;
     // A `Response` of bytes costs 0.6 µs more than one of a Blob, for bytes may change and so are copied.
-    const body = new Blob([answer.body]);
+    const body = new Blob([answer.body ?? '']);
     const size = body.size + target.length + entrySize;
-    this.#held.set(target, { version, answer: { ...answer, body } }, { size });
+    this.#held.set(target, { versions, answer: { ...answer, body } }, { size });
   }
+}
+
+function isHeld(operation: Operation): boolean {
+  return isRead(operation) && operation.reads.length > 0 && operation.params === undefined;
 }

@@ -1,7 +1,8 @@
+import type * as z from 'zod';
 import type { ErrorDetail } from '../contract/errors.ts';
 import type { Operation } from '../contract/operations.ts';
 import { type Validated, validate } from '../contract/validation.ts';
-import { cursorMistake, parseCursor } from '../domain/cursor.ts';
+import { cursorMistake, filtersText, parseCursor } from '../domain/cursor.ts';
 
 /**
  * Path and query of a request: its address without scheme and authority, which the Host header only makes up. Without
@@ -20,7 +21,7 @@ export function queryOf(url: string): string {
 
 /** Checks a query against what the operation knows; values given twice and unknown names are mistakes. */
 export function readQuery(operation: Operation, query: string): Validated<unknown> {
-  if (query === '' && operation.query === undefined) return { value: {} };
+  if (query === '' && operation.query === undefined) return { value: undefined };
   const parameters = new Map<string, string>();
   const mistakes: ErrorDetail[] = [];
   const known = Object.keys(operation.query?.shape ?? {});
@@ -38,25 +39,30 @@ export function readQuery(operation: Operation, query: string): Validated<unknow
   // Which of its values a parameter given twice has is not known, so none is checked.
   for (const name of reported) parameters.delete(name);
   const schema = operation.query;
-  if (schema === undefined) return mistakes.length > 0 ? { mistakes } : { value: {} };
+  if (schema === undefined) return mistakes.length > 0 ? { mistakes } : { value: undefined };
   const checked = validate(schema, Object.fromEntries(parameters), 'query');
   if ('mistakes' in checked) mistakes.push(...checked.mistakes.filter(({ name }) => !reported.has(name)));
   if (mistakes.length === 0) return checked;
-  return { mistakes: [...mistakes, ...cursorMistakes(parameters, mistakes)] };
+  return { mistakes: [...mistakes, ...cursorMistakes(schema, parameters)] };
 }
 
 /** What is wrong with the cursor of a query that has other mistakes; the operation itself checks that of one without. */
 function cursorMistakes(
+  { shape }: NonNullable<Operation['query']>,
   parameters: ReadonlyMap<string, string>,
-  mistakes: readonly ErrorDetail[],
 ): ErrorDetail[] {
   const text = parameters.get('cursor');
-  if (text === undefined) return [];
+  if (text === undefined || !('cursor' in shape)) return [];
   const cursor = parseCursor(text);
+  if (cursor === undefined) return [cursorMistake];
+  const { limit: _limit, cursor: _cursor, ...filters } = shape;
+  const checked = Object.entries(filters).map(([name, schema]) => {
+    return [name, (schema as z.ZodType).safeParse(parameters.get(name))] as const;
+  });
   // A filter that is itself a mistake says nothing about the cursor's.
-  const isFilterUnknown = mistakes.some(({ name }) => name === 'status');
-  const fits = isFilterUnknown || cursor?.status === parameters.get('status');
-  return cursor !== undefined && fits ? [] : [cursorMistake];
+  if (!checked.every(([, { success }]) => success)) return [];
+  const values = Object.fromEntries(checked.map(([name, { data }]) => [name, data]));
+  return cursor.filters === filtersText(values) ? [] : [cursorMistake];
 }
 
 function unknownMessage(known: string[]): string {

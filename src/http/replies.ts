@@ -29,7 +29,7 @@ export function reply(
   } = incoming;
   // An object that grows is cheaper by a microsecond than one that spreads others.
   const headers = limitHeaders(admission);
-  headers['Content-Type'] = 'application/json';
+  if (body !== null) headers['Content-Type'] = 'application/json';
   headers['X-Request-Id'] = requestId;
   headers['Cache-Control'] = status < 400 ? cacheControl.success : cacheControl.error;
   headers['X-Content-Type-Options'] = 'nosniff';
@@ -54,10 +54,11 @@ export function refuse(
   const { status } = errors[refusal.code];
   if (status >= 500) logFailure(context, incoming, refusal, status);
   if (refusal.code === 'api_key_banned' && admission?.caller !== undefined) context.bans.refused(admission);
-  const afterRefund = status === 503 ? refunded(context, admission) : admission;
+  const isCharged = !(incoming.routed?.operation.free ?? false);
+  const afterRefund = status === 503 && isCharged ? refunded(context, admission) : admission;
   const result = andThen(afterRefund, (known) => known ?? unauthenticated(context, incoming, refusal.code));
   return andThen(result, (known) => {
-    const headers = errorHeaders(refusal, known, incoming.route?.allow);
+    const headers = errorHeaders(refusal, known, incoming);
     headers.Link = helpLink(context, refusal.code, incoming.routed?.headers?.Link);
     return reply(context, incoming, known, { status, body: errorBody(refusal), headers }, refusal.code);
   });
@@ -123,18 +124,30 @@ function helpLink({ publicUrl }: RequestContext, code: ErrorCode, others: string
 function errorHeaders(
   { code, details }: Refusal,
   admission: Authenticated | Unauthenticated,
-  allow: string | undefined,
+  { route, routed }: IncomingRequest,
 ): HeaderFields {
   switch (errors[code].status) {
     case 401:
       return {
         'WWW-Authenticate': code === 'missing_api_key' ? challenge : `${challenge}, error="invalid_token"`,
       };
+    case 403:
+      return {
+        'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${routed?.operation.scope}"`,
+      };
     case 405:
-      return { Allow: allow ?? '' };
+      return { Allow: route?.allow ?? '' };
+    case 409:
+      return code === 'idempotency_key_in_use' ? { 'Retry-After': '1' } : {};
     case 415:
-      // Sent only when the coding is at fault, so that nobody takes it for a matter of the media type (RFC 9110, 12.5.3).
-      return details.some(({ name }) => name === 'Content-Encoding') ? { 'Accept-Encoding': 'identity' } : {};
+      return {
+        // Sent only when the coding is at fault, so that nobody takes it for a matter of the media type (RFC 9110, 12.5.3).
+        ...(details.some(({ name }) => name === 'Content-Encoding') && { 'Accept-Encoding': 'identity' }),
+        // RFC 5789, section 2.2.
+        ...(routed?.operation.method === 'PATCH' && {
+          'Accept-Patch': routed.operation.body?.types?.join(', ') ?? '',
+        }),
+      };
     case 429:
       return { 'Retry-After': String(retryAfterSeconds(admission)) };
     case 503:

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '../domain/clock.ts';
 import type { AdmissionOperations } from '../operations/admission.ts';
-import type { Answers } from './answers.ts';
+import type { ClientOperations } from '../operations/client-operations.ts';
 import type { BanLog } from './ban-log.ts';
 import type { Outages } from './outages.ts';
 import type { PageCache } from './page-cache.ts';
@@ -11,7 +11,7 @@ import type { Route, RoutedOperation } from './routes.ts';
 /** What the pipeline works with. */
 export interface RequestContext {
   readonly admission: AdmissionOperations;
-  readonly answers: Answers;
+  readonly operations: ClientOperations;
   readonly pageCache: PageCache;
   readonly clock: Clock;
   /** Address clients use, without the version; undefined when there is none. */
@@ -32,8 +32,8 @@ export interface IncomingRequest {
   readonly route: Route | undefined;
   /** What the request's method does there. */
   readonly routed: RoutedOperation | undefined;
-  /** The path parameter as it came; empty where the path has none. */
-  readonly petId: string;
+  /** The parameters of the path, as they came. */
+  readonly path: Readonly<Record<string, string>>;
   readonly requestId: string;
   /** The address of the client. */
   readonly client: () => string;

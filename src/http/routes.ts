@@ -1,9 +1,10 @@
-import { basePath, methodsOf, type Operation, operations } from '../contract/operations.ts';
+import type { Operation } from '../contract/operation.ts';
+import { allOperations, basePath, methodsOf, type OperationId } from '../contract/operations.ts';
 import type { HeaderFields } from './headers.ts';
 
 /** An operation with the headers each of its responses carries, and the end of a deprecated one. */
 export interface RoutedOperation {
-  readonly operation: Operation;
+  readonly operation: Operation & { readonly operationId: OperationId };
   readonly headers: HeaderFields | undefined;
   /** The instant in Unix ms from which it answers 410; undefined if it stays. */
   readonly removedAt: number | undefined;
@@ -18,18 +19,19 @@ export interface Route {
   readonly allow: string;
 }
 
-/** The routes of the contract. `sunset` is the instant in Unix ms at which deprecated operations go. */
-export function routesOf(publicUrl: string | undefined, sunset: number): Route[] {
-  const byPath = Map.groupBy(Object.values(operations) as Operation[], ({ path }) => path);
+/** The routes of the contract. `sunsets` has the instants in Unix ms at which deprecated operations go, unless as announced. */
+export function routesOf(
+  publicUrl: string | undefined,
+  sunsets: Readonly<Partial<Record<OperationId, number>>>,
+): Route[] {
+  const byPath = Map.groupBy(allOperations, ({ path }) => path);
   return [...byPath].map(([path, those]) => {
     const methods = new Map<string, RoutedOperation>();
     for (const operation of those) {
-      const removedAt = operation.deprecation === undefined ? undefined : sunset;
-      const routed = {
-        operation,
-        headers: deprecationHeaders(operation, publicUrl ?? '', sunset),
-        removedAt,
-      };
+      const removedAt =
+        operation.deprecation && (sunsets[operation.operationId] ?? operation.deprecation.sunset.getTime());
+      const headers = removedAt && deprecationHeaders(operation, publicUrl ?? '', removedAt);
+      const routed = { operation, headers: headers || undefined, removedAt };
       for (const method of methodsOf(operation)) methods.set(method, routed);
     }
     const allow = [...methods.keys()].sort().join(', ');

@@ -28,6 +28,8 @@ export interface ServerOptions {
   readonly trustedProxies: readonly Network[];
 }
 
+const noParams = {};
+
 type Server = Bun.Server<undefined>;
 type BunRequest = Request & { readonly params?: Record<string, string> };
 
@@ -54,7 +56,7 @@ export function startServer({
       request,
       route,
       routed: route?.methods.get(request.method),
-      petId: request.params?.petId ?? '',
+      path: request.params ?? noParams,
       requestId: sent !== null && ownRequestId.test(sent) ? sent : context.makeRequestId(),
       client,
       network: () => networkOf(client()),

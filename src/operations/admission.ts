@@ -6,7 +6,8 @@ import type { Clock } from '../domain/clock.ts';
 import { fingerprint, isWellFormedKey } from '../domain/key.ts';
 import type { Verdict, WindowState } from '../domain/limit.ts';
 import { Refusal } from '../domain/refusal.ts';
-import type { Caller, FailureVerdict, KeyStore, LimitStore, Versions } from '../storage/storage.ts';
+import type { Versions } from '../domain/resources.ts';
+import type { Admission, Caller, FailureVerdict, KeyStore, LimitStore } from '../storage/storage.ts';
 import { type CallerChange, callerChanges } from './caller-changes.ts';
 import { KnownKeys } from './known-keys.ts';
 
@@ -34,6 +35,13 @@ export interface Unauthenticated {
   readonly caller: undefined;
   readonly refusal: ErrorCode;
   readonly state: WindowState;
+}
+
+/** A request with a key: where it comes from, and whether it costs nothing. */
+interface Attempt {
+  readonly print: string;
+  readonly address: () => string;
+  readonly isFree: boolean;
 }
 
 interface HeldCaller {
@@ -68,20 +76,25 @@ export class AdmissionOperations {
   }
 
   /**
-   * Checks a request and counts it: against the caller's account, or as a failure of its address. Refuses
-   * `service_unavailable` while callers keep changing.
+   * Checks a request and counts it: against the caller's account, unless it is free, or as a failure of its address.
+   * Refuses `service_unavailable` while callers keep changing.
    */
-  admit(credential: Credential, address: () => string): Awaitable<Authenticated | Unauthenticated> {
+  admit(
+    credential: Credential,
+    address: () => string,
+    isFree = false,
+  ): Awaitable<Authenticated | Unauthenticated> {
     if (credential.kind !== 'key') {
       return this.#fail(credential.kind === 'none' ? 'missing_api_key' : 'invalid_api_key', address());
     }
     const { key } = credential;
     const print = fingerprint(key);
+    const attempt = { print, address, isFree };
     const held = this.#held.get(print);
-    if (held !== undefined) return this.#decide(print, held, address, mostReadings);
+    if (held !== undefined) return this.#decide(attempt, held, mostReadings);
     // A typo, as its checksum tells.
     if (!isWellFormedKey(key)) return this.#fail('invalid_api_key', address());
-    return this.#lookUp(print, address, mostReadings);
+    return this.#lookUp(attempt, mostReadings);
   }
 
   /** Takes back the count of a request that is answered for nothing. */
@@ -95,64 +108,63 @@ export class AdmissionOperations {
   }
 
   #decide(
-    print: string,
+    attempt: Attempt,
     held: HeldCaller | undefined,
-    address: () => string,
     readingsLeft: number,
   ): Awaitable<Authenticated | Unauthenticated> {
     if (held === undefined || held.caller.expiresAt <= this.#clock.now()) {
-      return this.#fail('invalid_api_key', address());
+      return this.#fail('invalid_api_key', attempt.address());
     }
     const { caller, version } = held;
-    return andThen(this.#limits.take(caller, version), ({ verdict, versions }) => {
+    const decided = attempt.isFree ? this.#look(held) : this.#limits.take(caller, version);
+    return andThen(decided, ({ verdict, versions }) => {
       if (verdict !== undefined) return { caller, verdict, versions };
       // Callers change faster than they can be read: that is no reason to call the key invalid.
       if (readingsLeft === 0) throw new Refusal('service_unavailable');
-      return andThen(this.#read(print, versions), (again) =>
-        this.#decide(print, again, address, readingsLeft - 1),
+      return andThen(this.#read(attempt.print, versions), (again) =>
+        this.#decide(attempt, again, readingsLeft - 1),
       );
     });
+  }
+
+  /** How a caller stands, as `take` would tell it. */
+  #look({ caller, version }: HeldCaller): Awaitable<Admission> {
+    return andThen(this.#limits.standing(caller), ({ verdict, versions }) => ({
+      verdict: versions.callers === version ? verdict : undefined,
+      versions,
+    }));
   }
 
   /**
    * A key that is not held: most are made up, and told from those that were made without a look-up. One that was made is
    * looked up once for each version of callers; until it is known which were, each is.
    */
-  #lookUp(
-    print: string,
-    address: () => string,
-    readingsLeft: number,
-  ): Awaitable<Authenticated | Unauthenticated> {
+  #lookUp(attempt: Attempt, readingsLeft: number): Awaitable<Authenticated | Unauthenticated> {
+    const { print, address } = attempt;
     const { version } = this.#known;
     const mayExist = version === undefined || this.#known.mayHave(print);
     const unknownUnder = mayExist ? this.#unknownKeys.get(print) : version;
     if (unknownUnder !== undefined) {
       return andThen(this.#limits.failUnder(address(), unknownUnder), (failure) =>
         failure === undefined
-          ? this.#lookUpAgain(print, address, readingsLeft)
+          ? this.#lookUpAgain(attempt, readingsLeft)
           : unauthenticated('invalid_api_key', failure),
       );
     }
     return andThen(this.#limits.versions(), (versions) => {
       if (version === undefined) this.#known.begin(versions.callers);
       return andThen(this.#read(print, versions), (held) =>
-        held === undefined
-          ? this.#lookUp(print, address, readingsLeft)
-          : this.#decide(print, held, address, readingsLeft),
+        held === undefined ? this.#lookUp(attempt, readingsLeft) : this.#decide(attempt, held, readingsLeft),
       );
     });
   }
 
   /** Callers changed since keys were read. */
-  #lookUpAgain(
-    print: string,
-    address: () => string,
-    readingsLeft: number,
-  ): Awaitable<Authenticated | Unauthenticated> {
+  #lookUpAgain(attempt: Attempt, readingsLeft: number): Awaitable<Authenticated | Unauthenticated> {
     if (readingsLeft === 0) throw new Refusal('service_unavailable');
-    this.#unknownKeys.delete(print);
+    this.#unknownKeys.delete(attempt.print);
     return andThen(this.#limits.versions(), ({ callers }) =>
-      andThen(this.#known.read(callers), () => this.#lookUp(print, address, readingsLeft - 1)),
+      andThen(this.#known.read(callers), () => this.#lookUp(attempt, readingsLeft - 1)),
     );
   }
 

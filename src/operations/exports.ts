@@ -13,7 +13,8 @@ export class ExportOperations {
   }
 
   async count(): Promise<number> {
-    return this.#pets.count();
+    const { available, pending, sold } = await this.#pets.inventory();
+    return available + pending + sold;
   }
 
   async *pages(): AsyncGenerator<readonly Pet[]> {

@@ -1,6 +1,7 @@
 import type { Clock } from '../domain/clock.ts';
 import { fingerprint, lastFour, makeKey, type RandomBytes } from '../domain/key.ts';
 import type { PlanName } from '../domain/plan.ts';
+import { scopes as allScopes, defaultScopes, type Scope } from '../domain/scope.ts';
 import type { Account, Ban, FirstAccount, Key, NewKey } from '../storage/storage.ts';
 import { KeyEnded, NotFound } from './not-found.ts';
 import type { Store } from './units.ts';
@@ -11,6 +12,7 @@ export interface IssuedKey {
   readonly accountId: number;
   readonly plan: PlanName;
   readonly key: string;
+  readonly scopes: readonly Scope[];
   /** Unix ms; `null`: never. */
   readonly expiresAt: number | null;
 }
@@ -28,9 +30,14 @@ export class KeyOperations {
   }
 
   /** `lifetimeMs` undefined: the key never expires. Throws `NotFound`. */
-  async create(accountId: number, name: string, lifetimeMs?: number): Promise<IssuedKey> {
+  async create(
+    accountId: number,
+    name: string,
+    lifetimeMs?: number,
+    scopes: readonly Scope[] = defaultScopes,
+  ): Promise<IssuedKey> {
     const account = await this.#account(accountId);
-    const { key, stored } = this.#make(accountId, name, lifetimeMs ?? null);
+    const { key, stored } = this.#make(accountId, name, lifetimeMs ?? null, scopes);
     return this.#issued(await this.#store.write('createKey', stored), account.plan, key);
   }
 
@@ -43,7 +50,8 @@ export class KeyOperations {
     // Keys are never deleted. A store that has some is told by a read, so that a start waits neither for the writer nor a lock.
     if ((await this.#store.keys.fingerprints(0, 1)).length > 0) return undefined;
     // No account has the id 0; the store puts its own in.
-    const { key, stored } = this.#make(0, keyName, null);
+    // Its owner's, so it may do everything.
+    const { key, stored } = this.#make(0, keyName, null, allScopes);
     const account = { name: accountName, plan, createdAt: stored.createdAt };
     const made = await this.#store.write('createFirstKey', { account, key: stored });
     return made && this.#issued(made, plan, key);
@@ -65,6 +73,7 @@ export class KeyOperations {
       old.accountId,
       old.name,
       lifetimeMs === undefined ? lifetimeOf(old) : lifetimeMs,
+      old.scopes,
     );
     const successor = await this.#store.write('rotateKey', {
       oldId: id,
@@ -78,6 +87,12 @@ export class KeyOperations {
   /** Throws `NotFound`. */
   async revoke(id: number): Promise<void> {
     if (!(await this.#store.write('revokeKey', { id, at: this.#clock.now() })))
+      throw new NotFound('key', id, 'keys list');
+  }
+
+  /** What the key may do from the next request on. Throws `NotFound`. */
+  async setScopes(id: number, scopes: readonly Scope[]): Promise<void> {
+    if (!(await this.#store.write('setKeyScopes', { id, scopes })))
       throw new NotFound('key', id, 'keys list');
   }
 
@@ -102,11 +117,16 @@ export class KeyOperations {
     return account;
   }
 
-  #issued({ id, accountId, expiresAt }: Key, plan: PlanName, key: string): IssuedKey {
-    return { id, accountId, plan, key, expiresAt };
+  #issued({ id, accountId, scopes, expiresAt }: Key, plan: PlanName, key: string): IssuedKey {
+    return { id, accountId, plan, key, scopes, expiresAt };
   }
 
-  #make(accountId: number, name: string, lifetimeMs: number | null): { key: string; stored: NewKey } {
+  #make(
+    accountId: number,
+    name: string,
+    lifetimeMs: number | null,
+    scopes: readonly Scope[],
+  ): { key: string; stored: NewKey } {
     const key = makeKey(this.#randomBytes);
     const createdAt = this.#clock.now();
     const expiresAt = lifetimeMs === null ? null : createdAt + lifetimeMs;
@@ -117,6 +137,7 @@ export class KeyOperations {
         name,
         fingerprint: fingerprint(key),
         lastFour: lastFour(key),
+        scopes,
         createdAt,
         expiresAt,
       },

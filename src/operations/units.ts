@@ -1,5 +1,9 @@
+import type { InputOf, OperationId, OutcomeOf } from '../contract/operations.ts';
 import type { Storage } from '../storage/storage.ts';
-import type { Units, Writer } from '../storage/transaction.ts';
+import type { BatchOfWork, UnitOfWork, Units, Writer } from '../storage/transaction.ts';
+import { onceOf } from './once.ts';
+import type { Preconditions } from './preconditions.ts';
+import type { ReadId } from './readers.ts';
 import { accountUnits } from './units/accounts.ts';
 import { categoryUnits } from './units/categories.ts';
 import { importUnits } from './units/imports.ts';
@@ -7,11 +11,27 @@ import { keyUnits } from './units/keys.ts';
 import { orderUnits } from './units/orders.ts';
 import { petUnits } from './units/pets.ts';
 
+/** The operations that change something. */
+export type WriteId = Exclude<OperationId, ReadId>;
+
+/** What such an operation is called with. Plain values, for it goes to whoever writes. */
+export interface WriteInput<Id extends WriteId> extends Pick<InputOf<Id>, 'params' | 'body'> {
+  readonly preconditions: Preconditions;
+  /** Unix ms. */
+  readonly now: number;
+}
+
+/** The changes that clients ask for, by their operationId. */
+const operationUnits = { ...petUnits, ...categoryUnits, ...orderUnits } as const satisfies {
+  readonly [Id in WriteId]:
+    | UnitOfWork<WriteInput<Id>, OutcomeOf<Id>>
+    | BatchOfWork<WriteInput<Id>, OutcomeOf<Id>>;
+};
+
 /** Every change of the store, as a function of a transaction. Each is run where the store is written. */
 export const units = {
-  ...petUnits,
-  ...categoryUnits,
-  ...orderUnits,
+  ...operationUnits,
+  once: onceOf(operationUnits),
   ...accountUnits,
   ...keyUnits,
   ...importUnits,

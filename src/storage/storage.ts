@@ -4,7 +4,7 @@ import type { Inventory } from '../contract/inventory.ts';
 import type { Order, OrderStatus } from '../contract/orders.ts';
 import type { Pet, PetStatus } from '../contract/pets.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
-import type { Usage, Verdict, WindowState } from '../domain/limit.ts';
+import type { Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Versions } from '../domain/resources.ts';
@@ -124,6 +124,7 @@ export interface FirstAccount {
 export interface Caller {
   readonly keyId: number;
   readonly accountId: number;
+  readonly plan: PlanName;
   readonly quota: Quota;
   readonly scopes: ReadonlySet<Scope>;
   /** Unix ms, `Infinity` for never. */
@@ -162,19 +163,13 @@ export interface Ban {
   readonly level: number;
 }
 
-/** What an account has used, and its key's ban, counting nothing. */
-export interface Standing {
-  /** Unix ms, by the clock that counts. */
-  readonly now: number;
-  readonly usage: Usage;
-  /** Unix seconds; 0 when the key is not banned. */
-  readonly bannedUntil: number;
-}
-
 export interface LimitStore {
   versions(): Awaitable<Versions>;
-  /** How the caller stands: opens no window and is no strike. Its `versions` are as of `take`. */
-  standing(caller: Caller): Awaitable<{ readonly standing: Standing; readonly versions: Versions }>;
+  /**
+   * What a request of the caller would be told now: as admitted, with what is left, or as banned. Counts nothing, opens no
+   * window and is no strike.
+   */
+  standing(caller: Caller): Awaitable<{ readonly verdict: Verdict; readonly versions: Versions }>;
   /** Checks and counts one request of the caller as read under `callersVersion`, in one atomic step. */
   take(caller: Caller, callersVersion: number): Awaitable<Admission>;
   /** Gives back what a request took that is answered for nothing (503). */

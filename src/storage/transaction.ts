@@ -1,5 +1,6 @@
 /** How a store is changed: by units of work, each within a transaction. */
 import type { Category } from '../contract/categories.ts';
+import type { SuccessStatus } from '../contract/operation.ts';
 import type { Order } from '../contract/orders.ts';
 import type { NewPet, Pet } from '../contract/pets.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
@@ -55,8 +56,9 @@ export interface KeptAnswer {
   readonly key: string;
   /** SHA-256 over the request: method, path and body. */
   readonly request: string;
-  readonly status: number;
-  readonly body: string;
+  readonly status: SuccessStatus;
+  readonly body: string | null;
+  /** The path of what was made. */
   readonly location: string | null;
   /** Unix ms. */
   readonly keptAt: number;

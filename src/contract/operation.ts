@@ -1,0 +1,118 @@
+/** What an operation is, as data. */
+import type * as z from 'zod';
+import type { Resource } from '../domain/resources.ts';
+import type { Scope } from '../domain/scope.ts';
+import type { ErrorCode } from './errors.ts';
+
+export type Stability = 'stable' | 'beta' | 'experimental';
+
+/** RFC 9745 and RFC 8594: when a deprecation was announced, when the operation goes, and what replaces it. */
+export interface Deprecation {
+  readonly announcedAt: Date;
+  readonly sunset: Date;
+  readonly successor: string;
+}
+
+/** A part of the path, which is an int64. */
+export interface PathParameter {
+  readonly schema: z.ZodType<bigint>;
+  /** The refusal of a text that is no int64, for nothing has it as its id; without it, that is `invalid_parameter`. */
+  readonly otherwise?: ErrorCode;
+}
+
+export const mediaTypes = { json: 'application/json', mergePatch: 'application/merge-patch+json' } as const;
+
+export type MediaType = (typeof mediaTypes)[keyof typeof mediaTypes];
+
+export interface Body {
+  readonly schema: z.ZodObject<z.ZodRawShape, z.core.$strict>;
+  /** Those it may be sent as; `application/json` unless given. */
+  readonly types?: readonly MediaType[];
+  /** Whether it may be left out; then it is as if it had no members. */
+  readonly optional?: true;
+}
+
+export type SuccessStatus = 200 | 201 | 204;
+
+/** How what an operation came to is answered. */
+export interface Success<Outcome = never> {
+  /** What each status says. */
+  readonly descriptions: Readonly<Partial<Record<SuccessStatus, string>>>;
+  readonly statusOf: (outcome: Outcome) => SuccessStatus;
+  /** The shape of the body; undefined for none. */
+  readonly schema?: z.ZodType;
+  /** The body. */
+  readonly json?: (outcome: Outcome) => string;
+  /** The path of what was made, below `basePath`. */
+  readonly location?: (outcome: Outcome) => string;
+}
+
+export type Precondition = 'If-Match' | 'If-None-Match';
+
+export interface Operation<Outcome = never> {
+  readonly operationId: string;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Below `basePath`, with its parameters in braces. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly stability: Stability;
+  readonly params?: Readonly<Record<string, PathParameter>>;
+  readonly query?: z.ZodObject<z.ZodRawShape, z.core.$strict>;
+  readonly body?: Body;
+  /** What a key needs; undefined: any key may. */
+  readonly scope?: Scope;
+  /** The resources a response shows: a held one is good while none of them changes. None: it is never held. */
+  readonly reads: readonly Resource[];
+  /** Whether a list, linked page by page (RFC 8288): the outcome is a `Page`. */
+  readonly paginated?: true;
+  /** Whether it costs none of the account's requests, and is answered when there are none left. */
+  readonly free?: true;
+  /** The conditions that a change may depend on. */
+  readonly preconditions?: readonly Precondition[];
+  readonly success: Success<Outcome>;
+  readonly deprecation?: Deprecation;
+  /** The errors of its own; every operation has more besides (`errorsOf`). */
+  readonly errors: readonly ErrorCode[];
+}
+
+/** A page of a list. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  /** The cursor of the next page; undefined on the last one. */
+  readonly next: string | undefined;
+}
+
+/** 200 with a representation. */
+export function ok<Outcome>(
+  schema: z.ZodType,
+  json: (outcome: Outcome) => string,
+  description: string,
+): Success<Outcome> {
+  return { descriptions: { 200: description }, statusOf: () => 200, schema, json };
+}
+
+/** 200 with a page of representations. */
+export function page<Item>(
+  schema: z.ZodType,
+  json: (item: Item) => string,
+  description: string,
+): Success<Page<Item>> {
+  return ok(schema, ({ items }: Page<Item>) => `[${items.map(json).join(',')}]`, description);
+}
+
+/** 201 with the representation of what was made. */
+export function created<Outcome>(
+  schema: z.ZodType,
+  json: (outcome: Outcome) => string,
+  location: (outcome: Outcome) => string,
+  description: string,
+): Success<Outcome> {
+  return { descriptions: { 201: description }, statusOf: () => 201, schema, json, location };
+}
+
+/** 204. */
+export function noContent(description: string): Success<void> {
+  return { descriptions: { 204: description }, statusOf: () => 204 };
+}

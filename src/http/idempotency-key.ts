@@ -1,0 +1,21 @@
+import { isRepeatable, type Operation } from '../contract/operations.ts';
+import type { Validated } from '../contract/validation.ts';
+
+const bare = /^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/;
+const quoted = /^"(?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])+"$/;
+
+const longest = 255;
+
+/**
+ * The `Idempotency-Key` of a request that takes one (IETF draft "The Idempotency-Key HTTP Header Field"): a quoted string,
+ * or the same without its quotes, of 1 to 255 visible characters of ASCII; undefined when there is none.
+ */
+export function idempotencyKeyOf(operation: Operation, headers: Headers): Validated<string | undefined> {
+  const text = isRepeatable(operation) ? headers.get('idempotency-key') : null;
+  if (text === null) return { value: undefined };
+  if (bare.test(text)) return { value: text };
+  const key = quoted.test(text) ? text.slice(1, -1).replace(/\\(.)/g, '$1') : '';
+  if (key.length >= 1 && key.length <= longest) return { value: key };
+  const message = `must be 1 to ${longest} visible ASCII characters, quoted or not, sent once`;
+  return { mistakes: [{ in: 'header', name: 'Idempotency-Key', message }] };
+}

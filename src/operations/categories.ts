@@ -1,0 +1,12 @@
+import { andThen } from '../domain/awaitable.ts';
+import { found } from './found.ts';
+import { pageOf } from './pages.ts';
+import type { ReadersOf } from './readers.ts';
+
+/** What clients read of categories. */
+export const categoryReaders: ReadersOf<'listCategories' | 'getCategory'> = {
+  listCategories: ({ categories }, { query }) =>
+    pageOf({ ...query }, (after, limit) => categories.list(after, limit)),
+  getCategory: ({ categories }, { params }) =>
+    andThen(categories.find(params.categoryId), (category) => found(category, 'category_not_found')),
+};

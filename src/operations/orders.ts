@@ -1,0 +1,14 @@
+import { andThen } from '../domain/awaitable.ts';
+import { found } from './found.ts';
+import { pageOf } from './pages.ts';
+import type { ReadersOf } from './readers.ts';
+
+/** What clients read of orders. */
+export const orderReaders: ReadersOf<'listOrders' | 'getOrder'> = {
+  listOrders: ({ orders }, { query }) => {
+    const { status, petId } = query;
+    return pageOf(query, (after = 0n, limit) => orders.list(after, limit, { status, petId }));
+  },
+  getOrder: ({ orders }, { params }) =>
+    andThen(orders.find(params.orderId), (order) => found(order, 'order_not_found')),
+};

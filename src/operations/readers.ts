@@ -1,0 +1,21 @@
+import type { InputOf, OperationId, OutcomeOf, operations } from '../contract/operations.ts';
+import type { Awaitable } from '../domain/awaitable.ts';
+import type { Authenticated } from './admission.ts';
+import type { Store } from './units.ts';
+
+/** What readers see of a store. */
+export type ReadStore = Pick<Store, 'pets' | 'categories' | 'orders'>;
+
+/** The operations that change nothing. */
+export type ReadId = {
+  [Id in OperationId]: (typeof operations)[Id]['method'] extends 'GET' ? Id : never;
+}[OperationId];
+
+/** Operations that change nothing, as functions of the store. They may refuse. */
+export type ReadersOf<Ids extends ReadId> = {
+  readonly [Id in Ids]: (
+    store: ReadStore,
+    input: InputOf<Id>,
+    admission: Authenticated,
+  ) => Awaitable<OutcomeOf<Id>>;
+};
