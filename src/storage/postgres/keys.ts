@@ -3,8 +3,7 @@ import { type QuotaColumns, quotaOfRow } from '../account-row.ts';
 import { type KeyRow, keyOfRow } from '../key-row.ts';
 import type { Caller, FirstAccount, Key, KeyFingerprint, KeyStore, NewKey } from '../storage.ts';
 import type { KeyWrites } from '../transaction.ts';
-import type { PostgresDatabase } from './database.ts';
-import type { Statements } from './statements.ts';
+import type { Reader, Statements } from './statements.ts';
 import { risenVersion, type Versioned } from './versions.ts';
 
 type CallerRow = QuotaColumns & {
@@ -18,35 +17,35 @@ const columns = (sql: SQL) =>
       expires_at AS "expiresAt", revoked_at AS "revokedAt", successor_id AS "successorId"`;
 
 export class PostgresKeys implements KeyStore {
-  readonly #database: PostgresDatabase;
+  readonly #reader: Reader;
 
-  constructor(database: PostgresDatabase) {
-    this.#database = database;
+  constructor(reader: Reader) {
+    this.#reader = reader;
   }
 
   async list(): Promise<Key[]> {
-    const rows = await this.#database.read<KeyRow[]>(
+    const rows = await this.#reader.read<KeyRow[]>(
       (sql) => sql`SELECT ${columns(sql)} FROM keys ORDER BY id`,
     );
     return rows.map(keyOfRow);
   }
 
   async find(id: number): Promise<Key | undefined> {
-    const [row] = await this.#database.read<KeyRow[]>(
+    const [row] = await this.#reader.read<KeyRow[]>(
       (sql) => sql`SELECT ${columns(sql)} FROM keys WHERE id = ${id}`,
     );
     return row === undefined ? undefined : keyOfRow(row);
   }
 
   async fingerprints(fromId: number, limit: number): Promise<KeyFingerprint[]> {
-    const rows = await this.#database.read<{ id: bigint; fingerprint: string }[]>(
+    const rows = await this.#reader.read<{ id: bigint; fingerprint: string }[]>(
       (sql) => sql`SELECT id, fingerprint FROM keys WHERE id >= ${fromId} ORDER BY id LIMIT ${limit}`,
     );
     return rows.map(({ id, fingerprint }) => ({ id: Number(id), fingerprint }));
   }
 
   async findCaller(fingerprint: string): Promise<Caller | undefined> {
-    const [row] = await this.#database.read<CallerRow[]>(
+    const [row] = await this.#reader.read<CallerRow[]>(
       (sql) => sql`
         SELECT keys.id AS "keyId", account_id AS "accountId", expires_at AS "expiresAt",
                plan, per_minute AS "perMinute", per_day AS "perDay"
