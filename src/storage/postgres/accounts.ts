@@ -4,7 +4,7 @@ import { type AccountRow, accountOfRow, customQuota } from '../account-row.ts';
 import type { Account, AccountStore, NewAccount } from '../storage.ts';
 import type { AccountWrites } from '../transaction.ts';
 import type { Reader, Statements } from './statements.ts';
-import { risenVersion, type Versioned } from './versions.ts';
+import { moved, type Versioned } from './versions.ts';
 
 const columns = (sql: SQL) =>
   sql`id, name, plan, per_minute AS "perMinute", per_day AS "perDay", created_at AS "createdAt"`;
@@ -61,10 +61,7 @@ export class PostgresAccountWrites implements AccountWrites {
         WITH changed AS (
           UPDATE accounts SET plan = ${plan}, per_minute = ${perMinute}, per_day = ${perDay}
           WHERE id = ${id} RETURNING *
-        ), moved AS (
-          UPDATE counters SET ${risenVersion(sql)}
-          WHERE name = 'keys' AND EXISTS (SELECT 1 FROM changed) RETURNING version
-        )
+        ), ${moved(sql, 'callers', sql`EXISTS (SELECT 1 FROM changed)`)}
         SELECT ${columns(sql)}, version FROM changed, moved`,
     );
     return row === undefined ? undefined : accountOfRow(row);

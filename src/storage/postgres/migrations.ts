@@ -92,7 +92,7 @@ const steps: readonly string[] = [
     pending   bigint NOT NULL,
     sold      bigint NOT NULL
   );
-  CREATE TABLE category_inventory (
+  CREATE TABLE inventory_by_category (
     category_id bigint PRIMARY KEY,
     available   bigint NOT NULL,
     pending     bigint NOT NULL,
@@ -102,13 +102,17 @@ const steps: readonly string[] = [
   DECLARE
     sign bigint := TG_ARGV[0];
   BEGIN
-    INSERT INTO category_inventory AS counted (category_id, available, pending, sold)
+    INSERT INTO inventory_by_category AS counted (category_id, available, pending, sold)
     SELECT category_id, sign * count(*) FILTER (WHERE status = 'available'),
            sign * count(*) FILTER (WHERE status = 'pending'), sign * count(*) FILTER (WHERE status = 'sold')
     FROM changed GROUP BY category_id
     ON CONFLICT (category_id) DO UPDATE SET
       available = counted.available + excluded.available,
       pending = counted.pending + excluded.pending, sold = counted.sold + excluded.sold;
+    IF sign < 0 THEN
+      DELETE FROM inventory_by_category
+      WHERE category_id IN (SELECT category_id FROM changed) AND available = 0 AND pending = 0 AND sold = 0;
+    END IF;
     UPDATE inventory SET
       available = inventory.available + sign * total.available,
       pending = inventory.pending + sign * total.pending, sold = inventory.sold + sign * total.sold
@@ -122,18 +126,18 @@ const steps: readonly string[] = [
   -- From here on nobody else writes animals until the commit, and so the counts are of all there are.
   CREATE TRIGGER added AFTER INSERT ON pets
     REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_pets('1');
-  CREATE TRIGGER changed_to AFTER UPDATE ON pets
+  CREATE TRIGGER added_by_change AFTER UPDATE ON pets
     REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_pets('1');
-  CREATE TRIGGER changed_from AFTER UPDATE ON pets
+  CREATE TRIGGER removed_by_change AFTER UPDATE ON pets
     REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_pets('-1');
   CREATE TRIGGER removed AFTER DELETE ON pets
     REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_pets('-1');
-  INSERT INTO category_inventory (category_id, available, pending, sold)
+  INSERT INTO inventory_by_category (category_id, available, pending, sold)
     SELECT category_id, count(*) FILTER (WHERE status = 'available'),
            count(*) FILTER (WHERE status = 'pending'), count(*) FILTER (WHERE status = 'sold')
     FROM pets GROUP BY category_id;
   INSERT INTO inventory (available, pending, sold)
-    SELECT coalesce(sum(available), 0), coalesce(sum(pending), 0), coalesce(sum(sold), 0) FROM category_inventory;
+    SELECT coalesce(sum(available), 0), coalesce(sum(pending), 0), coalesce(sum(sold), 0) FROM inventory_by_category;
   CREATE INDEX pets_by_category ON pets (category_id, status, id);
 
   CREATE TABLE categories (
@@ -150,17 +154,18 @@ const steps: readonly string[] = [
     created_at bigint NOT NULL,
     updated_at bigint NOT NULL
   );
-  -- One order holds an animal, whatever else goes wrong.
-  CREATE UNIQUE INDEX orders_open ON orders (pet_id) WHERE status IN ('placed', 'approved');
+  -- An animal is held by one order at most.
+  CREATE UNIQUE INDEX open_orders ON orders (pet_id) WHERE status IN ('placed', 'approved');
   CREATE INDEX orders_by_status ON orders (status, id);
   CREATE INDEX orders_by_pet ON orders (pet_id, status, id);
 
-  -- What successes answered, by "account:key": for repetitions of the same request.
+  -- What successes answered, for repetitions of the same request.
   CREATE TABLE idempotent_answers (
-    key      text   PRIMARY KEY,
+    -- The account's id, a colon and the key.
+    id       text   PRIMARY KEY,
     request  text   NOT NULL,
     status   bigint NOT NULL,
-    body     text   NOT NULL,
+    body     text,
     location text,
     kept_at  bigint NOT NULL
   );

@@ -23,9 +23,13 @@ const counters: Readonly<Record<Resource, string>> = {
 export const risenVersion = (sql: SQL) =>
   sql`version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)`;
 
-/** A common table expression that moves the version of a resource, and has it. */
-export const moved = (sql: SQL, resource: Resource) =>
-  sql`moved AS (UPDATE counters SET ${risenVersion(sql)} WHERE name = ${counters[resource]} RETURNING version)`;
+/** A common table expression that moves the version of a resource, if the condition holds, and has it. */
+export function moved(sql: SQL, resource: Resource, condition = sql`true`) {
+  return sql`
+    moved AS (
+      UPDATE counters SET ${risenVersion(sql)} WHERE name = ${counters[resource]} AND ${condition} RETURNING version
+    )`;
+}
 
 /**
  * Locks resources until the commit: what is read of them from here on stays as it is. All who lock do so in one order, so
