@@ -150,12 +150,20 @@ export function decideFailure(
   return { window: after, state: stateOf(after, limit, minuteSeconds, nowMs), refused };
 }
 
-/** What is used of both windows as they stand now, without counting. A window that did not change is the same object. */
-export function usageAt(usage: Usage, nowMs: number): Usage {
+/** Both windows as they stand now. One that did not change is the same object. */
+function usageAt(usage: Usage, nowMs: number): Usage {
   return {
     minute: rolled(usage.minute, minuteSeconds, nowMs),
     day: rolled(usage.day, daySeconds, nowMs),
   };
+}
+
+/** What a request would be told now, without counting: as admitted, with what is left, or as banned. */
+export function standing(usage: Usage, penalty: KeyPenalty, quota: Quota, nowMs: number): Verdict {
+  const open = usageAt(usage, nowMs);
+  return nowMs < penalty.bannedUntil * 1_000
+    ? banned(open, penalty, quota, nowMs)
+    : admitted(open, quota, nowMs);
 }
 
 /** What is left of a window, without counting. */

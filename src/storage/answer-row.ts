@@ -1,10 +1,11 @@
+import type { SuccessStatus } from '../contract/operation.ts';
 import type { KeptAnswer } from './transaction.ts';
 
 /** A kept answer as SQL gives it, in either dialect: integers are `bigint`. */
 export interface AnswerRow {
   readonly request: string;
   readonly status: bigint;
-  readonly body: string;
+  readonly body: string | null;
   readonly location: string | null;
   readonly keptAt: bigint;
 }
@@ -18,5 +19,7 @@ export function answerId(accountId: number, key: string): string {
 }
 
 export function answerOfRow(accountId: number, key: string, row: AnswerRow): KeptAnswer {
-  return { accountId, key, ...row, status: Number(row.status), keptAt: Number(row.keptAt) };
+  // Nothing else is kept.
+  const status = Number(row.status) as SuccessStatus;
+  return { accountId, key, ...row, status, keptAt: Number(row.keptAt) };
 }

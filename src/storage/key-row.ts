@@ -49,6 +49,7 @@ export class CallerReader {
     return {
       keyId: Number(row.keyId),
       accountId: Number(row.accountId),
+      plan: row.plan,
       quota: quotaOfRow(row),
       scopes: this.#setOf(row.scopes),
       expiresAt: row.expiresAt === null ? Number.POSITIVE_INFINITY : Number(row.expiresAt),

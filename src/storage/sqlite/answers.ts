@@ -13,7 +13,7 @@ export class SqliteAnswerWrites implements AnswerWrites {
       `SELECT request, status, body, location, kept_at AS keptAt
        FROM idempotent_answers WHERE id = ? AND kept_at >= ?`,
     );
-    this.#keep = database.query<never, [string, string, number, string, string | null, number]>(
+    this.#keep = database.query<never, [string, string, number, string | null, string | null, number]>(
       `INSERT OR REPLACE INTO idempotent_answers (id, request, status, body, location, kept_at)
        VALUES (?, ?, ?, ?, ?, ?)`,
     );

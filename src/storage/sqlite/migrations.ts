@@ -104,7 +104,7 @@ const dataMigrations: Migrations = [
     id       TEXT    NOT NULL PRIMARY KEY,
     request  TEXT    NOT NULL,
     status   INTEGER NOT NULL,
-    body     TEXT    NOT NULL,
+    body     TEXT,
     location TEXT,
     kept_at  INTEGER NOT NULL
   ) STRICT;

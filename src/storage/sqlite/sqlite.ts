@@ -166,7 +166,7 @@ function limitStore(limits: Limits, snapshot: Snapshot): LimitStore {
       const verdict = versions.callers === callersVersion ? limits.take(caller) : undefined;
       return { verdict, versions };
     },
-    standing: (caller) => ({ standing: limits.standing(caller), versions: snapshot.versions() }),
+    standing: (caller) => ({ verdict: limits.standing(caller), versions: snapshot.versions() }),
     refund: (caller, taken) => limits.refund(caller, taken),
     fail: (address) => limits.fail(address),
     failUnder: (address, callersVersion) =>

@@ -10,19 +10,13 @@ import {
   noPenalty,
   peek,
   refund,
+  standing,
   type Usage,
   type Verdict,
   type WindowState,
 } from '../../../domain/limit.ts';
 import type { Notice } from '../../outage.ts';
-import { standingOf } from '../../standing.ts';
-import {
-  type Ban,
-  type Caller,
-  type FailureVerdict,
-  type Standing,
-  StorageUnavailable,
-} from '../../storage.ts';
+import { type Ban, type Caller, type FailureVerdict, StorageUnavailable } from '../../storage.ts';
 import { AccountCounts } from './account-counts.ts';
 import { AddressFailures } from './address-failures.ts';
 import { bansIn, liftIn } from './bans.ts';
@@ -37,7 +31,7 @@ import type { LimitTable } from './table.ts';
 /** Limit state as `LimitStore` needs it, but for the versions of callers. */
 export interface Limits {
   take(caller: Caller): Verdict;
-  standing(caller: Caller): Standing;
+  standing(caller: Caller): Verdict;
   refund(caller: Caller, taken: Verdict): Verdict;
   fail(address: string): FailureVerdict;
   peek(address: string): WindowState;
@@ -123,7 +117,7 @@ export class SqliteLimits implements Limits {
   }
 
   /** Writes nothing, and makes no room. Throws `StorageUnavailable`. */
-  standing({ accountId, keyId }: Caller): Standing {
+  standing({ accountId, keyId, quota }: Caller): Verdict {
     const record = this.#accounts.table.find(accountId);
     const keyRecord = this.#keys.table.find(keyId);
     if (record !== 0) this.#locks.acquire(record / 4);
@@ -133,7 +127,9 @@ export class SqliteLimits implements Limits {
       const nowMs = notBefore(usage, steadyMs);
       const read = keyRecord === 0 ? noPenalty : this.#keys.read(keyRecord, keyId);
       const penalty = read ?? longestBan(this.#rules.ban, nowMs);
-      return standingOf({ usage, penalty }, this.#rules.ban, nowMs, this.#clock.aheadSeconds);
+      const bannedUntil = believableBan(penalty.bannedUntil, penalty.banLevel, this.#rules.ban, nowMs);
+      const verdict = standing(usage, { ...penalty, bannedUntil }, quota, nowMs);
+      return asDates(verdict, this.#clock.aheadSeconds);
     } finally {
       if (record !== 0) this.#locks.release(record / 4);
     }
