@@ -106,10 +106,7 @@ export function decide(
   rules: BanRules,
   nowMs: number,
 ): Decision {
-  const open = {
-    minute: rolled(usage.minute, minuteSeconds, nowMs),
-    day: rolled(usage.day, daySeconds, nowMs),
-  };
+  const open = usageAt(usage, nowMs);
   if (nowMs < penalty.bannedUntil * 1_000) {
     return { verdict: banned(open, penalty, quota, nowMs), usage, penalty };
   }
@@ -138,11 +135,7 @@ export function refund(
     minute: uncounted(usage.minute, taken.minute.resetAt - minuteSeconds),
     day: uncounted(usage.day, taken.day.resetAt - daySeconds),
   };
-  const open = {
-    minute: rolled(returned.minute, minuteSeconds, nowMs),
-    day: rolled(returned.day, daySeconds, nowMs),
-  };
-  return { usage: returned, verdict: admitted(open, quota, nowMs) };
+  return { usage: returned, verdict: admitted(usageAt(returned, nowMs), quota, nowMs) };
 }
 
 /** Counts one failed authentication against its address; refused once `limit` of them came in a minute. */
@@ -155,6 +148,22 @@ export function decideFailure(
   const refused = open.count >= limit;
   const after = refused ? open : counted(open);
   return { window: after, state: stateOf(after, limit, minuteSeconds, nowMs), refused };
+}
+
+/** Both windows as they stand now. One that did not change is the same object. */
+function usageAt(usage: Usage, nowMs: number): Usage {
+  return {
+    minute: rolled(usage.minute, minuteSeconds, nowMs),
+    day: rolled(usage.day, daySeconds, nowMs),
+  };
+}
+
+/** What a request would be told now, without counting: as admitted, with what is left, or as banned. */
+export function standing(usage: Usage, penalty: KeyPenalty, quota: Quota, nowMs: number): Verdict {
+  const open = usageAt(usage, nowMs);
+  return nowMs < penalty.bannedUntil * 1_000
+    ? banned(open, penalty, quota, nowMs)
+    : admitted(open, quota, nowMs);
 }
 
 /** What is left of a window, without counting. */

@@ -12,6 +12,8 @@ const steps: Readonly<Record<OrderStatus, Readonly<Partial<Record<OrderStep, Ord
   cancelled: {},
 };
 
+export const orderStatuses = Object.keys(steps) as readonly OrderStatus[];
+
 /** The status that a step leads to; undefined when the status does not have the step. */
 export function next(status: OrderStatus, step: OrderStep): OrderStatus | undefined {
   return steps[status][step];

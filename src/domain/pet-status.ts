@@ -8,6 +8,8 @@ const followers = {
   sold: ['available'],
 } as const satisfies Record<PetStatus, readonly PetStatus[]>;
 
+export const petStatuses = Object.keys(followers) as readonly PetStatus[];
+
 /** What may follow a status, besides itself. */
 export function statusesAfter(status: PetStatus): readonly PetStatus[] {
   return followers[status];

@@ -1,40 +1,71 @@
-/** Everything that is moved when a store moves: tables and columns, alike in every engine, the key first. */
-const columns = {
-  accounts: ['id', 'name', 'plan', 'per_minute', 'per_day', 'created_at'],
-  keys: [
-    'id',
-    'account_id',
-    'name',
-    'fingerprint',
-    'last_four',
-    'created_at',
-    'expires_at',
-    'revoked_at',
-    'successor_id',
-  ],
-  imports: ['source', 'last_line', 'added', 'rejected', 'finished'],
-  pets: ['id', 'name', 'category_id', 'status'],
-} as const;
+/** How a value is stored. A boolean is 0 or 1 in a row. */
+export type ColumnType = 'integer' | 'text' | 'boolean';
 
-/** In an order in which no table refers to a later one. */
-export const tableNames = Object.keys(columns) as readonly TableName[];
+/**
+ * Everything that is moved when a store moves, alike in every engine: the columns of each table with their types, the key
+ * first. In an order in which no table refers to a later one. How many animals there are in each status is counted anew
+ * with the animals.
+ */
+const tables = {
+  // The highest id each table gave out, of those that gave one: first, so that no id of a row that is gone comes again.
+  counters: { name: 'text', last: 'integer' },
+  accounts: {
+    id: 'integer',
+    name: 'text',
+    plan: 'text',
+    per_minute: 'integer',
+    per_day: 'integer',
+    created_at: 'integer',
+  },
+  keys: {
+    id: 'integer',
+    account_id: 'integer',
+    name: 'text',
+    fingerprint: 'text',
+    last_four: 'text',
+    scopes: 'text',
+    created_at: 'integer',
+    expires_at: 'integer',
+    revoked_at: 'integer',
+    successor_id: 'integer',
+  },
+  imports: {
+    source: 'text',
+    last_line: 'integer',
+    added: 'integer',
+    rejected: 'integer',
+    finished: 'boolean',
+  },
+  pets: { id: 'integer', name: 'text', category_id: 'integer', status: 'text' },
+  categories: { id: 'integer', name: 'text' },
+  orders: {
+    id: 'integer',
+    pet_id: 'integer',
+    status: 'text',
+    reference: 'text',
+    created_at: 'integer',
+    updated_at: 'integer',
+  },
+  idempotent_answers: {
+    id: 'text',
+    request: 'text',
+    status: 'integer',
+    body: 'text',
+    location: 'text',
+    kept_at: 'integer',
+  },
+} as const satisfies Record<string, Readonly<Record<string, ColumnType>>>;
 
-export type TableName = keyof typeof columns;
+export type TableName = keyof typeof tables;
 
-const textColumns: ReadonlySet<string> = new Set([
-  'name',
-  'plan',
-  'fingerprint',
-  'last_four',
-  'source',
-  'status',
-]);
+export const tableNames = Object.keys(tables) as readonly TableName[];
 
 export interface TableColumn {
   readonly name: string;
-  readonly isText: boolean;
+  readonly type: ColumnType;
 }
 
+/** The columns of a table; the first one is its key. */
 export function columnsOf(table: TableName): TableColumn[] {
-  return columns[table].map((name) => ({ name, isText: textColumns.has(name) }));
+  return Object.entries(tables[table]).map(([name, type]) => ({ name, type }));
 }

@@ -1,18 +1,17 @@
 import type { Database } from 'bun:sqlite';
-import { type QuotaColumns, quotaOfRow } from '../account-row.ts';
-import { type KeyRow, keyOfRow } from '../key-row.ts';
+import { type Scope, scopesText } from '../../domain/scope.ts';
+import { CallerReader, type CallerRow, type KeyRow, keyOfRow } from '../key-row.ts';
 import type { Caller, FirstAccount, Key, KeyFingerprint, KeyStore, NewKey } from '../storage.ts';
 import type { KeyWrites } from '../transaction.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Touch } from './transaction.ts';
 
-type CallerRow = QuotaColumns & { keyId: bigint; accountId: bigint; expiresAt: bigint | null };
-
-const columns = `id, account_id AS accountId, name, last_four AS lastFour, created_at AS createdAt,
+const columns = `id, account_id AS accountId, name, last_four AS lastFour, scopes, created_at AS createdAt,
   expires_at AS expiresAt, revoked_at AS revokedAt, successor_id AS successorId`;
 
 export class SqliteKeys implements KeyStore {
   readonly #snapshot: Snapshot;
+  readonly #reader = new CallerReader();
   readonly #list;
   readonly #find;
   readonly #fingerprints;
@@ -26,7 +25,7 @@ export class SqliteKeys implements KeyStore {
       'SELECT id, fingerprint FROM keys WHERE id >= ? ORDER BY id LIMIT ?',
     );
     this.#findCaller = database.query<CallerRow, [string]>(
-      `SELECT keys.id AS keyId, account_id AS accountId, expires_at AS expiresAt,
+      `SELECT keys.id AS keyId, account_id AS accountId, scopes, expires_at AS expiresAt,
               plan, per_minute AS perMinute, per_day AS perDay
        FROM keys JOIN accounts ON accounts.id = account_id
        WHERE fingerprint = ? AND revoked_at IS NULL`,
@@ -49,9 +48,7 @@ export class SqliteKeys implements KeyStore {
 
   findCaller(fingerprint: string): Caller | undefined {
     const row = this.#snapshot.read(() => this.#findCaller.get(fingerprint));
-    if (row === null) return undefined;
-    const expiresAt = row.expiresAt === null ? Number.POSITIVE_INFINITY : Number(row.expiresAt);
-    return { keyId: Number(row.keyId), accountId: Number(row.accountId), quota: quotaOfRow(row), expiresAt };
+    return row === null ? undefined : this.#reader.callerOf(row);
   }
 }
 
@@ -61,13 +58,14 @@ export class SqliteKeyWrites implements KeyWrites {
   readonly #isLive;
   readonly #end;
   readonly #revoke;
+  readonly #setScopes;
   readonly #firstAccount;
 
   constructor(database: Database, touch: Touch) {
     this.#touch = touch;
-    this.#insert = database.query<never, [number, string, string, string, number, number | null]>(
-      `INSERT INTO keys (account_id, name, fingerprint, last_four, created_at, expires_at)
-       VALUES (?, ?, ?, ?, ?, ?)`,
+    this.#insert = database.query<never, [number, string, string, string, string, number, number | null]>(
+      `INSERT INTO keys (account_id, name, fingerprint, last_four, scopes, created_at, expires_at)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#isLive = database.query<unknown, [number, number]>(
       `SELECT 1 FROM keys WHERE id = ? AND revoked_at IS NULL AND successor_id IS NULL
@@ -79,6 +77,7 @@ export class SqliteKeyWrites implements KeyWrites {
     this.#revoke = database.query<never, [number, number]>(
       'UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?',
     );
+    this.#setScopes = database.query<never, [string, number]>('UPDATE keys SET scopes = ? WHERE id = ?');
     this.#firstAccount = firstAccount(database);
   }
 
@@ -90,6 +89,7 @@ export class SqliteKeyWrites implements KeyWrites {
       key.name,
       fingerprint,
       key.lastFour,
+      scopesText(key.scopes),
       key.createdAt,
       key.expiresAt,
     );
@@ -110,6 +110,12 @@ export class SqliteKeyWrites implements KeyWrites {
 
   revoke(id: number, at: number): boolean {
     const isThere = this.#revoke.run(at, id).changes > 0;
+    if (isThere) this.#touch('callers');
+    return isThere;
+  }
+
+  setScopes(id: number, scopes: readonly Scope[]): boolean {
+    const isThere = this.#setScopes.run(scopesText(scopes), id).changes > 0;
     if (isThere) this.#touch('callers');
     return isThere;
   }

@@ -53,6 +53,74 @@ const dataMigrations: Migrations = [
   ) STRICT, WITHOUT ROWID;
   INSERT INTO versions VALUES ('callers', 1), ('pets', 1);
   `,
+  `
+  -- Keys that were made before there were scopes may do what there was to do.
+  ALTER TABLE keys ADD COLUMN scopes TEXT NOT NULL DEFAULT 'pets:read pets:create';
+
+  -- A category alone is read as its three statuses, each by ascending id.
+  CREATE INDEX pets_by_category ON pets (category_id, status);
+
+  -- How many animals there are in each status: kept by whatever changes an animal, in its transaction.
+  CREATE TABLE inventory (
+    id        INTEGER PRIMARY KEY CHECK (id = 1),
+    available INTEGER NOT NULL,
+    pending   INTEGER NOT NULL,
+    sold      INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE inventory_by_category (
+    category_id INTEGER PRIMARY KEY,
+    available   INTEGER NOT NULL,
+    pending     INTEGER NOT NULL,
+    sold        INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO inventory_by_category
+    SELECT category_id, sum(status = 'available'), sum(status = 'pending'), sum(status = 'sold')
+    FROM pets GROUP BY category_id;
+  INSERT INTO inventory
+    SELECT 1, coalesce(sum(available), 0), coalesce(sum(pending), 0), coalesce(sum(sold), 0)
+    FROM inventory_by_category;
+
+  CREATE TABLE categories (
+    id   INTEGER PRIMARY KEY,
+    name TEXT    NOT NULL
+  ) STRICT;
+
+  CREATE TABLE orders (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    -- Orders outlive their animal.
+    pet_id     INTEGER NOT NULL,
+    status     TEXT    NOT NULL CHECK (status IN ('placed', 'approved', 'delivered', 'returned', 'cancelled')),
+    reference  TEXT,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+  ) STRICT;
+  -- An animal is held by one order at most.
+  CREATE UNIQUE INDEX open_orders ON orders (pet_id) WHERE status IN ('placed', 'approved');
+  CREATE INDEX orders_by_status ON orders (status);
+  CREATE INDEX orders_by_pet ON orders (pet_id, status);
+
+  CREATE TABLE idempotent_answers (
+    -- The account's id, a colon and the key.
+    id       TEXT    NOT NULL PRIMARY KEY,
+    request  TEXT    NOT NULL,
+    status   INTEGER NOT NULL,
+    body     TEXT,
+    location TEXT,
+    kept_at  INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX idempotent_answers_by_age ON idempotent_answers (kept_at);
+
+  INSERT INTO versions VALUES ('orders', 1), ('categories', 1);
+
+  -- The highest id that each table gave out, as a table to copy.
+  CREATE VIEW counters (name, last) AS SELECT name, seq FROM sqlite_sequence WHERE seq > 0;
+  CREATE TRIGGER counters_insert INSTEAD OF INSERT ON counters BEGIN
+    SELECT RAISE(ABORT, 'this table counts already')
+      WHERE EXISTS (SELECT 1 FROM counters WHERE name = new.name);
+    DELETE FROM sqlite_sequence WHERE name = new.name;
+    INSERT INTO sqlite_sequence (name, seq) VALUES (new.name, new.last);
+  END;
+  `,
 ];
 
 /** The limit file that versions before the mapped file had beside it; it is only read. */

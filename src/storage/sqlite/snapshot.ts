@@ -1,5 +1,5 @@
 import type { Database } from 'bun:sqlite';
-import type { Versions } from '../storage.ts';
+import type { Resource, Versions } from '../../domain/resources.ts';
 import { attempt } from './database.ts';
 import type { FormatWatch } from './format-watch.ts';
 
@@ -18,7 +18,7 @@ export class Snapshot implements Disposable {
   #isOpen = false;
   /** Moves when another connection, of whichever process, has committed. */
   #seen: bigint | undefined;
-  #versions: Versions = { callers: 0, pets: 0 };
+  #versions: Versions = { callers: 0, pets: 0, orders: 0, categories: 0 };
 
   /** Reads on the connection, which is nobody else's. */
   constructor(database: Database, format: FormatWatch) {
@@ -27,7 +27,7 @@ export class Snapshot implements Disposable {
     this.#begin = database.query('BEGIN');
     this.#end = database.query('ROLLBACK');
     this.#dataVersion = database.query<{ data_version: bigint }, []>('PRAGMA data_version');
-    this.#select = database.query<{ resource: keyof Versions; version: bigint }, []>(
+    this.#select = database.query<{ resource: Resource; version: bigint }, []>(
       'SELECT resource, version FROM versions',
     );
   }

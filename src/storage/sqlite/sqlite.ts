@@ -7,6 +7,7 @@ import type { Port } from '../port.ts';
 import type { Admission, Caller, LimitStore, Storage } from '../storage.ts';
 import type { Units } from '../transaction.ts';
 import { SqliteAccounts } from './accounts.ts';
+import { SqliteCategories } from './categories.ts';
 import { connectWriter, type WriterPlace } from './connect-writer.ts';
 import { type Format, openDatabase } from './database.ts';
 import { openToOthers, storeFiles } from './files.ts';
@@ -16,6 +17,7 @@ import { SqliteKeys } from './keys.ts';
 import type { Limits } from './limits/limits.ts';
 import { openLimits } from './limits/open-limits.ts';
 import { dataFormat } from './migrations.ts';
+import { SqliteOrders } from './orders.ts';
 import { SqlitePets } from './pets.ts';
 import { lockOnce, tryLock } from './serving-lock.ts';
 import { Snapshot } from './snapshot.ts';
@@ -70,6 +72,8 @@ export function openSqlite(options: SqliteOptions): Storage {
   return {
     created: files.created,
     pets: new SqlitePets(data, snapshot),
+    categories: new SqliteCategories(data, snapshot),
+    orders: new SqliteOrders(data, snapshot),
     accounts: new SqliteAccounts(data, snapshot),
     keys: new SqliteKeys(data, snapshot),
     limits: limitStore(limits, snapshot),
@@ -162,6 +166,7 @@ function limitStore(limits: Limits, snapshot: Snapshot): LimitStore {
       const verdict = versions.callers === callersVersion ? limits.take(caller) : undefined;
       return { verdict, versions };
     },
+    standing: (caller) => ({ verdict: limits.standing(caller), versions: snapshot.versions() }),
     refund: (caller, taken) => limits.refund(caller, taken),
     fail: (address) => limits.fail(address),
     failUnder: (address, callersVersion) =>

@@ -1,8 +1,10 @@
-import { SQLiteError } from 'bun:sqlite';
+import { type Database, SQLiteError } from 'bun:sqlite';
+import type { PetStatus } from '../../contract/pets.ts';
 import type { RowConflict, TableRow, Tables, TableValue } from '../storage.ts';
 import { columnsOf, type TableName, tableNames } from '../tables.ts';
 import { attempt, openDatabase } from './database.ts';
 import { storeFiles } from './files.ts';
+import { InventoryWrites } from './inventory.ts';
 import { dataFormat } from './migrations.ts';
 import { lockOnce } from './serving-lock.ts';
 
@@ -24,13 +26,7 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
   lock();
   const kept = opened.move();
 
-  const add = database.transaction((table: TableName, rows: readonly TableRow[]) => {
-    const columns = columnsOf(table);
-    const names = columns.map(({ name }) => name).join(', ');
-    const places = columns.map(() => '?').join(', ');
-    const insert = database.query<never, TableValue[]>(`INSERT INTO ${table} (${names}) VALUES (${places})`);
-    for (const row of rows) insert.run(...row);
-  });
+  const add = adding(database);
   return {
     tables: tableNames,
     async count(table) {
@@ -60,8 +56,25 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
   };
 }
 
+/** The transaction that adds rows. */
+function adding(database: Database) {
+  const inventory = new InventoryWrites(database);
+  return database.transaction((table: TableName, rows: readonly TableRow[]) => {
+    const columns = columnsOf(table);
+    const names = columns.map(({ name }) => name).join(', ');
+    const places = columns.map(() => '?').join(', ');
+    const insert = database.query<never, TableValue[]>(`INSERT INTO ${table} (${names}) VALUES (${places})`);
+    for (const row of rows) insert.run(...row);
+    if (table === 'pets') inventory.add(rows.map(countedOf));
+  });
+}
+
+function countedOf([, , categoryId, status]: TableRow) {
+  return { categoryId: categoryId as bigint, status: status as PetStatus };
+}
+
 function conflictOf(error: unknown): RowConflict | undefined {
   const code = error instanceof SQLiteError ? String(error.code) : '';
-  if (/CONSTRAINT_(PRIMARYKEY|UNIQUE|ROWID)/.test(code)) return 'taken';
+  if (/CONSTRAINT_(PRIMARYKEY|UNIQUE|ROWID|TRIGGER)/.test(code)) return 'taken';
   return /CONSTRAINT_FOREIGNKEY/.test(code) ? 'missing' : undefined;
 }

@@ -27,9 +27,9 @@ export class AccountCounts {
     return this.#copies.sequence(record) !== 0;
   }
 
-  /** What the record says; undefined when neither copy is as it was written. */
+  /** What the record says, 0 for none; undefined when neither copy is as it was written. */
   read(record: number, id: number): Usage | undefined {
-    if (!this.isWritten(record)) return this.#unwritten();
+    if (record === 0 || !this.isWritten(record)) return this.#unwritten();
     const from = this.#copies.current(record, id);
     if (from === undefined) return undefined;
     const { i32, f64 } = this.#file;

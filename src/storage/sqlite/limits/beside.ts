@@ -25,6 +25,7 @@ export function limitsBeside(open: () => LimitFile | undefined, clock: Clock, ru
   };
   return {
     take: onlyServing,
+    standing: onlyServing,
     refund: onlyServing,
     fail: onlyServing,
     peek: onlyServing,

@@ -10,15 +10,17 @@ import {
   noPenalty,
   peek,
   refund,
+  standing,
   type Usage,
   type Verdict,
   type WindowState,
 } from '../../../domain/limit.ts';
 import type { Notice } from '../../outage.ts';
 import { type Ban, type Caller, type FailureVerdict, StorageUnavailable } from '../../storage.ts';
-import { AccountCounts, usedUp } from './account-counts.ts';
+import { AccountCounts } from './account-counts.ts';
 import { AddressFailures } from './address-failures.ts';
 import { bansIn, liftIn } from './bans.ts';
+import { believableUsage, notBefore } from './believable-usage.ts';
 import { SharedDateSteps } from './date-steps.ts';
 import { KeyPenalties, longestBan } from './key-penalties.ts';
 import type { LimitFile } from './limit-file.ts';
@@ -29,6 +31,7 @@ import type { LimitTable } from './table.ts';
 /** Limit state as `LimitStore` needs it, but for the versions of callers. */
 export interface Limits {
   take(caller: Caller): Verdict;
+  standing(caller: Caller): Verdict;
   refund(caller: Caller, taken: Verdict): Verdict;
   fail(address: string): FailureVerdict;
   peek(address: string): WindowState;
@@ -41,9 +44,6 @@ export interface Limits {
   /** The last call. */
   close(): Promise<void>;
 }
-
-/** Two processes that read the same clock may be apart by this much; then the later one is right. */
-const apartMs = 50;
 
 export interface LimitsOptions {
   readonly clock: Clock;
@@ -113,6 +113,25 @@ export class SqliteLimits implements Limits {
       return asDates(after.verdict, this.#clock.aheadSeconds);
     } finally {
       this.#locks.release(record / 4);
+    }
+  }
+
+  /** Writes nothing, and makes no room. Throws `StorageUnavailable`. */
+  standing({ accountId, keyId, quota }: Caller): Verdict {
+    const record = this.#accounts.table.find(accountId);
+    const keyRecord = this.#keys.table.find(keyId);
+    if (record !== 0) this.#locks.acquire(record / 4);
+    try {
+      const steadyMs = this.#clock.steady();
+      const usage = believableUsage(this.#accounts.read(record, accountId), steadyMs);
+      const nowMs = notBefore(usage, steadyMs);
+      const read = keyRecord === 0 ? noPenalty : this.#keys.read(keyRecord, keyId);
+      const penalty = read ?? longestBan(this.#rules.ban, nowMs);
+      const bannedUntil = believableBan(penalty.bannedUntil, penalty.banLevel, this.#rules.ban, nowMs);
+      const verdict = standing(usage, { ...penalty, bannedUntil }, quota, nowMs);
+      return asDates(verdict, this.#clock.aheadSeconds);
+    } finally {
+      if (record !== 0) this.#locks.release(record / 4);
     }
   }
 
@@ -195,13 +214,11 @@ export class SqliteLimits implements Limits {
   }
 
   #usage(record: number, accountId: number, nowMs: number): Usage {
-    const usage = this.#accounts.read(record, accountId);
-    if (usage !== undefined && !isToCome(usage, nowMs)) return usage;
-    const second = Math.floor(nowMs / 1_000);
-    const kept = usage === undefined ? usedUp(second) : opened(usage, second);
-    this.#accounts.write(record, accountId, kept);
-    if (usage === undefined) this.#tellOfDamage(`account ${accountId}: its limits count as used up`);
-    return kept;
+    const stored = this.#accounts.read(record, accountId);
+    const usage = believableUsage(stored, nowMs);
+    if (usage !== stored) this.#accounts.write(record, accountId, usage);
+    if (stored === undefined) this.#tellOfDamage(`account ${accountId}: its limits count as used up`);
+    return usage;
   }
 
   #penalty(record: number, keyId: number, nowMs: number): KeyPenalty {
@@ -242,22 +259,4 @@ export class SqliteLimits implements Limits {
     this.#toldOfDamage = true;
     this.#notice(`limit state is damaged, such as that of ${what}`);
   }
-}
-
-/** Whether a window is to begin yet, for the date was set back while nobody served. */
-function isToCome({ minute, day }: Usage, nowMs: number): boolean {
-  return Math.max(minute.openedAt, day.openedAt) * 1_000 > nowMs + apartMs;
-}
-
-/** What was used, in windows that begin at a second at the latest. */
-function opened({ minute, day }: Usage, second: number): Usage {
-  return {
-    minute: { openedAt: Math.min(minute.openedAt, second), count: minute.count },
-    day: { openedAt: Math.min(day.openedAt, second), count: day.count },
-  };
-}
-
-/** Now, but not before a window that another process opened a moment ago by a clock that is a little ahead. */
-function notBefore({ minute, day }: Usage, nowMs: number): number {
-  return Math.max(nowMs, minute.openedAt * 1_000, day.openedAt * 1_000);
 }
