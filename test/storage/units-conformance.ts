@@ -15,6 +15,30 @@ const account = {
   createdAt: 1_700_000_000_000,
 } as const;
 
+/** Units of work that do not succeed. */
+const failingUnits = {
+  refuse: {
+    writes: [],
+    run: () => {
+      throw new Refusal('pet_not_found');
+    },
+  },
+  addAndRefuse: {
+    writes: ['pets'],
+    run: async ({ pets }: Transaction, pet: NewPet) => {
+      await pets.add([pet]);
+      throw new Refusal('pet_not_found', { message: `not ${pet.name}` });
+    },
+  },
+  addAndFail: {
+    writes: ['pets'],
+    run: async ({ pets }: Transaction, pet: NewPet) => {
+      await pets.add([pet]);
+      throw new Error(`no ${pet.name}`);
+    },
+  },
+} as const satisfies Units;
+
 /** Units of work that do what a test needs; `batches` tells how many inputs each run of the batch had. */
 function testUnits() {
   const batches: number[] = [];
@@ -56,26 +80,7 @@ function testUnits() {
       writes: ['callers'],
       run: ({ keys }: Transaction, key: NewKey) => keys.rotate(999, 1_800_000_000_000, key),
     },
-    refuse: {
-      writes: [],
-      run: () => {
-        throw new Refusal('pet_not_found');
-      },
-    },
-    addAndRefuse: {
-      writes: ['pets'],
-      run: async ({ pets }: Transaction, pet: NewPet) => {
-        await pets.add([pet]);
-        throw new Refusal('pet_not_found', { message: `not ${pet.name}` });
-      },
-    },
-    addAndFail: {
-      writes: ['pets'],
-      run: async ({ pets }: Transaction, pet: NewPet) => {
-        await pets.add([pet]);
-        throw new Error(`no ${pet.name}`);
-      },
-    },
+    ...failingUnits,
   } as const satisfies Units;
   return { units, batches };
 }
