@@ -180,5 +180,5 @@ function deepestTarget(count: number): string {
   let id = count;
   // The page starts after the 21st from the end.
   for (; id > 0; id--) if (animal(id - 1).status === 'available' && ++available > 20) break;
-  return `${listTarget}&cursor=${writeCursor({ after: BigInt(id), status: 'available' })}`;
+  return `${listTarget}&cursor=${writeCursor({ after: BigInt(id), filters: 'available' })}`;
 }

@@ -20,3 +20,8 @@ export type GetInventoryQuery = z.infer<typeof GetInventoryQuery>;
 export function inventoryJson({ available, pending, sold }: Inventory): string {
   return `{"available":${available},"pending":${pending},"sold":${sold}}`;
 }
+
+/** How many animals there are in all. */
+export function total({ available, pending, sold }: Inventory): number {
+  return available + pending + sold;
+}

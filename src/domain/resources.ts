@@ -8,3 +8,10 @@ export type Resource = (typeof resources)[number];
  * was read under an older number must be read again.
  */
 export type Versions = Readonly<Record<Resource, number>>;
+
+/** Versions, by the number of each resource. */
+export function versionsFrom(number: (resource: Resource, index: number) => number): Versions {
+  const versions: Partial<Record<Resource, number>> = {};
+  for (const [index, resource] of resources.entries()) versions[resource] = number(resource, index);
+  return versions as Versions;
+}

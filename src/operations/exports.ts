@@ -1,3 +1,4 @@
+import { total } from '../contract/inventory.ts';
 import type { Pet } from '../contract/pets.ts';
 import type { PetStore } from '../storage/storage.ts';
 
@@ -13,8 +14,7 @@ export class ExportOperations {
   }
 
   async count(): Promise<number> {
-    const { available, pending, sold } = await this.#pets.inventory();
-    return available + pending + sold;
+    return total(await this.#pets.inventory());
   }
 
   async *pages(): AsyncGenerator<readonly Pet[]> {

@@ -32,10 +32,12 @@ import { type Trouble, troubles } from '../domain/trouble.ts';
 import type { Notice } from './outage.ts';
 import { PeriodicTask } from './periodic-task.ts';
 import { PostgresAccounts } from './postgres/accounts.ts';
+import { PostgresCategories } from './postgres/categories.ts';
 import { PostgresDatabase } from './postgres/database.ts';
 import { identify } from './postgres/identity.ts';
 import { PostgresImports } from './postgres/imports.ts';
 import { PostgresKeys } from './postgres/keys.ts';
+import { PostgresOrders } from './postgres/orders.ts';
 import { PostgresPets } from './postgres/pets.ts';
 import { PostgresSnapshots } from './postgres/snapshots.ts';
 import { readVersions } from './postgres/versions.ts';
@@ -105,6 +107,8 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
   return {
     encryption,
     pets: new PostgresPets(database),
+    categories: new PostgresCategories(database),
+    orders: new PostgresOrders(database),
     accounts: new PostgresAccounts(database),
     keys: new PostgresKeys(database),
     limits,

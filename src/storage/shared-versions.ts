@@ -1,4 +1,4 @@
-import type { Versions } from './storage.ts';
+import { type Resource, resources, type Versions, versionsFrom } from '../domain/resources.ts';
 
 /**
  * What a process holds of the shared store may be this old, in ms, when the quick word of a change (Redis) does not
@@ -9,19 +9,17 @@ export const staleAtMostMs = 1_000;
 /** How often each way is asked for the versions when no request does, in ms. */
 export const lookEveryMs = 250;
 
-const kinds = ['callers', 'pets'] as const;
-
 /**
  * The versions of this process, risen whenever either of two ways brings word of a change: Redis with every request it
  * counts, PostgreSQL when it is looked at. Both tell the number PostgreSQL gave the change, so one that came both ways
  * counts once; any other number counts as a change, also a smaller one (a server that went back in time).
  */
 export class SharedVersions {
-  #now: Versions = { callers: 1, pets: 1 };
-  #redis: Versions = { callers: -1, pets: -1 };
-  #postgres: Versions = { callers: 0, pets: 0 };
+  #now = versionsFrom(() => 1);
+  #redis = versionsFrom(() => -1);
+  #postgres = versionsFrom(() => 0);
   /** When the numbers Redis tells last changed, as `performance.now()`. */
-  readonly #redisMoved = { callers: 0, pets: 0 };
+  readonly #redisMoved: Record<Resource, number> = { ...versionsFrom(() => 0) };
   /** When PostgreSQL was asked for what it told last. */
   #askedAt = Number.NEGATIVE_INFINITY;
   #fallback = 0;
@@ -43,8 +41,8 @@ export class SharedVersions {
 
   hearRedis(told: Versions): Versions {
     // Every request comes by here, and nearly always finds nothing new.
-    if (told.callers === this.#redis.callers && told.pets === this.#redis.pets) return this.#now;
-    for (const what of kinds) {
+    if (resources.every((what) => told[what] === this.#redis[what])) return this.#now;
+    for (const what of resources) {
       const before = this.#redis[what];
       if (told[what] === before) continue;
       this.#redisMoved[what] = performance.now();
@@ -57,7 +55,7 @@ export class SharedVersions {
   /** `askedAt` is the `performance.now()` before the question: what was committed earlier is in the answer. */
   hearPostgres(told: Versions, askedAt: number): void {
     this.#askedAt = askedAt;
-    for (const what of kinds) {
+    for (const what of resources) {
       const overtaken = told[what] < this.#redis[what] && this.#redisMoved[what] > askedAt;
       if (overtaken || told[what] === this.#postgres[what]) continue;
       this.#postgres = { ...this.#postgres, [what]: told[what] };
@@ -71,12 +69,13 @@ export class SharedVersions {
   }
 
   /**
-   * The versions of a process that Redis does not tell them. That of pets never comes again, so that every page is read
-   * from the database; callers are believed on PostgreSQL's word, and without it for a while after they were read.
+   * The versions of a process that Redis does not tell them. Callers are believed on PostgreSQL's word, and without it for
+   * a while after they were read; any other never comes again, so that everything is read from the database.
    */
   fallback(): Versions {
+    const never = -++this.#fallback;
     const callers = this.isConfirmed ? this.#now.callers : -Math.ceil(performance.now());
-    return { callers, pets: -++this.#fallback };
+    return versionsFrom((resource) => (resource === 'callers' ? callers : never));
   }
 
   /** Whether a process that Redis does not tell versions may rely on a caller read under this one. */
@@ -85,7 +84,7 @@ export class SharedVersions {
     return callersVersion === this.#now.callers && this.isConfirmed;
   }
 
-  #rise(what: keyof Versions): void {
+  #rise(what: Resource): void {
     this.#now = { ...this.#now, [what]: this.#now[what] + 1 };
   }
 }

@@ -41,9 +41,11 @@ describe('200', () => {
     await using fresh = await startTestApp();
     expect((await fresh.call('GET', '/pets/1')).status).toBe(404);
     const pet = await fresh.operator.storage.write('createPet', {
-      name: 'Foreign',
-      categoryId: 1n,
-      status: 'sold',
+      body: {
+        name: 'Foreign',
+        categoryId: 1n,
+        status: 'sold',
+      },
     });
     expect((await fresh.call('GET', `/pets/${pet.id}`)).json).toEqual(pet);
   });

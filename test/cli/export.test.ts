@@ -51,7 +51,7 @@ const ndjson = rows
 async function filledWorkplace(): Promise<Workplace> {
   const place = await newWorkplace();
   await using admin = await operatorOf(place.folder);
-  for (const pet of rows) await admin.storage.write('createPet', pet);
+  for (const pet of rows) await admin.storage.write('createPet', { body: pet });
   return place;
 }
 

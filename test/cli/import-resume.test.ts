@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
+import { total } from '../../src/contract/inventory.ts';
 import { type Child, ended, type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';
 import { operatorOf } from '../support/process.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
@@ -23,7 +24,7 @@ async function committed(place: Workplace, child: Child, count: number): Promise
   await using admin = await operatorOf(place.folder);
   await until(async () => {
     if (child.exitCode !== null) throw new Error('The import ended before it could be broken off.');
-    return (await admin.storage.pets.count()) >= count;
+    return total(await admin.storage.pets.inventory()) >= count;
   });
 }
 

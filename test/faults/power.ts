@@ -4,9 +4,11 @@ import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { defaultBanRules } from '../../src/domain/limit.ts';
 import { plans, type Quota } from '../../src/domain/plan.ts';
+import type { Versions } from '../../src/domain/resources.ts';
 import type { Store } from '../../src/operations/units.ts';
-import type { Admission, Versions } from '../../src/storage/storage.ts';
+import type { Admission } from '../../src/storage/storage.ts';
 import { openStore } from '../../src/store.ts';
+import { callerWith } from '../storage/samples.ts';
 import { clientOf } from '../support/client.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -153,9 +155,11 @@ async function checked(
   figures.unacknowledged += checkAnimals(folder.path, expected) - expected.acknowledged.length;
   checkCount(storage, expected, figures);
   const { id } = await storage.write('createPet', {
-    name: 'afterwards',
-    categoryId: 1n,
-    status: 'available',
+    body: {
+      name: 'afterwards',
+      categoryId: 1n,
+      status: 'available',
+    },
   });
   if (id <= BigInt(expected.acknowledged.at(-1)?.id ?? 0)) throw new Error(`id ${id} is given again`);
 }
@@ -179,7 +183,7 @@ function checkAnimals(folder: string, { acknowledged, sent }: Expected): number 
 /** What was counted before the last sync is counted, or more is: no request is given away. */
 function checkCount(storage: Store, { quota, counted }: Expected, figures: PowerFigures): void {
   const { callers } = storage.limits.versions() as Versions;
-  const caller = { accountId: 1, keyId: 1, quota, expiresAt: Number.POSITIVE_INFINITY };
+  const caller = callerWith({ quota });
   const { verdict } = storage.limits.take(caller, callers) as Admission;
   if (verdict === undefined) throw new Error('no request is counted');
   if (verdict.refusal === 'daily_quota_exceeded') {

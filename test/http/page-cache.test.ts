@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import { pipeline } from '../../src/http/pipeline.ts';
 import type { RequestContext } from '../../src/http/request-context.ts';
+import { ClientOperations } from '../../src/operations/client-operations.ts';
 import { startTestApp } from '../support/app.ts';
 import { addPets } from '../support/pets.ts';
 import { incomingOf, requestContextOf } from '../support/request-context.ts';
@@ -10,17 +11,17 @@ await addPets(app, 3);
 afterAll(() => app[Symbol.asyncDispose]());
 
 let made = 0;
-const parts = requestContextOf(app);
-const context: RequestContext = {
-  ...parts,
-  answers: {
-    ...parts.answers,
-    listPets: (input) => {
-      made++;
-      return parts.answers.listPets(input);
-    },
-  },
-};
+/** The operations of the app, which count how often one is asked to do something. */
+class CountingOperations extends ClientOperations {
+  override perform(
+    ...request: Parameters<ClientOperations['perform']>
+  ): ReturnType<ClientOperations['perform']> {
+    made++;
+    return super.perform(...request);
+  }
+}
+const operations = new CountingOperations(app.app.admin.storage, app.clock);
+const context: RequestContext = { ...requestContextOf(app), operations };
 
 /** Asks for a page as the server does, and returns how many pages had to be made for it. */
 async function makes(url: string): Promise<number> {

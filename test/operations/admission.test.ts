@@ -32,6 +32,7 @@ async function admittedAfter(changes: number) {
     fail: (address) => limits.fail(address),
     failUnder: (address, version) => limits.failUnder(address, version),
     peek: (address) => limits.peek(address),
+    standing: (caller) => limits.standing(caller),
     bans: () => limits.bans(),
     lift: (keyId) => limits.lift(keyId),
     take: async (caller, version) => {

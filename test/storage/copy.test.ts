@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import { openCopy } from '../../src/app.ts';
+import { total } from '../../src/contract/inventory.ts';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
 import { defaultBanRules } from '../../src/domain/limit.ts';
 import { type Checksum, CopyError } from '../../src/operations/copies.ts';
@@ -74,7 +75,7 @@ describe.skipIf(servers === undefined)('copy', () => {
       await using store = await open(url);
       expect((await store.keys.findCaller('b'.repeat(64)))?.quota.perDay).toBe(1_000_000_000_000);
       expect(await store.keys.findCaller('a'.repeat(64))).toBeUndefined();
-      expect((await store.write('createPet', newPet('next'))).id).toBe(BigInt(animals + 1));
+      expect((await store.write('createPet', { body: newPet('next') })).id).toBe(BigInt(animals + 1));
       expect((await enterprise(store, { perMinute: 1, perDay: 1 })).id).toBe(2);
       expect((await store.write('createKey', newKey(1, 'c'))).id).toBe(3);
       expect(await store.imports.find('f'.repeat(64))).toMatchObject({ added: 3, finished: true });
@@ -111,7 +112,7 @@ describe.skipIf(servers === undefined)('copy', () => {
     const begun = copying.copy();
     // The first rows are in the target when it says more than none.
     while (((await begun.next()).value ?? 1) === 0);
-    await target.write('createPet', newPet('somebody else'));
+    await target.write('createPet', { body: newPet('somebody else') });
     const rest = Array.fromAsync(begun);
     await expect(rest).rejects.toThrow(CopyError);
     await expect(rest).rejects.toThrow(
@@ -128,9 +129,9 @@ describe.skipIf(servers === undefined)('copy', () => {
     await expect(copy(from, schema.url)).rejects.toThrow(StorageUnusable);
     await served[Symbol.asyncDispose]();
     await using target = await open(schema.url);
-    await target.write('createPet', newPet('somebody else'));
+    await target.write('createPet', { body: newPet('somebody else') });
     await expect(copy(from, schema.url)).rejects.toThrow(CopyError);
-    expect(await target.pets.count()).toBe(1);
+    expect(total(await target.pets.inventory())).toBe(1);
     expect(await target.accounts.list()).toEqual([]);
     await expect(copy(`${from}.missing`, schema.url)).rejects.toThrow(StorageUnusable);
   });

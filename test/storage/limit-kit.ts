@@ -9,6 +9,7 @@ import { openLimits } from '../../src/storage/sqlite/limits/open-limits.ts';
 import type { Caller } from '../../src/storage/storage.ts';
 import { openStore as openOf } from '../../src/store.ts';
 import { strictRules } from './place.ts';
+import { callerWith } from './samples.ts';
 
 export const dataFile = (folder: string) => join(folder, 'store.db');
 export const limitFile = (folder: string) => join(folder, 'store.limits');
@@ -38,5 +39,5 @@ export function openAlone(folder: string, clock: Clock, rules: LimitRules = stri
 }
 
 export function callerOf(quota: Quota, accountId = 1): Caller {
-  return { keyId: accountId, accountId, quota, expiresAt: Number.POSITIVE_INFINITY };
+  return callerWith({ keyId: accountId, accountId, plan: 'enterprise', quota });
 }

@@ -1,6 +1,7 @@
 /** The connections of one process to PostgreSQL: what a lock, a lost session and a slow statement do to them. */
 import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SQL } from 'bun';
+import { total } from '../../src/contract/inventory.ts';
 import type { Pet } from '../../src/contract/pets.ts';
 import { units } from '../../src/operations/units.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
@@ -36,7 +37,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     await database.migrate();
     const pets = new PostgresPets(database);
     const writer = new PostgresWriter(database, units, async () => {});
-    const add = (name: string) => writer.write('createPet', newPet(name)) as Promise<Pet>;
+    const add = (name: string) => writer.write('createPet', { body: newPet(name) }) as Promise<Pet>;
     await add('first');
     const locks = `SELECT pid FROM pg_locks JOIN pg_stat_activity USING (pid)
                    WHERE application_name = 'animal-store' AND NOT granted`;
@@ -94,7 +95,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     await other`COMMIT`;
     // No gap: what was refused took no number.
     expect((await add('next')).id).toBe(2n);
-    expect(await pets.count()).toBe(2);
+    expect(total(await pets.inventory())).toBe(2);
     expect(notices).toEqual([]);
   });
 
@@ -107,7 +108,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     await isWaiting();
     await other`COMMIT`;
     expect(new Set(await Promise.all(creations))).toEqual(new Set(['done']));
-    expect(await pets.count()).toBe(1_501);
+    expect(total(await pets.inventory())).toBe(1_501);
   });
 
   test('sessions that an administrator ends are replaced, without a word and without an outage', async () => {

@@ -107,7 +107,7 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     const added = await Promise.all(
       Array.from(
         { length: 900 },
-        (_, index) => writers[index % 3]?.write('createPet', newPet(`${index}`)) as Promise<Pet>,
+        (_, index) => writers[index % 3]?.write('createPet', { body: newPet(`${index}`) }) as Promise<Pet>,
       ),
     );
     const ids = added.map((pet) => Number(pet.id)).sort((one, other) => one - other);

@@ -1,14 +1,38 @@
 import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
-import type { Quota } from '../../src/domain/plan.ts';
+import { type Quota, quotaOf } from '../../src/domain/plan.ts';
+import { defaultScopes } from '../../src/domain/scope.ts';
 import type { Writes } from '../../src/operations/units.ts';
-import type { Account, NewKey } from '../../src/storage/storage.ts';
+import type { Account, Caller, NewKey } from '../../src/storage/storage.ts';
 
 export function newPet(name: string, status: PetStatus = 'available', categoryId = 1n): NewPet {
   return { name, categoryId, status };
 }
 
 export function newKey(accountId: number, fingerprint: string, expiresAt: number | null = null): NewKey {
-  return { accountId, name: 'till', fingerprint, lastFour: 'wxyz', createdAt: 1_700_000_000_123, expiresAt };
+  return {
+    accountId,
+    name: 'till',
+    fingerprint,
+    lastFour: 'wxyz',
+    scopes: defaultScopes,
+    createdAt: 1_700_000_000_123,
+    expiresAt,
+  };
+}
+
+/** A caller of the Free plan who may do what a key may by default, but for what is given. */
+export function callerWith(given: Partial<Caller> = {}): Caller {
+  const { quota } = quotaOf('free');
+  const scopes = new Set(defaultScopes);
+  return {
+    keyId: 1,
+    accountId: 1,
+    plan: 'free',
+    quota,
+    scopes,
+    expiresAt: Number.POSITIVE_INFINITY,
+    ...given,
+  };
 }
 
 export async function enterprise(store: Writes, quota: Quota, name = 'shop'): Promise<Account> {

@@ -2,7 +2,8 @@ import { expect } from 'bun:test';
 import { setImmediate as laterTurn } from 'node:timers/promises';
 import type { NewPet } from '../../src/contract/pets.ts';
 import { Refusal } from '../../src/domain/refusal.ts';
-import type { NewKey, Storage, Versions } from '../../src/storage/storage.ts';
+import type { Versions } from '../../src/domain/resources.ts';
+import type { NewKey, Storage } from '../../src/storage/storage.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { nextTurn, type StoreTest } from './place.ts';
 import { newKey, newPet } from './samples.ts';
@@ -14,45 +15,72 @@ const account = {
   createdAt: 1_700_000_000_000,
 } as const;
 
+/** Units of work that do not succeed. */
+const failingUnits = {
+  refuse: {
+    writes: [],
+    run: () => {
+      throw new Refusal('pet_not_found');
+    },
+  },
+  addAndRefuse: {
+    writes: ['pets'],
+    run: async ({ pets }: Transaction, pet: NewPet) => {
+      await pets.add([pet]);
+      throw new Refusal('pet_not_found', { message: `not ${pet.name}` });
+    },
+  },
+  addAndFail: {
+    writes: ['pets'],
+    run: async ({ pets }: Transaction, pet: NewPet) => {
+      await pets.add([pet]);
+      throw new Error(`no ${pet.name}`);
+    },
+  },
+} as const satisfies Units;
+
 /** Units of work that do what a test needs; `batches` tells how many inputs each run of the batch had. */
 function testUnits() {
   const batches: number[] = [];
   const units = {
     addPet: {
+      writes: ['pets'],
       all: ({ pets }: Transaction, input: readonly NewPet[]) => {
         batches.push(input.length);
         return pets.add(input);
       },
     },
-    addAlone: async ({ pets }: Transaction, pet: NewPet) => (await pets.add([pet]))[0],
+    addAlone: {
+      writes: ['pets'],
+      run: async ({ pets }: Transaction, pet: NewPet) => (await pets.add([pet]))[0],
+    },
     /** Takes its turns as it likes. */
-    addSlowly: async ({ pets }: Transaction, names: readonly string[]) => {
-      const ids: (bigint | undefined)[] = [];
-      for (const name of names) {
-        await laterTurn();
-        ids.push((await pets.add([newPet(name)]))[0]?.id);
-      }
-      return ids;
+    addSlowly: {
+      writes: ['pets'],
+      run: async ({ pets }: Transaction, names: readonly string[]) => {
+        const ids: (bigint | undefined)[] = [];
+        for (const name of names) {
+          await laterTurn();
+          ids.push((await pets.add([newPet(name)]))[0]?.id);
+        }
+        return ids;
+      },
     },
-    openShop: async ({ pets, accounts, keys }: Transaction, prints: readonly string[]) => {
-      await pets.add([newPet('mascot')]);
-      const { id } = await accounts.create(account);
-      for (const print of prints) await keys.create(newKey(id, print));
-      return id;
+    openShop: {
+      writes: ['pets', 'callers'],
+      run: async ({ pets, accounts, keys }: Transaction, prints: readonly string[]) => {
+        await pets.add([newPet('mascot')]);
+        const { id } = await accounts.create(account);
+        for (const print of prints) await keys.create(newKey(id, print));
+        return id;
+      },
     },
-    addKey: ({ keys }: Transaction, key: NewKey) => keys.create(key),
-    rotateMissing: ({ keys }: Transaction, key: NewKey) => keys.rotate(999, 1_800_000_000_000, key),
-    refuse: () => {
-      throw new Refusal('pet_not_found');
+    addKey: { writes: ['callers'], run: ({ keys }: Transaction, key: NewKey) => keys.create(key) },
+    rotateMissing: {
+      writes: ['callers'],
+      run: ({ keys }: Transaction, key: NewKey) => keys.rotate(999, 1_800_000_000_000, key),
     },
-    addAndRefuse: async ({ pets }: Transaction, pet: NewPet) => {
-      await pets.add([pet]);
-      throw new Refusal('pet_not_found', { message: `not ${pet.name}` });
-    },
-    addAndFail: async ({ pets }: Transaction, pet: NewPet) => {
-      await pets.add([pet]);
-      throw new Error(`no ${pet.name}`);
-    },
+    ...failingUnits,
   } as const satisfies Units;
   return { units, batches };
 }

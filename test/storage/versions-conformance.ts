@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { plans } from '../../src/domain/plan.ts';
+import type { Versions } from '../../src/domain/resources.ts';
 import type { Store } from '../../src/operations/units.ts';
-import type { Versions } from '../../src/storage/storage.ts';
 import { nextTurn, type StoreTest } from './place.ts';
 import { enterprise, newKey, newPet } from './samples.ts';
 
@@ -46,7 +46,7 @@ async function callerChanges(by: Store): Promise<Record<string, () => unknown>> 
 function petChanges(by: Store): Record<string, () => unknown> {
   const run = { source: 'source', lastLine: 1, added: 1, rejected: 0, finished: true };
   return {
-    'an animal': () => by.write('createPet', newPet('Ozzy')),
+    'an animal': () => by.write('createPet', { body: newPet('Ozzy') }),
     'an import': () => by.write('commitImport', { pets: [newPet('Lu')], run }),
   };
 }

@@ -61,7 +61,7 @@ async function creations(
   const { key } = await cluster.issueKey();
   const clients = [clientOf(urls.near, key), clientOf(urls.far, key)] as const;
   const first = JSON.parse((await clients[0].add('first')).text) as { id: number };
-  const target = `/pets?limit=100&cursor=${writeCursor({ after: BigInt(first.id), status: undefined })}`;
+  const target = `/pets?limit=100&cursor=${writeCursor({ after: BigInt(first.id), filters: '' })}`;
   const looking = clients.map((client) => looked(client, target, () => endsAt));
   const added: { name: string; at: number }[] = [];
   const adding: Promise<void>[] = [];

@@ -45,7 +45,8 @@ export class Staleness {
     this.#stopped = true;
     await this.#watching;
     const last = Math.max(0, ...this.#acknowledged.map(({ id }) => id));
-    if (last > 0) this.#target = `${firstPage}&cursor=${writeCursor({ after: BigInt(last), status })}`;
+    if (last > 0)
+      this.#target = `${firstPage}&cursor=${writeCursor({ after: BigInt(last), filters: status ?? '' })}`;
     this.#acknowledged = [];
     if (this.#longestMs > boundMs) {
       throw new Error(`${during}: an animal was missing ${Math.round(this.#longestMs)} ms after its 201.`);

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { total } from '../../src/contract/inventory.ts';
 import { petJson } from '../../src/contract/pets.ts';
 import { temporaryFolder } from './folder.ts';
 import { makeStore, operatorOf, root, type Service, settingsIn, startService } from './process.ts';
@@ -93,7 +94,7 @@ export async function newWorkplace({ store }: WorkplaceOptions = { store: true }
     },
     async lastRows(count) {
       await using admin = await operatorOf(folder.path);
-      const before = BigInt((await admin.storage.pets.count()) - count);
+      const before = BigInt(total(await admin.storage.pets.inventory()) - count);
       const pets = await admin.storage.pets.list(before, count);
       return pets.map((pet) => petJson(pet).replace(/"id":\d+,/, ''));
     },

@@ -1,5 +1,4 @@
 import pino, { type Logger } from 'pino';
-import { answersOf } from '../../src/http/answers.ts';
 import { BanLog } from '../../src/http/ban-log.ts';
 import { Outages } from '../../src/http/outages.ts';
 import { PageCache } from '../../src/http/page-cache.ts';
@@ -7,7 +6,7 @@ import type { IncomingRequest, RequestContext } from '../../src/http/request-con
 import { routesOf } from '../../src/http/routes.ts';
 import { startServer } from '../../src/http/server.ts';
 import { AdmissionOperations } from '../../src/operations/admission.ts';
-import { PetOperations } from '../../src/operations/pets.ts';
+import { ClientOperations } from '../../src/operations/client-operations.ts';
 import type { TestApp } from './app.ts';
 
 /** What the pipeline works with, on the store of a running app. */
@@ -18,7 +17,7 @@ export function requestContextOf(
   const { storage } = app.admin;
   return {
     admission: new AdmissionOperations(storage.keys, storage.limits, clock),
-    answers: answersOf(new PetOperations(storage), undefined),
+    operations: new ClientOperations(storage, clock),
     pageCache: new PageCache(),
     clock,
     publicUrl: undefined,
@@ -32,7 +31,7 @@ export function requestContextOf(
   };
 }
 
-const routes = routesOf(undefined, Number.MAX_SAFE_INTEGER);
+const routes = routesOf(undefined, {});
 
 /** A GET as the server hands it on. */
 export function incomingOf(url: string, headers: Readonly<Record<string, string>>): IncomingRequest {
@@ -42,7 +41,7 @@ export function incomingOf(url: string, headers: Readonly<Record<string, string>
     request: new Request(url, { headers }),
     route,
     routed: route?.methods.get('GET'),
-    petId: '',
+    path: {},
     requestId: headers['X-Request-Id'] ?? 'made',
     client: () => '192.0.2.1',
     network: () => '192.0.2.1',

@@ -15,11 +15,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'writer-thread': ['operations/units', 'storage'],
   supervisor: ['type:storage/port'],
   http: ['operations', 'domain', 'contract', 'assets', 'docs'],
-  operations: ['domain', 'type:storage/storage', 'type:storage/transaction', 'type:contract'],
+  operations: ['domain', 'contract', 'type:storage/storage', 'type:storage/transaction'],
   storage: ['domain', 'type:contract'],
   domain: ['type:contract'],
   config: ['domain', 'contract'],
-  contract: [],
+  contract: ['type:domain'],
 };
 
 /** The part a file belongs to: a folder of src, or a file of its own. */

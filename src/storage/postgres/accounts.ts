@@ -3,29 +3,28 @@ import type { PlanName, Quota } from '../../domain/plan.ts';
 import { type AccountRow, accountOfRow, customQuota } from '../account-row.ts';
 import type { Account, AccountStore, NewAccount } from '../storage.ts';
 import type { AccountWrites } from '../transaction.ts';
-import type { PostgresDatabase } from './database.ts';
-import type { Statements } from './statements.ts';
-import { risenVersion, type Versioned } from './versions.ts';
+import type { Reader, Statements } from './statements.ts';
+import { moved, type Versioned } from './versions.ts';
 
 const columns = (sql: SQL) =>
   sql`id, name, plan, per_minute AS "perMinute", per_day AS "perDay", created_at AS "createdAt"`;
 
 export class PostgresAccounts implements AccountStore {
-  readonly #database: PostgresDatabase;
+  readonly #reader: Reader;
 
-  constructor(database: PostgresDatabase) {
-    this.#database = database;
+  constructor(reader: Reader) {
+    this.#reader = reader;
   }
 
   async list(): Promise<Account[]> {
-    const rows = await this.#database.read<AccountRow[]>(
+    const rows = await this.#reader.read<AccountRow[]>(
       (sql) => sql`SELECT ${columns(sql)} FROM accounts ORDER BY id`,
     );
     return rows.map(accountOfRow);
   }
 
   async find(id: number): Promise<Account | undefined> {
-    const [row] = await this.#database.read<AccountRow[]>(
+    const [row] = await this.#reader.read<AccountRow[]>(
       (sql) => sql`SELECT ${columns(sql)} FROM accounts WHERE id = ${id}`,
     );
     return row === undefined ? undefined : accountOfRow(row);
@@ -62,10 +61,7 @@ export class PostgresAccountWrites implements AccountWrites {
         WITH changed AS (
           UPDATE accounts SET plan = ${plan}, per_minute = ${perMinute}, per_day = ${perDay}
           WHERE id = ${id} RETURNING *
-        ), moved AS (
-          UPDATE counters SET ${risenVersion(sql)}
-          WHERE name = 'keys' AND EXISTS (SELECT 1 FROM changed) RETURNING version
-        )
+        ), ${moved(sql, 'callers', sql`EXISTS (SELECT 1 FROM changed)`)}
         SELECT ${columns(sql)}, version FROM changed, moved`,
     );
     return row === undefined ? undefined : accountOfRow(row);

@@ -2,9 +2,8 @@ import type { SQL } from 'bun';
 import type { NewPet, Pet } from '../../contract/pets.ts';
 import type { ImportRun, ImportStore } from '../storage.ts';
 import type { ImportWrites } from '../transaction.ts';
-import type { PostgresDatabase } from './database.ts';
 import { addedPets, adding, type TakenRow } from './pets.ts';
-import type { Statements } from './statements.ts';
+import type { Reader, Statements } from './statements.ts';
 
 interface ImportRow {
   readonly source: string;
@@ -15,10 +14,10 @@ interface ImportRow {
 }
 
 export class PostgresImports implements ImportStore {
-  readonly #database: PostgresDatabase;
+  readonly #reader: Reader;
 
-  constructor(database: PostgresDatabase) {
-    this.#database = database;
+  constructor(reader: Reader) {
+    this.#reader = reader;
   }
 
   async find(source: string): Promise<ImportRun | undefined> {
@@ -31,7 +30,7 @@ export class PostgresImports implements ImportStore {
   }
 
   async #find(condition: (sql: SQL) => SQL.Query<unknown>): Promise<ImportRun[]> {
-    const rows = await this.#database.read<ImportRow[]>(
+    const rows = await this.#reader.read<ImportRow[]>(
       (sql) => sql`
         SELECT source, last_line AS "lastLine", added, rejected, finished FROM imports WHERE ${condition(sql)}`,
     );

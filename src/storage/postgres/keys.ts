@@ -1,61 +1,53 @@
 import type { SQL } from 'bun';
-import { type QuotaColumns, quotaOfRow } from '../account-row.ts';
-import { type KeyRow, keyOfRow } from '../key-row.ts';
+import { scopesText, type Scope } from '../../domain/scope.ts';
+import { CallerReader, type CallerRow, type KeyRow, keyOfRow } from '../key-row.ts';
 import type { Caller, FirstAccount, Key, KeyFingerprint, KeyStore, NewKey } from '../storage.ts';
 import type { KeyWrites } from '../transaction.ts';
-import type { PostgresDatabase } from './database.ts';
-import type { Statements } from './statements.ts';
-import { risenVersion, type Versioned } from './versions.ts';
-
-type CallerRow = QuotaColumns & {
-  readonly keyId: bigint;
-  readonly accountId: bigint;
-  readonly expiresAt: bigint | null;
-};
+import type { Reader, Statements } from './statements.ts';
+import { moved, risenVersion, type Versioned } from './versions.ts';
 
 const columns = (sql: SQL) =>
-  sql`id, account_id AS "accountId", name, last_four AS "lastFour", created_at AS "createdAt",
+  sql`id, account_id AS "accountId", name, last_four AS "lastFour", scopes, created_at AS "createdAt",
       expires_at AS "expiresAt", revoked_at AS "revokedAt", successor_id AS "successorId"`;
 
 export class PostgresKeys implements KeyStore {
-  readonly #database: PostgresDatabase;
+  readonly #reader: Reader;
+  readonly #callers = new CallerReader();
 
-  constructor(database: PostgresDatabase) {
-    this.#database = database;
+  constructor(reader: Reader) {
+    this.#reader = reader;
   }
 
   async list(): Promise<Key[]> {
-    const rows = await this.#database.read<KeyRow[]>(
+    const rows = await this.#reader.read<KeyRow[]>(
       (sql) => sql`SELECT ${columns(sql)} FROM keys ORDER BY id`,
     );
     return rows.map(keyOfRow);
   }
 
   async find(id: number): Promise<Key | undefined> {
-    const [row] = await this.#database.read<KeyRow[]>(
+    const [row] = await this.#reader.read<KeyRow[]>(
       (sql) => sql`SELECT ${columns(sql)} FROM keys WHERE id = ${id}`,
     );
     return row === undefined ? undefined : keyOfRow(row);
   }
 
   async fingerprints(fromId: number, limit: number): Promise<KeyFingerprint[]> {
-    const rows = await this.#database.read<{ id: bigint; fingerprint: string }[]>(
+    const rows = await this.#reader.read<{ id: bigint; fingerprint: string }[]>(
       (sql) => sql`SELECT id, fingerprint FROM keys WHERE id >= ${fromId} ORDER BY id LIMIT ${limit}`,
     );
     return rows.map(({ id, fingerprint }) => ({ id: Number(id), fingerprint }));
   }
 
   async findCaller(fingerprint: string): Promise<Caller | undefined> {
-    const [row] = await this.#database.read<CallerRow[]>(
+    const [row] = await this.#reader.read<CallerRow[]>(
       (sql) => sql`
-        SELECT keys.id AS "keyId", account_id AS "accountId", expires_at AS "expiresAt",
+        SELECT keys.id AS "keyId", account_id AS "accountId", scopes, expires_at AS "expiresAt",
                plan, per_minute AS "perMinute", per_day AS "perDay"
         FROM keys JOIN accounts ON accounts.id = account_id
         WHERE fingerprint = ${fingerprint} AND revoked_at IS NULL`,
     );
-    if (row === undefined) return undefined;
-    const expiresAt = row.expiresAt === null ? Number.POSITIVE_INFINITY : Number(row.expiresAt);
-    return { keyId: Number(row.keyId), accountId: Number(row.accountId), quota: quotaOfRow(row), expiresAt };
+    return row && this.#callers.callerOf(row);
   }
 }
 
@@ -89,24 +81,33 @@ export class PostgresKeyWrites implements KeyWrites {
     const rows = await this.#statements.change<Versioned>(
       'callers',
       (sql) => sql`
-        WITH moved AS (
-          UPDATE counters SET ${risenVersion(sql)}
-          WHERE name = 'keys' AND EXISTS (SELECT 1 FROM keys WHERE id = ${id}) RETURNING version
-        )
+        WITH ${moved(sql, 'callers', isThere(sql, id))}
         UPDATE keys SET revoked_at = coalesce(revoked_at, ${at}) FROM moved WHERE id = ${id} RETURNING version`,
     );
     return rows.length > 0;
   }
+
+  async setScopes(id: number, scopes: readonly Scope[]): Promise<boolean> {
+    const rows = await this.#statements.change<Versioned>(
+      'callers',
+      (sql) => sql`
+        WITH ${moved(sql, 'callers', isThere(sql, id))}
+        UPDATE keys SET scopes = ${scopesText(scopes)} FROM moved WHERE id = ${id} RETURNING version`,
+    );
+    return rows.length > 0;
+  }
 }
+
+const isThere = (sql: SQL, id: number) => sql`EXISTS (SELECT 1 FROM keys WHERE id = ${id})`;
 
 function insert(sql: SQL, key: NewKey): SQL.Query<(KeyRow & Versioned)[]> {
   return sql`
     WITH taken AS (
       UPDATE counters SET last = last + 1, ${risenVersion(sql)} WHERE name = 'keys' RETURNING last, version
     )
-    INSERT INTO keys (id, account_id, name, fingerprint, last_four, created_at, expires_at)
+    INSERT INTO keys (id, account_id, name, fingerprint, last_four, scopes, created_at, expires_at)
     SELECT last, ${key.accountId}::bigint, ${key.name}, ${key.fingerprint}, ${key.lastFour},
-           ${key.createdAt}::bigint, ${key.expiresAt}::bigint
+           ${scopesText(key.scopes)}, ${key.createdAt}::bigint, ${key.expiresAt}::bigint
     FROM taken
     RETURNING ${columns(sql)}, (SELECT version FROM taken) AS version`;
 }
@@ -137,9 +138,9 @@ function insertInPlaceOf(
                       successor_id = last
       FROM taken WHERE id = ${oldId}
     )
-    INSERT INTO keys (id, account_id, name, fingerprint, last_four, created_at, expires_at)
+    INSERT INTO keys (id, account_id, name, fingerprint, last_four, scopes, created_at, expires_at)
     SELECT last, ${key.accountId}::bigint, ${key.name}, ${key.fingerprint}, ${key.lastFour},
-           ${key.createdAt}::bigint, ${key.expiresAt}::bigint
+           ${scopesText(key.scopes)}, ${key.createdAt}::bigint, ${key.expiresAt}::bigint
     FROM taken
     RETURNING ${columns(sql)}, (SELECT version FROM taken) AS version`;
 }
@@ -165,8 +166,9 @@ function insertFirst(
       INSERT INTO accounts (id, name, plan, created_at)
       SELECT last, ${name}, ${plan}, ${createdAt}::bigint FROM taken RETURNING id
     )
-    INSERT INTO keys (id, account_id, name, fingerprint, last_four, created_at, expires_at)
-    SELECT last, 1, ${key.name}, ${key.fingerprint}, ${key.lastFour}, ${key.createdAt}::bigint, ${key.expiresAt}::bigint
+    INSERT INTO keys (id, account_id, name, fingerprint, last_four, scopes, created_at, expires_at)
+    SELECT last, 1, ${key.name}, ${key.fingerprint}, ${key.lastFour},
+           ${scopesText(key.scopes)}, ${key.createdAt}::bigint, ${key.expiresAt}::bigint
     FROM first WHERE EXISTS (SELECT 1 FROM account) OR EXISTS (SELECT 1 FROM accounts)
     RETURNING ${columns(sql)}, (SELECT version FROM first) AS version`;
 }

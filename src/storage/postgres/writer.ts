@@ -1,22 +1,27 @@
+import type { Resource } from '../../domain/resources.ts';
 import { GroupQueue, type Settled } from '../group-queue.ts';
-import { type Versions, WriteUncertain } from '../storage.ts';
+import { WriteUncertain } from '../storage.ts';
 import type { Units, Writer } from '../transaction.ts';
 import { type Call, type Run, runsOf } from '../unit-of-work.ts';
 import type { PostgresDatabase } from './database.ts';
 import { failureOf } from './failures.ts';
 import type { Execute } from './statements.ts';
 import { PostgresTransaction } from './transaction.ts';
+import { lock } from './versions.ts';
 
 /**
  * Tells every instance of a change, by the version PostgreSQL gave it; of one whose version is not known, for perhaps
  * it was not made, by 0. Called after the commit, before it is acknowledged.
  */
-export type Announce = (resource: keyof Versions, version: number) => Promise<void>;
+export type Announce = (resource: Resource, version: number) => Promise<void>;
 
 /** The versions that a group moved. */
-type Moved = Map<keyof Versions, number>;
+type Moved = Map<Resource, number>;
 
-/** Runs units of work, the ones that arrive together in one transaction; those of one batch as one statement. */
+/**
+ * Runs units of work, the ones that arrive together in one transaction; those of one batch as one statement. A transaction
+ * begins by locking what its units write, so that what they read of it stays as it is until the commit.
+ */
 export class PostgresWriter implements Writer<Units> {
   readonly #database: PostgresDatabase;
   readonly #units: Units;
@@ -72,6 +77,8 @@ export class PostgresWriter implements Writer<Units> {
   #runInTransaction(runs: readonly Run[], moved: Moved, dueAt: number): Promise<Settled<never>[]> {
     return this.#database.transact(async (execute) => {
       moved.clear();
+      const written = new Set(runs.flatMap(({ writes }) => writes));
+      if (written.size > 0) await execute((sql) => lock(sql, written));
       const [first, ...others] = runs;
       // What fails alone takes nobody with it.
       if (first !== undefined && others.length === 0) return settle(first, moved, execute);

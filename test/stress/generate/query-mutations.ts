@@ -83,7 +83,7 @@ export const queryMutations: Readonly<Record<string, Mutation>> = {
   'cursor malformed': query((chance) => `cursor=${brokenCursor(chance)}`, 'invalid_cursor'),
   'cursor of other filters': query(
     (chance) =>
-      `status=${chance.pick(['sold', 'pending'])}&cursor=${writeCursor({ after: BigInt(chance.int(1, 99)), status: 'available' })}`,
+      `status=${chance.pick(['sold', 'pending'])}&cursor=${writeCursor({ after: BigInt(chance.int(1, 99)), filters: 'available' })}`,
     'invalid_cursor',
   ),
   'query on an animal': (chance, known) => {
@@ -103,7 +103,7 @@ export const queryMutations: Readonly<Record<string, Mutation>> = {
 };
 
 function brokenCursor(chance: Chance): string {
-  const good = writeCursor({ after: BigInt(chance.int(1, 1_000_000)), status: undefined });
+  const good = writeCursor({ after: BigInt(chance.int(1, 1_000_000)), filters: '' });
   const own = [
     '',
     '%00',
