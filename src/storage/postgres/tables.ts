@@ -52,7 +52,9 @@ function keyOf(table: TableName): string {
 }
 
 /** How a value is read into a row, and taken from the text it has in JSON. */
-const forms: Readonly<Record<ColumnType, { read: (name: string) => string; write: (text: string) => string }>> = {
+const forms: Readonly<
+  Record<ColumnType, { read: (name: string) => string; write: (text: string) => string }>
+> = {
   integer: { read: (name) => name, write: (text) => `(${text})::bigint` },
   text: { read: (name) => name, write: (text) => text },
   boolean: {

@@ -20,7 +20,8 @@ export interface CallerState {
 
 export function stateOf([, , ...state]: StateAnswer): CallerState {
   const [nowMs = 0, ...rest] = state;
-  const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0, aheadMs = 0, epoch] = rest.slice(4);
+  const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0, aheadMs = 0, epoch] =
+    rest.slice(4);
   const penalty = { episodeFrom, episodeUntil, strikes: [], bannedUntil, banLevel };
   return { nowMs, usage: usageOf(rest), penalty, aheadMs, epoch };
 }
