@@ -1,7 +1,7 @@
 /** What every store has to do, whatever engine is behind it. `storage.test.ts` lists the stores. */
 import { describe } from 'bun:test';
 import { answersConform } from './answers-conformance.ts';
-import { accountsConform, firstStartConforms, keysConform } from './callers-conformance.ts';
+import { accountsConform, firstStartConforms, keysConform, scopesConform } from './callers-conformance.ts';
 import { categoriesConform } from './categories-conformance.ts';
 import { filtersConform } from './filters-conformance.ts';
 import { importsConform } from './imports-conformance.ts';
@@ -10,6 +10,7 @@ import { limitStoreConforms } from './limit-store-conformance.ts';
 import { ordersConform } from './orders-conformance.ts';
 import { petsConform } from './pets-conformance.ts';
 import { type MakePlace, storeTests } from './place.ts';
+import { standingConforms } from './standing-conformance.ts';
 import { unitsConform } from './units-conformance.ts';
 import { versionsConform } from './versions-conformance.ts';
 
@@ -24,8 +25,10 @@ export function storageConforms(name: string, makePlace: MakePlace): void {
     describe('kept answers', () => answersConform(check));
     describe('accounts', () => accountsConform(check));
     describe('keys', () => keysConform(check));
+    describe('scopes', () => scopesConform(check));
     describe('the first start', () => firstStartConforms(check));
     describe('limits', () => limitStoreConforms(check));
+    describe('standing', () => standingConforms(check));
     describe('imports', () => importsConform(check));
     describe('units of work', () => unitsConform(check));
     describe('versions', () => versionsConform(check));
