@@ -84,9 +84,9 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     await older`COMMIT`;
     const [{ version }] = await older`SELECT version FROM animal_store_format`;
     expect(version).toBe(4);
-    expect([...(await older`SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'orders'`)]).toEqual(
-      [],
-    );
+    expect([
+      ...(await older`SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'orders'`),
+    ]).toEqual([]);
     await using database = openDatabase(schema.url);
     await database.migrate();
     const { kept, counted } = await inventories(older);
