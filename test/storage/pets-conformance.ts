@@ -94,10 +94,10 @@ export function petsConform(check: StoreTest): void {
     expect(await ids(0n, 5)).toEqual([1, 2, 3, 4, 5]);
     expect(await ids(28n, 5)).toEqual([29, 30]);
     expect(await ids(30n, 5)).toEqual([]);
-    expect(await ids(0n, 4, 'available')).toEqual([1, 4, 7, 10]);
-    expect(await ids(10n, 4, 'available')).toEqual([13, 16, 19, 22]);
-    expect(await ids(0n, 4, 'pending')).toEqual([2, 5, 8, 11]);
-    expect(await ids(26n, 4, 'sold')).toEqual([27, 30]);
+    expect(await ids(0n, 4, { status: 'available' })).toEqual([1, 4, 7, 10]);
+    expect(await ids(10n, 4, { status: 'available' })).toEqual([13, 16, 19, 22]);
+    expect(await ids(0n, 4, { status: 'pending' })).toEqual([2, 5, 8, 11]);
+    expect(await ids(26n, 4, { status: 'sold' })).toEqual([27, 30]);
   });
 
   check('an empty store lists nothing and counts nothing', async ({ store }) => {

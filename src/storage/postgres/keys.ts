@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import { scopesText, type Scope } from '../../domain/scope.ts';
+import { type Scope, scopesText } from '../../domain/scope.ts';
 import { CallerReader, type CallerRow, type KeyRow, keyOfRow } from '../key-row.ts';
 import type { Caller, FirstAccount, Key, KeyFingerprint, KeyStore, NewKey } from '../storage.ts';
 import type { KeyWrites } from '../transaction.ts';

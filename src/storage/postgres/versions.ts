@@ -51,4 +51,3 @@ export async function readVersions(reader: Reader): Promise<Versions> {
   const versions = new Map(rows.map(({ name, version }) => [name, Number(version)]));
   return versionsFrom((resource) => versions.get(counters[resource]) ?? 0);
 }
-
