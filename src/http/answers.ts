@@ -3,14 +3,14 @@ import { basePath, type OperationId } from '../contract/operations.ts';
 import { type ListPetsQuery, type NewPet, petJson } from '../contract/schemas.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import type { PetOperations, PetPage } from '../operations/pets.ts';
-import type { HeaderFields } from './headers.ts';
+import type { SuccessFields } from './headers.ts';
 import type { Input } from './input.ts';
 
 /** What an operation answers, before the headers every answer carries. */
 export interface Answer {
   readonly status: number;
   readonly body: string | Blob;
-  readonly headers?: HeaderFields;
+  readonly headers?: SuccessFields;
 }
 
 export type Answers = { readonly [Id in OperationId]: (input: Input) => Awaitable<Answer> };

@@ -1,4 +1,3 @@
-import { cacheControl } from '../contract/caching.ts';
 import { type ErrorCode, errors } from '../contract/errors.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
@@ -6,20 +5,25 @@ import type { Authenticated, Unauthenticated } from '../operations/admission.ts'
 import type { Answer } from './answers.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import { errorPath } from './guides.ts';
-import { addressHeaders, type HeaderFields, verdictHeaders } from './headers.ts';
+import { type ErrorFields, errorPageHeaders, type HeaderFields, headersOf, writeLimit } from './headers.ts';
 import type { IncomingRequest, RequestContext } from './request-context.ts';
+
+/** The same of an error, which has more headers. */
+interface ErrorAnswer extends Omit<Answer, 'headers'> {
+  readonly headers: ErrorFields;
+}
 
 const challenge = 'Bearer realm="animal-store"';
 
 /** How long to wait before a 503 is tried again, in seconds. */
 export const unavailableRetrySeconds = 5;
 
-/** An answer with the headers every response under the version carries. One object, one `Response`. */
+/** An answer with the headers every response under the version carries. */
 export function reply(
   context: RequestContext,
   incoming: IncomingRequest,
   admission: Authenticated | Unauthenticated,
-  { status, body, headers: own }: Answer,
+  { status, body, headers: own }: Answer | ErrorAnswer,
   code?: ErrorCode,
 ): Response {
   const {
@@ -27,20 +31,19 @@ export function reply(
     requestId,
     routed,
   } = incoming;
-  // An object that grows is cheaper by a microsecond than one that spreads others.
-  const headers = limitHeaders(admission);
-  headers['Content-Type'] = 'application/json';
-  headers['X-Request-Id'] = requestId;
-  headers['Cache-Control'] = status < 400 ? cacheControl.success : cacheControl.error;
-  headers['X-Content-Type-Options'] = 'nosniff';
-  Object.assign(headers, routed?.headers, own);
-  if (context.corsOrigins.size > 0) Object.assign(headers, corsHeaders(sent, context.corsOrigins));
+  const headers = headersOf(status, requestId, admission, own, routed?.headers);
+  const response = new Response(body, { status, headers });
+  if (context.corsOrigins.size > 0) setAll(response, corsHeaders(sent, context.corsOrigins));
   // Bun takes what follows a CONNECT for a tunnel, so the next request on the connection would never be answered.
-  if (context.isDraining() || method === 'CONNECT') headers.Connection = 'close';
+  if (context.isDraining() || method === 'CONNECT') response.headers.set('Connection', 'close');
   // Bun leaves the date out where it leaves the body out.
-  if (method === 'HEAD') headers.Date = new Date().toUTCString();
+  if (method === 'HEAD') response.headers.set('Date', new Date().toUTCString());
   context.requestLog?.(incoming, { status, code, admission });
-  return new Response(body, { status, headers });
+  return response;
+}
+
+function setAll({ headers }: Response, fields: HeaderFields): void {
+  for (const [name, value] of Object.entries(fields)) headers.set(name, value);
 }
 
 /** The answer to a request that failed, whatever the reason. Only refusals say why; the rest is logged. */
@@ -57,7 +60,7 @@ export function refuse(
   const afterRefund = status === 503 ? refunded(context, admission) : admission;
   const result = andThen(afterRefund, (known) => known ?? unauthenticated(context, incoming, refusal.code));
   return andThen(result, (known) => {
-    const headers = errorHeaders(refusal, known, incoming.route?.allow);
+    const headers = fieldsOf(refusal, known, incoming.route?.allow);
     headers.Link = helpLink(context, refusal.code, incoming.routed?.headers?.Link);
     return reply(context, incoming, known, { status, body: errorBody(refusal), headers }, refusal.code);
   });
@@ -86,22 +89,15 @@ function unavailable({ log }: RequestContext, requestId: string, refusal: Refusa
   return new Response(errorBody(refusal), { status, headers });
 }
 
-/** What an error carries that is answered before any check. */
-export const errorPageHeaders = {
-  'Content-Type': 'application/json',
-  'Cache-Control': cacheControl.error,
-  'X-Content-Type-Options': 'nosniff',
-} as const satisfies HeaderFields;
-
 /** The answer to a browser's preflight (Fetch standard, section 3.3.2). It costs nothing. */
 export async function preflight(context: RequestContext, incoming: IncomingRequest): Promise<Response> {
   const state = await context.admission.peek(incoming.network());
-  const headers = {
+  const headers = new Headers({
     'X-Request-Id': incoming.requestId,
-    ...addressHeaders(state),
     ...corsHeaders(incoming.request.headers, context.corsOrigins),
     ...preflightHeaders,
-  };
+  });
+  writeLimit(headers, state);
   context.requestLog?.(incoming, { status: 204 });
   return new Response(null, { status: 204, headers });
 }
@@ -120,11 +116,11 @@ function helpLink({ publicUrl }: RequestContext, code: ErrorCode, others: string
 }
 
 /** Headers that belong to certain errors: the challenge of a 401, `Allow` of a 405, the wait of a 429 or 503. */
-function errorHeaders(
+function fieldsOf(
   { code, details }: Refusal,
   admission: Authenticated | Unauthenticated,
   allow: string | undefined,
-): HeaderFields {
+): ErrorFields {
   switch (errors[code].status) {
     case 401:
       return {
@@ -146,13 +142,6 @@ function errorHeaders(
 
 function retryAfterSeconds(admission: Authenticated | Unauthenticated): number {
   return admission.caller === undefined ? admission.state.secondsLeft : admission.verdict.retryAfterSeconds;
-}
-
-function limitHeaders(admission: Authenticated | Unauthenticated): HeaderFields {
-  const { caller } = admission;
-  return caller === undefined
-    ? addressHeaders(admission.state)
-    : verdictHeaders(caller.quota, admission.verdict);
 }
 
 /** A 503 costs nothing: the request is given back, as far as the store can. */

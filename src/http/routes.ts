@@ -1,10 +1,10 @@
 import { basePath, methodsOf, type Operation, operations } from '../contract/operations.ts';
-import type { HeaderFields } from './headers.ts';
+import type { SuccessFields } from './headers.ts';
 
 /** An operation with the headers each of its responses carries, and the end of a deprecated one. */
 export interface RoutedOperation {
   readonly operation: Operation;
-  readonly headers: HeaderFields | undefined;
+  readonly headers: SuccessFields | undefined;
   /** The instant in Unix ms from which it answers 410; undefined if it stays. */
   readonly removedAt: number | undefined;
 }
