@@ -104,10 +104,20 @@ export async function preflight(context: RequestContext, incoming: IncomingReque
 
 /** The Error body (specification, section 2). */
 export function errorBody({ code, message, details }: Refusal): string {
-  const { status, message: standard } = errors[code];
-  const body = { code, message: message ?? standard, status };
+  if (message === undefined && details.length === 0) return standardBodies[code];
+  const body = { ...standardBody(code), ...(message !== undefined && { message }) };
   return JSON.stringify(details.length > 0 ? { ...body, details } : body);
 }
+
+function standardBody(code: ErrorCode) {
+  const { status, message } = errors[code];
+  return { code, message, status };
+}
+
+/** Of refusals that say no more than their code does, as most. */
+const standardBodies = Object.fromEntries(
+  Object.keys(errors).map((code) => [code, JSON.stringify(standardBody(code as ErrorCode))]),
+) as Record<ErrorCode, string>;
 
 /** The page that explains the error (RFC 8288; the relation is RFC 5988's "help"), behind the links of the operation. */
 function helpLink({ publicUrl }: RequestContext, code: ErrorCode, others: string | undefined): string {
