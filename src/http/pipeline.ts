@@ -31,7 +31,7 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
   );
 }
 
-/** What follows admission. What may be refused a thousand times a second is not thrown: that costs a tenth more. */
+/** What follows admission. What may be refused a thousand times a second is not thrown: that costs some 5 % more. */
 function answerTo(
   context: RequestContext,
   incoming: IncomingRequest,
