@@ -24,12 +24,25 @@ const deprecated = ['deprecation', 'sunset', 'link'];
 
 /** Every kind of answer, and the names of the headers it has. */
 const kinds = [
-  { kind: 'a page', send: () => app.call('GET', '/pets'), names: [...ofCallers, 'link'] },
-  { kind: 'an animal', send: () => app.call('GET', '/pets/1'), names: [...ofCallers, ...deprecated] },
+  { kind: 'a page', send: () => app.call('GET', '/pets'), names: [...ofCallers, 'link', 'etag'] },
+  { kind: 'an animal', send: () => app.call('GET', '/pets/1'), names: [...ofCallers, ...deprecated, 'etag'] },
   {
     kind: 'a creation',
     send: () => app.call('POST', '/pets', { body: newPet('Ozzy', '1') }),
-    names: ofCallers,
+    names: [...ofCallers, 'etag', 'location'],
+  },
+  {
+    kind: 'an empty success',
+    send: async () => {
+      const { json } = await app.call('PUT', '/categories/1', { body: '{"name":"Dogs"}' });
+      return app.call('DELETE', `/categories/${(json as { id: bigint }).id}`);
+    },
+    names: ofCallers.filter((name) => !name.startsWith('content-')),
+  },
+  {
+    kind: '304',
+    send: () => app.call('GET', '/pets', { headers: { 'If-None-Match': '*' } }),
+    names: [...ofCallers.filter((name) => !name.startsWith('content-')), 'link', 'etag'],
   },
   {
     kind: '401',
