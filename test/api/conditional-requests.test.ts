@@ -136,6 +136,19 @@ describe('an ETag', () => {
     expect(new Set(bodies.values()).size).toBe(new Set(seen).size);
   });
 
+  test('tells bodies apart that differ in their last character only', async () => {
+    const petId = await buyer.addPet();
+    const tags = new Set<string>();
+    const name = '🐈'.repeat(254);
+    for (const end of ['a', 'b', 'A', '🐈']) {
+      await buyer.call('PATCH', `/pets/${petId}`, { body: JSON.stringify({ name: name + end }) });
+      for (const target of [`/pets/${petId}`, `/pets?id=1,2,${petId}`]) tags.add(await etagAt(target));
+    }
+    await buyer.call('PATCH', `/pets/${petId}`, { body: '{"status":"pending"}' });
+    tags.add(await etagAt(`/pets/${petId}`));
+    expect(tags.size).toBe(9);
+  });
+
   test('of a change is that of what it made', async () => {
     const created = await buyer.call('POST', '/pets', { body: newPet('Tagged') });
     const at = created.header('Location').replace('/v1', '');
