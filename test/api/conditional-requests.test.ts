@@ -1,4 +1,7 @@
-/** `ETag`, `If-Match` and `If-None-Match` (RFC 9110, section 13), over every operation that has them. */
+/**
+ * `ETag`, `If-Match` and `If-None-Match` (RFC 9110, section 13): pages and filters, races, and what comes first. What
+ * holds for each operation by itself is in every-conditional-operation.test.ts.
+ */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import type { Answer } from '../support/call.ts';
@@ -211,43 +214,6 @@ const changes: Record<string, () => Promise<{ at: string; method: string; target
   };
 
 describe.each(Object.entries(changes))('If-Match on %s', (_, make) => {
-  test('lets pass with the tag there is now, alone, in a list, and with "*"', async () => {
-    const forms: ((etag: string) => string)[] = [
-      (etag) => etag,
-      (etag) => `"other", ${etag}`,
-      (etag) => `W/"weak",${etag},"other"`,
-      () => '*',
-    ];
-    for (const form of forms) {
-      app.clock.advance(1);
-      const { at, method, target, body } = await make();
-      expect((await when(method, target, form(await etagAt(at)), body)).status).toBeLessThan(300);
-    }
-  });
-
-  test('412 with any other, with a weak one and with a former one, and nothing changes', async () => {
-    app.clock.advance(1);
-    const { at, method, target, body } = await make();
-    const before = await read(at);
-    const etag = before.header('ETag');
-    for (const held of ['"other"', `W/${etag}`, '""', `"${etag.slice(1, -1)},"`, '"*"']) {
-      const answer = await when(method, target, held, body);
-      expect(answer.error).toMatchObject({ status: 412, code: 'precondition_failed' });
-    }
-    expect((await read(at)).text).toBe(before.text);
-  });
-
-  test('400 when it is malformed, and nothing changes', async () => {
-    const { at, method, target, body } = await make();
-    const before = await read(at);
-    for (const held of ['', before.header('ETag').replaceAll('"', ''), '"a" "b"', '*, "a"']) {
-      const answer = await when(method, target, held, body);
-      expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
-      expect(answer.error.details).toMatchObject([{ in: 'header', name: 'If-Match' }]);
-    }
-    expect((await read(at)).text).toBe(before.text);
-  });
-
   test('of many that hold the same tag exactly one wins', async () => {
     app.clock.advance(1);
     const { at, method, target, body } = await make();
