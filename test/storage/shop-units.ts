@@ -2,6 +2,7 @@
 import type { Category } from '../../src/contract/categories.ts';
 import type { Order } from '../../src/contract/orders.ts';
 import type { NewPet, Pet } from '../../src/contract/pets.ts';
+import { quotaOf } from '../../src/domain/plan.ts';
 import { Refusal } from '../../src/domain/refusal.ts';
 import type { Resource, Versions } from '../../src/domain/resources.ts';
 import { resources } from '../../src/domain/resources.ts';
@@ -9,6 +10,7 @@ import type { Scope } from '../../src/domain/scope.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { KeptAnswer, Transaction, Units } from '../../src/storage/transaction.ts';
 import { nextTurn } from './place.ts';
+import { newKey } from './samples.ts';
 
 async function petOf({ pets }: Transaction, id: bigint): Promise<Pet> {
   const pet = await pets.find(id);
@@ -97,6 +99,21 @@ export const shopUnits = {
       await pets.add([pet]);
       await answers.keep(answer, 0);
       if (refuse) throw new Refusal('pet_reserved');
+    },
+  },
+  /** Makes an account and a key of it. */
+  makeKey: {
+    writes: ['callers'],
+    run: async (
+      { accounts, keys }: Transaction,
+      { fingerprint, scopes }: { fingerprint: string; scopes: readonly Scope[] },
+    ) => {
+      const { id } = await accounts.create({
+        name: 'shop',
+        ...quotaOf('free'),
+        createdAt: 1_700_000_000_000,
+      });
+      return keys.create({ ...newKey(id, fingerprint), scopes });
     },
   },
   setScopes: {
