@@ -61,7 +61,7 @@ function cursorMistakes(
     return [name, (schema as z.ZodType).safeParse(parameters.get(name))] as const;
   });
   // A filter that is itself a mistake says nothing about the cursor's.
-  if (!checked.every(([name, { success }]) => success && !reported.has(name))) return [];
+  if (checked.some(([name, { success }]) => !success || reported.has(name))) return [];
   const values = Object.fromEntries(checked.map(([name, { data }]) => [name, data]));
   return cursor.filters === filtersText(values) ? [] : [cursorMistake];
 }
