@@ -1,8 +1,14 @@
 /** How commands of this program look: help that ends with examples, errors that name that help, common options. */
 import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
+import type { Config } from '../config.ts';
 import { planNames } from '../domain/plan.ts';
 import { count, durationOrNow } from './values.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads the settings, when a command needs them. */
+export type ReadConfig = () => Config;
 
 const settingsHint =
   'Settings are read from the environment or a .env file. To list them: animal-store serve --help';
@@ -74,6 +80,8 @@ export function addHelp(program: Command): void {
 function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
+
+export const atOnce = 'Takes effect on the next request; with several instances, within 1 s.';
 
 export const planChoice = `plan: ${planNames.join(', ')}`;
 
