@@ -2,8 +2,9 @@
 import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
 import type { Config } from '../config.ts';
+import { PetStatus } from '../contract/pets.ts';
 import { planNames } from '../domain/plan.ts';
-import { count, durationOrNow } from './values.ts';
+import { asInApi, count, durationOrNow, int64 } from './values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -93,6 +94,11 @@ export const quotaOptions = () => [
   ),
   new Option('--per-day <requests>', 'requests per day (plan enterprise only, required)').argParser(count),
 ];
+
+export const statusOption = (what: string) =>
+  new Option('--status <status>', what).argParser(asInApi(PetStatus));
+
+export const categoryOption = (what: string) => new Option('--category <category-id>', what).argParser(int64);
 
 export const formatOption = () =>
   new Option('--format <format>', 'file format (default: from the file name)').choices(['csv', 'ndjson']);

@@ -1,16 +1,21 @@
 /** The commands for what the store has: animals, orders and categories. They obey the rules that clients do. */
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { CategoryName } from '../contract/categories.ts';
 import { NewOrder, OrderStatus } from '../contract/orders.ts';
-import { ListPetsQuery, PetPatch, PetStatus } from '../contract/pets.ts';
+import { ListPetsQuery, PetPatch } from '../contract/pets.ts';
 import { pageLimit } from '../contract/values.ts';
-import { addCommand, addGroup, type Description, jsonOption, type ReadConfig } from './command.ts';
+import {
+  addCommand,
+  addGroup,
+  categoryOption,
+  type Description,
+  jsonOption,
+  type ReadConfig,
+  statusOption,
+} from './command.ts';
 import { asInApi, countOrAll, int64 } from './values.ts';
 
 const besideService = 'The service can keep running.';
-
-const statusOption = (what: string) => new Option('--status <status>', what).argParser(asInApi(PetStatus));
-const categoryOption = (what: string) => new Option('--category <category-id>', what).argParser(int64);
 
 /** A command that prints a list, with the options all lists have. */
 function addList(group: Command, description: Description): Command {
