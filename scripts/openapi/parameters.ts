@@ -5,7 +5,12 @@ import type { Precondition } from '../../src/contract/operation.ts';
 import { isRead, isRepeatable, isTagged, type Operation } from '../../src/contract/operations.ts';
 
 /** A header of requests, as a component. None of them is in the specification, so all may still change. */
-function headerParameter(id: string, name: string, description: string, override: z.core.JSONSchema.BaseSchema) {
+function headerParameter(
+  id: string,
+  name: string,
+  description: string,
+  override: z.core.JSONSchema.BaseSchema,
+) {
   return z
     .string()
     .optional()
@@ -26,7 +31,12 @@ const idempotencyKey = headerParameter(
   'Idempotency-Key',
   'Makes a retry safe: a repetition of the request with the same key gets the same response for 24 hours, and nothing ' +
     'is done twice. 1 to 255 visible ASCII characters, as a quoted string or bare; use a new UUID for each new request.',
-  { type: 'string', pattern: '^[\\x21-\\x7E]+$', maxLength: 512, examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'] },
+  {
+    type: 'string',
+    pattern: '^[\\x21-\\x7E]+$',
+    maxLength: 512,
+    examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'],
+  },
 );
 
 const ifModified = headerParameter(
@@ -66,7 +76,8 @@ function pathParameters(params: NonNullable<Operation['params']>): z.ZodRawShape
 
 /** The headers that the operation looks at. */
 export function headerParameters(operation: Operation) {
-  const conditions = operation.preconditions ?? (isRead(operation) && isTagged(operation) ? [ifModified] : []);
+  const conditions =
+    operation.preconditions ?? (isRead(operation) && isTagged(operation) ? [ifModified] : []);
   return [
     requestId,
     ...(isRepeatable(operation) ? [idempotencyKey] : []),
