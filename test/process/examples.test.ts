@@ -1,0 +1,52 @@
+/** The programs in examples/, run as their README says, against the real service. */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { clientOf } from '../support/client.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { start, startService } from '../support/process.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const day = [
+  'Categories: Dogs, Cats',
+  'Arrived, each sent twice and added once: Ozzy, Pepper, Mia',
+  'Two buyers of Ozzy: 201, 409 pet_not_available',
+  'Removing Ozzy meanwhile: 409 pet_reserved',
+  "The winner's order: delivered",
+  'Delivering it again: 409 order_transition_not_allowed',
+  "The other buyer's order of Pepper: cancelled",
+  'Two clerks rename Mia: 200, 412 precondition_failed',
+  'Ozzy is brought back. Mia is sold over the counter.',
+  '  Ozzy: available',
+  '  Pepper: available',
+  '  Mia, the quiet one: sold',
+];
+
+test('the shop day goes as it is told, on the first day and on the second', async () => {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path);
+  const key = service.firstKey ?? '';
+  const environment = { API: `${service.url}/v1`, KEY: key };
+  const runDay = async () => {
+    await using program = start([process.execPath, 'examples/shop-day.ts'], { environment });
+    expect({ exitCode: await program.exited, stderr: program.stderr() }).toEqual({ exitCode: 0, stderr: '' });
+    return program.stdout().trimEnd().split('\n');
+  };
+  expect(await runDay()).toEqual([
+    ...day,
+    'Inventory: {"available":2,"pending":0,"sold":1}',
+    expect.stringMatching(/^Requests left this minute: \d+$/),
+  ]);
+  expect(await runDay()).toEqual([
+    ...day,
+    'Inventory: {"available":4,"pending":0,"sold":2}',
+    expect.stringMatching(/^Requests left this minute: \d+$/),
+  ]);
+  const { text } = await clientOf(service.url, key).get('/orders');
+  expect(JSON.parse(text)).toMatchObject([
+    { petId: 1, status: 'returned' },
+    { petId: 2, status: 'cancelled' },
+    { petId: 4, status: 'returned' },
+    { petId: 5, status: 'cancelled' },
+  ]);
+});
