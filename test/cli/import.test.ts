@@ -3,7 +3,6 @@ import { newWorkplace, type ImportReport as Report, type Workplace } from '../su
 import { testTimeoutMs } from '../support/wait.ts';
 
 setDefaultTimeout(testTimeoutMs);
-
 let place: Workplace;
 beforeAll(async () => {
   place = await newWorkplace();
