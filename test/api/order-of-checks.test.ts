@@ -8,6 +8,7 @@ const app = await startTestApp();
 await addPets(app, 1);
 const spent = await app.tenant('enterprise', { perMinute: 1, perDay: 1_000 });
 await app.call('GET', '/pets', { key: spent.key });
+const unable = await app.app.admin.keys.create(spent.account.id, 'unable', undefined, ['orders:read']);
 afterAll(() => app[Symbol.asyncDispose]());
 
 const oversize = ' '.repeat(16_385);
@@ -18,6 +19,7 @@ const stages: readonly { readonly code: string; readonly change: (request: Reque
   { code: 'rate_limit_exceeded', change: (request) => ({ ...request, key: spent.key }) },
   { code: 'route_not_found', change: (request) => ({ ...request, path: '/elsewhere' }) },
   { code: 'method_not_allowed', change: (request) => ({ ...request, method: 'PUT' }) },
+  { code: 'insufficient_scope', change: (request) => ({ ...request, key: unable.key }) },
   { code: 'unsupported_media_type', change: (request) => ({ ...request, type: 'text/plain' }) },
   { code: 'body_too_large', change: (request) => ({ ...request, body: oversize }) },
   { code: 'invalid_json', change: (request) => ({ ...request, body: '{' }) },
