@@ -4,9 +4,9 @@ import { pageOf } from './pages.ts';
 import type { ReadersOf } from './readers.ts';
 
 /** What clients read of categories. */
-export const categoryReaders: ReadersOf<'listCategories' | 'getCategory'> = {
+export const categoryReaders = {
   listCategories: ({ categories }, { query }) =>
     pageOf({ ...query }, (after, limit) => categories.list(after, limit)),
   getCategory: ({ categories }, { params }) =>
     andThen(categories.find(params.categoryId), (category) => found(category, 'category_not_found')),
-};
+} satisfies ReadersOf<'listCategories' | 'getCategory'>;
