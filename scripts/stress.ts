@@ -12,7 +12,9 @@ import { httpTests } from '../test/stress/http.ts';
 import { killTests } from '../test/stress/kill.ts';
 import { limitWorkers } from '../test/stress/limit-workers.ts';
 import { limits } from '../test/stress/limits.ts';
+import { lostUpdateTests } from '../test/stress/lost-updates.ts';
 import { mutation } from '../test/stress/mutation.ts';
+import { onceTests } from '../test/stress/once.ts';
 import { partitions } from '../test/stress/partitions.ts';
 import { power } from '../test/stress/power.ts';
 import { publicPages } from '../test/stress/public.ts';
@@ -33,6 +35,8 @@ const stressTests: readonly StressTest[] = [
   ...workersTests,
   limitWorkers,
   ...clusterTests,
+  ...onceTests,
+  ...lostUpdateTests,
   crowd,
   partitions,
   ...httpTests,
