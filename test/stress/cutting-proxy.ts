@@ -87,8 +87,8 @@ class Link {
       socket.on('error', () => this.end());
       socket.on('close', () => this.end());
     }
-    client.on('data', (bytes) => this.#asked(bytes));
-    service.on('data', (bytes) => this.#answered(bytes));
+    client.on('data', (bytes: Buffer) => this.#asked(bytes));
+    service.on('data', (bytes: Buffer) => this.#answered(bytes));
   }
 
   end(): void {
