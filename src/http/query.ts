@@ -43,13 +43,14 @@ export function readQuery(operation: Operation, query: string): Validated<unknow
   const checked = validate(schema, Object.fromEntries(parameters), 'query');
   if ('mistakes' in checked) mistakes.push(...checked.mistakes.filter(({ name }) => !reported.has(name)));
   if (mistakes.length === 0) return checked;
-  return { mistakes: [...mistakes, ...cursorMistakes(schema, parameters)] };
+  return { mistakes: [...mistakes, ...cursorMistakes(schema, parameters, reported)] };
 }
 
 /** What is wrong with the cursor of a query that has other mistakes; the operation itself checks that of one without. */
 function cursorMistakes(
   { shape }: NonNullable<Operation['query']>,
   parameters: ReadonlyMap<string, string>,
+  reported: ReadonlySet<string>,
 ): ErrorDetail[] {
   const text = parameters.get('cursor');
   if (text === undefined || !('cursor' in shape)) return [];
@@ -60,7 +61,7 @@ function cursorMistakes(
     return [name, (schema as z.ZodType).safeParse(parameters.get(name))] as const;
   });
   // A filter that is itself a mistake says nothing about the cursor's.
-  if (!checked.every(([, { success }]) => success)) return [];
+  if (checked.some(([name, { success }]) => !success || reported.has(name))) return [];
   const values = Object.fromEntries(checked.map(([name, { data }]) => [name, data]));
   return cursor.filters === filtersText(values) ? [] : [cursorMistake];
 }
