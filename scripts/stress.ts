@@ -23,6 +23,7 @@ import { soak } from '../test/stress/soak.ts';
 import { stop } from '../test/stress/stop.ts';
 import type { StressTest } from '../test/stress/stress-test.ts';
 import { syscalls } from '../test/stress/syscalls.ts';
+import { upgradeTests } from '../test/stress/upgrade.ts';
 import { workersTests } from '../test/stress/workers.ts';
 
 const stressTests: readonly StressTest[] = [
@@ -37,6 +38,7 @@ const stressTests: readonly StressTest[] = [
   ...clusterTests,
   ...onceTests,
   ...lostUpdateTests,
+  ...upgradeTests,
   crowd,
   partitions,
   ...httpTests,
