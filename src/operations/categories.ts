@@ -1,3 +1,4 @@
+import { int64Min } from '../contract/json.ts';
 import { andThen } from '../domain/awaitable.ts';
 import { found } from './found.ts';
 import { pageOf } from './pages.ts';
@@ -6,7 +7,7 @@ import type { ReadersOf } from './readers.ts';
 /** What clients read of categories. */
 export const categoryReaders = {
   listCategories: ({ categories }, { query }) =>
-    pageOf({ ...query }, (after, limit) => categories.list(after, limit)),
+    pageOf({ ...query }, (after, limit) => categories.list(after, limit), int64Min),
   getCategory: ({ categories }, { params }) =>
     andThen(categories.find(params.categoryId), (category) => found(category, 'category_not_found')),
 } satisfies ReadersOf<'listCategories' | 'getCategory'>;

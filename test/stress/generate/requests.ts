@@ -14,6 +14,10 @@ export interface SentPet {
   readonly status: string;
 }
 
+export function petText(id: bigint, { name, categoryId, status }: SentPet): string {
+  return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
+}
+
 export interface ValidRequest extends HttpRequest {
   readonly operationId: keyof typeof generators;
   readonly status: 200 | 201 | 404;
@@ -30,6 +34,8 @@ export interface ValidRequest extends HttpRequest {
 /** What is known of the running service. */
 export interface Known {
   readonly key: string;
+  /** A key that may do nothing. */
+  readonly poorKey: string;
   /** Ids from 1 to this are stored. */
   readonly stored: number;
   /** Cursors taken from links, with the filter they were made for. */
@@ -153,7 +159,10 @@ function absentId(chance: Chance): bigint {
 
 const idCharacters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-';
 
-function head(chance: Chance, { key }: Known): { headers: [string, string][]; ownId: string | undefined } {
+export function head(
+  chance: Chance,
+  { key }: Known,
+): { headers: [string, string][]; ownId: string | undefined } {
   const headers: [string, string][] = [authorization(key, chance), ...incidental(chance)];
   if (!chance.often(0.3)) return { headers, ownId: undefined };
   const length = chance.pick([1, 8, 63, 64]);
