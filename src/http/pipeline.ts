@@ -72,7 +72,7 @@ function answerTo(
   const held = context.pageCache.get(operation, target, admission.versions);
   if (held !== undefined) return held;
   return andThen(readInput(operation, request, path), (read) => {
-    const once = onceOf(read, request.method, target, admission);
+    const once = onceOf(read, request.method, request.url, admission);
     const performed = context.operations.perform(operation, { ...read, once, admission });
     return andThen(performed, (result) => {
       const answer = answerOf(operation, read.input.query, result, context.publicUrl);

@@ -13,6 +13,11 @@ export function targetOf(url: string): string {
   return url.startsWith('/') ? url : url.slice(url.indexOf('/', 8));
 }
 
+/** The path of a request's target, which is a whole address or, without a Host header, the path alone. */
+export function pathOf(url: string): string {
+  return url.replace(/^[a-z]+:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
+}
+
 /** Everything after the first `?` of a request's target, without a fragment. */
 export function queryOf(url: string): string {
   const start = url.indexOf('?');

@@ -90,7 +90,19 @@ export const queryMutations: Readonly<Record<string, Mutation>> = {
 
 function brokenCursor(chance: Chance): string {
   const good = writeCursor({ after: BigInt(chance.int(1, 1_000_000)), filters: '' });
-  const own = ['', '%00', 'null', '=', 'Lg', 'LjAx', 'LjkyMjMzNzIwMzY4NTQ3NzU4MDg', 'x'.repeat(65)];
+  const own = [
+    '',
+    '%00',
+    'null',
+    '=',
+    'LjAw',
+    'Li0w',
+    'LjA',
+    'Lg',
+    'LjAx',
+    'LjkyMjMzNzIwMzY4NTQ3NzU4MDg',
+    'x'.repeat(65),
+  ];
   return chance.pick([
     ...own,
     `${good}=`,

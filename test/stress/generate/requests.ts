@@ -1,4 +1,5 @@
 /** Generated requests that the contract allows, and what each has to be answered. */
+import type { OperationId } from '../../../src/contract/operations.ts';
 import type { Chance } from './chance.ts';
 import { authorization, encoded, type HttpRequest, incidental } from './http.ts';
 import { anyInt64, spelled } from './integers.ts';
@@ -18,7 +19,7 @@ export function petText(id: bigint, { name, categoryId, status }: SentPet): stri
 }
 
 export interface ValidRequest extends HttpRequest {
-  readonly operationId: 'listPets' | 'createPet' | 'getPet';
+  readonly operationId: keyof typeof generators;
   readonly status: 200 | 201 | 404;
   /** What a creation has to answer. */
   readonly pet?: SentPet;
@@ -41,10 +42,21 @@ export interface Known {
   readonly cursors: readonly { readonly status: string | undefined; readonly cursor: string }[];
 }
 
+type Generator = (chance: Chance, known: Known) => ValidRequest;
+
+/** What makes requests of each operation, and how often it is asked to. */
+export const generators = {
+  createPet: { weight: 4, make: createPet },
+  listPets: { weight: 3, make: listPets },
+  getPet: { weight: 3, make: getPet },
+} as const satisfies Partial<Record<OperationId, { readonly weight: number; readonly make: Generator }>>;
+
+const drawn: readonly Generator[] = Object.values(generators).flatMap(({ weight, make }) =>
+  Array<Generator>(weight).fill(make),
+);
+
 export function validRequest(chance: Chance, known: Known): ValidRequest {
-  const kind = chance.int(0, 9);
-  if (kind < 4) return createPet(chance, known);
-  return kind < 7 ? listPets(chance, known) : getPet(chance, known);
+  return chance.pick(drawn)(chance, known);
 }
 
 export function createPet(chance: Chance, known: Known): ValidRequest {
