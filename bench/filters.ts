@@ -102,13 +102,13 @@ function caseOf(target: FilterTarget, { size, server, key, file }: Prepared): Ca
   const requests = Array.from({ length: target.spellings }, (_, spelling) =>
     get({ target: spelled(address, spelling), key }),
   );
-  const any = { target: address, key };
+  const asked = { target: address, key };
   return {
     scenario: { name: target.name, title: target.name, status: 200, plan: () => requests },
     running: {
       contender: { name: sizeName(size) },
       server,
-      addressing: { list: any, pet: () => any, create: any },
+      addressing: { list: asked, pet: () => asked, create: asked },
     },
   };
 }
