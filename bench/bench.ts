@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compare } from './compare.ts';
 import { measureDisk } from './disk.ts';
+import { measureFilters } from './filters.ts';
 import { measureGrowth } from './growth.ts';
 import { type Options, readOptions } from './options.ts';
 import { measureScaling } from './scaling.ts';
@@ -12,6 +13,7 @@ import { measureWorkers } from './workers.ts';
 const measurements = {
   comparison: compare,
   growth: measureGrowth,
+  filters: measureFilters,
   disk: measureDisk,
   workers: measureWorkers,
   scaling: measureScaling,

@@ -10,8 +10,8 @@ export const contenderNames: readonly string[] = ['animal-store', 'nginx', 'bun-
 
 const loadNames = scenarios.map(({ name }) => name);
 
-/** What is measured: the service against others, how its cost grows, what a slow disk does, or what more workers or instances add. */
-export type Measurement = 'comparison' | 'growth' | 'disk' | 'workers' | 'scaling';
+/** What is measured: the service against others, how its cost grows, with filters too, what a slow disk does, or what more workers or instances add. */
+export type Measurement = 'comparison' | 'growth' | 'filters' | 'disk' | 'workers' | 'scaling';
 
 export interface Options {
   /** One after the other. */
@@ -37,8 +37,9 @@ Measures the service against nginx answering the same bytes, Bun answering a con
 ${animalCount.toLocaleString('en')} animals, in interleaved rounds, the server on one core and the load generator on another.
 Writes bench/results/ and the figures in docs/performance.md.
 
-  --all           the comparison and then everything that the next three options measure: 25 minutes
+  --all           the comparison and then everything that the next four options measure: 25 minutes
   --growth        measures instead how cost grows with animals and accounts, and the time to the first answer
+  --filters       measures instead how the cost of each filter grows with animals and orders
   --disk          measures instead reads beside a writer, on disks whose syncs take 2 and 10 ms longer (on Linux,
                   with strace)
   --scaling       measures instead what more workers of one service add and take, each held to a quarter of a core
@@ -63,6 +64,7 @@ export function readOptions(argv: string[]): Options | undefined {
     options: {
       all: { type: 'boolean', default: false },
       growth: { type: 'boolean', default: false },
+      filters: { type: 'boolean', default: false },
       disk: { type: 'boolean', default: false },
       scaling: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
@@ -94,14 +96,17 @@ export function readOptions(argv: string[]): Options | undefined {
 function measurementsOf(values: {
   all: boolean;
   growth: boolean;
+  filters: boolean;
   disk: boolean;
   scaling: boolean;
   postgres?: string | undefined;
 }): Measurement[] {
   const several = values.postgres === undefined ? 'workers' : 'scaling';
-  if (values.all) return ['comparison', 'growth', 'disk', ...new Set(['workers', several] as const)];
+  if (values.all)
+    return ['comparison', 'growth', 'filters', 'disk', ...new Set(['workers', several] as const)];
   const named: [boolean, Measurement][] = [
     [values.growth, 'growth'],
+    [values.filters, 'filters'],
     [values.disk, 'disk'],
     [values.scaling, several],
   ];

@@ -39,7 +39,7 @@ const noIds = [
   '1;1',
 ];
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND'];
-const brokenTags = ['abc', '"a', '"a" "b"', '"a",', "'a'", 'W/a', '*,"a"', '"a b"'];
+const brokenTags = ['abc', '"a', '"a" "b"', '"a",b', "'a'", 'W/a', '*,"a"', '"a b"'];
 const brokenKeys = ['""', '"', '"a', 'a"b', 'a b', 'é', 'x'.repeat(256), `"${'x'.repeat(256)}"`, 'a\\b'];
 const noInt64 = ['', 'x', '1.5', '01', '%2B1', '9223372036854775808', '1%20', '0x1', '1,2'];
 const noList = ['', ',', '1,', ',1', '1,,2', 'x', '1;2', '1%20,2', '1,9223372036854775808', many(101)];
@@ -85,7 +85,9 @@ export const operationMutations: Readonly<Record<string, Mutation>> = {
     const row = chance.pick(allOperations);
     const there = allOperations.filter(({ path }) => path === row.path).flatMap(methodsOf);
     const method = chance.pick(methods.filter((one) => !there.includes(one)));
-    return { ...requestOf(row.operationId, chance, known), method, ...refused(405, 'method_not_allowed') };
+    // The runtime closes the connection at a GET or TRACE whose body is chunked, whatever it asks for.
+    const { chunks: _, ...request } = requestOf(row.operationId, chance, known);
+    return { ...request, method, ...refused(405, 'method_not_allowed') };
   },
   'id no int64': (chance, known) => {
     const { operationId, path, params = {} } = withParams(chance);

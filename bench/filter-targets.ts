@@ -1,0 +1,98 @@
+/** What is asked for when the cost of filters is measured, of animals as `animal` makes them. */
+import { Database } from 'bun:sqlite';
+
+/** As many on every page, whatever is asked for: a category of the smaller store has twenty animals. */
+const limit = 10;
+/** Its animals are available and sold by turns. */
+const categoryId = 7;
+/** An animal with this many orders beside those of the others. */
+const ordered = { petId: 3, times: 40 } as const;
+
+/** More than are held of the smallest answers, so that going through them in turn never meets one again. */
+const manySpellings = 20_000;
+/** Of an address without a query a spelling is as long as its number, so fewer fill what is held. */
+const longSpellings = 4_500;
+
+type Query = Readonly<Record<string, string | number>> & { readonly limit?: number };
+
+export interface FilterTarget {
+  readonly name: string;
+  readonly path: string;
+  query(size: { readonly animals: number }): Query;
+  /** Selects the ids that a list goes through, to find where its last page begins; undefined for the first page. */
+  readonly after?: string;
+  readonly spellings: number;
+}
+
+function list(name: string, path: string, filters: Query, where: string): FilterTarget[] {
+  const common = { path, query: () => ({ limit, ...filters }), spellings: manySpellings };
+  return [
+    { ...common, name: `${name}, first page` },
+    { ...common, name: `${name}, last page`, after: `SELECT id FROM ${path.slice(1)} WHERE ${where}` },
+  ];
+}
+
+/** Ids of available animals of the category, spread over all there are. */
+const ids = ({ animals }: { animals: number }) =>
+  Array.from(
+    { length: limit },
+    (_, index) => 8 + 100 * Math.floor((index * (animals - 100)) / 100 / limit),
+  ).join(',');
+
+const named = (name: string, filters: Query): FilterTarget => ({
+  name,
+  path: '/pets',
+  query: (size) => ({ limit, ...filters, id: ids(size) }),
+  spellings: manySpellings,
+});
+
+export const filterTargets: readonly FilterTarget[] = [
+  ...list('all animals', '/pets', {}, 'true'),
+  ...list('`status`', '/pets', { status: 'available' }, "status = 'available'"),
+  ...list('`categoryId`', '/pets', { categoryId }, `category_id = ${categoryId}`),
+  ...list(
+    '`status`, `categoryId`',
+    '/pets',
+    { status: 'available', categoryId },
+    `status = 'available' AND category_id = ${categoryId}`,
+  ),
+  named('`id`, ten of them', {}),
+  named('`id`, `status`', { status: 'available' }),
+  named('`id`, `categoryId`', { categoryId }),
+  named('`id`, `status`, `categoryId`', { status: 'available', categoryId }),
+  { name: 'inventory', path: '/inventory', query: () => ({}), spellings: longSpellings },
+  {
+    name: 'inventory, `categoryId`',
+    path: '/inventory',
+    query: () => ({ categoryId }),
+    spellings: manySpellings,
+  },
+  ...list('all orders', '/orders', {}, 'true'),
+  ...list('orders, `status`', '/orders', { status: 'delivered' }, "status = 'delivered'"),
+  ...list('orders, `petId`', '/orders', { petId: ordered.petId }, `pet_id = ${ordered.petId}`),
+  ...list(
+    'orders, `status`, `petId`',
+    '/orders',
+    { status: 'cancelled', petId: ordered.petId },
+    `status = 'cancelled' AND pet_id = ${ordered.petId}`,
+  ),
+];
+
+/** Puts orders into a store that nobody serves, as they could have come about: a million through the API take an hour. */
+export function fillOrders(file: string, count: number): void {
+  using database = new Database(file);
+  const insert = 'INSERT INTO orders (pet_id, status, created_at, updated_at)';
+  const times = '1790000000000 + id, 1790000000000 + id';
+  database.run(
+    `${insert}
+     SELECT id, CASE status WHEN 'pending' THEN iif(id % 2, 'placed', 'approved')
+                            WHEN 'sold' THEN 'delivered' ELSE iif(id % 3, 'cancelled', 'returned') END, ${times}
+     FROM pets WHERE id <= ?`,
+    [count - ordered.times],
+  );
+  database.run(
+    `${insert}
+     SELECT ${ordered.petId}, iif(id % 2, 'cancelled', 'returned'), ${times} FROM pets WHERE id <= ?`,
+    [ordered.times],
+  );
+}

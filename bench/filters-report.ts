@@ -1,0 +1,52 @@
+/** The growth of every filter's cost in Markdown. */
+import { filterTargets } from './filter-targets.ts';
+import { type FilterResults, sizeName } from './filters.ts';
+import type { Goal } from './goals.ts';
+import type { Sample } from './measure.ts';
+import { conditions, goalsTable, table } from './report.ts';
+import { median } from './statistics.ts';
+import { ratio } from './summary.ts';
+
+/** What any filter may cost more in the larger store than in the smaller one. */
+const mostGrowth = 1.2;
+
+const cost = (sample: Sample) => sample.cpuMicrosecondsPerRequest;
+
+export function filtersMarkdown(results: FilterResults): string {
+  const { sizes, samples } = results;
+  const [small, large] = sizes;
+  if (small === undefined || large === undefined) throw new Error('There are two sizes.');
+  const rows = filterTargets.map(({ name }) => {
+    const side = (size: typeof small) => ({ scenario: name, contender: sizeName(size) });
+    const of = (size: typeof small) =>
+      median(
+        samples
+          .filter(({ scenario, contender }) => scenario === name && contender === sizeName(size))
+          .map(cost),
+      );
+    return {
+      name,
+      small: of(small),
+      large: of(large),
+      growth: ratio(samples, cost, side(large), side(small)),
+    };
+  });
+  const worst = rows.reduce((most, row) => (row.growth > most.growth ? row : most));
+  const goal: Goal = {
+    text: `CPU of any of these with ${said(large)} against ${said(small)}, none cached; the worst: ${worst.name}`,
+    wanted: `≤ ${mostGrowth.toFixed(2)} ×`,
+    measured: `${worst.growth.toFixed(2)} ×`,
+    met: worst.growth <= mostGrowth,
+  };
+  return [
+    conditions(results),
+    goalsTable([goal], samples),
+    table(
+      ['CPU µs/request', said(small), said(large), 'growth'],
+      rows.map((row) => [row.name, row.small.toFixed(1), row.large.toFixed(1), `${row.growth.toFixed(2)} ×`]),
+    ),
+  ].join('\n\n');
+}
+
+const said = ({ animals, orders }: { animals: number; orders: number }) =>
+  `${animals.toLocaleString('en')} animals and ${orders.toLocaleString('en')} orders`;

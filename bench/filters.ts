@@ -1,0 +1,143 @@
+/** How the cost of every filter grows, on the first page and on the last one, with animals and orders. */
+import { Database } from 'bun:sqlite';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { openAdminServices } from '../src/app.ts';
+import { readConfig } from '../src/config.ts';
+import { filtersText, writeCursor } from '../src/domain/cursor.ts';
+import { scopes } from '../src/domain/scope.ts';
+import { unlimited } from './callers.ts';
+import { get } from './contender.ts';
+import { type FilterTarget, fillOrders, filterTargets } from './filter-targets.ts';
+import { filtersMarkdown } from './filters-report.ts';
+import { connections } from './load.ts';
+import { describeMachine, type Machine } from './machine.ts';
+import type { Sample } from './measure.ts';
+import type { Options } from './options.ts';
+import { publish } from './publish.ts';
+import { type Case, runRounds } from './rounds.ts';
+import type { ServerProcess } from './server-process.ts';
+import { embeddedStore, fill, type StoreSettings, startService } from './service.ts';
+import { progress } from './terminal.ts';
+
+/** How much there is in a store. */
+export interface StoreSize {
+  readonly animals: number;
+  readonly orders: number;
+  readonly fileMb: number;
+}
+
+export interface FilterResults {
+  readonly measuredAt: string;
+  readonly machine: Machine;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly connections: number;
+  readonly sizes: readonly StoreSize[];
+  /** By the name of the target, which is their scenario, and the size, which is their contender. */
+  readonly samples: readonly Sample[];
+}
+
+const small = { animals: 1_000, orders: 1_000 } as const;
+const large = { animals: 10_000_000, orders: 1_000_000 } as const;
+const quickLarge = { animals: 20_000, orders: 2_000 } as const;
+
+export async function measureFilters(options: Options, folder: string): Promise<void> {
+  await using servers = new AsyncDisposableStack();
+  const prepared: Prepared[] = [];
+  for (const counts of [small, options.careful ? large : quickLarge]) {
+    prepared.push(await prepare(folder, servers, counts));
+  }
+  // Both sizes of a target one after the other, so that a disturbance falls on both.
+  const cases = filterTargets.flatMap((target) => prepared.map((one) => caseOf(target, one)));
+  const samples = await runRounds(options, folder, small.animals, cases);
+  const results: FilterResults = {
+    measuredAt: new Date().toISOString(),
+    machine: describeMachine(folder),
+    rounds: options.rounds,
+    seconds: options.seconds,
+    connections,
+    sizes: prepared.map(({ size }) => size),
+    samples,
+  };
+  const markdown = filtersMarkdown(results);
+  process.stdout.write(`\n${markdown}\n`);
+  if (options.publish) await publish('filters', results, markdown);
+}
+
+interface Prepared {
+  readonly size: StoreSize;
+  readonly server: ServerProcess;
+  readonly key: string;
+  readonly file: string;
+}
+
+async function prepare(
+  folder: string,
+  servers: AsyncDisposableStack,
+  { animals, orders }: Omit<StoreSize, 'fileMb'>,
+): Promise<Prepared> {
+  progress(`preparing ${animals.toLocaleString('en')} animals and ${orders.toLocaleString('en')} orders`);
+  const name = `filters-${animals}`;
+  const store = embeddedStore(folder, name);
+  const file = join(folder, `${name}.db`);
+  await fill(store, animals);
+  fillOrders(file, orders);
+  const key = await ownerKey(store);
+  const server = servers.use(await startService(store, key));
+  return { size: { animals, orders, fileMb: statSync(file).size / 2 ** 20 }, server, key, file };
+}
+
+async function ownerKey(store: StoreSettings): Promise<string> {
+  await using admin = await openAdminServices(readConfig(store));
+  const { id } = await admin.accounts.create('bench', 'enterprise', unlimited);
+  return (await admin.keys.create(id, 'owner', undefined, scopes)).key;
+}
+
+/** The name of a store's samples. */
+export const sizeName = ({ animals }: Pick<StoreSize, 'animals'>) => animals.toLocaleString('en');
+
+function caseOf(target: FilterTarget, { size, server, key, file }: Prepared): Case {
+  const address = addressOf(target, size, file);
+  const requests = Array.from({ length: target.spellings }, (_, spelling) =>
+    get({ target: spelled(address, spelling), key }),
+  );
+  const asked = { target: address, key };
+  return {
+    scenario: { name: target.name, title: target.name, status: 200, plan: () => requests },
+    running: {
+      contender: { name: sizeName(size) },
+      server,
+      addressing: { list: asked, pet: () => asked, create: asked },
+    },
+  };
+}
+
+function addressOf({ path, query, after }: FilterTarget, size: StoreSize, file: string): string {
+  const { limit, ...filters } = query(size);
+  const parameters: [string, string | number][] = Object.entries({ ...(limit && { limit }), ...filters });
+  if (after !== undefined) {
+    using database = new Database(file, { readonly: true });
+    const [row] = database
+      .query<{ id: number }, []>(`${after} ORDER BY id DESC LIMIT 1 OFFSET ${limit}`)
+      .all();
+    parameters.push(['cursor', writeCursor({ filters: filtersText(filters), after: BigInt(row?.id ?? 0) })]);
+  }
+  return `/v1${path}?${parameters.map(([name, value]) => `${name}=${value}`).join('&')}`;
+}
+
+/** Of so many letters and digits each may be percent-encoded. */
+const spelledPlaces = 10;
+
+/** The same query written in another way for each number, so that no answer is held yet. */
+function spelled(address: string, spelling: number): string {
+  const start = address.indexOf('?') + 1;
+  let place = 0;
+  const query = address.slice(start).replace(/[a-z0-9]/g, (character) => {
+    const bit = place++;
+    const isSpelled = bit < spelledPlaces && (spelling >> bit) & 1;
+    return isSpelled ? `%${character.charCodeAt(0).toString(16)}` : character;
+  });
+  const more = query === '' ? spelling : spelling >> Math.min(place, spelledPlaces);
+  return `${address.slice(0, start)}${query}${'&'.repeat(more)}`;
+}
