@@ -2,37 +2,21 @@
  * The OpenAPI document, built from the operations, schemas and errors. It is built by `npm run contract` only;
  * the service sends the committed copy.
  */
-import * as z from 'zod';
 import {
   createDocument,
   type ZodOpenApiOperationObject,
   type ZodOpenApiOverride,
-  type ZodOpenApiParameters,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
 import { ErrorBody } from '../../src/contract/error-body.ts';
-import { basePath, type Operation, operations } from '../../src/contract/operations.ts';
-import { int64 } from '../../src/contract/values.ts';
-import { newPetExamples } from './examples.ts';
+import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
+import { allOperations, basePath } from '../../src/contract/operations.ts';
+import { bodyExamples } from './examples.ts';
 import { headers } from './headers.ts';
 import { introduction } from './introduction.ts';
+import { headerParameters, requestParams } from './parameters.ts';
 import { errorExamples, responsesOf, sharedResponses } from './responses.ts';
-
-const petsTag = { name: 'Pets', description: 'Animals in the store.' };
-
-// Any int64 may be asked for, so it has none of the bounds of an id. Dredd reads the example of the parameter only.
-const PetId = int64('ID of the animal to retrieve.', 1).meta({ param: { example: 1 } });
-
-// Any value is taken, so the schema has no pattern; what does not fit is not refused but replaced.
-const RequestId = z
-  .string()
-  .optional()
-  .meta({
-    description:
-      'ID for this request, 1 to 64 characters of `A-Z a-z 0-9 . _ -`, returned in the response. If it is missing or ' +
-      'malformed, the service generates one.',
-    param: { id: 'RequestId', in: 'header', name: 'X-Request-Id', 'x-stability': 'beta' },
-  });
+import { tags } from './tags.ts';
 
 /** The text of `contract/openapi.json`, with the path of the version as the only server. */
 export function contractText(): string {
@@ -59,9 +43,9 @@ function openapiDocument() {
       openapi: '3.1.1',
       info,
       servers: [{ url: basePath, description: 'Production' }],
-      tags: [petsTag],
+      tags,
       security: [{ apiKey: [] }],
-      paths: pathsOf(Object.values(operations)),
+      paths: pathsOf(allOperations),
       components: {
         schemas: { Error: ErrorBody },
         headers,
@@ -74,7 +58,7 @@ function openapiDocument() {
   );
 }
 
-const bodies: ReadonlySet<unknown> = new Set(Object.values(operations).map(({ body }) => body));
+const bodies: ReadonlySet<unknown> = new Set(allOperations.map(({ body }) => body?.schema));
 
 /** What the library adds that would mislead readers of the document. */
 const asClientsRead: ZodOpenApiOverride = ({ jsonSchema, zodSchema, io }) => {
@@ -99,32 +83,34 @@ function pathsOf(all: readonly Operation[]): ZodOpenApiPathsObject {
 }
 
 function operationObject(operation: Operation): ZodOpenApiOperationObject {
-  const { operationId, summary, description, stability, deprecation, body } = operation;
+  const { operationId, tag, summary, stability, scope, deprecation } = operation;
   return {
     operationId,
-    tags: [petsTag.name],
+    tags: [tag],
     summary,
-    description,
+    description: describe(operation),
     'x-stability': stability,
+    ...(scope && { 'x-required-scope': scope }),
     ...(deprecation && {
       deprecated: true,
       'x-deprecated-sunset': deprecation.sunset.toISOString().slice(0, 10),
     }),
     requestParams: requestParams(operation),
-    parameters: [RequestId],
-    ...(body && {
-      requestBody: {
-        required: true,
-        content: { 'application/json': { schema: body, examples: newPetExamples } },
-      },
-    }),
+    parameters: headerParameters(operation),
+    ...requestBodyOf(operation),
     responses: responsesOf(operation),
   };
 }
 
-function requestParams({ path, query }: Operation): ZodOpenApiParameters {
-  return {
-    ...(path.includes('{petId}') && { path: z.object({ petId: PetId }) }),
-    ...(query && { query }),
-  };
+function describe({ description, scope }: Operation): string {
+  return scope === undefined ? description : `${description}\n\nNeeds a key with the scope \`${scope}\`.`;
+}
+
+function requestBodyOf(operation: Operation): Pick<ZodOpenApiOperationObject, 'requestBody'> {
+  const { body } = operation;
+  if (body === undefined) return {};
+  const { schema, types = [mediaTypes.json], optional = false } = body;
+  const examples = bodyExamples(operation);
+  const content = Object.fromEntries(types.map((type) => [type, { schema, examples }]));
+  return { requestBody: { required: !optional, content } };
 }

@@ -1,7 +1,7 @@
 /** The response headers, as components of the OpenAPI document. */
 import type { oas31 } from 'zod-openapi';
 import { cacheControl } from '../../src/contract/caching.ts';
-import { operations } from '../../src/contract/operations.ts';
+import { allOperations } from '../../src/contract/operations.ts';
 
 type Header = oas31.HeaderObject;
 
@@ -12,6 +12,8 @@ const count = (minimum: number, example: number, format = 'int64'): oas31.Schema
   minimum,
   examples: [example],
 });
+
+const sunset = allOperations.find(({ deprecation }) => deprecation)?.deprecation?.sunset;
 
 // What the specification names is stable; the rest is an addition.
 const beta = { 'x-stability': 'beta' } as const;
@@ -87,6 +89,42 @@ export const headers = {
     schema: text('Bearer realm="animal-store", error="invalid_token"'),
     ...beta,
   },
+  ScopeChallenge: {
+    description: 'Challenge (RFC 6750 section 3.1) with the scope that the key needs.',
+    required: true,
+    schema: text('Bearer realm="animal-store", error="insufficient_scope", scope="pets:write"'),
+    ...beta,
+  },
+  RetryAfterInUse: {
+    description: 'Seconds to wait before retrying. Sent with `idempotency_key_in_use` only.',
+    schema: count(1, 1, 'int32'),
+    ...beta,
+  },
+  'Accept-Patch': {
+    description: 'The media types that this operation takes (RFC 5789 section 2.2).',
+    required: true,
+    schema: text('application/merge-patch+json, application/json'),
+    ...beta,
+  },
+  ETag: {
+    description:
+      'Strong entity tag of what the body shows (RFC 9110 section 8.8.3), for `If-Match` and `If-None-Match`.',
+    required: true,
+    schema: { type: 'string', pattern: '^"[\\x21\\x23-\\x7E]+"$', examples: ['"1dvz8gqk6lvn9"'] },
+    ...beta,
+  },
+  Location: {
+    description: 'Where the new resource is.',
+    required: true,
+    schema: { type: 'string', format: 'uri-reference', examples: ['/v1/pets/1'] },
+    ...beta,
+  },
+  'Idempotent-Replayed': {
+    description:
+      'Sent if the response is that of an earlier request with the same `Idempotency-Key`: nothing was done again.',
+    schema: { type: 'string', const: 'true' },
+    ...beta,
+  },
   PageLinks: {
     description:
       'URLs of the first page (`rel="first"`) and, except on the last page, the next page (`rel="next"`) (RFC 8288).',
@@ -103,7 +141,7 @@ export const headers = {
   Sunset: {
     description: 'Date on which the operation is removed (RFC 8594), as an HTTP date.',
     required: true,
-    schema: text(operations.getPet.deprecation?.sunset.toUTCString() ?? ''),
+    schema: text(sunset?.toUTCString() ?? ''),
     ...beta,
   },
   HelpLink: {

@@ -1,99 +1,141 @@
-/** The responses of each operation in the OpenAPI document, derived from the tables of operations and errors. */
+/** The responses of each operation in the OpenAPI document, derived from its row and the table of errors. */
 import type { oas31, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { type ErrorCode, errors } from '../../src/contract/errors.ts';
-import { commonErrors, type Operation, type OperationId, operations } from '../../src/contract/operations.ts';
-import { errorExample, successExamples } from './examples.ts';
+import type { SuccessStatus } from '../../src/contract/operation.ts';
+import {
+  allOperations,
+  commonErrors,
+  errorsOf,
+  isRead,
+  isRepeatable,
+  isTagged,
+  type Operation,
+} from '../../src/contract/operations.ts';
+import { errorExample } from './error-examples.ts';
+import { successExample } from './examples.ts';
 import type { headers } from './headers.ts';
 
 type ErrorStatus = (typeof errors)[ErrorCode]['status'];
-
-/** What decides which headers the responses of an operation carry. */
-type Traits = Pick<Operation, 'paginated' | 'deprecation'>;
-
-/** The statuses the specification gives each operation (sections 4 and 7); the others are additions. */
-const specified: Readonly<Record<OperationId, readonly number[]>> = {
-  listPets: [200, 401, 429],
-  createPet: [201, 400, 401, 429],
-  getPet: [200, 401, 404, 429],
-};
+type HeaderRefs = Record<string, oas31.ReferenceObject>;
 
 const meanings: Readonly<Record<ErrorStatus, string>> = {
   400: 'The request is invalid',
   401: 'Missing or invalid API key',
-  404: 'Animal not found',
+  403: 'The API key may not do this',
+  404: 'Not found',
   405: 'The path does not support the method',
+  409: 'The present state does not allow it',
   410: 'The operation was removed',
+  412: 'A precondition failed',
   413: 'The request body is too large',
   415: 'The request body is not UTF-8 JSON',
+  422: 'The Idempotency-Key was used for another request',
   429: 'A limit is exceeded or the key is banned',
   500: 'Internal error',
   503: 'The service is temporarily unavailable',
 };
 
-/** Components for what operations answer alike. */
-const sharedNames = {
-  401: 'Unauthorized',
-  429: 'TooManyRequests',
-  500: 'InternalServerError',
-  503: 'ServiceUnavailable',
-} as const;
+const beta = { 'x-stability': 'beta' } as const;
 
-type SharedStatus = keyof typeof sharedNames;
+/** Components for what operations answer alike. */
+const shared = new Map<ErrorStatus, string>([
+  [401, 'Unauthorized'],
+  [403, 'Forbidden'],
+  [429, 'TooManyRequests'],
+  [500, 'InternalServerError'],
+  [503, 'ServiceUnavailable'],
+]);
+
+/** The statuses that the specification gives every operation (section 7). */
+const specifiedForAll: readonly number[] = [401, 429];
 
 export const sharedResponses: Record<string, ZodOpenApiResponseObject> = Object.fromEntries(
-  Object.entries(sharedNames).map(([key, name]) => {
-    const status = Number(key) as SharedStatus;
-    const codes = commonErrors.filter((code) => errors[code].status === status);
-    return [name, { ...errorResponse(status, codes, {}), ...markIfAdded('listPets', status) }];
+  [...shared].map(([status, name]) => {
+    const response = errorResponse(status, sharedCodes(status), undefined);
+    return [name, { ...response, ...(!specifiedForAll.includes(status) && beta) }];
   }),
 );
 
 /** An example of every error an operation answers with, by code. */
 export const errorExamples = Object.fromEntries(
-  [...new Set(Object.values(operations).flatMap(codesOf))].map((code) => [
-    code,
-    { value: errorExample(code) },
-  ]),
+  [...new Set(allOperations.flatMap(errorsOf))].map((code) => [code, { value: errorExample(code) }]),
 );
 
 /** Every response of the operation, by status. */
 export function responsesOf(operation: Operation): ZodOpenApiResponsesObject {
-  const { operationId, deprecation, success } = operation;
-  const responses: Record<number, ZodOpenApiResponseObject | oas31.ReferenceObject> = {
-    [success.status]: successResponse(operation),
-  };
-  for (const [status, codes] of Map.groupBy(codesOf(operation), (code) => errors[code].status)) {
-    const isShared = status in sharedNames && deprecation === undefined;
-    responses[status] = isShared
-      ? { $ref: `#/components/responses/${sharedNames[status as SharedStatus]}` }
-      : { ...errorResponse(status, codes, operation), ...markIfAdded(operationId, status) };
+  const responses: Record<number, ZodOpenApiResponseObject | oas31.ReferenceObject> = {};
+  for (const [text, description] of Object.entries(operation.success.descriptions)) {
+    const status = Number(text) as SuccessStatus;
+    responses[status] = successResponse(operation, status, description);
+  }
+  if (isRead(operation) && isTagged(operation)) {
+    responses[304] = {
+      description: 'Not modified: `If-None-Match` has the current entity tag.',
+      headers: { ...commonHeaders(304, operation), ...successHeaders(operation) },
+      ...markIfAdded(operation, 304),
+    };
+  }
+  for (const [status, codes] of Map.groupBy(errorsOf(operation), (code) => errors[code].status)) {
+    const name = sharedNameOf(operation, status, codes);
+    responses[status] =
+      name === undefined
+        ? { ...errorResponse(status, codes, operation), ...markIfAdded(operation, status) }
+        : { $ref: `#/components/responses/${name}` };
   }
   return responses;
 }
 
-function codesOf({ errors: own }: Operation): ErrorCode[] {
-  return [...own, ...commonErrors];
+/** The component that says the same; those of a deprecated operation have headers more. */
+function sharedNameOf(
+  { deprecation }: Operation,
+  status: ErrorStatus,
+  codes: readonly ErrorCode[],
+): string | undefined {
+  if (deprecation !== undefined) return undefined;
+  return sharedCodes(status).join() === codes.join() ? shared.get(status) : undefined;
 }
 
-function successResponse(operation: Operation): ZodOpenApiResponseObject {
-  const { status, schema, description } = operation.success;
-  const examples = { success: { value: successExamples[operation.operationId] } };
+function sharedCodes(status: ErrorStatus): ErrorCode[] {
+  const common: readonly ErrorCode[] = [...commonErrors, 'insufficient_scope'];
+  return common.filter((code) => errors[code].status === status);
+}
+
+function successResponse(
+  operation: Operation,
+  status: SuccessStatus,
+  description: string,
+): ZodOpenApiResponseObject {
+  const { schema } = operation.success;
+  const content = schema && {
+    'application/json': { schema, examples: { success: { value: successExample(operation) } } },
+  };
   return {
     description,
-    headers: headersOf(status, operation),
-    content: { 'application/json': { schema, examples } },
+    headers: { ...commonHeaders(status, operation), ...successHeaders(operation) },
+    ...(content && { content }),
+  };
+}
+
+/** What only a success carries, and the 304 that stands for one. */
+function successHeaders(operation: Operation): HeaderRefs {
+  const { success, paginated, deprecation } = operation;
+  return {
+    ...(success.schema && isTagged(operation) && refs('ETag')),
+    ...(success.location && refs('Location')),
+    ...(isRepeatable(operation) && refs('Idempotent-Replayed')),
+    ...(paginated && !deprecation && { Link: ref('PageLinks') }),
   };
 }
 
 function errorResponse(
   status: ErrorStatus,
   codes: readonly ErrorCode[],
-  traits: Traits,
+  operation: Operation | undefined,
 ): ZodOpenApiResponseObject {
   const examples = Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]));
   return {
     description: `${meanings[status]}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
-    headers: headersOf(status, traits),
+    headers: { ...commonHeaders(status, operation), ...errorHeaders(status, codes, operation) },
     content: { 'application/json': { schema: errorOf(codes), examples } },
   };
 }
@@ -104,24 +146,35 @@ function errorOf(codes: readonly ErrorCode[]): oas31.SchemaObject {
   return { allOf: [{ $ref: '#/components/schemas/Error' }, { type: 'object', properties: { code } }] };
 }
 
-function headersOf(
-  status: number,
-  { paginated, deprecation }: Traits,
-): Record<string, oas31.ReferenceObject> {
+/** What only errors carry, by their status. */
+function errorHeaders(
+  status: ErrorStatus,
+  codes: readonly ErrorCode[],
+  operation: Operation | undefined,
+): HeaderRefs {
+  return {
+    ...(status === 415 && refs('Accept-Encoding')),
+    ...(status === 415 && operation?.method === 'PATCH' && refs('Accept-Patch')),
+    ...((status === 429 || status === 503) && refs('Retry-After')),
+    ...(codes.includes('idempotency_key_in_use') && { 'Retry-After': ref('RetryAfterInUse') }),
+    ...(status === 401 && refs('WWW-Authenticate')),
+    ...(status === 403 && { 'WWW-Authenticate': ref('ScopeChallenge') }),
+    ...(!operation?.deprecation && { Link: ref('HelpLink') }),
+  };
+}
+
+/** What every response of the operation carries. */
+function commonHeaders(status: number, operation: Operation | undefined): HeaderRefs {
   return {
     ...refs('X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-Request-Id'),
     'Cache-Control': ref(status < 400 ? 'CacheControl' : 'NoStore'),
     ...refs('X-Content-Type-Options'),
-    ...(status === 415 && refs('Accept-Encoding')),
-    ...(status === 401 ? refs('WWW-Authenticate') : refs('RateLimit', 'RateLimit-Policy')),
-    ...((status === 429 || status === 503) && refs('Retry-After')),
-    ...(paginated && status === 200 && { Link: ref('PageLinks') }),
-    ...(status >= 400 && { Link: ref('HelpLink') }),
-    ...(deprecation && { ...refs('Deprecation', 'Sunset'), Link: ref('DeprecationLinks') }),
+    ...(status !== 401 && refs('RateLimit', 'RateLimit-Policy')),
+    ...(operation?.deprecation && { ...refs('Deprecation', 'Sunset'), Link: ref('DeprecationLinks') }),
   };
 }
 
-function refs(...names: (keyof typeof headers)[]): Record<string, oas31.ReferenceObject> {
+function refs(...names: (keyof typeof headers)[]): HeaderRefs {
   return Object.fromEntries(names.map((name) => [name, ref(name)]));
 }
 
@@ -129,6 +182,12 @@ function ref(name: keyof typeof headers): oas31.ReferenceObject {
   return { $ref: `#/components/headers/${name}` };
 }
 
-function markIfAdded(operationId: OperationId, status: number): { 'x-stability'?: 'beta' } {
-  return specified[operationId].includes(status) ? {} : { 'x-stability': 'beta' };
+/**
+ * The mark of a response that a stable operation has beyond what the specification gives it: its success, the errors of
+ * its own, 400 for a body, and those of all. An operation that is not stable is marked as a whole.
+ */
+function markIfAdded({ stability, errors: own, body }: Operation, status: number): typeof beta | undefined {
+  if (stability !== 'stable' || specifiedForAll.includes(status)) return undefined;
+  const isOwn = own.some((code) => errors[code].status === status) || (body !== undefined && status === 400);
+  return isOwn ? undefined : beta;
 }

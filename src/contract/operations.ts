@@ -97,6 +97,11 @@ export function isRead({ method }: Operation): boolean {
   return method === 'GET';
 }
 
+/** Whether a success shows a resource, or a page of them, and so has an entity tag where it has a body. */
+export function isTagged(operation: Operation): boolean {
+  return !isRead(operation) || operation.reads.length > 0;
+}
+
 /** The methods that reach an operation: whatever answers GET answers HEAD, too (RFC 9110, section 9.3.2). */
 export function methodsOf({ method }: Operation): string[] {
   return method === 'GET' ? ['GET', 'HEAD'] : [method];

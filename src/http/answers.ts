@@ -1,5 +1,5 @@
 import { etagOf } from '../contract/etag.ts';
-import { basePath, isRead, type Operation } from '../contract/operations.ts';
+import { basePath, isTagged, type Operation } from '../contract/operations.ts';
 import { filtersOf, type ListQuery } from '../domain/cursor.ts';
 import type { Performed } from '../operations/client-operations.ts';
 import type { HeaderFields } from './headers.ts';
@@ -33,11 +33,6 @@ export function answerOf(
 /** The answer to a client that has the same already: all of it but the body (RFC 9110, section 15.4.5). */
 export function notModified({ etag, headers }: Answer): Answer {
   return { status: 304, body: null, etag, headers };
-}
-
-/** Whether what it shows is a resource, or a page of them. */
-function isTagged(operation: Operation): boolean {
-  return !isRead(operation) || operation.reads.length > 0;
 }
 
 interface PageQuery extends ListQuery {

@@ -27,7 +27,8 @@ const otherCharset = /(?:^|;)[\t ]*charset=(?!"?utf-8"?[\t ]*(?:;|$))/i;
  */
 export async function readJsonBody(request: Request, body: Body): Promise<JsonBody> {
   const { headers } = request;
-  if (!headers.has('content-type') && request.body === null) return withoutBody(body);
+  // The media type of a body that is neither there nor expected is that of nothing: `curl -d ''` sends one.
+  if (request.body === null && (body.optional || !headers.has('content-type'))) return withoutBody(body);
   const unsupported = [...mistakesOfType(headers, body), ...mistakesOfCoding(headers)];
   if (unsupported.length > 0) throw new Refusal('unsupported_media_type', { details: unsupported });
   const bytes = await readBytes(request);

@@ -4,9 +4,12 @@ import type { Operation } from '../contract/operation.ts';
 import type { Validated } from '../contract/validation.ts';
 import type { Preconditions } from '../operations/preconditions.ts';
 
-/** A list of entity tags (RFC 9110, section 8.8.3), of which commas may be a part. */
+/**
+ * A list of entity tags (RFC 9110, section 8.8.3), of which commas may be a part. Empty elements do not count
+ * (section 5.6.1.2): programs that join lists leave some.
+ */
 const tagList =
-  /^[\t ]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(?:,[\t ]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)*$/;
+  /^(?:[\t ]*,)*[\t ]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(?:,[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?)*$/;
 const tag = /(?:W\/)?"[^"]*"/g;
 
 const noPreconditions: Validated<Preconditions> = { value: {} };

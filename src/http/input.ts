@@ -42,15 +42,15 @@ export function readInput(
     refuseUnnameable(operation, path);
     return {
       // The row's schemas made them, so they are what the row says.
-      input: { params: valueOf(params), query: valueOf(query), body: valueOf(body) } as InputOf<OperationId>,
-      preconditions: valueOf(preconditions) ?? {},
-      idempotencyKey: valueOf(idempotencyKey),
+      input: { params: validOf(params), query: validOf(query), body: validOf(body) } as InputOf<OperationId>,
+      preconditions: validOf(preconditions) ?? {},
+      idempotencyKey: validOf(idempotencyKey),
       bytes: json?.bytes ?? noBytes,
     };
   });
 }
 
-function valueOf<T>(checked: Validated<T>): T | undefined {
+function validOf<T>(checked: Validated<T>): T | undefined {
   return 'value' in checked ? checked.value : undefined;
 }
 

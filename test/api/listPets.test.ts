@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
-import { errorExample } from '../../scripts/openapi/examples.ts';
+import { errorExample } from '../../scripts/openapi/error-examples.ts';
 import { petStatuses } from '../../src/contract/pets.ts';
 import { writeCursor } from '../../src/domain/cursor.ts';
 import { startTestApp } from '../support/app.ts';

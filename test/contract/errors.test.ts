@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { errorExample } from '../../scripts/openapi/examples.ts';
+import { errorExample } from '../../scripts/openapi/error-examples.ts';
 import { type ErrorCode, errors } from '../../src/contract/errors.ts';
 
 const page = await Bun.file(new URL('../../docs/errors.md', import.meta.url)).text();

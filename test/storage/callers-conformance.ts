@@ -1,9 +1,11 @@
 import { expect } from 'bun:test';
 import { largestQuota, plans } from '../../src/domain/plan.ts';
+import { defaultScopes, type Scope, scopes } from '../../src/domain/scope.ts';
 import type { Writes } from '../../src/operations/units.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import type { StoreTest } from './place.ts';
-import { enterprise, newKey } from './samples.ts';
+import { callerWith, enterprise, newKey } from './samples.ts';
+import { raisedBy, shopUnits } from './shop-units.ts';
 
 const tiny = { perMinute: 1, perDay: 2 };
 
@@ -62,15 +64,11 @@ export function keysConform(check: StoreTest): void {
     const account = await enterprise(store, tiny);
     const lasting = await store.write('createKey', newKey(account.id, 'lasting'));
     const ending = await store.write('createKey', newKey(account.id, 'ending', 1_800_000_000_000));
-    const caller = { accountId: account.id, quota: tiny };
-    expect(await store.keys.findCaller('lasting')).toEqual({
-      keyId: lasting.id,
-      ...caller,
-      expiresAt: Number.POSITIVE_INFINITY,
-    });
+    const caller = callerWith({ accountId: account.id, plan: 'enterprise', quota: tiny });
+    expect(await store.keys.findCaller('lasting')).toEqual({ ...caller, keyId: lasting.id });
     expect(await store.keys.findCaller('ending')).toEqual({
-      keyId: ending.id,
       ...caller,
+      keyId: ending.id,
       expiresAt: 1_800_000_000_000,
     });
     expect(await store.keys.findCaller('LASTING')).toBeUndefined();
@@ -200,6 +198,41 @@ export function keysConform(check: StoreTest): void {
       }
     },
   );
+}
+
+export function scopesConform(check: StoreTest): void {
+  check('a key has the scopes it was made with, in every selection of them', async ({ store }) => {
+    const { id: accountId } = await enterprise(store, tiny);
+    const selections: Scope[][] = [[], [...scopes], ...scopes.map((scope) => [scope]), [...defaultScopes]];
+    for (const [index, given] of selections.entries()) {
+      const key = await store.write('createKey', { ...newKey(accountId, `${index}`), scopes: given });
+      expect(key.scopes).toEqual(given);
+      expect(await store.keys.find(key.id)).toEqual(key);
+      expect((await store.keys.findCaller(`${index}`))?.scopes).toEqual(new Set(given));
+    }
+    expect((await store.keys.list()).map((key) => key.scopes)).toEqual(selections);
+  });
+
+  check('a change of scopes counts at once, for that key alone', async ({ store, besideWith }) => {
+    const { id: accountId } = await enterprise(store, tiny);
+    const changed = await store.write('createKey', newKey(accountId, 'changed'));
+    const other = await store.write('createKey', newKey(accountId, 'other'));
+    const { write } = await besideWith(shopUnits);
+    const change = () => write('setScopes', { id: changed.id, scopes: ['orders:read', 'orders:write'] });
+    expect(await raisedBy(store, change)).toEqual(['callers']);
+    expect(await store.keys.find(changed.id)).toEqual({
+      ...changed,
+      scopes: ['orders:read', 'orders:write'],
+    });
+    expect((await store.keys.findCaller('changed'))?.scopes).toEqual(
+      new Set(['orders:read', 'orders:write']),
+    );
+    expect(await store.keys.find(other.id)).toEqual(other);
+    expect(await write('setScopes', { id: changed.id, scopes: [] })).toBe(true);
+    expect((await store.keys.findCaller('changed'))?.scopes.size).toBe(0);
+    expect(await raisedBy(store, () => write('setScopes', { id: other.id + 1, scopes: [] }))).toEqual([]);
+    expect(await write('setScopes', { id: other.id + 1, scopes: [] })).toBe(false);
+  });
 }
 
 export function firstStartConforms(check: StoreTest): void {

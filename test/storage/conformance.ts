@@ -1,10 +1,16 @@
 /** What every store has to do, whatever engine is behind it. `storage.test.ts` lists the stores. */
 import { describe } from 'bun:test';
-import { accountsConform, firstStartConforms, keysConform } from './callers-conformance.ts';
+import { answersConform } from './answers-conformance.ts';
+import { accountsConform, firstStartConforms, keysConform, scopesConform } from './callers-conformance.ts';
+import { categoriesConform } from './categories-conformance.ts';
+import { filtersConform } from './filters-conformance.ts';
 import { importsConform } from './imports-conformance.ts';
+import { inventoryConforms } from './inventory-conformance.ts';
 import { limitStoreConforms } from './limit-store-conformance.ts';
+import { ordersConform } from './orders-conformance.ts';
 import { petsConform } from './pets-conformance.ts';
 import { type MakePlace, storeTests } from './place.ts';
+import { standingConforms } from './standing-conformance.ts';
 import { unitsConform } from './units-conformance.ts';
 import { versionsConform } from './versions-conformance.ts';
 
@@ -12,10 +18,17 @@ export function storageConforms(name: string, makePlace: MakePlace): void {
   const check = storeTests(makePlace);
   describe(name, () => {
     describe('pets', () => petsConform(check));
+    describe('filters', () => filtersConform(check));
+    describe('inventory', () => inventoryConforms(check));
+    describe('categories', () => categoriesConform(check));
+    describe('orders', () => ordersConform(check));
+    describe('kept answers', () => answersConform(check));
     describe('accounts', () => accountsConform(check));
     describe('keys', () => keysConform(check));
+    describe('scopes', () => scopesConform(check));
     describe('the first start', () => firstStartConforms(check));
     describe('limits', () => limitStoreConforms(check));
+    describe('standing', () => standingConforms(check));
     describe('imports', () => importsConform(check));
     describe('units of work', () => unitsConform(check));
     describe('versions', () => versionsConform(check));

@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import type { Writes } from '../../src/operations/units.ts';
 import type { Caller, LimitStore } from '../../src/storage/storage.ts';
 import { nextTurn, type StoreTest, strictRules } from './place.ts';
-import { enterprise, newKey } from './samples.ts';
+import { callerWith, enterprise, newKey } from './samples.ts';
 
 const quota = { perMinute: 4, perDay: 10 };
 
@@ -11,7 +11,7 @@ async function callersOf(store: Writes, count: number): Promise<Caller[]> {
   const callers: Caller[] = [];
   for (let index = 0; index < count; index++) {
     const { id: keyId } = await store.write('createKey', newKey(accountId, `key ${index}`));
-    callers.push({ keyId, accountId, quota, expiresAt: Number.POSITIVE_INFINITY });
+    callers.push(callerWith({ keyId, accountId, plan: 'enterprise', quota }));
   }
   return callers;
 }

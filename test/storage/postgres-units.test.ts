@@ -27,12 +27,22 @@ const account = {
 
 /** What every test has, besides units of its own. */
 const common = {
-  addPet: { all: ({ pets }: Transaction, input: readonly NewPet[]) => pets.add(input) },
-  addAlone: ({ pets }: Transaction, pet: NewPet) => pets.add([pet]),
-  refuse: () => {
-    throw new Refusal('pet_not_found');
+  addPet: {
+    writes: ['pets'],
+    all: ({ pets }: Transaction, input: readonly NewPet[]) => pets.add(input),
   },
-} satisfies Units;
+  addAlone: { writes: ['pets'], run: ({ pets }: Transaction, pet: NewPet) => pets.add([pet]) },
+  refuse: {
+    writes: [],
+    run: () => {
+      throw new Refusal('pet_not_found');
+    },
+  },
+} as const satisfies Units;
+
+/** One that does not say what it writes, and so locks as it goes. */
+const unlocked = <Input, Outcome>(run: (transaction: Transaction, input: Input) => Promise<Outcome>) =>
+  ({ writes: [], run }) as const;
 
 const kindOf = (error: unknown) => {
   if (error instanceof WriteUncertain) return 'uncertain';
@@ -102,7 +112,10 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       await one.promise;
       await pets.add([newPet('two')]);
     };
-    await using store = await opened([{ petsFirst }, { accountsFirst }]);
+    await using store = await opened([
+      { petsFirst: unlocked(petsFirst) },
+      { accountsFirst: unlocked(accountsFirst) },
+    ]);
     const [first, second] = store.writers;
     const done = await Promise.all([
       outcome(Promise.all([first?.('petsFirst'), first?.('addPet', newPet('neighbour'))])),
@@ -122,7 +135,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       });
     };
     for (const name of ['addPet', 'addAlone', 'addOrRefuse']) {
-      await using store = await opened([{ addOrRefuse }]);
+      await using store = await opened([{ addOrRefuse: { writes: ['pets'], run: addOrRefuse } }]);
       await store.other.unsafe(`
         CREATE SEQUENCE tries;
         CREATE FUNCTION overtaken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -147,7 +160,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       over.resolve(await rejectionOf(goOn()));
       await pets.add([newPet('late')]);
     };
-    await using store = await opened([{ never }], 1_000);
+    await using store = await opened([{ never: { writes: ['pets'], run: never } }], 1_000);
     const group = [store.write('addPet', newPet('one')), store.write('never')];
     expect(await Promise.all(group.map(outcome))).toEqual(['unavailable', 'unavailable']);
     expect(await outcome(store.write('addAlone', newPet('two')))).toBe('done');
@@ -162,7 +175,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       await accounts.create(account);
       await pets.add([newPet('mascot')]);
     };
-    await using store = await opened([{ openShop }], 1_000);
+    await using store = await opened([{ openShop: unlocked(openShop) }], 1_000);
     // The server's own time-out ends nothing here.
     await store.other.unsafe(`
       CREATE FUNCTION wait_for_ever() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -197,7 +210,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
         throw new Refusal('pet_not_found');
       });
     };
-    await using store = await opened([{ cutOff }]);
+    await using store = await opened([{ cutOff: { writes: ['pets'], run: cutOff } }]);
     const group = [store.write('addPet', newPet('one')), store.write('cutOff'), store.write('refuse')];
     expect(await Promise.all(group.map(outcome))).toEqual(['unavailable', 'unavailable', 'unavailable']);
     expect(await outcome(store.write('addAlone', newPet('two')))).toBe('done');
@@ -209,12 +222,12 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     const answerLost = async ({ pets, accounts, keys }: Transaction, name: string) => {
       await pets.add([newPet(name)]);
       const { id } = await accounts.create(account);
-      const shown = { name: 'till', lastFour: 'wxyz', createdAt: 1, expiresAt: null };
+      const shown = { name: 'till', lastFour: 'wxyz', scopes: [], createdAt: 1, expiresAt: null };
       await keys.create({ accountId: id, fingerprint: name, ...shown });
       store.proxy.hold('answers');
       void store.proxy.answerHeld().then(() => store.proxy.drop());
     };
-    await using store = await opened([{ answerLost }]);
+    await using store = await opened([{ answerLost: { writes: ['callers', 'pets'], run: answerLost } }]);
     // Alone, for then the next thing that is sent is the commit.
     expect(await outcome(store.write('answerLost', 'done'))).toBe('uncertain');
     expect(store.told.toSorted()).toEqual([
@@ -244,7 +257,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       await pets.add([newPet('undone')]);
       throw new Refusal('pet_not_found');
     };
-    await using store = await opened([{ undone }]);
+    await using store = await opened([{ undone: { writes: ['pets'], run: undone } }]);
     expect(await rejectionOf(store.write('undone'))).toBeInstanceOf(Refusal);
     expect(await rejectionOf(Promise.all([store.write('undone'), store.write('refuse')]))).toBeInstanceOf(
       Refusal,
@@ -263,7 +276,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       await Promise.resolve(pets.add([newPet('lost', 'lost' as PetStatus)])).catch(() => undefined);
       return 'as if nothing had happened';
     };
-    await using store = await opened([{ goOn }]);
+    await using store = await opened([{ goOn: { writes: ['pets'], run: goOn } }]);
     expect(`${await rejectionOf(store.write('goOn'))}`).toContain('pets_status_check');
     const [one, failed] = await Promise.allSettled([
       store.write('addPet', newPet('one')),
@@ -276,11 +289,12 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
 
   test('a batch that is not one call is refused', async () => {
     const twice = {
+      writes: ['pets'],
       all: async ({ pets }: Transaction) => [
         await pets.add([newPet('one')]),
         await pets.add([newPet('two')]),
       ],
-    };
+    } as const;
     await using store = await opened([{ twice }]);
     expect(`${await rejectionOf(store.write('twice'))}`).toContain('calls its transaction once');
   });

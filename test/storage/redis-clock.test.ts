@@ -8,13 +8,14 @@ import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
 import { patient } from './cluster-place.ts';
+import { callerWith } from './samples.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
 const rules = { ban: defaultBanRules, failuresPerMinute: 600 };
 const quota = { perMinute: 2, perDay: 100 };
-const caller = { keyId: 1, accountId: 1, quota, expiresAt: Number.POSITIVE_INFINITY };
+const caller = callerWith({ quota });
 
 interface Instance {
   /** Its date passes for Redis', its steady time is its own. */

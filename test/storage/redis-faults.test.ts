@@ -2,7 +2,7 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
-import { type Caller, type Storage, StorageUnavailable } from '../../src/storage/storage.ts';
+import { type Storage, StorageUnavailable } from '../../src/storage/storage.ts';
 import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
@@ -10,16 +10,12 @@ import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/wait.ts';
 import { patient } from './cluster-place.ts';
 import { nextTurn, strictRules } from './place.ts';
+import { callerWith } from './samples.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-const caller: Caller = {
-  keyId: 1,
-  accountId: 1,
-  quota: { perMinute: 50, perDay: 60 },
-  expiresAt: Number.POSITIVE_INFINITY,
-};
+const caller = callerWith({ quota: { perMinute: 50, perDay: 60 } });
 
 /** Instances of one store, each behind proxies of its own. */
 interface Bench extends AsyncDisposable {

@@ -3,7 +3,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { createServer } from 'node:tls';
 import { RedisClient } from 'bun';
-import { plans } from '../../src/domain/plan.ts';
 import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -11,6 +10,7 @@ import { findProgram } from '../support/server-process.ts';
 import { type OwnServer, ownRedis, testServers } from '../support/servers.ts';
 import { patient } from './cluster-place.ts';
 import { strictRules } from './place.ts';
+import { callerWith } from './samples.ts';
 
 const servers = await testServers();
 const redis = servers && (await ownRedis());
@@ -19,7 +19,7 @@ afterAll(async () => {
   await redis?.[Symbol.asyncDispose]();
 });
 
-const caller = { keyId: 1, accountId: 1, quota: plans.free, expiresAt: Number.POSITIVE_INFINITY };
+const caller = callerWith();
 
 describe.skipIf(redis === undefined)('Redis does not work, and it is said why:', () => {
   // Skipped without it.

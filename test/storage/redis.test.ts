@@ -3,6 +3,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { plans } from '../../src/domain/plan.ts';
+import { resources } from '../../src/domain/resources.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
@@ -10,7 +11,7 @@ import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 import { clusterPlaceOn, patient } from './cluster-place.ts';
 import { strictRules } from './place.ts';
-import { enterprise, newKey, newPet } from './samples.ts';
+import { callerWith, enterprise, newKey, newPet } from './samples.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
@@ -20,7 +21,7 @@ const storeIdLength = 12;
 /** Longer than any machine takes. */
 const maxWaitMs = 20_000;
 
-const caller = { keyId: 1, accountId: 1, quota: plans.free, expiresAt: Number.POSITIVE_INFINITY };
+const caller = callerWith();
 
 describe.skipIf(servers === undefined)('Redis', () => {
   // Skipped without it.
@@ -142,7 +143,8 @@ describe.skipIf(servers === undefined)('Redis', () => {
     await store.limits.take(caller, callers);
     await store.limits.fail('192.0.2.1');
     const keys = (await command('KEYS', `${prefix}*`)) as string[];
-    const passing = keys.filter((key) => !/:(?:callers|pets|bans|clock)$/.test(key));
+    const lasting = [...resources, 'bans', 'clock'];
+    const passing = keys.filter((key) => !lasting.some((name) => key.endsWith(`:${name}`)));
     expect(passing.map((key) => key.slice(prefix.length + storeIdLength)).toSorted()).toEqual([
       ':failures:192.0.2.1',
       ':{1}:key:1',

@@ -1,8 +1,9 @@
 /** One version of what Redis and PostgreSQL tell. */
 import { expect, test } from 'bun:test';
+import { resources, type Versions } from '../../src/domain/resources.ts';
 import { SharedVersions, staleAtMostMs } from '../../src/storage/shared-versions.ts';
 
-const at = (callers: number, pets: number) => ({ callers, pets });
+const at = (callers: number, pets: number): Versions => ({ callers, pets, orders: 1, categories: 1 });
 const now = () => performance.now();
 
 /** Versions of a process that has heard the same from both. */
@@ -14,29 +15,38 @@ function settled(): SharedVersions {
 }
 
 test('a change is a new version, whichever way word of it comes, and one version although it comes both ways', () => {
-  for (const firstFromRedis of [true, false]) {
-    const versions = settled();
-    const before = versions.now;
-    if (firstFromRedis) versions.hearRedis(at(10, 21));
-    else versions.hearPostgres(at(10, 21), now());
-    const after = versions.now;
-    expect(after).toEqual({ callers: before.callers, pets: before.pets + 1 });
-    if (firstFromRedis) versions.hearPostgres(at(10, 21), now());
-    else versions.hearRedis(at(10, 21));
-    expect(versions.now).toEqual(after);
+  for (const what of resources) {
+    for (const firstFromRedis of [true, false]) {
+      const versions = settled();
+      const before = versions.now;
+      const told = { ...at(10, 20), [what]: 21 };
+      if (firstFromRedis) versions.hearRedis(told);
+      else versions.hearPostgres(told, now());
+      const after = versions.now;
+      expect(after).toEqual({ ...before, [what]: before[what] + 1 });
+      if (firstFromRedis) versions.hearPostgres(told, now());
+      else versions.hearRedis(told);
+      expect(versions.now).toEqual(after);
+    }
   }
 });
 
 test('a server that went back in time is a change, too: a restored backup, a replica, a Redis that lost its memory', () => {
   const versions = settled();
-  const { callers, pets } = versions.now;
+  const before = versions.now;
+  const { callers, pets } = before;
+  const seen = (risenCallers: number, risenPets: number) => ({
+    ...before,
+    callers: callers + risenCallers,
+    pets: pets + risenPets,
+  });
   versions.hearRedis(at(0, 0));
-  expect(versions.now).toEqual(at(callers + 1, pets + 1));
+  expect(versions.now).toEqual(seen(1, 1));
   versions.hearRedis(at(10, 20));
   versions.hearPostgres(at(9, 19), now());
-  expect(versions.now).toEqual(at(callers + 2, pets + 2));
+  expect(versions.now).toEqual(seen(2, 2));
   versions.hearRedis(at(9, 22));
-  expect(versions.now).toEqual(at(callers + 2, pets + 3));
+  expect(versions.now).toEqual(seen(2, 3));
 });
 
 test('an answer of PostgreSQL that Redis overtook is no change', () => {
@@ -65,6 +75,8 @@ test('without Redis a caller is believed while PostgreSQL tells that none change
 
 test('without Redis no page is believed', () => {
   const versions = settled();
-  const pages = [versions.fallback().pets, versions.fallback().pets, versions.now.pets];
-  expect(new Set(pages).size).toBe(pages.length);
+  for (const what of resources.filter((resource) => resource !== 'callers')) {
+    const pages = [versions.fallback()[what], versions.fallback()[what], versions.now[what]];
+    expect(new Set(pages).size).toBe(pages.length);
+  }
 });

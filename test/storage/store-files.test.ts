@@ -11,7 +11,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { plans } from '../../src/domain/plan.ts';
 import type { Store } from '../../src/operations/units.ts';
 import { isStoreFile, storeFiles } from '../../src/storage/sqlite/files.ts';
 import { tryLock } from '../../src/storage/sqlite/serving-lock.ts';
@@ -22,6 +21,7 @@ import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
 import { countsIn } from '../support/limit-file.ts';
 import { writeOldStore } from './old-store.ts';
 import { strictRules } from './place.ts';
+import { callerWith } from './samples.ts';
 import { digests, rowsOf } from './sqlite-files.ts';
 
 let folder: TemporaryFolder;
@@ -46,8 +46,7 @@ function open(name: string, serving = true): Promise<Store> {
 }
 
 async function remaining({ limits }: Store): Promise<number | undefined> {
-  const caller = { keyId: 1, accountId: 1, quota: plans.free, expiresAt: Number.POSITIVE_INFINITY };
-  return (await limits.take(caller, (await limits.versions()).callers)).verdict?.minute.remaining;
+  return (await limits.take(callerWith(), (await limits.versions()).callers)).verdict?.minute.remaining;
 }
 
 describe('a store that is not there', () => {

@@ -162,7 +162,7 @@ const steps: readonly string[] = [
   -- What successes answered, for repetitions of the same request.
   CREATE TABLE idempotent_answers (
     -- The account's id, a colon and the key.
-    id       text   PRIMARY KEY,
+    id       text   COLLATE "C" PRIMARY KEY,
     request  text   NOT NULL,
     status   bigint NOT NULL,
     body     text,

@@ -1,5 +1,5 @@
 import type { TableRow, Tables, TableValue } from '../storage.ts';
-import { columnsOf, type TableName, tableNames } from '../tables.ts';
+import { type ColumnType, columnsOf, type TableName, tableNames } from '../tables.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { conflictOf } from './failures.ts';
 
@@ -13,23 +13,24 @@ export async function openPostgresTables(options: PostgresOptions, mustExist: bo
     tables: tableNames,
     async count(table) {
       const [row] = await database.read<{ count: bigint }[]>((sql) =>
-        sql.unsafe(`SELECT count(*) AS count FROM ${table}`),
+        sql.unsafe(`SELECT count(*) AS count FROM ${rowsOf(table)}`),
       );
       return Number(row?.count ?? 0n);
     },
     async rows(table, after, limit) {
       const where = after === undefined ? '' : `WHERE ${keyOf(table)} > $2`;
-      const text = `SELECT ${selected(table)} FROM ${table} ${where} ORDER BY ${keyOf(table)} LIMIT $1`;
+      const text = `SELECT ${selected(table)} FROM ${rowsOf(table)} ${where} ORDER BY ${keyOf(table)} LIMIT $1`;
       const values = after === undefined ? [limit] : [limit, after];
       const rows = await database.read<TableRow[]>((sql) => sql.unsafe(text, values).values());
       return [...rows];
     },
     async add(table, rows) {
-      const text = insertText(table);
+      const values = JSON.stringify(rows.map(textual));
       try {
-        await database.write((sql) => sql.unsafe(text, [JSON.stringify(rows.map(textual))]));
+        if (table === 'counters') await addCounters(database, values, rows.length);
+        else await database.write((sql) => sql.unsafe(insertText(table), [values]));
       } catch (error) {
-        const conflict = conflictOf(error);
+        const conflict = error === counterIsTaken ? 'taken' : conflictOf(error);
         if (conflict === undefined) throw error;
         return conflict;
       }
@@ -39,37 +40,65 @@ export async function openPostgresTables(options: PostgresOptions, mustExist: bo
   };
 }
 
+/** Every counter has its row from the beginning on. Those that counted nothing yet are none of the rows that are moved. */
+function rowsOf(table: TableName): string {
+  return table === 'counters' ? '(SELECT name, last FROM counters WHERE last > 0) AS counters' : table;
+}
+
 /** The table's key, ordered byte by byte as SQLite orders it. */
 function keyOf(table: TableName): string {
   const [key] = columnsOf(table);
-  return key?.isText ? `${key.name} COLLATE "C"` : (key?.name ?? '');
+  return key?.type === 'text' ? `${key.name} COLLATE "C"` : (key?.name ?? '');
 }
+
+/** How a value is read into a row, and taken from the text it has in JSON. */
+const forms: Readonly<
+  Record<ColumnType, { read: (name: string) => string; write: (text: string) => string }>
+> = {
+  integer: { read: (name) => name, write: (text) => `(${text})::bigint` },
+  text: { read: (name) => name, write: (text) => text },
+  boolean: {
+    read: (name) => `${name}::integer::bigint AS ${name}`,
+    write: (text) => `(${text})::integer::boolean`,
+  },
+};
 
 function selected(table: TableName): string {
   return columnsOf(table)
-    .map(({ name }) => (name === 'finished' ? 'finished::integer::bigint AS finished' : name))
+    .map(({ name, type }) => forms[type].read(name))
     .join(', ');
 }
 
-/** Adds rows given as one JSON text, and raises the counter of ids beyond them, in one statement. */
+/** Adds rows given as one JSON text, and moves the version of what they are, in one statement. */
 function insertText(table: TableName): string {
   const columns = columnsOf(table);
   const names = columns.map(({ name }) => name).join(', ');
-  const values = columns.map(({ name, isText }, index) => {
-    if (name === 'finished') return `(value->>${index})::integer::boolean`;
-    return isText ? `value->>${index}` : `(value->>${index})::bigint`;
-  });
-  const insert = `
-    INSERT INTO ${table} (${names})
-    SELECT ${values.join(', ')} FROM json_array_elements($1::text::json) AS moved (value)`;
-  // Keys that are text count nothing.
-  if (columns[0]?.isText) return insert;
+  const values = columns.map(({ type }, index) => forms[type].write(`value->>${index}`));
   return `
-    WITH added AS (${insert} RETURNING id)
-    UPDATE counters SET
-      last = greatest(last, (SELECT max(id) FROM added)),
-      version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
-    WHERE name = '${table}'`;
+    WITH added AS (
+      INSERT INTO ${table} (${names})
+      SELECT ${values.join(', ')} FROM json_array_elements($1::text::json) AS moved (value)
+    )
+    UPDATE counters SET ${risen} WHERE name = '${table}'`;
+}
+
+const risen = 'version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)';
+
+const counterIsTaken = new Error('A counter has counted already.');
+
+/** Lets the counters go on where others stopped: all of them, or none if one has counted already. */
+async function addCounters(database: PostgresDatabase, values: string, count: number): Promise<void> {
+  await database.transact(async (execute) => {
+    const set = await execute<unknown[]>((sql) =>
+      sql.unsafe(
+        `UPDATE counters SET last = (value->>1)::bigint, ${risen}
+         FROM json_array_elements($1::text::json) AS moved (value)
+         WHERE name = value->>0 AND last = 0 RETURNING name`,
+        [values],
+      ),
+    );
+    if (set.length < count) throw counterIsTaken;
+  }, performance.now() + database.statementTimeoutMs);
 }
 
 /** Integers as text, for JSON of JavaScript would round them. */

@@ -1,6 +1,35 @@
 /** What the scripts answer, as the rest of the service has it. */
-import { type Usage, unused, type Window } from '../../domain/limit.ts';
+import { type KeyPenalty, type Usage, unused, type Window } from '../../domain/limit.ts';
+import { type Versions, versionsFrom } from '../../domain/resources.ts';
 import type { AccountBan } from './snapshot-store.ts';
+
+/** What `take` and `standing` answer. Nothing behind the versions when they did not come as far as counting. */
+export type StateAnswer = readonly [kind: number, versions: readonly number[], ...state: number[]];
+
+/** How a caller stands, in dates. */
+export interface CallerState {
+  readonly nowMs: number;
+  readonly usage: Usage;
+  /** Without strikes: they stay with Redis. */
+  readonly penalty: KeyPenalty;
+  /** By how many ms dates are ahead of steady time. */
+  readonly aheadMs: number;
+  /** Names the count of time; undefined when it is the one that was asked under. */
+  readonly epoch: number | undefined;
+}
+
+export function stateOf([, , ...state]: StateAnswer): CallerState {
+  const [nowMs = 0, ...rest] = state;
+  const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0, aheadMs = 0, epoch] =
+    rest.slice(4);
+  const penalty = { episodeFrom, episodeUntil, strikes: [], bannedUntil, banLevel };
+  return { nowMs, usage: usageOf(rest), penalty, aheadMs, epoch };
+}
+
+/** Versions in the order of `resources`. */
+export function versionsOf(numbers: readonly number[]): Versions {
+  return versionsFrom((_resource, index) => numbers[index] ?? 0);
+}
 
 /** When the minute opened, its count, when the day opened, its count. */
 export function usageOf(windows: readonly number[]): Usage {

@@ -1,17 +1,26 @@
+import { type Resource, resources } from '../../domain/resources.ts';
+
 /** The names of the keys in Redis. Those of one account share a hash tag. */
 export class RedisKeys {
   readonly prefix: string;
+  /** The version of callers. */
   readonly callers: string;
-  readonly pets: string;
+  /** The versions of all resources, in their order. */
+  readonly versions: readonly string[];
   readonly bans: string;
   readonly clock: string;
 
   constructor(prefix: string) {
     this.prefix = prefix;
-    this.callers = `${prefix}callers`;
-    this.pets = `${prefix}pets`;
+    this.callers = this.version('callers');
+    this.versions = resources.map((resource) => this.version(resource));
     this.bans = `${prefix}bans`;
     this.clock = `${prefix}clock`;
+  }
+
+  /** Every version of the service knows those of callers and pets by these names. */
+  version(resource: Resource): string {
+    return `${this.prefix}${resource}`;
   }
 
   usage(accountId: number): string {
@@ -28,8 +37,12 @@ export class RedisKeys {
 
   /** The keys the script `take` works on, in its order. */
   ofTake(accountId: number, keyId: number): string[] {
-    const penalty = this.penalty(accountId, keyId);
-    const strikes = `${penalty}:strikes`;
-    return [this.callers, this.pets, this.usage(accountId), penalty, strikes, this.bans, this.clock];
+    const strikes = `${this.penalty(accountId, keyId)}:strikes`;
+    return [...this.ofStanding(accountId, keyId), strikes, this.bans];
+  }
+
+  /** The keys the script `standing` works on, in its order. */
+  ofStanding(accountId: number, keyId: number): string[] {
+    return [...this.versions, this.usage(accountId), this.penalty(accountId, keyId), this.clock];
   }
 }

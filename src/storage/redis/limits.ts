@@ -10,6 +10,7 @@ import {
   type Verdict,
   type WindowState,
 } from '../../domain/limit.ts';
+import { type Resource, resources, type Versions } from '../../domain/resources.ts';
 import { Overloaded } from '../concurrency-limit.ts';
 import type { Notice } from '../outage.ts';
 import { PeriodicTask } from '../periodic-task.ts';
@@ -21,18 +22,18 @@ import {
   type FailureVerdict,
   type LimitStore,
   StorageUnavailable,
-  type Versions,
 } from '../storage.ts';
 import { AddressFailures } from './address-failures.ts';
-import { usageOf, withoutUnopened } from './answers.ts';
+import { type StateAnswer, stateOf, usageOf, versionsOf, withoutUnopened } from './answers.ts';
 import { BanList } from './ban-list.ts';
 import { RedisClock } from './clock.ts';
 import { RedisKeys } from './keys.ts';
 import { NoAnswer, RedisLink, type Run } from './link.ts';
 import { LocalLimits } from './local-limits.ts';
-import { Reconciliation } from './reconciliation.ts';
+import { discarding, mostTries, Reconciliation } from './reconciliation.ts';
 import { kinds, scriptTexts } from './scripts.ts';
 import { SnapshotStore, type Snapshots } from './snapshot-store.ts';
+import { Standings } from './standings.ts';
 
 export interface RedisLimitsOptions {
   readonly url: string;
@@ -50,9 +51,6 @@ export interface RedisLimitsOptions {
   readonly notice: Notice;
 }
 
-/** How often a request is tried that Redis could not check yet. */
-const mostTries = 4;
-
 /**
  * Limits shared by all instances: Redis decides by its own clock, in one round trip that also brings the versions.
  * When it does not answer, this instance decides on its own, by the same rules, from what it last knew.
@@ -66,6 +64,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly #reconciliation: Reconciliation;
   readonly #failures: AddressFailures;
   readonly #bans: BanList;
+  readonly #standings: Standings;
   readonly #versions: SharedVersions;
   readonly #serving: boolean;
   #polling: PeriodicTask | undefined;
@@ -114,6 +113,14 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       snapshotStore: this.#snapshotStore,
       time: () => this.#clock.arguments(),
     });
+    this.#standings = new Standings({
+      link: this.#link,
+      keys: this.#keys,
+      clock: this.#clock,
+      versions: this.#versions,
+      localLimits: this.#localLimits,
+      reconciliation: this.#reconciliation,
+    });
   }
 
   /** Connects; a Redis that is not there does not keep the service from starting. */
@@ -136,9 +143,9 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
    * Tells every instance of a change, by its version in PostgreSQL, 0 if that is not known. When Redis cannot be told
    * of changed callers, resolves once every instance had the time to see it in PostgreSQL.
    */
-  async announce(what: keyof Versions, version: number): Promise<void> {
+  async announce(what: Resource, version: number): Promise<void> {
     try {
-      await this.#link.run('announce', [this.#keys[what]], [version]);
+      await this.#link.run('announce', [this.#keys.version(what)], [version]);
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
       if (what === 'callers') await sleep(staleAtMostMs);
@@ -155,6 +162,10 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   take(caller: Caller, callersVersion: number): Promise<Admission> {
     if (this.#link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
     return this.#takeFromRedis(caller, callersVersion);
+  }
+
+  standing(caller: Caller): Promise<{ verdict: Verdict; versions: Versions }> {
+    return this.#standings.of(caller);
   }
 
   refund(caller: Caller, taken: Verdict): Promise<Verdict> {
@@ -202,10 +213,10 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
 
   /** Compares versions with Redis: either side learns what it did not know. */
   async #exchangeVersions(run: Run): Promise<Versions> {
-    const { callers: leastCallers, pets: leastPets } = this.#versions.postgres;
-    const keys = [this.#keys.callers, this.#keys.pets];
-    const [callers = 0, pets = 0] = (await run('versions', keys, [leastCallers, leastPets])) as number[];
-    return this.#versions.hearRedis({ callers, pets });
+    const { postgres } = this.#versions;
+    const least = resources.map((resource) => postgres[resource]);
+    const told = await run('versions', this.#keys.versions, least);
+    return this.#versions.hearRedis(versionsOf(told as number[]));
   }
 
   async #takeFromRedis(caller: Caller, callersVersion: number): Promise<Admission> {
@@ -218,7 +229,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       if (this.#localLimits.isUnreported(accountId)) void this.#reconciliation.report(accountId);
       const number = ++this.#number;
       const args = [redis.callers, quota.perMinute, quota.perDay, `${keyId}:${accountId}`];
-      let answer: number[];
+      let answer: StateAnswer;
       try {
         const ask = this.#link.ask('take', keys, [
           ...args,
@@ -226,7 +237,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
           number,
           ...this.#clock.arguments(),
         ]);
-        answer = (await ask) as number[];
+        answer = (await ask) as StateAnswer;
       } catch (error) {
         if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
         if (error instanceof NoAnswer) this.#localLimits.doubt(accountId, number);
@@ -237,7 +248,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
         if (decided !== undefined) return decided;
       } else if (answer[0] !== kinds.overtaken) return this.#read(caller, answer);
     }
-    throw new StorageUnavailable('Redis discards account data as soon as it is written');
+    throw discarding();
   }
 
   /** The decision when Redis cannot be given back what it lost of the account; undefined when it is. */
@@ -254,16 +265,13 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     }
   }
 
-  #read(caller: Caller, answer: readonly number[]): Admission {
-    const [kind, callers = 0, pets = 0, nowMs = 0] = answer;
-    const versions = this.#versions.hearRedis({ callers, pets });
+  #read(caller: Caller, answer: StateAnswer): Admission {
+    const [kind, told] = answer;
+    const versions = this.#versions.hearRedis(versionsOf(told));
     if (kind === kinds.stale) return { verdict: undefined, versions };
 
-    const usage = usageOf(answer.slice(4, 8));
-    const [episodeFrom = 0, episodeUntil = 0, bannedUntil = 0, banLevel = 0, ahead = 0, epoch] =
-      answer.slice(8);
-    this.#clock.hear(nowMs, ahead, epoch);
-    const penalty = { episodeFrom, episodeUntil, strikes: [], bannedUntil, banLevel };
+    const { nowMs, usage, penalty, aheadMs, epoch } = stateOf(answer);
+    this.#clock.hear(nowMs, aheadMs, epoch);
     this.#localLimits.learnUsage(caller.accountId, withoutUnopened(usage));
     this.#localLimits.learnPenalty(caller.keyId, penalty);
     if (kind === kinds.newly_banned) this.#reconciliation.saveBan(caller, penalty, 'redis');
@@ -275,12 +283,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   async #takeLocally(caller: Caller, callersVersion: number): Promise<Admission> {
     const versions = this.#versions.fallback();
     if (!this.#versions.isFresh(callersVersion)) return { verdict: undefined, versions };
-    try {
-      await this.#reconciliation.recall(caller);
-    } catch (error) {
-      // What is known here counts; who is not known here has to come again.
-      if (!(error instanceof StorageUnavailable) || !this.#localLimits.knows(caller.accountId)) throw error;
-    }
+    await this.#reconciliation.recall(caller);
     return { verdict: this.#decide(caller), versions };
   }
 

@@ -8,6 +8,7 @@ import {
   noPenalty,
   peek,
   refund,
+  standing,
   type Usage,
   unused,
   type Verdict,
@@ -133,6 +134,11 @@ export class LocalLimits {
     }
     if (penalty !== known) this.#penalties.set(caller.keyId, penalty);
     return { verdict, newBan: penalty.bannedUntil > known.bannedUntil ? penalty : undefined };
+  }
+
+  /** How a caller stands, counting nothing. */
+  standing({ accountId, keyId, quota }: Caller, nowMs: number): Verdict {
+    return standing(this.#accounts.get(accountId)?.usage ?? unused, this.penalty(keyId), quota, nowMs);
   }
 
   refund(caller: Caller, taken: Verdict, nowMs: number): Verdict {

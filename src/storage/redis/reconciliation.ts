@@ -32,6 +32,14 @@ const mostReadings = 4;
 /** For bans that were not read, but decided here. */
 const anyVersion = -1;
 
+/** How often Redis is asked about an account that it does not know yet. */
+export const mostTries = 4;
+
+/** Redis knew nothing of an account, however often it was told. */
+export function discarding(): StorageUnavailable {
+  return new StorageUnavailable('Redis discards account data as soon as it is written');
+}
+
 const nothing: Unreported = { count: 0, doubts: [] };
 
 /** Keeps Redis, the local limits and the snapshot store in agreement: what one of them lost, the others give back. */
@@ -58,12 +66,18 @@ export class Reconciliation {
 
   /**
    * Makes the local limits know what the snapshots have of a caller, unless it did a moment ago: others may have banned its key,
-   * or lifted its ban. Rejects with `StorageUnavailable` when the snapshot store does not answer.
+   * or lifted its ban. When the snapshot store does not answer, what is known here counts; rejects with `StorageUnavailable`
+   * when nothing is: who is not known here has to come again.
    */
   async recall(caller: Caller): Promise<void> {
     const recalledAt = this.#recalledAt.get(caller.keyId) ?? Number.NEGATIVE_INFINITY;
     if (performance.now() - recalledAt < recalledForMs) return;
-    await once(this.#recalling, caller.keyId, () => this.#recall(caller));
+    try {
+      await once(this.#recalling, caller.keyId, () => this.#recall(caller));
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error;
+      if (!this.#options.localLimits.knows(caller.accountId)) throw error;
+    }
   }
 
   /** Tells Redis what was counted here while it was away; false when it has no state of the account to add it to. */
@@ -133,7 +147,7 @@ export class Reconciliation {
   async #withBans(accountId: number): Promise<AccountSnapshot> {
     const { snapshotStore, run, keys } = this.#options;
     for (let reading = 0; reading < mostReadings; reading++) {
-      const [callers = 0] = (await run('versions', [keys.callers, keys.pets], [0, 0])) as number[];
+      const [callers = 0] = (await run('versions', [keys.callers], [0])) as number[];
       const snapshot = await snapshotStore.find(accountId);
       const restored = snapshot.bans.map((ban) => this.#restoreBan(accountId, ban, callers));
       if ((await Promise.all(restored)).every((answer) => answer === 1)) return snapshot;

@@ -1,4 +1,5 @@
 import { type BanRules, daySeconds, minuteSeconds } from '../../domain/limit.ts';
+import { resources } from '../../domain/resources.ts';
 import announce from './scripts/announce.lua' with { type: 'text' };
 import bans from './scripts/bans.lua' with { type: 'text' };
 import common from './scripts/common.lua' with { type: 'text' };
@@ -7,14 +8,15 @@ import lift from './scripts/lift.lua' with { type: 'text' };
 import refund from './scripts/refund.lua' with { type: 'text' };
 import restore from './scripts/restore.lua' with { type: 'text' };
 import restoreBan from './scripts/restore-ban.lua' with { type: 'text' };
+import standing from './scripts/standing.lua' with { type: 'text' };
 import take from './scripts/take.lua' with { type: 'text' };
 import versions from './scripts/versions.lua' with { type: 'text' };
 
-const sources = { take, refund, restore, restoreBan, fail, versions, announce, bans, lift };
+const sources = { take, standing, refund, restore, restoreBan, fail, versions, announce, bans, lift };
 
 export type ScriptName = keyof typeof sources;
 
-/** What `take` answers with first: how the request was decided, or why it was not. */
+/** What `take` and `standing` answer with first: how the request was decided, or why it was not. */
 export const kinds = {
   admitted: 0,
   exhausted: 1,
@@ -25,9 +27,10 @@ export const kinds = {
   overtaken: 6,
 } as const;
 
-/** Every script's text, with the rules and kinds written into it: they are the same for all requests. */
+/** Every script's text, with the rules, the kinds and how many resources there are written into it: they are the same for all requests. */
 export function scriptTexts(ban: BanRules): ReadonlyMap<ScriptName, string> {
   const constants: Readonly<Record<string, number>> = {
+    'resources.count': resources.length,
     'rules.minute': minuteSeconds,
     'rules.day': daySeconds,
     'rules.strikes': ban.strikes,
@@ -38,6 +41,6 @@ export function scriptTexts(ban: BanRules): ReadonlyMap<ScriptName, string> {
     ...Object.fromEntries(Object.entries(kinds).map(([name, value]) => [`kinds.${name}`, value])),
   };
   const written = (source: string) =>
-    `${common}\n${source}`.replace(/\b(?:rules|kinds)\.\w+/g, (name) => String(constants[name]));
+    `${common}\n${source}`.replace(/\b(?:rules|kinds|resources)\.\w+/g, (name) => String(constants[name]));
   return new Map(Object.entries(sources).map(([name, source]) => [name as ScriptName, written(source)]));
 }

@@ -17,8 +17,8 @@ const applicationId = 0x416e5374;
 
 /** Pages of a file kept in memory, filled as they are asked for; a read past them costs a system call more. */
 const readingCacheKib = 8_192;
-/** Whoever only writes comes back to few pages: the last ones of each tree. */
-export const writingCacheKib = 1_024;
+/** Whoever only writes comes back to the last pages of each tree, and of each category and status in an index. */
+export const writingCacheKib = 4_096;
 
 export interface DatabaseOptions {
   /** Of a file that is there. */
@@ -72,6 +72,8 @@ function migrate(database: Database, { migrations }: Format): void {
     database.run(`PRAGMA user_version = ${migrations.length}`);
   });
   step.immediate();
+  // The log of a large store's migration would keep its size for as long as somebody has the file open.
+  database.run('PRAGMA wal_checkpoint(TRUNCATE)');
 }
 
 /** Throws `StorageUnusable` unless the file is what it is to be, or may become it. */

@@ -26,6 +26,13 @@ local function version(value)
   return tonumber(value or 0)
 end
 
+-- The versions of all resources, of values that begin with theirs; the first is that of callers.
+local function versions_of(values)
+  local versions = {}
+  for index = 1, resources.count do versions[index] = version(values[index]) end
+  return versions
+end
+
 -- The present in ms of steady time, the seconds to add to it to show it as a date, the ms that the date is ahead of it,
 -- and the epoch, which names this count of time. Windows, strikes and bans last in steady time: Redis' date, less what
 -- it was stepped by. A step is what the date moved by otherwise than an instance measured since it last heard of this

@@ -1,0 +1,48 @@
+/** What a client may receive as each error: in the OpenAPI document and in `docs/errors.md`. */
+import { type ErrorCode, type ErrorDetail, errors } from '../../src/contract/errors.ts';
+import { cursorMistake } from '../../src/domain/cursor.ts';
+
+const limitMistake = 'must be an integer from 1 to 100, in plain decimal digits';
+
+/** Errors of which the sentence is about one request, or which list mistakes. */
+const particular: {
+  readonly [Code in ErrorCode]?: { readonly message?: string; readonly details?: readonly ErrorDetail[] };
+} = {
+  invalid_body: {
+    message: 'The request body is invalid: name is required.',
+    details: [{ in: 'body', name: 'name', message: 'is required' }],
+  },
+  invalid_parameter: {
+    message: `The request is invalid: limit ${limitMistake}.`,
+    details: [{ in: 'query', name: 'limit', message: limitMistake }],
+  },
+  invalid_cursor: { details: [cursorMistake] },
+  unsupported_media_type: {
+    details: [{ in: 'header', name: 'Content-Type', message: 'must be application/json, in UTF-8' }],
+  },
+  status_transition_not_allowed: {
+    message: 'The animal is "sold" and cannot become "pending"; it can become "available".',
+  },
+  pet_reserved: {
+    message: 'The animal is reserved by order 1, which is placed. Deliver or cancel the order first.',
+  },
+  pet_not_available: {
+    message: 'The animal is "pending". Only an available animal can be ordered.',
+  },
+  order_transition_not_allowed: {
+    message:
+      'The order is placed, which does not have the step deliver. It has the steps approve and cancel.',
+  },
+  precondition_failed: {
+    message:
+      'The resource is not in the state that the request requires: it was changed meanwhile. Read it again, then ' +
+      'decide anew.',
+  },
+};
+
+/** An error as a client may receive it. */
+export function errorExample(code: ErrorCode): unknown {
+  const { message, status } = errors[code];
+  const { details, message: own = message } = particular[code] ?? {};
+  return { code, message: own, status, ...(details && { details }) };
+}

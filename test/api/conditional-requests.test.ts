@@ -1,0 +1,283 @@
+/** `ETag`, `If-Match` and `If-None-Match` (RFC 9110, section 13), over every operation that has them. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { startTestApp } from '../support/app.ts';
+import type { Answer } from '../support/call.ts';
+import { type Buyer, buyerOf, orderSteps, stepsTo } from '../support/orders.ts';
+import { addPets, linksOf, newPet } from '../support/pets.ts';
+
+const app = await startTestApp();
+const buyer = await buyerOf(app);
+afterAll(() => app[Symbol.asyncDispose]());
+
+const read = (target: string, held?: string, of: Buyer = buyer, method = 'GET') =>
+  of.call(method, target, held === undefined ? {} : { headers: { 'If-None-Match': held } });
+
+const etagAt = async (target: string) => (await read(target)).header('ETag');
+
+/** A change that depends on a condition. */
+const when = (method: string, target: string, ifMatch: string, body?: string) =>
+  buyer.call(method, target, { headers: { 'If-Match': ifMatch }, ...(body !== undefined && { body }) });
+
+/** The header fields of an answer that do not tell one request from the next. */
+const lasting = ({ headers }: Answer) =>
+  Object.fromEntries(
+    [...headers].filter(
+      ([name]) => !/^(?:date|x-request-id|x-ratelimit-.*|ratelimit|content-type|content-length)$/.test(name),
+    ),
+  );
+
+await addPets(app, 3);
+const order = await buyer.order();
+await buyer.call('PUT', '/categories/7', { body: '{"name":"Dogs"}' });
+
+const readable = [
+  '/pets',
+  '/pets?limit=1',
+  '/pets?status=available&limit=2',
+  '/pets?id=1,2',
+  '/pets?id=999999',
+  '/pets/1',
+  '/categories',
+  '/categories/7',
+  '/inventory',
+  '/inventory?categoryId=1',
+  '/orders',
+  '/orders?status=placed',
+  `/orders?petId=${order.petId}`,
+  `/orders/${order.id}`,
+];
+
+describe('304', () => {
+  test.each(readable)('for a client that holds it already: %s', async (target) => {
+    const first = await read(target);
+    expect(first.header('ETag')).toMatch(/^"[0-9a-z]+"$/);
+    const etag = first.header('ETag');
+    for (const held of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      for (const method of ['GET', 'HEAD']) {
+        const again = await read(target, held, buyer, method);
+        expect([again.status, again.text]).toEqual([304, '']);
+        expect(lasting(again)).toEqual(lasting(first));
+        expect(again.headers.has('X-Request-Id')).toBe(true);
+        expect(again.headers.has('Date')).toBe(true);
+      }
+    }
+  });
+
+  test.each(readable)('not for any other tag, nor a garbled one: %s', async (target) => {
+    const etag = await etagAt(target);
+    for (const held of ['"other"', etag.replaceAll('"', ''), `${etag.slice(0, -1)}x"`, '', '"*"']) {
+      const answer = await read(target, held);
+      expect([answer.status, answer.header('ETag')]).toEqual([200, etag]);
+    }
+  });
+
+  test('has the links of a page, and costs a request', async () => {
+    const own = await buyerOf(app);
+    const first = await read('/pets?limit=1', undefined, own);
+    const again = await read('/pets?limit=1', first.header('ETag'), own);
+    expect(linksOf(again)).toEqual(linksOf(first));
+    expect(again.number('X-RateLimit-Remaining')).toBe(first.number('X-RateLimit-Remaining') - 1);
+  });
+
+  test('never for an error: 404 stays 404, 400 stays 400', async () => {
+    expect((await read('/orders/999999', '*')).status).toBe(404);
+    expect((await read('/orders?limit=0', '*')).status).toBe(400);
+  });
+
+  test('not for POST, and not for what answers with no representation of a resource', async () => {
+    const headers = { 'If-None-Match': '*' };
+    expect((await buyer.call('POST', '/pets', { body: newPet(), headers })).status).toBe(201);
+    const limits = await read('/rate-limit', '*');
+    expect([limits.status, limits.headers.has('ETag')]).toEqual([200, false]);
+  });
+});
+
+describe('an ETag', () => {
+  test('is the same for HEAD, for a list read anew and for one held, and after a restart', async () => {
+    await using fresh = await startTestApp();
+    const own = await buyerOf(fresh);
+    await own.order();
+    for (const target of ['/orders', '/orders/1', '/pets', '/inventory']) {
+      const first = await read(target, undefined, own);
+      const others = [await read(target, undefined, own), await read(target, undefined, own, 'HEAD')];
+      await fresh.restart();
+      others.push(await read(target, undefined, own));
+      for (const answer of others) expect(answer.header('ETag')).toBe(first.header('ETag'));
+    }
+  });
+
+  test('changes when the body changes and only then, over a life of an order', async () => {
+    const { id, petId } = await buyer.order();
+    const targets = [
+      `/orders/${id}`,
+      `/orders?petId=${petId}`,
+      `/pets?id=${petId}`,
+      '/inventory',
+      '/categories',
+    ];
+    const bodies = new Map<string, string>();
+    const look = async () => {
+      for (const target of targets) {
+        const { text, ...answer } = await read(target);
+        const known = bodies.get(`${target} ${text}`);
+        const etag = answer.headers.get('ETag') ?? '';
+        if (known !== undefined) expect(etag).toBe(known);
+        bodies.set(`${target} ${text}`, etag);
+      }
+    };
+    for (const step of orderSteps) {
+      await look();
+      await buyer.step(id, step);
+      await look();
+      await buyer.step(id, step);
+      app.clock.advance(1);
+    }
+    const seen = [...bodies.keys()].map((body) => body.slice(body.indexOf(' ')));
+    expect(new Set(bodies.values()).size).toBe(new Set(seen).size);
+  });
+
+  test('of a change is that of what it made', async () => {
+    const created = await buyer.call('POST', '/pets', { body: newPet('Tagged') });
+    const at = created.header('Location').replace('/v1', '');
+    expect(await etagAt(at)).toBe(created.header('ETag'));
+    const patched = await buyer.call('PATCH', at, { body: '{"name":"Renamed"}' });
+    expect(await etagAt(at)).toBe(patched.header('ETag'));
+    expect(patched.header('ETag')).not.toBe(created.header('ETag'));
+    const back = await buyer.call('PATCH', at, { body: '{"name":"Tagged"}' });
+    expect(back.header('ETag')).toBe(created.header('ETag'));
+    const put = await buyer.call('PUT', '/categories/8', { body: '{"name":"Cats"}' });
+    expect(await etagAt('/categories/8')).toBe(put.header('ETag'));
+  });
+
+  test('is on no error and no empty answer', async () => {
+    const petId = await buyer.addPet();
+    const answers = [
+      await read('/orders/999999'),
+      await buyer.step(order.id, 'return'),
+      await buyer.call('DELETE', `/pets/${petId}`),
+    ];
+    for (const { headers } of answers) expect(headers.has('ETag')).toBe(false);
+  });
+});
+
+/** Each operation with `If-Match`: a resource of its own, how it is read, and a change of it. */
+const changes: Record<string, () => Promise<{ at: string; method: string; target: string; body?: string }>> =
+  {
+    updatePet: async () => {
+      const at = `/pets/${await buyer.addPet()}`;
+      return { at, method: 'PATCH', target: at, body: '{"name":"Changed"}' };
+    },
+    deletePet: async () => {
+      const at = `/pets/${await buyer.addPet()}`;
+      return { at, method: 'DELETE', target: at };
+    },
+    putCategory: async () => ({
+      at: '/categories/7',
+      method: 'PUT',
+      target: '/categories/7',
+      body: `{"name":"${Math.floor(app.clock.now())}"}`,
+    }),
+    deleteCategory: async () => {
+      await buyer.call('PUT', '/categories/9', { body: '{"name":"Short-lived"}' });
+      return { at: '/categories/9', method: 'DELETE', target: '/categories/9' };
+    },
+    ...Object.fromEntries(
+      Object.entries({
+        approve: 'placed',
+        deliver: 'approved',
+        cancel: 'placed',
+        return: 'delivered',
+      } as const).map(([step, status]) => [
+        `${step}Order`,
+        async () => {
+          const { id } = await buyer.order(...stepsTo[status]);
+          return { at: `/orders/${id}`, method: 'POST', target: `/orders/${id}/${step}` };
+        },
+      ]),
+    ),
+  };
+
+describe.each(Object.entries(changes))('If-Match on %s', (_, make) => {
+  test('lets pass with the tag there is now, alone, in a list, and with "*"', async () => {
+    const forms: ((etag: string) => string)[] = [
+      (etag) => etag,
+      (etag) => `"other", ${etag}`,
+      (etag) => `W/"weak",${etag},"other"`,
+      () => '*',
+    ];
+    for (const form of forms) {
+      app.clock.advance(1);
+      const { at, method, target, body } = await make();
+      expect((await when(method, target, form(await etagAt(at)), body)).status).toBeLessThan(300);
+    }
+  });
+
+  test('412 with any other, with a weak one and with a former one, and nothing changes', async () => {
+    app.clock.advance(1);
+    const { at, method, target, body } = await make();
+    const before = await read(at);
+    const etag = before.header('ETag');
+    for (const held of ['"other"', `W/${etag}`, '""', `"${etag.slice(1, -1)},"`, '"*"']) {
+      const answer = await when(method, target, held, body);
+      expect(answer.error).toMatchObject({ status: 412, code: 'precondition_failed' });
+    }
+    expect((await read(at)).text).toBe(before.text);
+  });
+
+  test('400 when it is malformed, and nothing changes', async () => {
+    const { at, method, target, body } = await make();
+    const before = await read(at);
+    for (const held of ['', before.header('ETag').replaceAll('"', ''), '"a" "b"', '*, "a"']) {
+      const answer = await when(method, target, held, body);
+      expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
+      expect(answer.error.details).toMatchObject([{ in: 'header', name: 'If-Match' }]);
+    }
+    expect((await read(at)).text).toBe(before.text);
+  });
+
+  test('of many that hold the same tag exactly one wins', async () => {
+    app.clock.advance(1);
+    const { at, method, target, body } = await make();
+    const etag = await etagAt(at);
+    const answers = await Promise.all(Array.from({ length: 6 }, () => when(method, target, etag, body)));
+    const losing = method === 'DELETE' ? 404 : 412;
+    const statuses = answers.map(({ status }) => (status < 300 ? 'won' : status)).sort();
+    expect(statuses).toEqual([...Array<number>(5).fill(losing), 'won']);
+  });
+});
+
+describe('of several reasons', () => {
+  test('404 comes before 412, and 412 before 409', async () => {
+    expect((await when('POST', '/orders/999999/approve', '"other"')).error.code).toBe('order_not_found');
+    expect((await when('PATCH', '/pets/999999', '*', '{}')).error.code).toBe('pet_not_found');
+    const delivered = await buyer.order(...stepsTo.delivered);
+    const target = `/orders/${delivered.id}/approve`;
+    expect((await when('POST', target, '"other"')).error.code).toBe('precondition_failed');
+    expect((await when('POST', target, '*')).error.code).toBe('order_transition_not_allowed');
+  });
+
+  test('400 comes before 404', async () => {
+    expect((await when('POST', '/orders/x/approve', 'bare')).error.code).toBe('invalid_parameter');
+    expect((await when('POST', '/orders/x/approve', '"other"')).error.code).toBe('order_not_found');
+  });
+});
+
+describe('If-None-Match: * on putCategory', () => {
+  test('makes what is not there, 412 when it is, of many at once one', async () => {
+    const options = { headers: { 'If-None-Match': '*' } };
+    const put = (name: string) =>
+      buyer.call('PUT', '/categories/-5', { body: `{"name":"${name}"}`, ...options });
+    const answers = await Promise.all(Array.from({ length: 6 }, (_, at) => put(`Name ${at}`)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(5).fill(412)]);
+    const made = answers.find(({ status }) => status === 201);
+    expect((await read('/categories/-5')).text).toBe(made?.text ?? '');
+  });
+
+  test('412 for If-Match where there is nothing', async () => {
+    for (const held of ['*', '"a"']) {
+      const answer = await when('PUT', '/categories/-6', held, '{"name":"New"}');
+      expect(answer.error).toMatchObject({ status: 412, code: 'precondition_failed' });
+    }
+    expect((await read('/categories/-6')).status).toBe(404);
+  });
+});

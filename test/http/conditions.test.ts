@@ -1,0 +1,131 @@
+/** The header fields of conditional requests as they are read (RFC 9110, section 13.1). */
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { operations } from '../../src/contract/operations.ts';
+import { isNotModified, preconditionsOf } from '../../src/http/conditions.ts';
+import { always } from '../support/property.ts';
+
+const headersOf = (fields: Readonly<Record<string, string>>) => new Headers(fields);
+
+/** The tags read from an `If-Match`; null when it is refused. */
+function ifMatch(value: string) {
+  const checked = preconditionsOf(operations.approveOrder, headersOf({ 'If-Match': value }));
+  return 'value' in checked ? checked.value.ifMatch : null;
+}
+
+describe('If-Match', () => {
+  test.each([
+    ['*', '*'],
+    [' * ', '*'],
+    ['"a"', ['"a"']],
+    ['""', ['""']],
+    ['W/"a"', ['W/"a"']],
+    ['"a","b"', ['"a"', '"b"']],
+    ['"a" ,\t"b" , W/"c"', ['"a"', '"b"', 'W/"c"']],
+    ['"a,b"', ['"a,b"']],
+    ['"W/"', ['"W/"']],
+    ['"\\"', ['"\\"']],
+    ['"*"', ['"*"']],
+    ['"é"', ['"é"']],
+    // A recipient has to ignore empty elements of a list (RFC 9110, section 5.6.1.2).
+    ['"a",,"b"', ['"a"', '"b"']],
+    [', "a" , ,"b",', ['"a"', '"b"']],
+  ])('%s', (value, expected) => {
+    expect(ifMatch(value)).toEqual(expected as string[]);
+  });
+
+  test.each([
+    '',
+    ',',
+    ' , ,',
+    'a',
+    'W/a',
+    'W/',
+    '"',
+    '"a',
+    'a"',
+    'w/"a"',
+    'W /"a"',
+    '"a" "b"',
+    '"a"b',
+    '"a", b',
+    '"a", *',
+    '*, "a"',
+    '**',
+    '"a b"',
+    "'a'",
+  ])('is refused: %s', (value) => {
+    expect(ifMatch(value)).toBeNull();
+  });
+
+  test('is refused in a time that grows with its length only', () => {
+    const long = 15_000;
+    const hostile = ['"', ',', '"a"', '"a",', 'W/', '"a" \t', '"a" ,'].map((part) =>
+      part.repeat(Math.floor(long / part.length)),
+    );
+    for (const value of hostile) for (const end of ['', '"', 'x']) ifMatch(value + end);
+  });
+
+  test('is not looked at where an operation has no such condition', () => {
+    expect(preconditionsOf(operations.placeOrder, headersOf({ 'If-Match': 'bare' }))).toEqual({ value: {} });
+  });
+});
+
+describe('If-None-Match of a change', () => {
+  const read = (value: string) =>
+    preconditionsOf(operations.putCategory, headersOf({ 'If-None-Match': value }));
+
+  test('is "*"', () => {
+    for (const value of ['*', ' *\t']) expect(read(value)).toEqual({ value: { isNew: true } });
+  });
+
+  test.each(['', '"a"', '"*"', 'W/"a"', '*, *', 'new'])(
+    'is refused when it is anything else: %s',
+    (value) => {
+      expect(read(value)).toMatchObject({ mistakes: [{ in: 'header', name: 'If-None-Match' }] });
+    },
+  );
+
+  test('is blamed together with If-Match', () => {
+    const headers = headersOf({ 'If-None-Match': 'a', 'If-Match': 'b' });
+    const { mistakes } = preconditionsOf(operations.putCategory, headers) as { mistakes: { name: string }[] };
+    expect(mistakes.map(({ name }) => name)).toEqual(['If-Match', 'If-None-Match']);
+  });
+});
+
+describe('If-None-Match of a read', () => {
+  const has = (value: string, etag: string | undefined = '"a"') =>
+    isNotModified(headersOf({ 'If-None-Match': value }), etag);
+
+  test.each(['*', ' * ', '"a"', 'W/"a"', '"b", "a"', '"b",W/"a"', '"a,b" , "a"', '"b",,"a"'])(
+    'holds what it asks for: %s',
+    (value) => {
+      expect(has(value)).toBe(true);
+    },
+  );
+
+  test.each(['', '""', '"b"', '"A"', '"aa"', 'a', '"*"', '"b, a"', '"b", "c"', 'W/"b"'])(
+    'does not: %s',
+    (value) => {
+      expect(has(value)).toBe(false);
+    },
+  );
+
+  test('never matches what has no tag', () => {
+    for (const value of ['*', '"a"', '""']) {
+      expect(isNotModified(headersOf({ 'If-None-Match': value }), undefined)).toBe(false);
+    }
+    expect(isNotModified(headersOf({}), '"a"')).toBe(false);
+  });
+
+  test('finds a tag in any list of them, and none that is not there', () => {
+    const anyTag = fc
+      .string({ unit: fc.constantFrom('a', 'b', ',', ' ', '*', 'W/', '\\'), maxLength: 4 })
+      .map((text) => `"${text.replaceAll(' ', '!')}"`);
+    const lists = fc.tuple(fc.array(fc.tuple(fc.constantFrom('', 'W/'), anyTag), { minLength: 1 }), anyTag);
+    always(lists, ([list, tag]) => {
+      const value = list.map((parts) => parts.join('')).join(', ');
+      expect(has(value, tag)).toBe(list.some(([, one]) => one === tag));
+    });
+  });
+});

@@ -1,0 +1,143 @@
+/** What is taken for an `Idempotency-Key`, as a client's library, a person with curl and an attacker send it. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { operations } from '../../src/contract/operations.ts';
+import { idempotencyKeyOf } from '../../src/http/idempotency-key.ts';
+import { startTestApp } from '../support/app.ts';
+import { buyerOf } from '../support/orders.ts';
+import { newPet } from '../support/pets.ts';
+import { always } from '../support/property.ts';
+import { exchange } from '../support/raw.ts';
+
+const app = await startTestApp();
+const { key } = await buyerOf(app);
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** What is read of a header's value; null when it is refused. */
+function read(value: string | undefined): string | null | undefined {
+  const headers = new Headers(value === undefined ? {} : { 'Idempotency-Key': value });
+  const checked = idempotencyKeyOf(operations.placeOrder, headers);
+  return 'value' in checked ? checked.value : null;
+}
+
+const blamed = '"in":"header","name":"Idempotency-Key"';
+
+describe('is read from', () => {
+  test.each([
+    ['8e03978e-40d5-43dd-bc93-6894a57f9324', '8e03978e-40d5-43dd-bc93-6894a57f9324'],
+    ['"8e03978e-40d5-43dd-bc93-6894a57f9324"', '8e03978e-40d5-43dd-bc93-6894a57f9324'],
+    ['x', 'x'],
+    ['"x"', 'x'],
+    ['x'.repeat(255), 'x'.repeat(255)],
+    [`"${'x'.repeat(255)}"`, 'x'.repeat(255)],
+    [`"${'\\"'.repeat(255)}"`, '"'.repeat(255)],
+    ['"a\\"b\\\\c"', 'a"b\\c'],
+    ['a,b', 'a,b'],
+    ['W/x', 'W/x'],
+    [' x\t', 'x'],
+  ])('%s', (value, expected) => {
+    expect(read(value)).toBe(expected);
+  });
+
+  test('no header at all: none', () => {
+    expect(read(undefined)).toBeUndefined();
+  });
+
+  test('whatever is visible ASCII, quoted with escapes, and comes out as it was', () => {
+    const visible = fc.string({
+      unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+      minLength: 1,
+      maxLength: 255,
+    });
+    always(visible, (text) => {
+      expect(read(`"${text.replace(/["\\]/g, '\\$&')}"`)).toBe(text);
+      if (!/["\\]/.test(text)) expect(read(text)).toBe(text);
+    });
+  });
+});
+
+describe('is refused', () => {
+  test.each([
+    ['empty', ''],
+    ['empty, quoted', '""'],
+    ['256 characters', 'x'.repeat(256)],
+    ['256 characters, quoted', `"${'x'.repeat(256)}"`],
+    ['256 escaped characters', `"${'\\\\'.repeat(256)}"`],
+    ['with a space in it', 'two words'],
+    ['with a space in it, quoted', '"two words"'],
+    ['with a tab in it', 'two\twords'],
+    ['with a quote only before it', '"x'],
+    ['with a quote only behind it', 'x"'],
+    ['a quote', '"'],
+    ['with a quote in it', 'x"y'],
+    ['with a quote in it, quoted', '"x"y"'],
+    ['with a backslash before its end', '"x\\"'],
+    ['with a backslash before another character', '"\\x"'],
+    ['with a backslash, bare', 'a\\b'],
+    ['with a parameter behind it', '"x";a=1'],
+    ['a list', '"x", "y"'],
+    ['given twice', 'x, x'],
+    ['of Latin letters beyond ASCII', 'clé'],
+    ['with DEL', 'x\x7f'],
+    ['as long as a head may be', 'x'.repeat(15_000)],
+    ['as long as a head may be, of backslashes', `"${'\\'.repeat(15_000)}`],
+  ])('%s', (_, value) => {
+    expect(read(value)).toBeNull();
+  });
+
+  test('with 400, blaming the header, and nothing is done', async () => {
+    await using fresh = await startTestApp();
+    const buyer = await buyerOf(fresh);
+    for (const value of ['', '""', 'two words', 'x'.repeat(256)]) {
+      const options = { body: newPet(), headers: { 'Idempotency-Key': value } };
+      const answer = await buyer.call('POST', '/pets', options);
+      expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
+      expect(answer.error.details).toMatchObject([{ in: 'header', name: 'Idempotency-Key' }]);
+    }
+    expect((await buyer.call('GET', '/pets')).text).toBe('[]');
+  });
+
+  test('together with all other mistakes of the request', async () => {
+    const headers = { 'Idempotency-Key': 'two words', 'If-Match': 'bare' };
+    const answer = await app.call('POST', '/orders/1/approve?force=1', { key, body: '{"x":1}', headers });
+    expect(answer.error.code).toBe('invalid_parameter');
+    expect(answer.error.details?.map(({ name }) => name).sort()).toEqual([
+      'Idempotency-Key',
+      'If-Match',
+      'force',
+      'x',
+    ]);
+  });
+});
+
+/** What a fetch client cannot send: answers of a creation whose head has these lines. */
+async function raw(lines: string) {
+  const body = newPet();
+  const [answer] = await exchange(
+    app.url,
+    `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${body.length}\r\n${lines}Connection: close\r\n\r\n${body}`,
+  );
+  return answer;
+}
+
+describe('on the wire', () => {
+  test.each([
+    ['twice, the same', 'Idempotency-Key: x\r\nIdempotency-Key: x\r\n'],
+    ['twice, in another case', 'Idempotency-Key: x\r\nidempotency-key: y\r\n'],
+    ['twice, one of them empty', 'Idempotency-Key: x\r\nIdempotency-Key:\r\n'],
+    ['empty', 'Idempotency-Key:\r\n'],
+    ['white space', 'Idempotency-Key:  \t \r\n'],
+    ['UTF-8', 'Idempotency-Key: cl\xc3\xa9\r\n'],
+    ['bytes that are no UTF-8', 'Idempotency-Key: \xff\xfe\r\n'],
+  ])('is refused: %s', async (_, lines) => {
+    const answer = await raw(lines);
+    expect(answer?.status).toBe(400);
+    expect(answer?.body).toContain(blamed);
+  });
+
+  test('has white space around it that does not count', async () => {
+    expect((await raw('Idempotency-Key: \t spaced \t\r\n'))?.status).toBe(201);
+    expect((await raw('idempotency-KEY:spaced\r\n'))?.headers.get('idempotent-replayed')).toBe('true');
+  });
+});

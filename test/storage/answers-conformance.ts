@@ -1,0 +1,92 @@
+import { expect } from 'bun:test';
+import type { KeptAnswer } from '../../src/storage/transaction.ts';
+import { rejectionOf } from '../support/rejection.ts';
+import type { StoreTest } from './place.ts';
+import { newPet } from './samples.ts';
+import { raisedBy, type Shop, shopUnits } from './shop-units.ts';
+
+const at = 1_800_000_000_000;
+
+const answer: KeptAnswer = {
+  accountId: 1,
+  key: 'order-1042',
+  request: 'a'.repeat(64),
+  status: 201,
+  body: '{"id":1,"name":"\u2028 \\"猫\\""}',
+  location: '/v1/orders/1',
+  keptAt: at,
+};
+
+const found = ({ write }: Shop, accountId: number, key: string, since = 0) =>
+  write('findAnswer', { accountId, key, since });
+
+export function answersConform(check: StoreTest): void {
+  check('what is kept comes back as it was, for that account and key alone', async ({ besideWith }) => {
+    const shop = await besideWith(shopUnits);
+    expect(await found(shop, 1, 'order-1042')).toBeUndefined();
+    await shop.write('keepAnswer', { answer, since: 0 });
+    const empty: KeptAnswer = { ...answer, key: '~:!"\'%_', status: 200, body: null, location: null };
+    await shop.write('keepAnswer', { answer: empty, since: 0 });
+    expect(await found(shop, 1, 'order-1042')).toEqual(answer);
+    expect(await found(shop, 1, '~:!"\'%_')).toEqual(empty);
+    for (const [accountId, key] of [
+      [2, 'order-1042'],
+      [1, 'order-104'],
+      [1, 'ORDER-1042'],
+      [11, ':order-1042'],
+    ] as const) {
+      expect(await found(shop, accountId, key)).toBeUndefined();
+    }
+  });
+
+  check('one that is too old is none, and is replaced', async ({ besideWith }) => {
+    const shop = await besideWith(shopUnits);
+    await shop.write('keepAnswer', { answer, since: 0 });
+    expect(await found(shop, 1, answer.key, at)).toEqual(answer);
+    expect(await found(shop, 1, answer.key, at + 1)).toBeUndefined();
+    const later: KeptAnswer = { ...answer, request: 'b'.repeat(64), body: '{}', keptAt: at + 1 };
+    await shop.write('keepAnswer', { answer: later, since: at + 1 });
+    expect(await found(shop, 1, answer.key)).toEqual(later);
+  });
+
+  check('it is kept with what was done, or neither is', async ({ store, besideWith }) => {
+    const shop = await besideWith(shopUnits);
+    const pet = newPet('Ozzy');
+    expect(await rejectionOf(shop.write('addAndKeep', { pet, answer, refuse: true }))).toBeDefined();
+    expect(await found(shop, 1, answer.key)).toBeUndefined();
+    expect(await store.pets.list(0n, 9)).toEqual([]);
+    await shop.write('addAndKeep', { pet, answer, refuse: false });
+    expect(await found(shop, 1, answer.key)).toEqual(answer);
+    expect((await store.pets.list(0n, 9)).length).toBe(1);
+  });
+
+  check('with each that is kept a few go that are too old, the oldest first', async ({ besideWith }) => {
+    const shop = await besideWith(shopUnits);
+    const old = Array.from({ length: 12 }, (_, index) => ({
+      ...answer,
+      key: `old ${index}`,
+      keptAt: at + index,
+    }));
+    for (const each of old) await shop.write('keepAnswer', { answer: each, since: 0 });
+    const since = at + old.length;
+    const left: number[] = [];
+    for (let index = 0; index < 4; index++) {
+      const kept = { ...answer, key: `new ${index}`, keptAt: since };
+      await shop.write('keepAnswer', { answer: kept, since });
+      const still = await Promise.all(old.map(({ key }) => found(shop, 1, key)));
+      left.push(still.filter((one) => one !== undefined).length);
+      expect(still.slice(old.length - (left[index] ?? 0))).toEqual(
+        old.slice(old.length - (left[index] ?? 0)),
+      );
+    }
+    // More go than come, so that what is kept does not grow without end.
+    expect(left[0]).toBeLessThan(old.length - 1);
+    expect(left[3]).toBe(0);
+    for (let index = 0; index < 4; index++) expect(await found(shop, 1, `new ${index}`)).toBeDefined();
+  });
+
+  check('an answer alone raises no version', async ({ store, besideWith }) => {
+    const { write } = await besideWith(shopUnits);
+    expect(await raisedBy(store, () => write('keepAnswer', { answer, since: 0 }))).toEqual([]);
+  });
+}

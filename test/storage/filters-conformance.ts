@@ -1,0 +1,84 @@
+import { expect } from 'bun:test';
+import { int64Max, int64Min } from '../../src/contract/json.ts';
+import { type NewPet, type Pet, petStatuses } from '../../src/contract/pets.ts';
+import type { PetFilter } from '../../src/storage/storage.ts';
+import { randomFrom } from '../support/random.ts';
+import type { StoreTest } from './place.ts';
+import { newPet } from './samples.ts';
+import { shopUnits, walk } from './shop-units.ts';
+
+const categories = [int64Min, -1n, 0n, 7n, int64Max];
+const count = 90;
+
+/** Animals of every status and category, in an order that neither has. */
+function catalogue(): NewPet[] {
+  const random = randomFrom(20_301_207);
+  const among = <Value>(values: readonly Value[]) =>
+    values[Math.floor(random() * values.length)] ?? (values[0] as Value);
+  return Array.from({ length: count }, (_, index) =>
+    newPet(`${index}`, among(petStatuses), among(categories)),
+  );
+}
+
+/** Every filter there is, with values that many, few and no animals have. */
+function filters(): PetFilter[] {
+  const ids = [undefined, [7n], [88n, 3n, 60n, 3n, 999n, 12n, 41n, -1n, int64Max, 13n, 14n], [500n]];
+  return [undefined, ...petStatuses].flatMap((status) =>
+    [undefined, ...categories, 77n].flatMap((categoryId) =>
+      ids.map((some) => ({ status, categoryId, ids: some })),
+    ),
+  );
+}
+
+function fits(pet: Pet, { ids, status, categoryId }: PetFilter): boolean {
+  const isNamed = ids === undefined || ids.includes(pet.id);
+  return (
+    isNamed && (status ?? pet.status) === pet.status && (categoryId ?? pet.categoryId) === pet.categoryId
+  );
+}
+
+export function filtersConform(check: StoreTest): void {
+  check('every filter lists what fits it by ascending id, from any animal on', async (bench) => {
+    const { store, besideWith } = bench;
+    const { write } = await besideWith(shopUnits);
+    const all = await write('addPets', catalogue());
+    for (const filter of filters()) {
+      const expected = all.filter((pet) => fits(pet, filter));
+      const list = (after: bigint, limit: number) => store.pets.list(after, limit, filter);
+      expect(await walk(0n, 4, list)).toEqual(expected);
+      for (const after of [1n, 40n, BigInt(count) - 1n, BigInt(count), int64Max]) {
+        expect(await list(after, 2)).toEqual(expected.filter(({ id }) => id > after).slice(0, 2));
+      }
+    }
+  });
+
+  check('an animal moves from one list to the other with its status and category', async (bench) => {
+    const { store, besideWith } = bench;
+    const { write } = await besideWith(shopUnits);
+    await write('addPets', [newPet('one', 'available', 1n), newPet('two', 'available', 1n)]);
+    await write('changePet', { id: 1n, change: { status: 'sold', categoryId: 2n } });
+    const ids = async (filter: PetFilter) => (await store.pets.list(0n, 9, filter)).map(({ id }) => id);
+    expect(await ids({ status: 'available' })).toEqual([2n]);
+    expect(await ids({ status: 'sold' })).toEqual([1n]);
+    expect(await ids({ categoryId: 1n })).toEqual([2n]);
+    expect(await ids({ categoryId: 2n, status: 'sold' })).toEqual([1n]);
+    expect(await ids({ ids: [1n, 2n], categoryId: 2n })).toEqual([1n]);
+    await write('removePet', 1n);
+    expect(await ids({ status: 'sold' })).toEqual([]);
+    expect(await ids({ categoryId: 2n })).toEqual([]);
+    expect(await ids({ ids: [1n, 2n] })).toEqual([2n]);
+  });
+
+  check('a hundred animals are found by their ids, in a page of the length asked for', async (bench) => {
+    const { store, besideWith } = bench;
+    const { write } = await besideWith(shopUnits);
+    const all = await write(
+      'addPets',
+      Array.from({ length: 120 }, (_, index) => newPet(`${index}`)),
+    );
+    const ids = all.slice(10, 110).map(({ id }) => id);
+    const backwards = { ids: ids.toReversed() };
+    expect((await store.pets.list(0n, 100, backwards)).map(({ id }) => id)).toEqual(ids);
+    expect((await store.pets.list(20n, 5, backwards)).map(({ id }) => id)).toEqual(ids.slice(10, 15));
+  });
+}

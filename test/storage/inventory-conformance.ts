@@ -1,0 +1,146 @@
+import { expect } from 'bun:test';
+import type { Inventory } from '../../src/contract/inventory.ts';
+import { int64Max, int64Min } from '../../src/contract/json.ts';
+import { type NewPet, petStatuses } from '../../src/contract/pets.ts';
+import type { PetStore } from '../../src/storage/storage.ts';
+import { randomFrom } from '../support/random.ts';
+import { rejectionOf } from '../support/rejection.ts';
+import type { StoreTest } from './place.ts';
+import { newPet } from './samples.ts';
+import { raisedBy, type Shop, shopUnits, walk } from './shop-units.ts';
+
+const categories = [int64Min, -1n, 0n, 1n, 2n, int64Max];
+const nothing: Inventory = { available: 0, pending: 0, sold: 0 };
+
+/** The counts as they come out when every animal is read. */
+async function countedWhole(pets: PetStore, categoryId?: bigint): Promise<Inventory> {
+  const counts = { ...nothing };
+  const all = await walk(0n, 100, async (after, limit) => pets.list(after, limit));
+  for (const pet of all) if ((categoryId ?? pet.categoryId) === pet.categoryId) counts[pet.status] += 1;
+  return counts;
+}
+
+async function expectExact(pets: PetStore): Promise<void> {
+  for (const categoryId of [undefined, ...categories, 77n]) {
+    const counted = { categoryId, counts: await countedWhole(pets, categoryId) };
+    expect({ categoryId, counts: await pets.inventory(categoryId) }).toEqual(counted);
+  }
+}
+
+/** Changes that a seed chooses; each leaves the counts to be compared with what is there. */
+async function changeAtRandom(shop: Shop, random: () => number): Promise<void> {
+  const among = <Value>(values: readonly Value[]) =>
+    values[Math.floor(random() * values.length)] ?? (values[0] as Value);
+  const any = (): NewPet => newPet('Ozzy', among(petStatuses), among(categories));
+  const pet = among(await shop.pets.list(0n, 100));
+  const kind = pet === undefined ? 0 : random();
+  if (kind < 0.4) await shop.write('addPets', Array.from({ length: 1 + Math.floor(random() * 9) }, any));
+  else if (kind < 0.7) await shop.write('changePet', { id: pet.id, change: any() });
+  else if (kind < 0.9) await shop.write('removePet', pet.id);
+  else await rejectionOf(shop.write('changeAndRefuse', { id: pet.id, change: any() }));
+}
+
+export function inventoryConforms(check: StoreTest): void {
+  check('an empty store has none, of every category', async ({ store: { pets } }) => {
+    for (const categoryId of [undefined, ...categories])
+      expect(await pets.inventory(categoryId)).toEqual(nothing);
+  });
+
+  check('animals that are added are counted, those of an import too', async ({ store, besideWith }) => {
+    const { write } = await besideWith(shopUnits);
+    await write('addPets', [newPet('one', 'sold', int64Min), newPet('two', 'sold', 1n), newPet('three')]);
+    expect(await store.pets.inventory()).toEqual({ available: 1, pending: 0, sold: 2 });
+    expect(await store.pets.inventory(1n)).toEqual({ available: 1, pending: 0, sold: 1 });
+    expect(await store.pets.inventory(int64Min)).toEqual({ ...nothing, sold: 1 });
+    const run = { source: 'f'.repeat(64), lastLine: 2, added: 2, rejected: 0, finished: true };
+    await store.write('commitImport', { pets: [newPet('four', 'pending'), newPet('five')], run });
+    expect(await store.pets.inventory(1n)).toEqual({ available: 2, pending: 1, sold: 1 });
+    await expectExact(store.pets);
+  });
+
+  check('a change of status or category moves an animal from one count to the other', async (bench) => {
+    const { store, besideWith } = bench;
+    const { write } = await besideWith(shopUnits);
+    await write('addPets', [newPet('Ozzy', 'available', 1n), newPet('Lu', 'available', 1n)]);
+    await write('changePet', { id: 1n, change: { status: 'pending' } });
+    expect(await store.pets.inventory(1n)).toEqual({ available: 1, pending: 1, sold: 0 });
+    await write('changePet', { id: 1n, change: { categoryId: int64Max } });
+    expect(await store.pets.inventory(1n)).toEqual({ ...nothing, available: 1 });
+    expect(await store.pets.inventory(int64Max)).toEqual({ ...nothing, pending: 1 });
+    await write('changePet', { id: 1n, change: { categoryId: 1n, status: 'sold', name: 'Oz' } });
+    expect(await store.pets.inventory(int64Max)).toEqual(nothing);
+    expect(await store.pets.inventory()).toEqual({ available: 1, pending: 0, sold: 1 });
+    await write('changePet', { id: 2n, change: { name: 'Lulu' } });
+    await expectExact(store.pets);
+  });
+
+  check('an animal that is removed is gone and counted no more', async ({ store, besideWith }) => {
+    const { write } = await besideWith(shopUnits);
+    await write('addPets', [newPet('Ozzy', 'sold'), newPet('Lu')]);
+    await write('removePet', 1n);
+    expect(await store.pets.find(1n)).toBeUndefined();
+    expect(await write('findPet', 1n)).toBeUndefined();
+    expect((await store.pets.list(0n, 9)).map(({ id }) => id)).toEqual([2n]);
+    await expectExact(store.pets);
+    await write('removePet', 2n);
+    expect(await store.pets.inventory()).toEqual(nothing);
+    await expectExact(store.pets);
+  });
+
+  check('counts are exact after any changes, refused ones among them', async ({ store, besideWith }) => {
+    const shop = await besideWith(shopUnits);
+    const random = randomFrom(20_301_206);
+    for (let round = 0; round < 60; round++) {
+      await changeAtRandom(shop, random);
+      if (round % 6 === 5) await expectExact(store.pets);
+    }
+  });
+
+  check('counts are exact after changes at once from two sides', async ({ store, besideWith }) => {
+    const shops = await Promise.all([besideWith(shopUnits), besideWith(shopUnits)]);
+    const added = Array.from({ length: 20 }, (_, index) =>
+      newPet(`${index}`, petStatuses[index % 3], BigInt(index % 2)),
+    );
+    await Promise.all(shops.map(({ write }) => write('addPets', added)));
+    await Promise.all(
+      Array.from({ length: 40 }, (_, index) => {
+        const { write } = shops[index % 2] ?? shops[0];
+        const id = BigInt(index + 1);
+        return index % 4 === 0
+          ? write('removePet', id)
+          : write('changePet', { id, change: { status: 'sold' } });
+      }),
+    );
+    expect(await store.pets.inventory()).toEqual({ ...nothing, sold: 30 });
+    await expectExact(store.pets);
+  });
+
+  idsConform(check);
+}
+
+function idsConform(check: StoreTest): void {
+  check('the id of an animal that was removed is never given out again', async (bench) => {
+    const { besideWith, restart } = bench;
+    const { write } = await besideWith(shopUnits);
+    await write('addPets', [newPet('one'), newPet('two')]);
+    await write('removePet', 2n);
+    expect((await write('addPets', [newPet('three')])).map(({ id }) => id)).toEqual([3n]);
+    const [kept] = await write('addInPlaceOf', [newPet('gone'), newPet('kept')]);
+    expect(kept?.id).toBe(5n);
+    for (const id of [1n, 3n, 5n]) await write('removePet', id);
+    const store = await restart();
+    const added = await store.write('commitImport', { pets: [newPet('six')] });
+    expect(added?.[0]?.id).toBe(6n);
+  });
+
+  check('every change of an animal raises their version, and no other', async ({ store, besideWith }) => {
+    const { write } = await besideWith(shopUnits);
+    expect(await raisedBy(store, () => write('addPets', [newPet('Ozzy')]))).toEqual(['pets']);
+    const rename = () => write('changePet', { id: 1n, change: { name: 'Oz' } });
+    expect(await raisedBy(store, rename)).toEqual(['pets']);
+    const refused = () => rejectionOf(write('changeAndRefuse', { id: 1n, change: { name: 'Ozz' } }));
+    expect(await raisedBy(store, refused)).toEqual([]);
+    expect(await raisedBy(store, () => write('findPet', 1n))).toEqual([]);
+    expect(await raisedBy(store, () => write('removePet', 1n))).toEqual(['pets']);
+  });
+}

@@ -1,0 +1,53 @@
+/** Writers and sessions of one store on PostgreSQL. */
+import { join } from 'node:path';
+import { SQL } from 'bun';
+import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
+import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
+import type { Units, Writer } from '../../src/storage/transaction.ts';
+
+export function openDatabase(url: string): PostgresDatabase {
+  return new PostgresDatabase({ url, poolSize: 2, statementTimeoutMs: 20_000, notice: () => {} });
+}
+
+/** A session beside the store. */
+export function openSession(url: string): SQL {
+  return new SQL(url, { max: 1, bigint: true });
+}
+
+/** Instances of a store that write, each on its own; `told` is what they announced. */
+export async function openWriters<All extends Units>(url: string, units: All, count: number) {
+  await using made = new AsyncDisposableStack();
+  const told: [string, number][] = [];
+  const writers: Writer<All>[] = [];
+  for (let index = 0; index < count; index++) {
+    const database = made.use(openDatabase(url));
+    await database.migrate();
+    const announce = async (resource: string, version: number) => void told.push([resource, version]);
+    const writer = new PostgresWriter(database, units, announce);
+    made.defer(() => writer.idle());
+    writers.push(writer as Writer<All>);
+  }
+  const kept = made.move();
+  return { writers, told, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** Makes the store that a version before the shop left behind. */
+export async function writeOldStore(session: SQL): Promise<void> {
+  await session.unsafe(await Bun.file(join(import.meta.dir, 'store-postgres-4/store.sql')).text());
+}
+
+/** The counts that are kept, and those of the animals that are there: in total and by category. */
+export async function inventories(session: SQL): Promise<{ kept: unknown; counted: unknown }> {
+  const counts = `count(*) FILTER (WHERE status = 'available') AS available,
+    count(*) FILTER (WHERE status = 'pending') AS pending, count(*) FILTER (WHERE status = 'sold') AS sold`;
+  const read = async (text: string) => [...(await session.unsafe(text))];
+  const kept = [
+    await read('SELECT available, pending, sold FROM inventory'),
+    await read('SELECT * FROM inventory_by_category ORDER BY category_id'),
+  ];
+  const counted = [
+    await read(`SELECT ${counts} FROM pets`),
+    await read(`SELECT category_id, ${counts} FROM pets GROUP BY category_id ORDER BY category_id`),
+  ];
+  return { kept, counted };
+}

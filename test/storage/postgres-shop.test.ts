@@ -1,0 +1,264 @@
+/** Instances that change the shop at once, on PostgreSQL: what one reads and decides, the others do not change meanwhile. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import type { SQL } from 'bun';
+import { Refusal } from '../../src/domain/refusal.ts';
+import { units } from '../../src/operations/units.ts';
+import type { KeptAnswer, Transaction, Units } from '../../src/storage/transaction.ts';
+import { rejectionOf } from '../support/rejection.ts';
+import { testServers } from '../support/servers.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
+import { inventories, openSession, openWriters } from './postgres-kit.ts';
+import { newKey, newPet } from './samples.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+const now = 1_800_000_000_000;
+const always = {};
+
+function answerFor(accountId: number, key: string): KeptAnswer {
+  return { accountId, key, request: 'r', status: 201, body: '{}', location: null, keptAt: now };
+}
+
+const both = {
+  both: { writes: ['pets', 'orders', 'categories', 'callers'], run: () => undefined },
+} as const satisfies Units;
+
+/** Whether somebody waits for a resource. */
+async function isWaiting(session: SQL): Promise<boolean> {
+  const rows = await session`
+    SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%FOR UPDATE OF counters%'`;
+  return rows.length > 0;
+}
+
+/** What each of these came to: how often it was done, and the codes of the refusals. */
+async function outcomes(all: readonly Promise<unknown>[]) {
+  const settled = await Promise.allSettled(all);
+  return settled.map((one) => {
+    if (one.status === 'fulfilled') return 'done';
+    return one.reason instanceof Refusal ? one.reason.code : one.reason;
+  });
+}
+
+describe.skipIf(servers === undefined)('the shop on PostgreSQL', () => {
+  // Skipped without it.
+  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
+
+  test('of two who order one animal at two instances at once, one gets it', async () => {
+    await using schema = await makeSchema();
+    await using instances = await openWriters(schema.url, units, 2);
+    await using session = openSession(schema.url);
+    const [one] = instances.writers;
+    for (let round = 0; round < 40; round++) {
+      const pet = await one?.write('createPet', { body: newPet('wanted') });
+      const input = { params: always, body: { petId: pet?.id ?? 0n }, preconditions: always, now };
+      const done = await outcomes(instances.writers.map((writer) => writer.write('placeOrder', input)));
+      expect(done.toSorted()).toEqual(['done', 'pet_not_available']);
+    }
+    const [{ orders, pending }] = await session`
+      SELECT (SELECT count(*) FROM orders) AS orders, (SELECT pending FROM inventory) AS pending`;
+    expect([orders, pending]).toEqual([40n, 40n]);
+  });
+
+  test('what a unit reads of what it writes stays as it is until its commit, at every instance', async () => {
+    const read = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const events: string[] = [];
+    const own = {
+      look: {
+        writes: ['categories'],
+        run: async ({ categories }: Transaction) => {
+          const before = await categories.find(1n);
+          read.resolve();
+          await goOn.promise;
+          const after = await categories.find(1n);
+          events.push('looked');
+          return [before?.name, after?.name];
+        },
+      },
+      put: {
+        writes: ['categories'],
+        run: async ({ categories }: Transaction, name: string) => {
+          await categories.put({ id: 1n, name });
+          events.push(`put ${name}`);
+        },
+      },
+    } as const satisfies Units;
+    await using schema = await makeSchema();
+    await using instances = await openWriters(schema.url, own, 2);
+    await using session = openSession(schema.url);
+    const [first, second] = instances.writers;
+    await first?.write('put', 'Dogs');
+    const looking = first?.write('look', undefined as never);
+    await read.promise;
+    const putting = second?.write('put', 'Cats');
+    // The other instance waits for the lock.
+    await until(() => isWaiting(session));
+    goOn.resolve();
+    expect(await looking).toEqual(['Dogs', 'Dogs']);
+    await putting;
+    expect(events).toEqual(['put Dogs', 'looked', 'put Cats']);
+  });
+
+  test('groups that write the same resources in any order wait for each other, never in a circle', async () => {
+    let runs = 0;
+    const category = ({ categories }: Transaction) => categories.put({ id: 1n, name: `${++runs}` });
+    const pet = ({ pets }: Transaction) => pets.add([newPet(`${++runs}`)]);
+    const own = {
+      category: { writes: ['categories'], run: category },
+      pet: { writes: ['pets'], run: pet },
+      petFirst: {
+        writes: ['pets', 'categories'],
+        run: async (transaction: Transaction) => {
+          await pet(transaction);
+          await category(transaction);
+          runs--;
+        },
+      },
+    } as const satisfies Units;
+    await using schema = await makeSchema();
+    await using instances = await openWriters(schema.url, own, 2);
+    const rounds = 60;
+    const names = ['category', 'pet', 'petFirst'] as const;
+    for (let round = 0; round < rounds; round++) {
+      const started = instances.writers.flatMap((writer, at) => {
+        return names.map((_, index) =>
+          writer.write(names[(index + at + round) % 3] ?? 'pet', undefined as never),
+        );
+      });
+      expect(await outcomes(started)).toEqual(started.map(() => 'done'));
+    }
+    // None was undone by the server and run a second time.
+    expect(runs).toBe(rounds * 2 * names.length);
+  });
+
+  test('who waits for one resource holds none that comes later in the order', async () => {
+    await using schema = await makeSchema();
+    await using instances = await openWriters(schema.url, both, 1);
+    await using session = openSession(schema.url);
+    await using observer = openSession(schema.url);
+    await session`BEGIN`;
+    await session`SELECT FROM counters WHERE name = 'categories' FOR UPDATE`;
+    const writing = writerOf(instances).write('both', undefined as never);
+    await until(() => isWaiting(observer));
+    await observer`SELECT FROM counters WHERE name <> 'categories' FOR UPDATE NOWAIT`;
+    await session`COMMIT`;
+    await writing;
+  });
+
+  test('counts stay what the animals are, whatever instances do at once', async () => {
+    const own = {
+      ...units,
+      change: {
+        writes: ['pets'],
+        run: async ({ pets }: Transaction, { id, to }: { id: bigint; to: number }) => {
+          const before = await pets.find(id);
+          if (before === undefined) return;
+          if (to === 0) await pets.remove(before);
+          else await pets.replace(before, { ...before, categoryId: BigInt(to), status: 'sold' });
+          if (to === 5) throw new Refusal('pet_reserved');
+        },
+      },
+    } as const satisfies Units;
+    await using schema = await makeSchema();
+    await using instances = await openWriters(schema.url, own, 2);
+    await using session = openSession(schema.url);
+    const started: Promise<unknown>[] = [];
+    for (let step = 0; step < 300; step++) {
+      const writer = instances.writers[step % 2];
+      const body = newPet('one', 'available', BigInt(step % 4));
+      if (step % 3 !== 0) started.push(writer?.write('createPet', { body }) as Promise<unknown>);
+      else started.push(writer?.write('change', { id: BigInt(step % 90), to: step % 7 }) as Promise<unknown>);
+      if (step % 20 === 0) await Promise.allSettled(started);
+    }
+    await writerOf(instances).write('commitImport', {
+      pets: [newPet('import'), newPet('sold', 'sold', -9n)],
+    });
+    await Promise.allSettled(started);
+    const { kept, counted } = await inventories(session);
+    expect(kept).toEqual(counted);
+  });
+
+  test('a key that another instance is about to keep something under is in use; in another store it is not', async () => {
+    const found = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const own = {
+      slowly: {
+        writes: [],
+        run: async ({ answers }: Transaction, key: string) => {
+          await answers.find(1, key, 0);
+          found.resolve();
+          await goOn.promise;
+          await answers.keep(answerFor(1, key), 0);
+        },
+      },
+      find: { writes: [], run: ({ answers }: Transaction, key: string) => answers.find(1, key, 0) },
+    } as const satisfies Units;
+    await using schema = await makeSchema();
+    await using elsewhere = await makeSchema();
+    await using instances = await openWriters(schema.url, own, 2);
+    await using others = await openWriters(elsewhere.url, own, 1);
+    const [first, second] = instances.writers;
+    const slow = first?.write('slowly', 'key');
+    await found.promise;
+    const refused = await rejectionOf(second?.write('find', 'key') as Promise<unknown>);
+    expect(refused).toMatchObject({ code: 'idempotency_key_in_use' });
+    expect(await second?.write('find', 'another')).toBeUndefined();
+    expect(await others.writers[0]?.write('find', 'key')).toBeUndefined();
+    goOn.resolve();
+    await slow;
+    expect(await second?.write('find', 'key')).toEqual(answerFor(1, 'key'));
+  });
+
+  test('every instance is told of each resource that changed, and of no other', async () => {
+    const own = {
+      ...units,
+      setScopes: {
+        writes: ['callers'],
+        run: ({ keys }: Transaction, id: number) => keys.setScopes(id, ['orders:read']),
+      },
+    } as const satisfies Units;
+    await using schema = await makeSchema();
+    await using instances = await openWriters(schema.url, own, 1);
+    await using session = openSession(schema.url);
+    const writer = writerOf(instances);
+    const told = async (change: Promise<unknown>): Promise<unknown[]> => {
+      const from = instances.told.length;
+      await change;
+      return instances.told.slice(from).toSorted();
+    };
+    const at = async (...resources: string[]) => {
+      const versions = await session<{ name: string; version: bigint }[]>`SELECT name, version FROM counters`;
+      const numbers = new Map(versions.map(({ name, version }) => [name, Number(version)]));
+      return resources.map((name) => [name, numbers.get(name === 'callers' ? 'keys' : name)]);
+    };
+    const input = { preconditions: always, now };
+    expect(await told(writer.write('createPet', { body: newPet('Ozzy') }))).toEqual(await at('pets'));
+    const order = { ...input, params: always, body: { petId: 1n } };
+    expect(await told(writer.write('placeOrder', order))).toEqual(await at('orders', 'pets'));
+    const step = { ...input, params: { orderId: 1n } };
+    expect(await told(writer.write('approveOrder', step))).toEqual(await at('orders'));
+    const named = { ...input, params: { categoryId: 1n } };
+    expect(await told(writer.write('putCategory', { ...named, body: { name: 'Dogs' } }))).toEqual(
+      await at('categories'),
+    );
+    const account = {
+      name: 'shop',
+      plan: 'free',
+      quota: { perMinute: 1, perDay: 1 },
+      createdAt: now,
+    } as const;
+    expect(await told(writer.write('createAccount', account))).toEqual([]);
+    await writer.write('createKey', newKey(1, 'key'));
+    expect(await told(writer.write('setScopes', 1))).toEqual(await at('callers'));
+    expect(await told(writer.write('setScopes', 7))).toEqual([]);
+  });
+});
+
+function writerOf<Writer>({ writers }: { readonly writers: readonly Writer[] }): Writer {
+  const [writer] = writers;
+  if (writer === undefined) throw new Error('There is no writer.');
+  return writer;
+}

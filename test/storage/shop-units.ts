@@ -1,0 +1,157 @@
+/** Units of work that each do one thing a transaction offers, whatever rules the service's own have. */
+import type { Category } from '../../src/contract/categories.ts';
+import type { Order } from '../../src/contract/orders.ts';
+import type { NewPet, Pet } from '../../src/contract/pets.ts';
+import { quotaOf } from '../../src/domain/plan.ts';
+import { Refusal } from '../../src/domain/refusal.ts';
+import type { Resource, Versions } from '../../src/domain/resources.ts';
+import { resources } from '../../src/domain/resources.ts';
+import type { Scope } from '../../src/domain/scope.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import type { KeptAnswer, Transaction, Units } from '../../src/storage/transaction.ts';
+import { nextTurn } from './place.ts';
+import { newKey } from './samples.ts';
+
+async function petOf({ pets }: Transaction, id: bigint): Promise<Pet> {
+  const pet = await pets.find(id);
+  if (pet === undefined) throw new Refusal('pet_not_found');
+  return pet;
+}
+
+async function changePet(
+  transaction: Transaction,
+  { id, change }: { id: bigint; change: Partial<NewPet> },
+): Promise<Pet> {
+  const before = await petOf(transaction, id);
+  const after = { ...before, ...change };
+  await transaction.pets.replace(before, after);
+  return after;
+}
+
+export const shopUnits = {
+  addPets: {
+    writes: ['pets'],
+    run: ({ pets }: Transaction, added: readonly NewPet[]) => pets.add(added),
+  },
+  findPet: { writes: ['pets'], run: ({ pets }: Transaction, id: bigint) => pets.find(id) },
+  changePet: { writes: ['pets'], run: changePet },
+  removePet: {
+    writes: ['pets'],
+    run: async (transaction: Transaction, id: bigint) =>
+      transaction.pets.remove(await petOf(transaction, id)),
+  },
+  /** Adds an animal, removes it, and adds the other one. */
+  addInPlaceOf: {
+    writes: ['pets'],
+    run: async ({ pets }: Transaction, [gone, kept]: readonly [NewPet, NewPet]) => {
+      for (const pet of await pets.add([gone])) await pets.remove(pet);
+      return pets.add([kept]);
+    },
+  },
+  changeAndRefuse: {
+    writes: ['pets'],
+    run: async (transaction: Transaction, input: { id: bigint; change: Partial<NewPet> }) => {
+      await changePet(transaction, input);
+      throw new Refusal('pet_reserved');
+    },
+  },
+  findCategory: {
+    writes: ['categories'],
+    run: ({ categories }: Transaction, id: bigint) => categories.find(id),
+  },
+  putCategory: {
+    writes: ['categories'],
+    run: ({ categories }: Transaction, category: Category) => categories.put(category),
+  },
+  removeCategory: {
+    writes: ['categories'],
+    run: ({ categories }: Transaction, id: bigint) => categories.remove(id),
+  },
+  findOrder: { writes: ['orders'], run: ({ orders }: Transaction, id: bigint) => orders.find(id) },
+  findOpenOrder: {
+    writes: ['orders'],
+    run: ({ orders }: Transaction, petId: bigint) => orders.findOpen(petId),
+  },
+  addOrder: {
+    writes: ['orders'],
+    run: ({ orders }: Transaction, order: Omit<Order, 'id'>) => orders.add(order),
+  },
+  replaceOrder: { writes: ['orders'], run: ({ orders }: Transaction, order: Order) => orders.replace(order) },
+  findAnswer: {
+    writes: [],
+    run: (
+      { answers }: Transaction,
+      { accountId, key, since }: { accountId: number; key: string; since: number },
+    ) => answers.find(accountId, key, since),
+  },
+  keepAnswer: {
+    writes: [],
+    run: ({ answers }: Transaction, { answer, since }: { answer: KeptAnswer; since: number }) =>
+      answers.keep(answer, since),
+  },
+  /** What was done is kept with it, or neither is. */
+  addAndKeep: {
+    writes: ['pets'],
+    run: async (
+      { pets, answers }: Transaction,
+      { pet, answer, refuse }: { pet: NewPet; answer: KeptAnswer; refuse: boolean },
+    ) => {
+      await pets.add([pet]);
+      await answers.keep(answer, 0);
+      if (refuse) throw new Refusal('pet_reserved');
+    },
+  },
+  /** Makes an account and a key of it. */
+  makeKey: {
+    writes: ['callers'],
+    run: async (
+      { accounts, keys }: Transaction,
+      { fingerprint, scopes }: { fingerprint: string; scopes: readonly Scope[] },
+    ) => {
+      const { id } = await accounts.create({
+        name: 'shop',
+        ...quotaOf('free'),
+        createdAt: 1_700_000_000_000,
+      });
+      return keys.create({ ...newKey(id, fingerprint), scopes });
+    },
+  },
+  setScopes: {
+    writes: ['callers'],
+    run: ({ keys }: Transaction, { id, scopes }: { id: number; scopes: readonly Scope[] }) =>
+      keys.setScopes(id, scopes),
+  },
+} as const satisfies Units;
+
+export type Shop = Storage<typeof shopUnits>;
+
+/** The resources whose versions rise with the change. */
+export async function raisedBy(
+  { limits }: Pick<Storage, 'limits'>,
+  change: () => Promise<unknown>,
+): Promise<Resource[]> {
+  const versions = async (): Promise<Versions> => {
+    await nextTurn();
+    return limits.versions();
+  };
+  const before = await versions();
+  await change();
+  const after = await versions();
+  return resources.filter((resource) => after[resource] > before[resource]);
+}
+
+/** Everything a list has, read in pages. */
+export async function walk<Row extends { readonly id: bigint }, After extends bigint | undefined>(
+  start: After,
+  limit: number,
+  list: (after: bigint | After, limit: number) => Promise<Row[]> | Row[],
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let after: bigint | After = start; ; ) {
+    const page = await list(after, limit);
+    const last = page.at(-1);
+    if (last === undefined) return rows;
+    rows.push(...page);
+    after = last.id;
+  }
+}

@@ -1,0 +1,111 @@
+/** An upgrade of the data file to the format with counts, scopes and orders, also one that is killed. */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { defaultScopes } from '../../src/domain/scope.ts';
+import type { Store } from '../../src/operations/units.ts';
+import { openDatabase } from '../../src/storage/sqlite/database.ts';
+import { makeFile } from '../../src/storage/sqlite/files.ts';
+import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
+import { openStore } from '../../src/store.ts';
+import { FakeClock } from '../support/clock.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
+import { strictRules } from './place.ts';
+import { newPet } from './samples.ts';
+import { rowsOf } from './sqlite-files.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+/** The format that has no counts yet. */
+const former = 3;
+const lowest = -(2n ** 63n);
+
+/** Makes a store of the former format with so many animals, in 1,000 categories from the lowest on, and a key. */
+function writeFormer(path: string, animals: number): void {
+  makeFile(path);
+  const lock = () => ({ [Symbol.dispose]: () => {} });
+  const format = { ...dataFormat, migrations: dataFormat.migrations.slice(0, former) };
+  using database = openDatabase({ path, format, create: true, busyTimeoutMs: 0, lock });
+  database.run(`
+    INSERT INTO accounts (name, plan, created_at) VALUES ('default', 'free', 1);
+    INSERT INTO keys (account_id, name, fingerprint, last_four, created_at) VALUES (1, 'first', 'print', 'wxyz', 1);
+    WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ${animals})
+    INSERT INTO pets (name, category_id, status)
+      SELECT 'animal ' || number, number % 1000 + (${lowest}),
+             CASE number % 7 WHEN 0 THEN 'sold' WHEN 1 THEN 'pending' ELSE 'available' END
+      FROM numbers;
+    DELETE FROM pets WHERE id = ${animals};
+  `);
+}
+
+const open = (path: string): Promise<Store> =>
+  openStore({ url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, serving: true });
+
+const kept = `
+  SELECT category_id, available, pending, sold FROM inventory_by_category
+  UNION ALL SELECT 'all', available, pending, sold FROM inventory`;
+const sums = "sum(status = 'available'), sum(status = 'pending'), sum(status = 'sold')";
+const counted = `
+  SELECT category_id, ${sums} FROM pets GROUP BY category_id
+  UNION ALL SELECT 'all', ${sums} FROM pets`;
+
+/** The counts that are not those of the animals themselves, and the other way round. */
+function wrongCounts(path: string): unknown[] {
+  const only = (one: string, other: string) =>
+    rowsOf(path, `SELECT * FROM (${one}) EXCEPT SELECT * FROM (${other})`);
+  return [...only(kept, counted), ...only(counted, kept)];
+}
+
+test('what was there is counted, keys keep what they could do, and no id comes again', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'store.db');
+  writeFormer(path, 5_000);
+  await using store = await open(path);
+  expect(wrongCounts(path)).toEqual([]);
+  const { available, pending, sold } = await store.pets.inventory();
+  expect(available + pending + sold).toBe(4_999);
+  expect(await store.pets.inventory(lowest + 1n)).toEqual({ available: 3, pending: 1, sold: 1 });
+  expect((await store.keys.list()).map(({ scopes }) => scopes)).toEqual([defaultScopes]);
+  expect((await store.keys.findCaller('print'))?.scopes).toEqual(new Set(defaultScopes));
+  expect((await store.write('createPet', { body: newPet('next') })).id).toBe(5_001n);
+  expect((await store.pets.list(0n, 2, { categoryId: lowest + 7n })).map(({ id }) => id)).toEqual([
+    7n,
+    1_007n,
+  ]);
+});
+
+test('an empty store counts none', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'store.db');
+  writeFormer(path, 1);
+  await using store = await open(path);
+  expect(await store.pets.inventory()).toEqual({ available: 0, pending: 0, sold: 0 });
+});
+
+test('one that is killed leaves the store as it was, and the next start does it', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'store.db');
+  writeFormer(path, 500_000);
+  const script = join(import.meta.dir, 'sqlite-migration-script.ts');
+  const logBytes = () => (existsSync(`${path}-wal`) ? statSync(`${path}-wal`).size : 0);
+  const versions: unknown[] = [];
+  // The log grows from the first pages that do not fit into memory until the commit.
+  for (const mebibytes of [0, 2]) {
+    const upgrade = Bun.spawn([process.execPath, script, path]);
+    await until(() => logBytes() > mebibytes * 2 ** 20 || upgrade.exitCode !== null);
+    upgrade.kill('SIGKILL');
+    await upgrade.exited;
+    expect(rowsOf(path, 'PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
+    versions.push(
+      ...rowsOf<{ user_version: number }>(path, 'PRAGMA user_version').map((row) => row.user_version),
+    );
+  }
+  expect(versions).toEqual([former, former]);
+  await using store = await open(path);
+  expect(wrongCounts(path)).toEqual([]);
+  expect((await store.pets.list(499_000n, 1, { categoryId: lowest })).map(({ id }) => id)).toEqual([]);
+  expect((await store.pets.list(498_000n, 9, { categoryId: lowest })).map(({ id }) => id)).toEqual([
+    499_000n,
+  ]);
+});
