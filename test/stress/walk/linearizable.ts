@@ -4,7 +4,7 @@
  */
 import type { Checkable } from '../../support/contract.ts';
 import { mistakeOf } from './judge.ts';
-import { isRead, perform, type Request } from './request.ts';
+import { headersOf, isRead, perform, type Request } from './request.ts';
 import type { Tags } from './tags.ts';
 import { World } from './world.ts';
 
@@ -18,12 +18,15 @@ export interface Exchange {
 
 /** The world as it has to be after these, which all clients together did to it. Throws when there is no such order. */
 export function settled(start: World, exchanges: readonly Exchange[], tags: Tags): World {
-  const found = new Search(exchanges, tags).from(start);
+  const search = new Search(exchanges, tags);
+  const found = search.from(start);
   if (found !== undefined) return found;
-  const story = exchanges.map(({ request: { method, target, body = '' }, answer, sentAt, answeredAt }) =>
-    [`${sentAt}–${answeredAt}`, method, target, body, '→', answer.status, answer.text].join(' '),
-  );
-  throw new Error(`No order of these explains their answers:\n${story.join('\n')}`);
+  const story = exchanges.map(({ request, answer, sentAt, answeredAt }) => {
+    const { method, target, body = '' } = request;
+    const sent = `${method} ${target} ${body} ${JSON.stringify(headersOf(request))}`;
+    return `${sentAt}–${answeredAt} ${sent} → ${answer.status} ${answer.text}`;
+  });
+  throw new Error(`No order explains these answers:\n${search.stuckAt()}\nAll of them:\n${story.join('\n')}`);
 }
 
 class Search {
@@ -32,6 +35,8 @@ class Search {
   /** For each exchange, those that have to come before it. */
   readonly #before: readonly (readonly number[])[];
   readonly #failed = new Set<string>();
+  /** The furthest it came: what cannot come next, and why. */
+  #stuck: { readonly taken: number; readonly why: readonly string[] } = { taken: -1, why: [] };
 
   constructor(exchanges: readonly Exchange[], tags: Tags) {
     this.#exchanges = exchanges;
@@ -43,7 +48,7 @@ class Search {
 
   from(world: World, done: ReadonlySet<number> = new Set()): World | undefined {
     const taken = new Set(done);
-    const changes = this.#takeAllThatChangeNothing(world, taken);
+    const changes = this.#takeWhatChangesNothing(world, taken);
     if (taken.size === this.#exchanges.length) return world;
     const here = `${[...taken].sort().join()} ${world.fingerprint()}`;
     if (this.#failed.has(here)) return undefined;
@@ -52,24 +57,40 @@ class Search {
       if (end !== undefined) return end;
     }
     this.#failed.add(here);
+    if (taken.size > this.#stuck.taken) this.#stuck = { taken: taken.size, why: this.#whyNot(world, taken) };
     return undefined;
   }
 
+  stuckAt(): string {
+    const { taken, why } = this.#stuck;
+    return `${taken} of ${this.#exchanges.length} are explained, then none can come next:\n${why.join('\n')}`;
+  }
+
+  #whyNot(world: World, taken: ReadonlySet<number>): string[] {
+    return this.#exchanges.flatMap(({ request, answer, sentAt }, index) => {
+      if (!this.#canCome(index, taken)) return [];
+      const expected = perform(new World(world), request, answer, this.#tags);
+      return `${sentAt} ${request.method} ${request.target}: ${mistakeOf(request, expected, answer, this.#tags)}`;
+    });
+  }
+
+  #canCome(index: number, taken: ReadonlySet<number>): boolean {
+    return !taken.has(index) && this.#before[index]?.every((one) => taken.has(one)) === true;
+  }
+
   /**
-   * What can come now and changes nothing may as well come now. Returns what can come now and changes something, with
-   * the world after it.
+   * What can come now and changes nothing, whatever the world, may as well come now. Returns what else can come now,
+   * with the world after it.
    */
-  #takeAllThatChangeNothing(world: World, taken: Set<number>): Map<number, World> {
+  #takeWhatChangesNothing(world: World, taken: Set<number>): Map<number, World> {
     const changes = new Map<number, World>();
-    const fingerprint = world.fingerprint();
     for (let before = -1; before < taken.size; ) {
       before = taken.size;
-      for (const index of this.#exchanges.keys()) {
-        if (taken.has(index) || changes.has(index) || !this.#before[index]?.every((one) => taken.has(one)))
-          continue;
+      for (const [index, exchange] of this.#exchanges.entries()) {
+        if (changes.has(index) || !this.#canCome(index, taken)) continue;
         const next = this.#after(world, index);
         if (next === undefined) continue;
-        if (next.fingerprint() === fingerprint) taken.add(index);
+        if (changesNothing(exchange)) taken.add(index);
         else changes.set(index, next);
       }
     }
@@ -83,6 +104,11 @@ class Search {
     const expected = perform(next, request, answer, this.#tags);
     return mistakeOf(request, expected, answer, this.#tags) === undefined ? next : undefined;
   }
+}
+
+/** Whether it was a read, a refusal or a repetition. */
+function changesNothing({ request, answer: { status, headers } }: Exchange): boolean {
+  return isRead(request) || status >= 400 || headers.has('idempotent-replayed');
 }
 
 /**

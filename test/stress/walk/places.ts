@@ -20,17 +20,17 @@ const places: Readonly<Record<OperationId, Place>> = {
   updatePet: { weight: 12, make: updatePetRequest },
   deletePet: { weight: 5, make: deletePetRequest },
   getInventory: { weight: 6, make: getInventory },
-  listCategories: { weight: 3, make: listCategories },
-  getCategory: { weight: 3, make: getCategory },
+  listCategories: { weight: 4, make: listCategories },
+  getCategory: { weight: 4, make: getCategory },
   putCategory: { weight: 5, make: putCategoryRequest },
-  deleteCategory: { weight: 3, make: deleteCategoryRequest },
+  deleteCategory: { weight: 5, make: deleteCategoryRequest },
   placeOrder: { weight: 14, make: placeOrderRequest },
   listOrders: { weight: 6, make: listOrders },
   getOrder: { weight: 4, make: getOrder },
-  approveOrder: { weight: 8, make: stepRequest('approve') },
-  deliverOrder: { weight: 6, make: stepRequest('deliver') },
+  approveOrder: { weight: 10, make: stepRequest('approve') },
+  deliverOrder: { weight: 9, make: stepRequest('deliver') },
   cancelOrder: { weight: 6, make: stepRequest('cancel') },
-  returnOrder: { weight: 5, make: stepRequest('return') },
+  returnOrder: { weight: 9, make: stepRequest('return') },
   getRateLimit: { weight: 2, make: getRateLimit },
 };
 
@@ -49,19 +49,27 @@ function adorned(making: Making, made: Request, operation: Operation): Request {
     ...made,
     ...(chance.often(0.05) && { isLimited: true as const }),
     ...(isRead(made) && chance.often(0.1) && { method: 'HEAD' }),
-    ...(isRead(made) && !made.isPartly && chance.often(0.25) && heldTags(making, made)),
+    ...(isRead(made) && operation.reads.length > 0 && chance.often(0.25) && held(making, made)),
     ...(operation.preconditions && chance.often(0.3) && { ifMatch: demandedTags(making, made) }),
     ...(operation.method === 'POST' &&
-      chance.often(0.35) && { idempotencyKey: `${chance.int(0, 2 ** 48)}-${chance.int(0, 999)}` }),
+      chance.often(0.5) && { idempotencyKey: `${chance.int(0, 2 ** 48)}-${chance.int(0, 999)}` }),
   };
   return chance.often(0.06) ? mistaken(chance, request, operation) : request;
 }
 
 /** The tag that its answer had the last time, or one that it never had. */
-function heldTags({ chance, tags }: Making, { target }: Request): { noneMatch?: readonly string[] } {
+function held({ chance, tags }: Making, { target, isPartly }: Request): { noneMatch: readonly string[] } {
   const last = tags.lastOf(target);
-  if (last === undefined) return {};
-  return { noneMatch: chance.pick([[last], [last], ['"other"', `W/${last}`], ['"other"'], ['*']]) };
+  const whatever = [['"other"'], ['*']];
+  // Whether a page that others change is the same as before the model cannot say.
+  if (isPartly) return { noneMatch: ['*'] };
+  if (last === undefined) return { noneMatch: chance.pick(whatever) };
+  return { noneMatch: chance.pick([[last], [last], ['"other"', `W/${last}`], ...whatever]) };
+}
+
+/** A read that was sent before, by a client that has its answer still. */
+export function askedAgain(making: Making, { noneMatch: _before, ...request }: Request): Request {
+  return { ...request, ...(operations[request.operationId].reads.length > 0 && held(making, request)) };
 }
 
 function demandedTags({ chance, tags }: Making, { current }: Request): readonly string[] {

@@ -113,8 +113,8 @@ function isMet({ ifMatch, isNew }: Request, text: string | undefined, tags: Tags
 
 /** Whether the client has what it asks for. */
 function isHeld({ noneMatch }: Request, { status, text }: Outcome, tags: Tags): boolean {
-  if (noneMatch === undefined || status !== 200 || text === undefined) return false;
-  const tag = tags.of(text) ?? 'none that was seen';
+  if (noneMatch === undefined || status !== 200) return false;
+  const tag = (text === undefined ? undefined : tags.of(text)) ?? 'none that was seen';
   return noneMatch.some((one) => one === '*' || one.replace(/^W\//, '') === tag);
 }
 

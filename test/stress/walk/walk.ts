@@ -107,9 +107,10 @@ class Auditor {
 
   /** New animals, so that each pause begins with orders that nobody has placed yet. */
   async contests(pause: number): Promise<Contest[]> {
-    return Promise.all(
-      Array.from({ length: contestCount }, (_, index) => this.#contest(pause * contestCount + index)),
-    );
+    const contests: Contest[] = [];
+    for (let index = 0; index < contestCount; index++)
+      contests.push(await this.#contest(pause * contestCount + index));
+    return contests;
   }
 
   async #contest(number: number): Promise<Contest> {

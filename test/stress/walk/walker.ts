@@ -5,7 +5,7 @@ import { Chance } from '../generate/chance.ts';
 import type { Contest } from './contest.ts';
 import { mistakeOf, seenIn } from './judge.ts';
 import type { Exchange } from './linearizable.ts';
-import { anyRequest } from './places.ts';
+import { anyRequest, askedAgain } from './places.ts';
 import { isRead, perform, type Request } from './request.ts';
 import type { Position, Scene } from './scene.ts';
 import type { Shared } from './shared.ts';
@@ -15,7 +15,7 @@ import { World } from './world.ts';
 export type Send = (request: Request, chance: Chance) => Promise<Checkable>;
 
 /** How many of its latest requests a client may repeat, and positions in lists it knows. */
-const remembered = 40;
+const remembered = 20;
 /** How often it is about what others change, too. */
 const contested = 0.35;
 
@@ -41,11 +41,11 @@ export class Walker {
   /** One request, or the same twice at once. */
   async step(contests: readonly Contest[]): Promise<void> {
     const chance = this.#chance;
-    const again = this.#repeatable.length > 0 && chance.often(0.06) ? chance.pick(this.#repeatable) : undefined;
+    const again = this.#repeatable.length > 0 && chance.often(0.15) ? chance.pick(this.#repeatable) : undefined;
     const isContested = contests.length > 0 && chance.often(contested);
     const contest = again === undefined ? (isContested ? chance.pick(contests) : undefined) : again.contest;
     const request = this.#requestFor(contest, again?.request);
-    if (request.idempotencyKey !== undefined) this.#remember(request, contest);
+    if (request.idempotencyKey !== undefined || isRead(request)) this.#remember(request, contest);
     if (contest === undefined) await this.#alone(request);
     else if (request.idempotencyKey !== undefined && chance.often(0.3)) await this.#twice(request, contest);
     else contest.add(await this.#exchange(request));
@@ -62,12 +62,14 @@ export class Walker {
     this.#repeatable = this.#repeatable.filter(({ contest }) => contest === undefined);
   }
 
-  /** A new request; or one sent before, now and then with other words under the same key. */
+  /** A new request; or one sent before, now and then with other words under the same key, or only if it has changed. */
   #requestFor(contest: Contest | undefined, again: Request | undefined): Request {
     const scene = contest?.scene ?? this.scene;
     const { tags } = this.#shared;
-    const make = () => anyRequest({ chance: this.#chance, scene, tags, positions: this.#positions });
+    const making = { chance: this.#chance, scene, tags, positions: this.#positions };
+    const make = () => anyRequest(making);
     if (again === undefined) return make();
+    if (isRead(again)) return askedAgain(making, again);
     const { idempotencyKey } = again;
     const other = this.#chance.often(0.3) ? make() : undefined;
     const takesKey = other?.method === 'POST' && other.wrongHeaders === undefined;

@@ -78,7 +78,8 @@ export class World {
   fingerprint(): string {
     const animals = [...this.animals.values()].map(petText);
     const orders = [...this.orders.values()].map(orderText);
-    return [...animals, ...orders, ...this.kept.keys()].sort().join();
+    const categories = [...this.categories].map(categoryText);
+    return [animals, orders, categories, [...this.kept.keys()]].map((part) => part.sort().join()).join('|');
   }
 }
 
