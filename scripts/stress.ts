@@ -21,6 +21,7 @@ import { soak } from '../test/stress/soak.ts';
 import { stop } from '../test/stress/stop.ts';
 import type { StressTest } from '../test/stress/stress-test.ts';
 import { syscalls } from '../test/stress/syscalls.ts';
+import { walkTests } from '../test/stress/walk.ts';
 import { workersTests } from '../test/stress/workers.ts';
 
 const stressTests: readonly StressTest[] = [
@@ -33,6 +34,7 @@ const stressTests: readonly StressTest[] = [
   ...workersTests,
   limitWorkers,
   ...clusterTests,
+  ...walkTests,
   crowd,
   partitions,
   ...httpTests,

@@ -1,8 +1,10 @@
 import { scopes } from '../../src/domain/scope.ts';
 import { embeddedStores, serverStores, type WorkerStores } from '../process/worker-stores.ts';
 import { ample } from '../support/process.ts';
+import { testServers } from '../support/servers.ts';
 import { bytesOf } from './generate/http.ts';
 import type { Figures, StressOptions, StressTest } from './stress-test.ts';
+import { walkAlike } from './walk/alike.ts';
 import { headersOf, type Request } from './walk/request.ts';
 import { walk } from './walk/walk.ts';
 import type { Send } from './walk/walker.ts';
@@ -70,7 +72,10 @@ async function sendOf(
     const wire = busy.has(first) ? second : first;
     busy.add(wire);
     try {
-      return await wire.send(wireBytes(request, request.isLimited ? limitedKey : key), request.method === 'HEAD');
+      return await wire.send(
+        wireBytes(request, request.isLimited ? limitedKey : key),
+        request.method === 'HEAD',
+      );
     } finally {
       busy.delete(wire);
     }
@@ -98,7 +103,21 @@ function walkTest(name: string, where: string, ground: Ground): StressTest {
   };
 }
 
+const walkBoth: StressTest = {
+  name: 'walk-both',
+  promise:
+    'the walk of one client gets the same answers on SQLite and on PostgreSQL: status, headers and body, ids and times ' +
+    'included (rounds: requests)',
+  rounds: 100_000,
+  async run({ rounds, seed, progress }) {
+    await using servers = await testServers();
+    if (servers === undefined) throw new Error('This machine has no PostgreSQL and Redis for this test.');
+    return { 'answers compared': await walkAlike(servers, { steps: rounds, seed, progress }) };
+  },
+};
+
 export const walkTests: readonly StressTest[] = [
   walkTest('walk', 'on the embedded store with two workers', 'embedded'),
   walkTest('walk-cluster', 'on two instances with PostgreSQL and Redis', 'cluster'),
+  walkBoth,
 ];

@@ -8,11 +8,7 @@ export type Read = (target: string) => Promise<Checkable>;
 export async function audit(read: Read, world: World): Promise<void> {
   const animals = ascending(world.animals.values());
   compare('animals', await whole(read, '/pets?limit=100'), animals.map(petText));
-  compare(
-    'orders',
-    await whole(read, '/orders?limit=100'),
-    ascending(world.orders.values()).map(orderText),
-  );
+  compare('orders', await whole(read, '/orders?limit=100'), ascending(world.orders.values()).map(orderText));
   const categories = ascending([...world.categories].map(([id, name]) => ({ id, name })));
   compare(
     'categories',

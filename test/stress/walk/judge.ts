@@ -50,12 +50,20 @@ function headerOf(name: (typeof told)[number], request: Request, expected: Outco
   }
 }
 
-function mistakeInBody({ error, text, matches }: Outcome, body: string, hasNext: boolean): string | undefined {
+function mistakeInBody(
+  { error, text, matches }: Outcome,
+  body: string,
+  hasNext: boolean,
+): string | undefined {
   if (error === undefined) {
     if (text !== undefined) return body === text ? undefined : `the body is ${body}, not ${text}`;
     return matches?.(body, hasNext);
   }
-  const { code, message, details = [] } = JSON.parse(body) as {
+  const {
+    code,
+    message,
+    details = [],
+  } = JSON.parse(body) as {
     readonly code: string;
     readonly message: string;
     readonly details?: readonly { readonly in: string; readonly name: string }[];
@@ -95,11 +103,14 @@ function mistakeInLinks(
   );
   if (request.operationId === 'getPet' && links.get('successor-version') !== '/v1/pets')
     return `there is no successor in ${link}`;
-  if (status >= 400) return links.get('help')?.startsWith('/docs/') ? undefined : `there is no help in ${link}`;
-  if (page === undefined) return links.has('next') || links.has('first') ? `it is linked: ${link}` : undefined;
+  if (status >= 400)
+    return links.get('help')?.startsWith('/docs/') ? undefined : `there is no help in ${link}`;
+  if (page === undefined)
+    return links.has('next') || links.has('first') ? `it is linked: ${link}` : undefined;
   const [path = ''] = request.target.split('?');
   const first = links.get('first');
-  if (!isLinked(first, `/v1${path}`, page.query, false)) return `the first page is not ${page.query}: ${link}`;
+  if (!isLinked(first, `/v1${path}`, page.query, false))
+    return `the first page is not ${page.query}: ${link}`;
   const next = links.get('next');
   if (page.hasNext !== undefined && page.hasNext !== (next !== undefined))
     return `there is ${next === undefined ? 'no' : 'a'} next page: ${link}`;

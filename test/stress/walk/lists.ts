@@ -71,10 +71,12 @@ function partly(list: ListOf, world: World, { after, limit, query }: Asked): Out
   const matches = (text: string, hasNext: boolean) => {
     const things = parseJson(text) as readonly { id: bigint }[];
     const items = things.map((thing) => ({ id: thing.id, text: list.textOf?.(thing as never) ?? '' }));
-    if (`[${items.map((item) => item.text).join()}]` !== text) return `the page is written otherwise: ${text}`;
+    if (`[${items.map((item) => item.text).join()}]` !== text)
+      return `the page is written otherwise: ${text}`;
     if (items.some(({ id }, at) => !isBehind(id, at === 0 ? after : items[at - 1]?.id)))
       return `the page does not ascend from ${after} on: ${text}`;
-    if (items.length > limit || (hasNext && items.length < limit)) return `it has ${items.length} of ${limit}`;
+    if (items.length > limit || (hasNext && items.length < limit))
+      return `it has ${items.length} of ${limit}`;
     const last = hasNext ? items.at(-1)?.id : undefined;
     const due = mine.filter(({ id }) => isBehind(id, after) && (last === undefined || id <= last));
     const shown = items.filter(({ id }) => list.isMine?.(id));

@@ -62,7 +62,11 @@ export function createPetRequest(making: Making): Request {
     operationId: 'createPet',
     method: 'POST',
     target: '/pets',
-    body: objectText(chance, { name: JSON.stringify(name), categoryId: `${categoryId}`, status: quoted(status) }),
+    body: objectText(chance, {
+      name: JSON.stringify(name),
+      categoryId: `${categoryId}`,
+      status: quoted(status),
+    }),
     act: (turn) => createPet(turn, { name, categoryId, status: status ?? 'available' }),
   };
 }
@@ -70,7 +74,9 @@ export function createPetRequest(making: Making): Request {
 /** A category of its own, now and then one that anybody may use, as far out as they go. */
 function categoryIn(making: Making): bigint {
   const { chance, scene } = making;
-  return scene.isShared || chance.often(0.9) ? categoryIdIn(making) : chance.pick([2n ** 63n - 1n, -(2n ** 63n)]);
+  return scene.isShared || chance.often(0.9)
+    ? categoryIdIn(making)
+    : chance.pick([2n ** 63n - 1n, -(2n ** 63n)]);
 }
 
 export function getPet(making: Making): Request {
@@ -127,11 +133,22 @@ export function getInventory(making: Making): Request {
   const { chance, scene } = making;
   const request = { operationId: 'getInventory', method: 'GET' } as const;
   if (!scene.isShared && chance.often(0.3)) {
-    return { ...request, isPartly: true, target: '/inventory', act: ({ world }) => ({ status: 200, matches: atLeast(world) }) };
+    return {
+      ...request,
+      isPartly: true,
+      target: '/inventory',
+      act: ({ world }) => ({ status: 200, matches: atLeast(world) }),
+    };
   }
   const category = chance.often(0.9) ? categoryIdIn(making) : absentId(chance);
   const mine = scene.categories.includes(category);
-  if (!mine) return { ...request, isPartly: true, target: `/inventory?categoryId=${category}`, act: () => someInventory };
+  if (!mine)
+    return {
+      ...request,
+      isPartly: true,
+      target: `/inventory?categoryId=${category}`,
+      act: () => someInventory,
+    };
   return {
     ...request,
     target: `/inventory?categoryId=${category}`,

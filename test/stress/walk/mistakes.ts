@@ -59,7 +59,11 @@ function inBody({ method, body }: Operation): Mistake[] {
   const headers = method === 'PATCH' ? acceptPatch : {};
   const unsupported = { code: 'unsupported_media_type', blames: ['header:Content-Type'], headers };
   const mistakes: Mistake[] = [
-    (request) => ({ ...request, body: '{"name":', refused: { status: 400, error: { code: 'invalid_json' } } }),
+    (request) => ({
+      ...request,
+      body: '{"name":',
+      refused: { status: 400, error: { code: 'invalid_json' } },
+    }),
     (request) => ({ ...request, body: '[]', refused: blaming('invalid_body', 'body:') }),
     (request) => ({
       ...request,

@@ -1,5 +1,5 @@
-import { allOperations, isRepeatable } from '../../../src/contract/operations.ts';
 import type { Operation } from '../../../src/contract/operation.ts';
+import { allOperations, isRepeatable } from '../../../src/contract/operations.ts';
 
 /** What of the operations a walk has not met: ways in which each has to be answered at least once. */
 export function notMet(answers: ReadonlyMap<string, number>): string[] {
@@ -18,6 +18,8 @@ function waysOf(operation: Operation): string[] {
     ...(preconditions ? ['precondition_failed'] : []),
     ...(method === 'GET' && reads.length > 0 ? ['304'] : []),
     ...(scope !== undefined && !/^pets:(?:read|create)$/.test(scope) ? ['insufficient_scope'] : []),
-    ...(isRepeatable(operation) ? Object.keys(success.descriptions).map((status) => `${status} replayed`) : []),
+    ...(isRepeatable(operation)
+      ? Object.keys(success.descriptions).map((status) => `${status} replayed`)
+      : []),
   ];
 }

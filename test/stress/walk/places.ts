@@ -2,7 +2,14 @@
 import { type Operation, type OperationId, operations } from '../../../src/contract/operations.ts';
 import { deleteCategoryRequest, getCategory, listCategories, putCategoryRequest } from './make-categories.ts';
 import { getOrder, listOrders, placeOrderRequest, stepRequest } from './make-orders.ts';
-import { createPetRequest, deletePetRequest, getInventory, getPet, listPets, updatePetRequest } from './make-pets.ts';
+import {
+  createPetRequest,
+  deletePetRequest,
+  getInventory,
+  getPet,
+  listPets,
+  updatePetRequest,
+} from './make-pets.ts';
 import { mistaken } from './mistakes.ts';
 import { isRead, type Request } from './request.ts';
 import type { Making } from './scene.ts';
@@ -84,5 +91,10 @@ const rateLimitForm =
 
 function getRateLimit(): Request {
   const matches = (text: string) => (rateLimitForm.test(text) ? undefined : `the limits are ${text}`);
-  return { operationId: 'getRateLimit', method: 'GET', target: '/rate-limit', act: () => ({ status: 200, matches }) };
+  return {
+    operationId: 'getRateLimit',
+    method: 'GET',
+    target: '/rate-limit',
+    act: () => ({ status: 200, matches }),
+  };
 }

@@ -1,7 +1,7 @@
 import type { OperationId } from '../../../src/contract/operations.ts';
 import type { Checkable } from '../../support/contract.ts';
-import type { Tags } from './tags.ts';
 import { refusal, type Turn } from './rules.ts';
+import type { Tags } from './tags.ts';
 import type { Outcome, World } from './world.ts';
 
 /** A request of the walk: its words, and what they do in the model. */

@@ -119,8 +119,7 @@ function petStatusAfter(step: OrderStep, { status }: Animal): PetStatus {
 
 export function putCategory({ world, meets }: Turn, id: bigint, name: string): Outcome {
   const before = world.categories.get(id);
-  if (!meets(before === undefined ? undefined : categoryText([id, before])))
-    return changed();
+  if (!meets(before === undefined ? undefined : categoryText([id, before]))) return changed();
   world.categories.set(id, name);
   return { status: before === undefined ? 201 : 200, text: categoryText([id, name]) };
 }

@@ -1,7 +1,7 @@
 import type { OperationId } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
-import type { Tags } from './tags.ts';
 import { type OrderStep, stepsOf } from './rules.ts';
+import type { Tags } from './tags.ts';
 import type { Order, World } from './world.ts';
 
 /** What requests are about: a part of the store. */

@@ -1,6 +1,6 @@
 import { parseJson } from '../../../src/contract/json.ts';
-import { ample } from '../../support/process.ts';
 import { type Checkable, checkResponse } from '../../support/contract.ts';
+import { ample } from '../../support/process.ts';
 import { Chance } from '../generate/chance.ts';
 import type { Contest } from './contest.ts';
 import { mistakeOf, seenIn } from './judge.ts';
@@ -41,7 +41,8 @@ export class Walker {
   /** One request, or the same twice at once. */
   async step(contests: readonly Contest[]): Promise<void> {
     const chance = this.#chance;
-    const again = this.#repeatable.length > 0 && chance.often(0.15) ? chance.pick(this.#repeatable) : undefined;
+    const again =
+      this.#repeatable.length > 0 && chance.often(0.15) ? chance.pick(this.#repeatable) : undefined;
     const isContested = contests.length > 0 && chance.often(contested);
     const contest = again === undefined ? (isContested ? chance.pick(contests) : undefined) : again.contest;
     const request = this.#requestFor(contest, again?.request);
@@ -147,4 +148,3 @@ function positionIn(request: Request, { headers, text, status }: Checkable): Pos
   const last = (parseJson(text) as readonly { readonly id: bigint }[]).at(-1);
   return last && { operationId: request.operationId, filters, cursor, after: last.id };
 }
-
