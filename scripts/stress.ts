@@ -3,6 +3,7 @@
  * Each says its seed, so that a failure can be repeated; a summary in Markdown and the count come last.
  */
 import { parseArgs } from 'node:util';
+import { buyersTests } from '../test/stress/buyers.ts';
 import { clusterTests } from '../test/stress/cluster.ts';
 import { coverage } from '../test/stress/coverage.ts';
 import { crowd } from '../test/stress/crowd.ts';
@@ -34,6 +35,7 @@ const stressTests: readonly StressTest[] = [
   ...workersTests,
   limitWorkers,
   ...clusterTests,
+  ...buyersTests,
   ...walkTests,
   crowd,
   partitions,

@@ -3,7 +3,16 @@ import type { Checkable } from '../../support/contract.ts';
 import type { Exchange } from './linearizable.ts';
 import type { Request } from './request.ts';
 import type { Scene } from './scene.ts';
-import { type Animal, ascending, type Order, orderText, petText, World } from './world.ts';
+import {
+  type Animal,
+  ascending,
+  categoryText,
+  type Order,
+  type Outcome,
+  orderText,
+  petText,
+  World,
+} from './world.ts';
 
 /** A few animals with their orders and the names of their categories, which all clients change at once. */
 export class Contest {
@@ -49,7 +58,19 @@ export class Contest {
         act: (turn) => ({ status: 200, text: textIn(turn.world.orders.get(id)) }),
       };
     });
-    return [...pets, ...orders];
+    const names = categories.map((id): Request => {
+      const textIn = (name: string | undefined): Outcome =>
+        name === undefined
+          ? { status: 404, error: { code: 'category_not_found' } }
+          : { status: 200, text: categoryText([id, name]) };
+      return {
+        operationId: 'getCategory',
+        method: 'GET',
+        target: `/categories/${id}`,
+        act: (turn) => textIn(turn.world.categories.get(id)),
+      };
+    });
+    return [...pets, ...orders, ...names];
   }
 
   /** Takes over what an answer shows, so that the next requests are about what is likely to be there. */

@@ -155,7 +155,8 @@ class Auditor {
   async #ask(request: Request): Promise<Checkable> {
     const known = this.#shared.beforeSending();
     const answer = await this.#send(request, this.#chance);
-    if (answer.status >= 300) throw new Error(`${request.target}: ${answer.status} ${answer.text}`);
+    if (answer.status >= 300 && answer.status !== 404)
+      throw new Error(`${request.target}: ${answer.status} ${answer.text}`);
     this.#shared.checkChosen(request, answer, known);
     return answer;
   }
