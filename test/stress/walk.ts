@@ -10,7 +10,7 @@ import { walk } from './walk/walk.ts';
 import type { Send } from './walk/walker.ts';
 import { Wire } from './wire.ts';
 
-const clients = 64;
+const manyClients = 64;
 
 /** Servers that other work keeps from answering in time are not what this is about. */
 const patient = { REDIS_TIMEOUT_MS: '10000', POSTGRES_TIMEOUT_MS: '30000', LOG_LEVEL: 'warn' };
@@ -27,6 +27,7 @@ export type Ground = keyof typeof grounds;
 export async function walkOn(
   ground: Ground,
   { rounds, seed, progress }: StressOptions,
+  clients = manyClients,
 ): Promise<Figures | undefined> {
   const { open, instances, settings } = grounds[ground];
   await using stores: WorkerStores | undefined = await open();
@@ -92,7 +93,7 @@ function walkTest(name: string, where: string, ground: Ground): StressTest {
   return {
     name,
     promise:
-      `a random walk of all operations by ${clients} clients ${where}: every answer is as a model in memory says, and at ` +
+      `a random walk of all operations by ${manyClients} clients ${where}: every answer is as a model in memory says, and at ` +
       'every pause the store is the model, and the inventory a full count (rounds: requests)',
     rounds: 100_000,
     async run(options) {

@@ -93,13 +93,24 @@ export function getPet(making: Making): Request {
   };
 }
 
+/** Often an animal that was delivered and may be returned, brought back and reserved meanwhile, which is the rarer case. */
+function changeIn(making: Making): { readonly id: bigint; readonly status: PetStatus } {
+  const { chance, scene } = making;
+  const status = chance.pick(petStatuses);
+  const delivered = [...scene.world.orders.values()].filter((order) => order.status === 'delivered');
+  if (delivered.length === 0 || chance.often(0.6)) return { id: petIdIn(making), status };
+  const { petId: id } = chance.pick(delivered);
+  const isSold = scene.world.animals.get(id)?.status === 'sold';
+  return { id, status: isSold ? 'available' : 'pending' };
+}
+
 export function updatePetRequest(making: Making): Request {
   const { chance, scene } = making;
-  const id = petIdIn(making);
+  const { id, status } = changeIn(making);
   const patch: PetPatch = {
     ...(chance.often(0.3) && { name: anyName(chance) }),
     ...(chance.often(0.2) && { categoryId: categoryIn(making) }),
-    ...(chance.often(0.7) && { status: chance.pick(petStatuses) }),
+    ...(chance.often(0.7) && { status }),
   };
   const before = scene.world.animals.get(id);
   return {
