@@ -100,7 +100,7 @@ function changeIn(making: Making): { readonly id: bigint; readonly status: PetSt
   const delivered = [...scene.world.orders.values()].filter((order) => order.status === 'delivered');
   if (delivered.length === 0 || chance.often(0.6)) return { id: petIdIn(making), status };
   const { petId: id } = chance.pick(delivered);
-  const isSold = scene.world.animals.get(id)?.status === 'sold';
+  const isSold = scene.world.animals.get(id)?.status === 'sold' && chance.often(0.8);
   return { id, status: isSold ? 'available' : 'pending' };
 }
 

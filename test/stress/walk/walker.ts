@@ -128,8 +128,10 @@ export class Walker {
   }
 
   /** Every request costs one of the account's, but for those that are free; nobody else uses the account. */
-  #checkCharged({ operationId }: Request, { headers }: Checkable, isTwice: boolean): void {
+  #checkCharged({ operationId }: Request, { headers, text, status }: Checkable, isTwice: boolean): void {
     if (operationId !== 'getRateLimit') this.#charged++;
+    else if (status === 200 && text !== '' && !text.includes(`"remaining":${ample.perDay - this.#charged},`))
+      throw new Error(`${this.#charged} requests were sent, and the limits are ${text}`);
     const left = Number(/"day";r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
     if (!isTwice && left !== ample.perDay - this.#charged)
       throw new Error(`${this.#charged} requests were sent, and ${left} of ${ample.perDay} are left`);
