@@ -13,7 +13,9 @@ import { httpTests } from '../test/stress/http.ts';
 import { killTests } from '../test/stress/kill.ts';
 import { limitWorkers } from '../test/stress/limit-workers.ts';
 import { limits } from '../test/stress/limits.ts';
+import { lostUpdateTests } from '../test/stress/lost-updates.ts';
 import { mutation } from '../test/stress/mutation.ts';
+import { onceTests } from '../test/stress/once.ts';
 import { partitions } from '../test/stress/partitions.ts';
 import { power } from '../test/stress/power.ts';
 import { publicPages } from '../test/stress/public.ts';
@@ -22,6 +24,7 @@ import { soak } from '../test/stress/soak.ts';
 import { stop } from '../test/stress/stop.ts';
 import type { StressTest } from '../test/stress/stress-test.ts';
 import { syscalls } from '../test/stress/syscalls.ts';
+import { upgradeTests } from '../test/stress/upgrade.ts';
 import { walkTests } from '../test/stress/walk.ts';
 import { workersTests } from '../test/stress/workers.ts';
 
@@ -37,6 +40,9 @@ const stressTests: readonly StressTest[] = [
   ...clusterTests,
   ...buyersTests,
   ...walkTests,
+  ...onceTests,
+  ...lostUpdateTests,
+  ...upgradeTests,
   crowd,
   partitions,
   ...httpTests,

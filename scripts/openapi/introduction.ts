@@ -1,4 +1,7 @@
 import { plans } from '../../src/domain/plan.ts';
+import { defaultScopes, type Scope, scopes } from '../../src/domain/scope.ts';
+
+const scopeList = (those: readonly Scope[]) => those.map((scope) => `\`${scope}\``).join(', ');
 
 const planRows = Object.entries(plans)
   .map(
@@ -9,20 +12,33 @@ const planRows = Object.entries(plans)
 
 /** What the OpenAPI document says about the interface as a whole, in Markdown. */
 export const introduction = `
-List, add and retrieve the animals of a pet store. New here? Start with the [quickstart](docs/guides/quickstart).
+The animals of a pet store, their categories, and the orders for them. New here? Start with the [quickstart](docs/guides/quickstart).
 
 ## Authentication
 
 Every request needs an API key: \`Authorization: Bearer YOUR_API_KEY\`. The operator of the service issues keys.
 
+A key has scopes, and an operation says which one it needs. A key made without scopes has ${scopeList(defaultScopes)};
+the others are ${scopeList(scopes.filter((scope) => !defaultScopes.includes(scope)))}. Without the scope, the response is
+403 \`insufficient_scope\`, and \`WWW-Authenticate\` names the scope.
+
 ## Requests
 
 Requests under \`/v1\` are checked in this order, and the first failed check determines the response: API key (401), ban
-and limits (429), path (404 \`route_not_found\`), method (405 \`method_not_allowed\`, with \`Allow\`), media type (415),
-size (413), body and parameters (400).
+and limits (429), path (404 \`route_not_found\`), method (405 \`method_not_allowed\`, with \`Allow\`), scope (403), media
+type (415), size (413), body and parameters (400), \`Idempotency-Key\` (409, 422), the resource (404), its preconditions
+(412), its state (409).
 
 \`HEAD\` works wherever \`GET\` does. Unknown parameters and members are rejected. 64-bit integers are exact: use a JSON
 parser that does not round them.
+
+## Retries and concurrent changes
+
+Every \`POST\` takes an \`Idempotency-Key\`. The response of a success is kept for 24 hours: the same request with the same
+key gets it again, with \`Idempotent-Replayed: true\`, and nothing is done twice. An error is not kept.
+
+Responses that show a resource or a page have an \`ETag\`. With \`If-None-Match\`, a read is answered 304 while nothing
+changed. With \`If-Match\`, a change is made only to what you read: of two clients that read the same, one gets 412.
 
 ## Errors
 

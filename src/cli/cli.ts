@@ -1,7 +1,10 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
+import type { ErrorCode } from '../contract/errors.ts';
 import { PlanError } from '../domain/plan.ts';
-import { type Environment, programOf } from './program.ts';
+import { Refusal } from '../domain/refusal.ts';
+import type { Environment } from './command.ts';
+import { programOf } from './program.ts';
 import { runWorker, serveWorker } from './serve-worker.ts';
 import { CommandError, endQuietlyOnClosedPipe, messageOf, printable } from './terminal.ts';
 
@@ -22,16 +25,16 @@ export async function run(argv: readonly string[], environment: Environment): Pr
       if (asJson) sayFailureAsJson(wrongUse(error));
       return 2;
     }
-    if (asJson) sayFailureAsJson(messageOf(error));
+    if (asJson) sayFailureAsJson(messageOf(error), error instanceof Refusal ? error.code : undefined);
     else process.stderr.write(`animal-store: ${printable(messageOf(error), '\n')}\n`);
     if (/^(debug|trace)$/.test(environment.LOG_LEVEL ?? '')) console.error(error);
     return exitCodeOf(error);
   }
 }
 
-/** A failure for machines: one line of JSON on standard error. */
-function sayFailureAsJson(message: string): void {
-  process.stderr.write(`${printable(JSON.stringify({ error: { message } }))}\n`);
+/** A failure for machines: one line of JSON on standard error. What the service would refuse a client has its code. */
+function sayFailureAsJson(message: string, code?: ErrorCode): void {
+  process.stderr.write(`${printable(JSON.stringify({ error: { code, message } }))}\n`);
 }
 
 function wrongUse({ code, message }: CommanderError): string {

@@ -1,8 +1,15 @@
 /** How commands of this program look: help that ends with examples, errors that name that help, common options. */
 import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
+import type { Config } from '../config.ts';
+import { PetStatus } from '../contract/pets.ts';
 import { planNames } from '../domain/plan.ts';
-import { count, durationOrNow } from './values.ts';
+import { asInApi, count, durationOrNow, int64 } from './values.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Reads the settings, when a command needs them. */
+export type ReadConfig = () => Config;
 
 const settingsHint =
   'Settings are read from the environment or a .env file. To list them: animal-store serve --help';
@@ -75,6 +82,8 @@ function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
+export const atOnce = 'Takes effect on the next request; with several instances, within 1 s.';
+
 export const planChoice = `plan: ${planNames.join(', ')}`;
 
 export const jsonOption = () => new Option('--json', 'print the result, or the error, as one line of JSON');
@@ -85,6 +94,11 @@ export const quotaOptions = () => [
   ),
   new Option('--per-day <requests>', 'requests per day (plan enterprise only, required)').argParser(count),
 ];
+
+export const statusOption = (what: string) =>
+  new Option('--status <status>', what).argParser(asInApi(PetStatus));
+
+export const categoryOption = (what: string) => new Option('--category <category-id>', what).argParser(int64);
 
 export const formatOption = () =>
   new Option('--format <format>', 'file format (default: from the file name)').choices(['csv', 'ndjson']);

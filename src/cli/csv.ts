@@ -6,7 +6,9 @@ import {
   type Checked,
   checkPet,
   type InputRecord,
+  idHint,
   joined,
+  type ReaderOptions,
   type RecordReader,
   recordOf,
   textOf,
@@ -58,6 +60,11 @@ export class CsvReader implements RecordReader {
   #hasReasons = false;
   #open: Line[] = [];
   #openBytes = 0;
+  readonly #newIds: boolean;
+
+  constructor({ newIds }: ReaderOptions = { newIds: false }) {
+    this.#newIds = newIds;
+  }
 
   take(line: Line): InputRecord[] {
     if (this.#header === undefined) {
@@ -125,7 +132,7 @@ export class CsvReader implements RecordReader {
     this.#header = this.#hasReasons ? text.slice(rejectHeader.length) : text;
     this.#columns = fieldsOf(this.#header) ?? [];
     this.#positions = columns.map((column) => this.#columns.indexOf(column));
-    const mistakes = headerMistakes(this.#columns);
+    const mistakes = headerMistakes(this.#columns, this.#newIds);
     if (mistakes.length > 0) {
       throw new CommandError(
         `The first line must be a header row with the columns ${columns.join(', ')}, in any order: ${mistakes.join('; ')}.`,
@@ -156,15 +163,16 @@ export class CsvReader implements RecordReader {
   }
 }
 
-function headerMistakes(found: readonly string[]): string[] {
+function headerMistakes(found: readonly string[], newIds: boolean): string[] {
   const named = (names: readonly string[]) => names.map((name) => JSON.stringify(name)).join(', ');
   const missing = columns.filter((column) => column !== 'status' && !found.includes(column));
-  const unknown = found.filter((name) => !columns.includes(name as Column));
-  const twice = columns.filter((column) => found.indexOf(column) !== found.lastIndexOf(column));
+  const unknown = found.filter((name) => name !== 'id' && !columns.includes(name as Column));
+  const twice = [...columns, 'id'].filter((column) => found.indexOf(column) !== found.lastIndexOf(column));
   return [
     ...(missing.length > 0
       ? [`missing ${missing.length === 1 ? 'column' : 'columns'} ${named(missing)}`]
       : []),
+    ...(found.includes('id') && !newIds ? [`"id" ${idHint}`] : []),
     ...(unknown.length > 0 ? [`unknown column ${named(unknown)}`] : []),
     ...(twice.length > 0 ? [`${named(twice)} is repeated`] : []),
   ];

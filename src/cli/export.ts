@@ -1,5 +1,6 @@
 import { openAdminServices } from '../app.ts';
 import type { Config } from '../config.ts';
+import type { PetStatus } from '../contract/pets.ts';
 import { ExportOperations } from '../operations/exports.ts';
 import { spreadsheetRow } from './csv.ts';
 import { type Format, type FormatName, formatOf } from './formats.ts';
@@ -12,21 +13,24 @@ export interface ExportOptions {
   readonly format?: FormatName;
   readonly force?: true;
   readonly escapeFormulas?: true;
+  readonly ids?: true;
+  readonly status?: PetStatus;
+  readonly category?: bigint;
   readonly json?: true;
 }
 
 export async function exportPets(
   config: Config,
   file: string,
-  { format, force, escapeFormulas, json }: ExportOptions,
+  { format, force, json, status, category: categoryId, ...how }: ExportOptions,
 ): Promise<void> {
-  const chosen = rowsFor(formatOf(file, format), escapeFormulas);
+  const chosen = rowsOf(formatOf(file, format), how);
   using interrupted = interruption();
   await using output = file === '-' ? standardOutput() : await fileOutput(file, force === true);
   await using admin = await openAdminServices(config);
   try {
     const exported = await write(
-      new ExportOperations(admin.storage.pets),
+      new ExportOperations(admin.storage.pets, { status, categoryId }),
       chosen,
       output,
       interrupted.signal,
@@ -42,27 +46,35 @@ export async function exportPets(
   }
 }
 
-/** The format, with its rows made harmless to spreadsheets if that is asked for. */
-function rowsFor(format: Format, escapeFormulas: true | undefined): Format {
-  if (escapeFormulas === undefined) return format;
-  if (format.name === 'csv') return { ...format, row: spreadsheetRow };
-  throw new CommandError('--escape-formulas applies to CSV only. Remove it, or export with --format csv.', 2);
+type Rows = Pick<Format, 'header' | 'row'>;
+
+/** The rows of the format, with ids, and harmless to spreadsheets, if that is asked for. */
+function rowsOf(format: Format, { escapeFormulas, ids }: ExportOptions): Rows {
+  if (escapeFormulas && format.name !== 'csv') {
+    throw new CommandError(
+      '--escape-formulas applies to CSV only. Remove it, or export with --format csv.',
+      2,
+    );
+  }
+  const row = escapeFormulas ? spreadsheetRow : format.row;
+  if (!ids) return { header: format.header, row };
+  return { header: format.headerWithId, row: (pet) => format.withId(pet.id, row(pet)) };
 }
 
 /** Returns how many animals were written. */
 async function write(
   exports: ExportOperations,
-  format: Format,
+  { header, row }: Rows,
   output: Output,
   signal: AbortSignal,
 ): Promise<number> {
   const total = await exports.count();
   using progress = new Progress('animals', total, { visible: output.leavesTerminalFree });
   let exported = 0;
-  await output.write(format.header);
+  await output.write(header);
   for await (const page of exports.pages()) {
     if (signal.aborted) throw new CommandError(`Interrupted. ${output.name} was not written.`);
-    await output.write(page.map(format.row).join(''));
+    await output.write(page.map(row).join(''));
     exported += page.length;
     progress.update(exported, exported);
   }

@@ -40,7 +40,7 @@ export function printFirstKey({
     } catch (error) {
       say(`Created a new store, but could not write its first API key to ${file}: ${messageOf(error)}.`);
       say('Create another key:');
-      say(`  ${here} keys create --account ${accountId}`);
+      say(`  ${here} keys create --account ${accountId} --scopes all`);
     }
   }
   say('Manage accounts and keys:');

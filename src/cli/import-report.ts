@@ -27,6 +27,8 @@ export class ImportReport {
   #total: ImportProgress | undefined;
   #firstId: bigint | undefined;
   #lastId: bigint | undefined;
+  /** Valid rows that this run was not to import. */
+  skipped = 0;
 
   constructor(options: ImportReportOptions) {
     this.#options = options;
@@ -99,12 +101,14 @@ export class ImportReport {
       const { lastLine: line, added, rejected } = this.#before;
       text.push(`Resuming ${name} after line ${line}: ${outcome(added, rejected)} so far.`);
     }
-    if (this.rows === 0) return [...text, `${name}: no rows ${text.length > 0 ? 'left' : 'imported'}.`];
+    const skipped = this.skipped === 0 ? '' : `, skipped ${grouped(this.skipped)}`;
+    if (this.rows === 0)
+      return [...text, `${name}: no rows ${text.length > 0 ? 'left' : 'imported'}${skipped}.`];
     const place = lines(firstLine, lastLine);
     text.push(
       dryRun === true
-        ? `Dry run, nothing was imported. ${name}: ${grouped(this.#added)} valid, ${grouped(this.#rejected)} invalid (${place}).`
-        : `${name}: ${outcome(this.#added, this.#rejected)} (${place}).`,
+        ? `Dry run, nothing was imported. ${name}: ${grouped(this.#added)} valid, ${grouped(this.#rejected)} invalid${skipped} (${place}).`
+        : `${name}: ${outcome(this.#added, this.#rejected)}${skipped} (${place}).`,
     );
     if (this.#firstId !== undefined) {
       const isOne = this.#firstId === this.#lastId;
@@ -125,6 +129,7 @@ export class ImportReport {
       dryRun: dryRun === true,
       added: this.#added,
       rejected: this.#rejected,
+      skipped: this.skipped,
       firstLine,
       lastLine: this.#total?.lastLine ?? 0,
       firstId: idOf(this.#firstId),

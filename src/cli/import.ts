@@ -1,8 +1,11 @@
 import { openAdminServices } from '../app.ts';
 import type { Config } from '../config.ts';
+import type { NewPet, PetStatus } from '../contract/pets.ts';
 import {
   ImportOperations,
+  type ImportPart,
   type ImportProgress,
+  mayOverlap,
   partSource,
   type RejectedRow,
 } from '../operations/imports.ts';
@@ -23,12 +26,15 @@ export interface ImportOptions {
   readonly dryRun?: true;
   readonly again?: true;
   readonly fromLine?: number;
+  readonly newIds?: true;
+  readonly status?: PetStatus;
+  readonly category?: bigint;
   readonly json?: true;
 }
 
 export async function importPets(config: Config, file: string, options: ImportOptions): Promise<void> {
   const format = formatOf(file, options.format);
-  const reader = format.newReader();
+  const reader = format.newReader({ newIds: options.newIds === true });
   using interrupted = interruption();
   const input = file === '-' ? standardInput() : await fileInput(file, interrupted.signal);
   using rejects = rejectsFile(file, options, reader);
@@ -39,7 +45,7 @@ export async function importPets(config: Config, file: string, options: ImportOp
   const imports = new ImportOperations(admin?.storage);
   const part = partOf(options, format.firstLine);
   const { source, stored } = await runOf(imports, input, part, options);
-  const passedOver = Math.max((part ?? 1) - 1, stored?.finished === false ? stored.lastLine : 0);
+  const passedOver = Math.max((part?.fromLine ?? 1) - 1, stored?.finished === false ? stored.lastLine : 0);
   const firstLine = Math.max(format.firstLine, passedOver + 1);
   const report = new ImportReport({ file, firstLine, stored, ...options });
   if (stored?.finished === true && options.again !== true) return report.allIn(stored);
@@ -73,7 +79,7 @@ interface Work {
   readonly reader: RecordReader;
   readonly source: string | undefined;
   readonly stored: ImportProgress | undefined;
-  readonly part: number | undefined;
+  readonly part: ImportPart | undefined;
   readonly passedOver: number;
   readonly rejects: RejectsFile | undefined;
   readonly report: ImportReport;
@@ -89,21 +95,33 @@ async function addRows(work: Work): Promise<void> {
     input,
     reader,
     afterLine: passedOver,
-    mustHaveRow: part !== undefined && stored?.finished !== false,
+    fits: fitsIn(part),
+    mustHaveRow: (part?.fromLine ?? 1) > 1 && stored?.finished !== false,
     onPassedOver,
     signal,
   });
   using progress = new Progress('rows', input.bytes);
   for await (const group of imports.add({ source, stored, rows, signal })) {
     report.add(group);
+    report.skipped = rows.skipped;
     rejects?.write(group.rejected);
     progress.update(rows.bytesRead, report.rows);
   }
 }
 
-/** The line a part of the input begins on; undefined for the whole input, which has no row before its first line. */
-function partOf({ fromLine = 1 }: ImportOptions, firstLine: number): number | undefined {
-  return fromLine > firstLine ? fromLine : undefined;
+/** The part of the input that is asked for; undefined for the whole, which has no row before its first line. */
+function partOf(
+  { fromLine = 1, status, category: categoryId }: ImportOptions,
+  firstLine: number,
+): ImportPart | undefined {
+  const isWhole = fromLine <= firstLine && status === undefined && categoryId === undefined;
+  return isWhole ? undefined : { fromLine: fromLine > firstLine ? fromLine : 1, status, categoryId };
+}
+
+function fitsIn({ status, categoryId }: Partial<ImportPart> = {}): (pet: NewPet) => boolean {
+  return (pet) =>
+    (status === undefined || pet.status === status) &&
+    (categoryId === undefined || pet.categoryId === categoryId);
 }
 
 interface Run {
@@ -116,7 +134,7 @@ interface Run {
 async function runOf(
   imports: ImportOperations,
   { name, source: content }: Input,
-  part: number | undefined,
+  part: ImportPart | undefined,
   { again }: ImportOptions,
 ): Promise<Run> {
   if (content === undefined) return { source: undefined, stored: undefined };
@@ -124,12 +142,13 @@ async function runOf(
   if (part !== undefined && whole?.finished === false) {
     throw new CommandError(
       `An import of ${name} was interrupted after line ${whole.lastLine}. ` +
-        'To resume it, run the command without --from-line.',
+        'To resume it, run the command without --from-line, --status and --category.',
       2,
     );
   }
   if (part !== undefined && (whole === undefined || again === true)) {
     const source = partSource(content, part);
+    if (again !== true) await refuseOverlap(imports, name, content, part);
     return { source, stored: await imports.find(source) };
   }
   if (whole === undefined && again !== true) await refuseAfterParts(imports, name, content);
@@ -138,12 +157,42 @@ async function runOf(
 
 /** Rows of a part that is in would be added twice by an import of the whole file. */
 async function refuseAfterParts(imports: ImportOperations, name: string, content: string): Promise<void> {
-  const lines = await imports.partsOf(content);
-  if (lines.length === 0) return;
+  const parts = await imports.partsOf(content);
+  if (parts.length === 0) return;
   throw new CommandError(
-    `Part of ${name} was already imported with --from-line ${lines.join(' and ')}. ` +
+    `Part of ${name} was already imported with ${parts.map(optionsOf).join(' and ')}. ` +
       'Use --again to import the whole file, including those rows a second time.',
   );
+}
+
+/** Rows that fit the filters of two parts would be added twice. */
+async function refuseOverlap(
+  imports: ImportOperations,
+  name: string,
+  content: string,
+  part: ImportPart,
+): Promise<void> {
+  const isFiltered = ({ status, categoryId }: ImportPart) => (status ?? categoryId) !== undefined;
+  const others = (await imports.partsOf(content)).filter(
+    (other) =>
+      (isFiltered(part) || isFiltered(other)) &&
+      partSource(content, other) !== partSource(content, part) &&
+      mayOverlap(part, other),
+  );
+  if (others.length === 0) return;
+  throw new CommandError(
+    `Some of these rows may have been imported already: ${name} was imported with ${others.map(optionsOf).join(' and ')}. ` +
+      'Use --again to import all rows that fit, including those a second time.',
+  );
+}
+
+/** A part as its command names it. */
+function optionsOf({ fromLine, status, categoryId }: ImportPart): string {
+  return [
+    ...(fromLine > 1 ? [`--from-line ${fromLine}`] : []),
+    ...(status === undefined ? [] : [`--status ${status}`]),
+    ...(categoryId === undefined ? [] : [`--category ${categoryId}`]),
+  ].join(' ');
 }
 
 function rejectsFile(

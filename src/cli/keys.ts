@@ -2,6 +2,7 @@ import { openAdminServices } from '../app.ts';
 import type { Config } from '../config.ts';
 import type { Quota } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
+import { scopes as allScopes, type Scope } from '../domain/scope.ts';
 import type { IssuedKey, KeyOperations } from '../operations/keys.ts';
 import { fromWhenOn } from './effect.ts';
 import { CommandError, instant, messageOf, say, sayJson, styled, table } from './terminal.ts';
@@ -14,17 +15,19 @@ export interface CreateKeyOptions extends Partial<Quota> {
   readonly name: string;
   /** In ms. */
   readonly expiresIn?: number;
+  readonly scopes?: readonly Scope[];
   readonly json?: true;
 }
 
 export async function createKey(
   config: Config,
-  { account, plan, name, expiresIn, json, ...quota }: CreateKeyOptions,
+  { account, plan, name, expiresIn, scopes, json, ...quota }: CreateKeyOptions,
 ): Promise<void> {
   checkOwner(account, plan, quota);
   await using admin = await openAdminServices(config);
   const accountId = account ?? (await admin.accounts.create(name, plan ?? '', quota)).id;
-  report(await admin.keys.create(accountId, name, expiresIn), json);
+  const issued = await admin.keys.create(accountId, name, expiresIn, scopes);
+  report(issued, json, scopes === undefined ? moreScopes(issued.id) : undefined);
 }
 
 /** A key is either another one of an account, or the first one of a new account. */
@@ -40,14 +43,23 @@ function checkOwner(account: number | undefined, plan: string | undefined, quota
   }
 }
 
+/** How to let a key do more than it may by default. */
+function moreScopes(id: number): string {
+  return (
+    'It may only read and add animals. To let it do more, create keys with --scopes, or run:\n' +
+    `  animal-store keys set-scopes ${id} pets:read,orders:write (or: all)`
+  );
+}
+
 function report(issued: IssuedKey, json: true | undefined, note?: string): void {
-  const { id, accountId, plan, key, expiresAt } = issued;
+  const { id, accountId, plan, key, scopes, expiresAt } = issued;
   if (json) {
-    sayJson({ id, accountId, plan, key, expiresAt: iso(expiresAt) });
+    sayJson({ id, accountId, plan, key, scopes, expiresAt: iso(expiresAt) });
     return;
   }
   say(`Created key ${id} for account ${accountId} (plan ${plan}). It is shown only once:`);
   say(`  ${styled('bold', key)}`);
+  say(`Scopes: ${scopes.join(', ')}.`);
   if (note !== undefined) say(note);
 }
 
@@ -59,7 +71,7 @@ export async function listKeys(config: Config, { json }: { json?: true }): Promi
   if (json) return sayJson(keys.map((key) => shownToMachines(key, banned, now)));
   say(
     table(
-      ['ID', 'ACCOUNT', 'NAME', 'KEY', 'CREATED', 'EXPIRES', 'STATE'],
+      ['ID', 'ACCOUNT', 'NAME', 'KEY', 'CREATED', 'EXPIRES', 'STATE', 'SCOPES'],
       keys.map((key) => [
         String(key.id),
         String(key.accountId),
@@ -68,6 +80,7 @@ export async function listKeys(config: Config, { json }: { json?: true }): Promi
         instant(key.createdAt),
         key.expiresAt === null ? 'never' : instant(key.expiresAt),
         stateOf(key, banned, now),
+        scopesShown(key),
       ]),
     ),
   );
@@ -85,7 +98,7 @@ async function bannedKeys(keys: KeyOperations): Promise<ReadonlySet<number>> {
 }
 
 function shownToMachines(key: Key, banned: ReadonlySet<number>, now: number) {
-  const { id, accountId, name, lastFour, createdAt, expiresAt, revokedAt, successorId } = key;
+  const { id, accountId, name, lastFour, scopes, createdAt, expiresAt, revokedAt, successorId } = key;
   return {
     id,
     accountId,
@@ -96,7 +109,12 @@ function shownToMachines(key: Key, banned: ReadonlySet<number>, now: number) {
     revokedAt: iso(revokedAt),
     successorId,
     state: stateOf(key, banned, now),
+    scopes,
   };
+}
+
+function scopesShown({ scopes }: Key): string {
+  return scopes.length === allScopes.length ? 'all' : scopes.join(',');
 }
 
 function iso(ms: number | null): string | null {
@@ -139,6 +157,18 @@ export async function rotateKey(
 function lifeOf({ expiresAt }: IssuedKey, oldId: number, isKept: boolean): string {
   const life = expiresAt === null ? 'never expires' : `expires ${instant(expiresAt)}`;
   return isKept ? `It ${life} (same lifetime as key ${oldId}).` : `It ${life}.`;
+}
+
+export async function setScopes(
+  config: Config,
+  id: number,
+  scopes: readonly Scope[],
+  { json }: { json?: true },
+): Promise<void> {
+  await using admin = await openAdminServices(config);
+  await admin.keys.setScopes(id, scopes);
+  if (json) return sayJson({ id, scopes });
+  say(`Key ${id} now has the scopes ${scopes.join(', ')}.${fromWhenOn(admin)}`);
 }
 
 export async function revokeKey(config: Config, id: number, { json }: { json?: true }): Promise<void> {

@@ -2,12 +2,26 @@
 import { JsonError, MemberError, parseJson } from '../contract/json.ts';
 import type { Pet } from '../contract/pets.ts';
 import type { Line } from './lines.ts';
-import { type Checked, checkPet, type InputRecord, type RecordReader, recordOf, textOf } from './records.ts';
+import {
+  type Checked,
+  checkPet,
+  type InputRecord,
+  type ReaderOptions,
+  type RecordReader,
+  recordOf,
+  textOf,
+} from './records.ts';
 
 /** What a file of rejected rows has in front of each row, also after a tool has spaced it anew. */
 const rejectPrefix = /^\s*\{\s*"line"\s*:\s*\d+\s*,\s*"reason"\s*:\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*,?/;
 
 export class NdjsonReader implements RecordReader {
+  readonly #newIds: boolean;
+
+  constructor({ newIds }: ReaderOptions = { newIds: false }) {
+    this.#newIds = newIds;
+  }
+
   take(line: Line): InputRecord[] {
     const record = recordOf(line);
     return record.bytes.length === 0 ? [] : [record];
@@ -21,7 +35,8 @@ export class NdjsonReader implements RecordReader {
     const read = textOf(record);
     if ('reason' in read) return read;
     try {
-      return checkPet(parseJson(read.text.replace(rejectPrefix, '{')));
+      const value = parseJson(read.text.replace(rejectPrefix, '{'));
+      return checkPet(this.#newIds ? withoutId(value) : value);
     } catch (error) {
       if (error instanceof JsonError) return { reason: `is not valid JSON: ${error.message}` };
       if (error instanceof MemberError) return { reason: error.message };
@@ -43,6 +58,12 @@ export class NdjsonReader implements RecordReader {
       Buffer.from(`${members}\n`, 'latin1'),
     ]);
   }
+}
+
+function withoutId(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('id' in value)) return value;
+  const { id: _id, ...others } = value;
+  return others;
 }
 
 /** An animal as a line, without the id, which the importing store assigns. */

@@ -1,6 +1,6 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { isStoreFile } from '../app.ts';
-import { CommandError, cannotWrite, printable, say } from './terminal.ts';
+import { CommandError, cannotWrite, printable, say, written } from './terminal.ts';
 
 /** Where an export writes to. */
 export interface Output extends AsyncDisposable {
@@ -18,12 +18,8 @@ export function standardOutput(): Output {
   return {
     name: 'standard output',
     leavesTerminalFree: process.stderr.isTTY === true && process.stdout.isTTY !== true,
-    write: (text) =>
-      new Promise((resolve, reject) => {
-        // A terminal shows what others wrote; a file or a pipe gets it exactly.
-        const shown = process.stdout.isTTY === true ? printable(text, '\n') : text;
-        process.stdout.write(shown, (error) => (error ? reject(error) : resolve()));
-      }),
+    // A terminal shows what others wrote; a file or a pipe gets it exactly.
+    write: (text) => written(process.stdout.isTTY === true ? printable(text, '\n') : text),
     finish: async () => {},
     report: (line) => process.stderr.write(`${line}\n`),
     [Symbol.asyncDispose]: async () => {},

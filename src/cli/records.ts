@@ -1,3 +1,4 @@
+import type { ErrorDetail } from '../contract/errors.ts';
 import { NewPet } from '../contract/pets.ts';
 import { validate } from '../contract/validation.ts';
 import { type Line, maxRowBytes } from './lines.ts';
@@ -13,6 +14,11 @@ export interface InputRecord {
 
 /** What a record turned out to be. */
 export type Checked = { readonly pet: NewPet } | { readonly reason: string };
+
+export interface ReaderOptions {
+  /** Whether rows may have an id, which is passed over. */
+  readonly newIds: boolean;
+}
 
 /** A format animals are imported from. */
 export interface RecordReader {
@@ -45,8 +51,15 @@ export function textOf({ bytes }: InputRecord): { readonly text: string } | { re
 export function checkPet(value: unknown): Checked {
   const validated = validate(NewPet, value, 'body');
   if ('value' in validated) return { pet: validated.value };
-  return { reason: validated.mistakes.map(({ name, message }) => `${name} ${message}`.trim()).join('; ') };
+  return { reason: validated.mistakes.map(worded).join('; ') };
 }
+
+function worded({ name, message }: ErrorDetail): string {
+  return name === 'id' ? `id ${idHint}` : `${name} ${message}`.trim();
+}
+
+/** What to do about an id in the input. */
+export const idHint = 'is not kept: with --new-ids, the animals get new ones';
 
 /** The record a line is. A carriage return before the line feed belongs to the end of the line. */
 export function recordOf({ number, bytes }: Line): InputRecord {

@@ -1,3 +1,4 @@
+import type { NewPet } from '../contract/pets.ts';
 import type { ImportRow, RejectedRow } from '../operations/imports.ts';
 import type { Input } from './input.ts';
 import { type Line, LineSplitter } from './lines.ts';
@@ -12,6 +13,8 @@ export interface RowsOptions {
   readonly reader: RecordReader;
   /** Rows that begin on this line or before it are passed over. */
   readonly afterLine: number;
+  /** Whether a row is to be imported; the others are skipped. */
+  readonly fits: (pet: NewPet) => boolean;
   /** Whether an input that ends before a row behind `afterLine` is a mistake. */
   readonly mustHaveRow: boolean;
   /** Takes the rejected ones of the rows passed over; undefined when nobody asks for them. */
@@ -26,6 +29,8 @@ export class Rows {
   #hasRow = false;
   /** How much of the input has been read. */
   bytesRead = 0;
+  /** How many rows were valid, but not to be imported. */
+  skipped = 0;
 
   constructor(options: RowsOptions) {
     this.#options = options;
@@ -56,13 +61,18 @@ export class Rows {
   }
 
   #rowOf(record: InputRecord): ImportRow[] {
-    const { afterLine, onPassedOver, reader } = this.#options;
+    const { afterLine, onPassedOver, reader, fits } = this.#options;
     const isPassedOver = record.line <= afterLine;
     this.#hasRow ||= !isPassedOver;
     if (isPassedOver && onPassedOver === undefined) return [];
     const { line, endLine, bytes } = record;
     const checked = reader.check(record);
-    if ('pet' in checked) return isPassedOver ? [] : [{ line, endLine, pet: checked.pet }];
+    if ('pet' in checked) {
+      if (isPassedOver) return [];
+      if (fits(checked.pet)) return [{ line, endLine, pet: checked.pet }];
+      this.skipped++;
+      return [];
+    }
     const row = { line, endLine, reason: cut(printable(checked.reason)), bytes };
     if (!isPassedOver) return [row];
     onPassedOver?.(row);

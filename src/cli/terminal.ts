@@ -1,4 +1,5 @@
 import { styleText } from 'node:util';
+import { type ErrorCode, errors } from '../contract/errors.ts';
 import { Refusal } from '../domain/refusal.ts';
 
 /** What a command did not do, said to the operator; ends the process with the exit code. */
@@ -14,9 +15,26 @@ export class CommandError extends Error {
 /** What went wrong, in a sentence for the operator. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Refusal)) return error instanceof Error ? error.message : String(error);
-  // Only a store that says "not now" refuses the command line.
+  if (error.code !== 'service_unavailable') return refusalMessage(error);
   const reason = error.cause instanceof Error ? error.cause.message : error.code;
   return `The store is temporarily unavailable (${reason}). Try again.`;
+}
+
+/** The commands that list what a refusal did not find. */
+const listCommands: Readonly<Partial<Record<ErrorCode, string>>> = {
+  pet_not_found: 'pets list',
+  order_not_found: 'orders list',
+  category_not_found: 'categories list',
+};
+
+/** Why an operation refuses, in the words a client gets, and where to look. */
+function refusalMessage({ code, message, details }: Refusal): string {
+  const said =
+    details.length === 0
+      ? (message ?? errors[code].message)
+      : `${details.map((mistake) => `${mistake.name} ${mistake.message}`).join('; ')}.`;
+  const list = listCommands[code];
+  return list === undefined ? said : `${said} For a list, run "animal-store ${list}".`;
 }
 
 /** The system does not let a file be written; its own words say why. */
@@ -43,8 +61,20 @@ export function say(line = ''): void {
 
 /** Writes a value for machines to standard output, as one line of JSON. */
 export function sayJson(value: unknown): void {
+  sayJsonText(JSON.stringify(value));
+}
+
+/** The same for a value that is text already, with its integers digit for digit. */
+export function sayJsonText(json: string): void {
   // In JSON only strings can hold such characters, and there the escape stands for the same one.
-  say(printable(JSON.stringify(value)));
+  say(printable(json));
+}
+
+/** Writes text to standard output, and waits until it has room for more. */
+export function written(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+  });
 }
 
 /** A reader that has seen enough (`| head`) closes the pipe: that is no error, and the rest is for nobody. */
@@ -77,16 +107,34 @@ export function instant(ms: number): string {
 
 /** Rows as columns, each as wide as its widest cell. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const shown = rows.map((row) => row.map((cell) => printable(cell)));
-  const widths = header.map((title, column) =>
-    Math.max(title.length, ...shown.map((row) => row[column]?.length ?? 0)),
-  );
-  const line = (row: readonly string[]) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd();
-  return [styled('bold', line(header)), ...shown.map(line)].join('\n');
+  return new Table(header).add(rows);
+}
+
+/** A table that is written part by part: a column is as wide as its widest cell so far. */
+export class Table {
+  readonly #header: readonly string[];
+  #widths: readonly number[] | undefined;
+
+  constructor(header: readonly string[]) {
+    this.#header = header;
+  }
+
+  /** The rows as lines, below the header if they are the first. */
+  add(rows: readonly (readonly string[])[]): string {
+    const shown = rows.map((row) => row.map((cell) => printable(cell)));
+    const before = this.#widths;
+    const widths = this.#header.map((title, column) =>
+      Math.max(before?.[column] ?? title.length, ...shown.map((row) => row[column]?.length ?? 0)),
+    );
+    this.#widths = widths;
+    const line = (row: readonly string[]) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd();
+    const head = before === undefined ? [styled('bold', line(this.#header))] : [];
+    return [...head, ...shown.map(line)].join('\n');
+  }
 }
 
 /** Text as one word of a shell's command. */

@@ -1,7 +1,11 @@
 /** What options and arguments may be: each reader returns the value, or says what would be right. */
 import { InvalidArgumentError } from 'commander';
+import type * as z from 'zod';
 import { settings } from '../config.ts';
+import { validate } from '../contract/validation.ts';
+import { int64Parameter } from '../contract/values.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
+import { type Scope, scopes } from '../domain/scope.ts';
 import { CommandError } from './terminal.ts';
 
 const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -37,6 +41,35 @@ export function count(text: string): number {
   const value = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('It must be a positive whole number.');
   return value;
+}
+
+/** How many items of a list, or all of them. */
+export function countOrAll(text: string): number | 'all' {
+  return text === 'all' ? text : count(text);
+}
+
+/** A value that the API takes, too, by the API's own rule. */
+export function asInApi<T>(schema: z.ZodType<T>): (text: string) => T {
+  return (text) => {
+    const validated = validate(schema, text, 'query');
+    if ('value' in validated) return validated.value;
+    throw new InvalidArgumentError(validated.mistakes.map(({ message }) => `It ${message}.`).join(' '));
+  };
+}
+
+/** An id of an animal, an order or a category. */
+export const int64 = asInApi(int64Parameter('An id.'));
+
+/** Scopes separated by commas, or `all`. */
+export function scopeList(text: string): readonly Scope[] {
+  if (text === 'all') return scopes;
+  const words = text.split(',').map((word) => word.trim());
+  if (!words.every((word) => word !== '' && (scopes as readonly string[]).includes(word))) {
+    throw new InvalidArgumentError(
+      `It must be a list of scopes separated by commas, or all. Scopes: ${scopes.join(', ')}.`,
+    );
+  }
+  return scopes.filter((scope) => words.includes(scope));
 }
 
 /** The name of an account or a key. */

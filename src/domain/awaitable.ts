@@ -8,3 +8,13 @@ export type Awaitable<T> = T | Promise<T>;
 export function andThen<T, U>(value: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
   return value instanceof Promise ? value.then(next) : next(value);
 }
+
+/** Does something else when it fails, at once or later. */
+export function orElse<T>(work: () => Awaitable<T>, next: (error: unknown) => Awaitable<T>): Awaitable<T> {
+  try {
+    const value = work();
+    return value instanceof Promise ? value.catch(next) : value;
+  } catch (error) {
+    return next(error);
+  }
+}

@@ -35,10 +35,14 @@ export function writeCursor({ filters, after }: Cursor): string {
   return Buffer.from(`${filters}.${after}`).toString('base64url');
 }
 
-/** The id behind which a page starts. Throws `invalid_cursor` if this service never wrote it, or wrote it for other filters. */
-export function readCursor(text: string, filters: string): bigint {
+/**
+ * The id behind which a page starts, `least` or above. Throws `invalid_cursor` if this service never wrote it, or wrote it
+ * for other filters.
+ */
+export function readCursor(text: string, filters: string, least: bigint): bigint {
   const cursor = parseCursor(text);
-  if (cursor?.filters !== filters) throw new Refusal('invalid_cursor', { details: [cursorMistake] });
+  if (cursor?.filters !== filters || cursor.after < least)
+    throw new Refusal('invalid_cursor', { details: [cursorMistake] });
   return cursor.after;
 }
 

@@ -2,9 +2,12 @@
 import icon from '../../assets/guides/icon.svg' with { type: 'text' };
 import style from '../../assets/guides/style.css' with { type: 'text' };
 import errorCodes from '../../docs/errors.md' with { type: 'text' };
+import animals from '../../docs/guides/animals.md' with { type: 'text' };
 import apiKeys from '../../docs/guides/api-keys.md' with { type: 'text' };
+import conditionalRequests from '../../docs/guides/conditional-requests.md' with { type: 'text' };
 import errorsAndRetries from '../../docs/guides/errors-and-retries.md' with { type: 'text' };
 import generatedClients from '../../docs/guides/generated-clients.md' with { type: 'text' };
+import orders from '../../docs/guides/orders.md' with { type: 'text' };
 import pagination from '../../docs/guides/pagination.md' with { type: 'text' };
 import quickstart from '../../docs/guides/quickstart.md' with { type: 'text' };
 import overview from '../../docs/guides/README.md' with { type: 'text' };
@@ -18,10 +21,13 @@ const guides: ReadonlyMap<string, string> = new Map([
   ['guides', overview],
   ['guides/quickstart', quickstart],
   ['guides/api-keys', apiKeys],
+  ['guides/animals', animals],
+  ['guides/orders', orders],
   ['guides/requests-and-responses', requestsAndResponses],
   ['guides/pagination', pagination],
   ['guides/rate-limits', rateLimits],
   ['guides/errors-and-retries', errorsAndRetries],
+  ['guides/conditional-requests', conditionalRequests],
   ['guides/generated-clients', generatedClients],
   ['guides/versioning', versioning],
   ['errors', errorCodes],

@@ -2,15 +2,19 @@ import { createHash } from 'node:crypto';
 import type { Authenticated } from '../operations/admission.ts';
 import type { Once } from '../operations/once.ts';
 import type { Input } from './input.ts';
+import { pathOf } from './query.ts';
 
 /** What tells this request and its repetitions from all others: its key, its account, and what it asks for. */
 export function onceOf(
   { idempotencyKey, bytes }: Input,
   method: string,
-  target: string,
+  url: string,
   { caller }: Authenticated,
 ): Once | undefined {
   if (idempotencyKey === undefined) return undefined;
-  const request = createHash('sha256').update(`${method} ${target}\n`).update(bytes).digest('hex');
+  const request = createHash('sha256')
+    .update(`${method} ${pathOf(url)}\n`)
+    .update(bytes)
+    .digest('hex');
   return { accountId: caller.accountId, key: idempotencyKey, request };
 }

@@ -1,4 +1,4 @@
-import { type Awaitable, andThen } from '../domain/awaitable.ts';
+import { type Awaitable, andThen, orElse } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Authenticated, Unauthenticated } from '../operations/admission.ts';
 import { type Answer, answerOf, notModified } from './answers.ts';
@@ -13,38 +13,52 @@ import type { IncomingRequest, RequestContext } from './request-context.ts';
 import type { RoutedOperation } from './routes.ts';
 
 /** Every request under the version goes this way, in the contract's order of checks (section 2). */
-export async function pipeline(context: RequestContext, incoming: IncomingRequest): Promise<Response> {
-  const { request, route, routed, network } = incoming;
+export function pipeline(context: RequestContext, incoming: IncomingRequest): Awaitable<Response> {
+  const { request, routed, network } = incoming;
   let admission: Authenticated | Unauthenticated | undefined;
-  try {
-    if (isPreflight(request, context.corsOrigins)) return await preflight(context, incoming);
-
+  const answer = () => {
+    if (isPreflight(request, context.corsOrigins)) return preflight(context, incoming);
     const isFree = routed?.operation.free ?? false;
-    // What is here at once is not awaited (see `andThen`).
-    const admitted = context.admission.admit(credentialOf(request.headers), network, isFree);
-    admission = admitted instanceof Promise ? await admitted : admitted;
-    if (admission.caller === undefined) throw new Refusal(admission.refusal);
-    const { refusal } = admission.verdict;
-    if (refusal !== undefined && !isFree) throw new Refusal(refusal);
+    return andThen(context.admission.admit(credentialOf(request.headers), network, isFree), (admitted) => {
+      admission = admitted;
+      return afterAdmission(context, incoming, admitted, isFree);
+    });
+  };
+  return orElse(answer, (error) =>
+    orElse(
+      () => refuse(context, incoming, admission, error),
+      (again) => {
+        // The limits cannot be read either. A 503 stays one, with what it says of whether the request was applied.
+        const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
+        return failed(context, incoming.requestId, isUnavailable ? error : again);
+      },
+    ),
+  );
+}
 
-    if (route === undefined) throw new Refusal('route_not_found');
-    if (routed === undefined) throw new Refusal('method_not_allowed');
-    if (routed.removedAt !== undefined && context.clock.now() >= routed.removedAt)
-      throw new Refusal('operation_removed');
-    const { scope } = routed.operation;
-    if (scope !== undefined && !admission.caller.scopes.has(scope)) throw new Refusal('insufficient_scope');
+/** What follows admission. What may be refused a thousand times a second is not thrown: that costs some 5 % more. */
+function afterAdmission(
+  context: RequestContext,
+  incoming: IncomingRequest,
+  admission: Authenticated | Unauthenticated,
+  isFree: boolean,
+): Awaitable<Response> {
+  const { route, routed } = incoming;
+  if (admission.caller === undefined)
+    return refuse(context, incoming, admission, new Refusal(admission.refusal));
+  const { refusal } = admission.verdict;
+  if (refusal !== undefined && !isFree) return refuse(context, incoming, admission, new Refusal(refusal));
 
-    const made = answerTo(context, incoming, routed, admission);
-    return reply(context, incoming, admission, made instanceof Promise ? await made : made);
-  } catch (error) {
-    try {
-      return await refuse(context, incoming, admission, error);
-    } catch (again) {
-      // The limits cannot be read either. A 503 stays one, with what it says of whether the request was applied.
-      const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
-      return failed(context, incoming.requestId, isUnavailable ? error : again);
-    }
-  }
+  if (route === undefined) throw new Refusal('route_not_found');
+  if (routed === undefined) throw new Refusal('method_not_allowed');
+  if (routed.removedAt !== undefined && context.clock.now() >= routed.removedAt)
+    throw new Refusal('operation_removed');
+  const { scope } = routed.operation;
+  if (scope !== undefined && !admission.caller.scopes.has(scope)) throw new Refusal('insufficient_scope');
+
+  return andThen(answerTo(context, incoming, routed, admission), (answer) =>
+    reply(context, incoming, admission, isHeldBy(incoming, answer) ? notModified(answer) : answer),
+  );
 }
 
 /** The answer of the operation, or the one that is held of it. */
@@ -54,21 +68,21 @@ function answerTo(
   { operation }: RoutedOperation,
   admission: Authenticated,
 ): Awaitable<Answer> {
-  const { headers, method } = request;
   const target = targetOf(request.url);
-  const shown = (answer: Answer) =>
-    (method === 'GET' || method === 'HEAD') && isNotModified(headers, answer.etag)
-      ? notModified(answer)
-      : answer;
   const held = context.pageCache.get(operation, target, admission.versions);
-  if (held !== undefined) return shown(held);
+  if (held !== undefined) return held;
   return andThen(readInput(operation, request, path), (read) => {
-    const once = onceOf(read, method, target, admission);
+    const once = onceOf(read, request.method, request.url, admission);
     const performed = context.operations.perform(operation, { ...read, once, admission });
     return andThen(performed, (result) => {
       const answer = answerOf(operation, read.input.query, result, context.publicUrl);
       context.pageCache.keep(operation, target, admission.versions, answer);
-      return shown(answer);
+      return answer;
     });
   });
+}
+
+/** Whether the client has the same already. */
+function isHeldBy({ request: { method, headers } }: IncomingRequest, { etag }: Answer): boolean {
+  return (method === 'GET' || method === 'HEAD') && isNotModified(headers, etag);
 }

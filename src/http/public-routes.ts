@@ -6,9 +6,9 @@ import { corsHeaders } from './cors.ts';
 import { docsPage, docsScript } from './docs.ts';
 import { guideRoutes, html } from './guide-routes.ts';
 import { notFoundPage } from './guides.ts';
-import type { HeaderFields } from './headers.ts';
+import { errorPageHeaders, type HeaderFields } from './headers.ts';
 import { PublicBudget } from './public-budget.ts';
-import { errorBody, errorPageHeaders, failed, unavailableRetrySeconds } from './replies.ts';
+import { errorBody, failed, unavailableRetrySeconds } from './replies.ts';
 import type { IncomingRequest, RequestContext } from './request-context.ts';
 
 /** What is served outside the version: for people, operators and machines, without a credential. */

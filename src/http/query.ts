@@ -13,6 +13,11 @@ export function targetOf(url: string): string {
   return url.startsWith('/') ? url : url.slice(url.indexOf('/', 8));
 }
 
+/** The path of a request's target, which is a whole address or, without a Host header, the path alone. */
+export function pathOf(url: string): string {
+  return url.replace(/^[a-z]+:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
+}
+
 /** Everything after the first `?` of a request's target, without a fragment. */
 export function queryOf(url: string): string {
   const start = url.indexOf('?');
@@ -43,13 +48,14 @@ export function readQuery(operation: Operation, query: string): Validated<unknow
   const checked = validate(schema, Object.fromEntries(parameters), 'query');
   if ('mistakes' in checked) mistakes.push(...checked.mistakes.filter(({ name }) => !reported.has(name)));
   if (mistakes.length === 0) return checked;
-  return { mistakes: [...mistakes, ...cursorMistakes(schema, parameters)] };
+  return { mistakes: [...mistakes, ...cursorMistakes(schema, parameters, reported)] };
 }
 
 /** What is wrong with the cursor of a query that has other mistakes; the operation itself checks that of one without. */
 function cursorMistakes(
   { shape }: NonNullable<Operation['query']>,
   parameters: ReadonlyMap<string, string>,
+  reported: ReadonlySet<string>,
 ): ErrorDetail[] {
   const text = parameters.get('cursor');
   if (text === undefined || !('cursor' in shape)) return [];
@@ -60,7 +66,7 @@ function cursorMistakes(
     return [name, (schema as z.ZodType).safeParse(parameters.get(name))] as const;
   });
   // A filter that is itself a mistake says nothing about the cursor's.
-  if (!checked.every(([, { success }]) => success)) return [];
+  if (checked.some(([name, { success }]) => !success || reported.has(name))) return [];
   const values = Object.fromEntries(checked.map(([name, { data }]) => [name, data]));
   return cursor.filters === filtersText(values) ? [] : [cursorMistake];
 }

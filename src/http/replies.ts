@@ -1,4 +1,3 @@
-import { cacheControl } from '../contract/caching.ts';
 import { type ErrorCode, errors } from '../contract/errors.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
@@ -6,7 +5,7 @@ import type { Authenticated, Unauthenticated } from '../operations/admission.ts'
 import type { Answer } from './answers.ts';
 import { corsHeaders, preflightHeaders } from './cors.ts';
 import { errorPath } from './guides.ts';
-import { addressHeaders, type HeaderFields, verdictHeaders } from './headers.ts';
+import { errorPageHeaders, type HeaderFields, headersOf, writeLimit } from './headers.ts';
 import type { IncomingRequest, RequestContext } from './request-context.ts';
 
 const challenge = 'Bearer realm="animal-store"';
@@ -14,7 +13,7 @@ const challenge = 'Bearer realm="animal-store"';
 /** How long to wait before a 503 is tried again, in seconds. */
 export const unavailableRetrySeconds = 5;
 
-/** An answer with the headers every response under the version carries. One object, one `Response`. */
+/** An answer with the headers every response under the version carries. */
 export function reply(
   context: RequestContext,
   incoming: IncomingRequest,
@@ -27,20 +26,19 @@ export function reply(
     requestId,
     routed,
   } = incoming;
-  // An object that grows is cheaper by a microsecond than one that spreads others.
-  const headers = limitHeaders(admission);
-  if (body !== null) headers['Content-Type'] = 'application/json';
-  headers['X-Request-Id'] = requestId;
-  headers['Cache-Control'] = status < 400 ? cacheControl.success : cacheControl.error;
-  headers['X-Content-Type-Options'] = 'nosniff';
-  Object.assign(headers, routed?.headers, own);
-  if (context.corsOrigins.size > 0) Object.assign(headers, corsHeaders(sent, context.corsOrigins));
+  const headers = headersOf({ status, isEmpty: body === null }, requestId, admission, own, routed?.headers);
+  const response = new Response(body, { status, headers });
+  if (context.corsOrigins.size > 0) setAll(response, corsHeaders(sent, context.corsOrigins));
   // Bun takes what follows a CONNECT for a tunnel, so the next request on the connection would never be answered.
-  if (context.isDraining() || method === 'CONNECT') headers.Connection = 'close';
+  if (context.isDraining() || method === 'CONNECT') response.headers.set('Connection', 'close');
   // Bun leaves the date out where it leaves the body out.
-  if (method === 'HEAD') headers.Date = new Date().toUTCString();
+  if (method === 'HEAD') response.headers.set('Date', new Date().toUTCString());
   context.requestLog?.(incoming, { status, code, admission });
-  return new Response(body, { status, headers });
+  return response;
+}
+
+function setAll({ headers }: Response, fields: HeaderFields): void {
+  for (const [name, value] of Object.entries(fields)) headers.set(name, value);
 }
 
 /** The answer to a request that failed, whatever the reason. Only refusals say why; the rest is logged. */
@@ -87,32 +85,35 @@ function unavailable({ log }: RequestContext, requestId: string, refusal: Refusa
   return new Response(errorBody(refusal), { status, headers });
 }
 
-/** What an error carries that is answered before any check. */
-export const errorPageHeaders = {
-  'Content-Type': 'application/json',
-  'Cache-Control': cacheControl.error,
-  'X-Content-Type-Options': 'nosniff',
-} as const satisfies HeaderFields;
-
 /** The answer to a browser's preflight (Fetch standard, section 3.3.2). It costs nothing. */
 export async function preflight(context: RequestContext, incoming: IncomingRequest): Promise<Response> {
   const state = await context.admission.peek(incoming.network());
-  const headers = {
+  const headers = new Headers({
     'X-Request-Id': incoming.requestId,
-    ...addressHeaders(state),
     ...corsHeaders(incoming.request.headers, context.corsOrigins),
     ...preflightHeaders,
-  };
+  });
+  writeLimit(headers, state);
   context.requestLog?.(incoming, { status: 204 });
   return new Response(null, { status: 204, headers });
 }
 
 /** The Error body (specification, section 2). */
 export function errorBody({ code, message, details }: Refusal): string {
-  const { status, message: standard } = errors[code];
-  const body = { code, message: message ?? standard, status };
+  if (message === undefined && details.length === 0) return standardBodies[code];
+  const body = { ...standardBody(code), ...(message !== undefined && { message }) };
   return JSON.stringify(details.length > 0 ? { ...body, details } : body);
 }
+
+function standardBody(code: ErrorCode) {
+  const { status, message } = errors[code];
+  return { code, message, status };
+}
+
+/** Of refusals that say no more than their code does, as most. */
+const standardBodies = Object.fromEntries(
+  Object.keys(errors).map((code) => [code, JSON.stringify(standardBody(code as ErrorCode))]),
+) as Record<ErrorCode, string>;
 
 /** The page that explains the error (RFC 8288; the relation is RFC 5988's "help"), behind the links of the operation. */
 function helpLink({ publicUrl }: RequestContext, code: ErrorCode, others: string | undefined): string {
@@ -159,13 +160,6 @@ function errorHeaders(
 
 function retryAfterSeconds(admission: Authenticated | Unauthenticated): number {
   return admission.caller === undefined ? admission.state.secondsLeft : admission.verdict.retryAfterSeconds;
-}
-
-function limitHeaders(admission: Authenticated | Unauthenticated): HeaderFields {
-  const { caller } = admission;
-  return caller === undefined
-    ? addressHeaders(admission.state)
-    : verdictHeaders(caller.quota, admission.verdict);
 }
 
 /** A 503 costs nothing: the request is given back, as far as the store can. */

@@ -4,6 +4,7 @@ import { clientAddress } from './address.ts';
 import { Listener } from './listener.ts';
 import { pipeline } from './pipeline.ts';
 import { type PublicRoutesOptions, publicRoutesOf } from './public-routes.ts';
+import { pathOf } from './query.ts';
 import { failed } from './replies.ts';
 import type { IncomingRequest, RequestContext } from './request-context.ts';
 import type { Route } from './routes.ts';
@@ -97,9 +98,4 @@ export function startServer({
       error: (error) => failed(context, context.makeRequestId(), error),
     });
   return new Listener({ serve, port, maxConnections, processes, log: context.log });
-}
-
-/** The path of a request's target, which is a whole address or, without a Host header, the path alone. */
-function pathOf(url: string): string {
-  return url.replace(/^[a-z]+:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
 }

@@ -1,26 +1,37 @@
 import { total } from '../contract/inventory.ts';
 import type { Pet } from '../contract/pets.ts';
-import type { PetStore } from '../storage/storage.ts';
+import type { PetFilter, PetStore } from '../storage/storage.ts';
+
+/** Which animals. */
+export type ExportFilter = Pick<PetFilter, 'status' | 'categoryId'>;
 
 /** How many animals are read at a time. */
 const pageLength = 1_000;
 
-/** All animals by ascending id. Every one that was there at the start comes exactly once, whoever writes meanwhile. */
+/**
+ * The animals that fit, by ascending id. Every one that is there throughout comes exactly once, as it is when it is read,
+ * whoever writes meanwhile.
+ */
 export class ExportOperations {
   readonly #pets: PetStore;
 
-  constructor(pets: PetStore) {
+  readonly #filter: ExportFilter;
+
+  constructor(pets: PetStore, filter: ExportFilter = {}) {
     this.#pets = pets;
+    this.#filter = filter;
   }
 
   async count(): Promise<number> {
-    return total(await this.#pets.inventory());
+    const { status, categoryId } = this.#filter;
+    const inventory = await this.#pets.inventory(categoryId);
+    return status === undefined ? total(inventory) : inventory[status];
   }
 
   async *pages(): AsyncGenerator<readonly Pet[]> {
     let after = 0n;
     for (;;) {
-      const page = await this.#pets.list(after, pageLength);
+      const page = await this.#pets.list(after, pageLength, this.#filter);
       const last = page.at(-1);
       if (last === undefined) return;
       yield page;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NewPet, Pet } from '../contract/pets.ts';
+import { type NewPet, type Pet, type PetStatus, petStatuses } from '../contract/pets.ts';
 import type { ImportRun } from '../storage/storage.ts';
 import type { Store } from './units.ts';
 
@@ -52,9 +52,38 @@ export interface ImportTask {
   readonly signal: AbortSignal;
 }
 
-/** The name of the part of an input that begins on a line. */
-export function partSource(content: string, fromLine: number): string {
-  return `${content}:${fromLine}`;
+/** The rows of an input that are imported: those that fit all that is given. */
+export interface ImportPart {
+  /** Rows before this line are left out. */
+  readonly fromLine: number;
+  readonly status?: PetStatus | undefined;
+  readonly categoryId?: bigint | undefined;
+}
+
+/** The name of a part of an input. */
+export function partSource(content: string, { fromLine, status, categoryId }: ImportPart): string {
+  const filters = [
+    ...(status === undefined ? [] : [`status=${status}`]),
+    ...(categoryId === undefined ? [] : [`categoryId=${categoryId}`]),
+  ];
+  return `${content}:${fromLine}${filters.length > 0 ? `?${filters.join('&')}` : ''}`;
+}
+
+const partForm = /^(\d+)\??(?:status=(\w+))?&?(?:categoryId=(-?\d+))?$/;
+
+function partOf(source: string, content: string): ImportPart {
+  const [, fromLine, status, categoryId] = partForm.exec(source.slice(content.length + 1)) ?? [];
+  return {
+    fromLine: Number(fromLine),
+    status: petStatuses.find((one) => one === status),
+    categoryId: categoryId === undefined ? undefined : BigInt(categoryId),
+  };
+}
+
+/** Whether a row can belong to both parts. */
+export function mayOverlap(one: ImportPart, other: ImportPart): boolean {
+  const differ = <T>(a: T | undefined, b: T | undefined) => a !== undefined && b !== undefined && a !== b;
+  return !differ(one.status, other.status) && !differ(one.categoryId, other.categoryId);
 }
 
 const nothing: ImportProgress = { lastLine: 0, added: 0, rejected: 0, finished: false };
@@ -73,12 +102,12 @@ export class ImportOperations {
     return this.#store?.imports.find(source);
   }
 
-  /** The lines on which the parts of this input begin that were imported alone, ascending. */
-  async partsOf(content: string): Promise<number[]> {
+  /** The parts of this input that were imported alone. */
+  async partsOf(content: string): Promise<ImportPart[]> {
     const parts = (await this.#store?.imports.findParts(content)) ?? [];
     return parts
-      .map(({ source }) => Number(source.slice(content.length + 1)))
-      .sort((one, other) => one - other);
+      .map(({ source }) => partOf(source, content))
+      .sort((one, other) => one.fromLine - other.fromLine);
   }
 
   /**

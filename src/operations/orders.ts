@@ -4,11 +4,11 @@ import { pageOf } from './pages.ts';
 import type { ReadersOf } from './readers.ts';
 
 /** What clients read of orders. */
-export const orderReaders: ReadersOf<'listOrders' | 'getOrder'> = {
+export const orderReaders = {
   listOrders: ({ orders }, { query }) => {
     const { status, petId } = query;
     return pageOf(query, (after = 0n, limit) => orders.list(after, limit, { status, petId }));
   },
   getOrder: ({ orders }, { params }) =>
     andThen(orders.find(params.orderId), (order) => found(order, 'order_not_found')),
-};
+} satisfies ReadersOf<'listOrders' | 'getOrder'>;

@@ -190,7 +190,7 @@ export interface LimitStore {
 
 /** An import that was begun; its progress is committed together with its animals. */
 export interface ImportRun {
-  /** SHA-256 of the whole input; a part of it has the line it begins on behind it (`…:9`). */
+  /** SHA-256 of the whole input; a part of it has what it is behind it (`…:9`, `…:1?status=sold`). */
   readonly source: string;
   /** The last input line whose fate (in or rejected) is committed. */
   readonly lastLine: number;

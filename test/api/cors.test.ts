@@ -20,9 +20,9 @@ describe('a preflight of a configured origin', () => {
       expect(answer.status).toBe(204);
       expect(answer.text).toBe('');
       expect(answer.header('Access-Control-Allow-Origin')).toBe(shop);
-      expect(answer.header('Access-Control-Allow-Methods')).toBe('GET, HEAD, POST');
+      expect(answer.header('Access-Control-Allow-Methods')).toBe('GET, HEAD, POST, PATCH, DELETE, PUT');
       expect(answer.header('Access-Control-Allow-Headers')).toBe(
-        'Authorization, Content-Type, X-Request-Id, Traceparent, Tracestate',
+        'Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-Request-Id, Traceparent, Tracestate',
       );
       expect(answer.header('Vary')).toBe('Origin');
       expect(answer.headers.has('Access-Control-Allow-Credentials')).toBe(false);

@@ -50,6 +50,39 @@ describe('201', () => {
   });
 });
 
+describe('201: where it is', () => {
+  test('Location leads to the animal, and ETag is the one it has there', async () => {
+    const answer = await create(newPet());
+    const { id } = answer.json as { id: bigint };
+    expect(answer.header('Location')).toBe(`/v1/pets/${id}`);
+    const read = await app.call('GET', `/pets/${id}`);
+    expect([read.text, read.header('ETag')]).toEqual([answer.text, answer.header('ETag')]);
+  });
+
+  test('the ETag is good for a change of the animal', async () => {
+    const answer = await create(newPet());
+    const path = answer.header('Location').replace('/v1', '');
+    const headers = { 'If-Match': answer.header('ETag') };
+    const changed = await app.call('PATCH', path, { body: '{"name":"Maple"}', headers });
+    expect(changed.status).toBe(200);
+    expect(changed.header('ETag')).not.toBe(answer.header('ETag'));
+  });
+
+  test('Location is absolute when a public address is configured', async () => {
+    await using known = await startTestApp({ PUBLIC_URL: 'https://animals.example.com/store/' });
+    const answer = await known.call('POST', '/pets', { body: newPet() });
+    expect(answer.header('Location')).toBe('https://animals.example.com/store/v1/pets/1');
+  });
+
+  test('a refused animal has neither, and costs no id', async () => {
+    await using fresh = await startTestApp();
+    const refused = await fresh.call('POST', '/pets', { body: '{}' });
+    expect(refused.status).toBe(400);
+    for (const name of ['Location', 'ETag']) expect(refused.headers.has(name)).toBe(false);
+    expect((await fresh.call('POST', '/pets', { body: newPet() })).json).toMatchObject({ id: 1n });
+  });
+});
+
 describe('201: name', () => {
   test.each([
     ['one character', 'x'],

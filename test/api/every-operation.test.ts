@@ -1,33 +1,16 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import document from '../../contract/openapi.json' with { type: 'json' };
 import { errors } from '../../src/contract/errors.ts';
-import { commonErrors, type Operation, operations } from '../../src/contract/operations.ts';
+import { allOperations, basePath, isRead, methodsOf } from '../../src/contract/operations.ts';
 import { makeKey } from '../../src/domain/key.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import type { Answer } from '../support/call.ts';
-import { addPets, faulty } from '../support/pets.ts';
-import { type Sample, samples } from '../support/requests.ts';
-
-interface DeclaredResponse {
-  readonly $ref?: string;
-  readonly headers?: Readonly<Record<string, { readonly $ref: string }>>;
-}
-
-interface DeclaredOperation {
-  readonly responses: Readonly<Record<string, DeclaredResponse>>;
-}
+import { faulty } from '../support/pets.ts';
+import { sampleOf, send, sendNew } from '../support/requests.ts';
 
 const app = await startTestApp();
-await addPets(app, 1);
 const invalid = await invalidCredentials(app);
 afterAll(() => app[Symbol.asyncDispose]());
-
-function send(of: TestApp, { method, target, options }: Sample, authorization?: string): Promise<Answer> {
-  if (authorization === undefined) return of.call(method, target, options);
-  return of.call(method, target, { ...options, key: null, headers: { Authorization: authorization } });
-}
 
 /** One credential of every kind that is not valid. */
 async function invalidCredentials(of: TestApp): Promise<Record<string, string>> {
@@ -51,12 +34,12 @@ async function invalidCredentials(of: TestApp): Promise<Record<string, string>> 
   };
 }
 
-for (const sample of samples) {
-  describe(sample.operationId, () => {
+for (const operation of allOperations) {
+  describe(operation.operationId, () => {
     test('401 missing_api_key without a credential, and no error in WWW-Authenticate', async () => {
-      const { method, target, options } = sample;
+      const sample = await sampleOf(app, operation);
       for (const headers of [{}, { Authorization: '' }]) {
-        const answer = await app.call(method, target, { ...options, key: null, headers });
+        const answer = await send(app, sample, { key: null, headers });
         expect(answer.error).toMatchObject({ status: 401, code: 'missing_api_key' });
         expect(answer.header('WWW-Authenticate')).toBe('Bearer realm="animal-store"');
         expect(answer.headers.has('RateLimit')).toBe(false);
@@ -66,7 +49,8 @@ for (const sample of samples) {
     test.each(Object.keys(invalid))(
       '401 invalid_api_key for a key %s, the same bytes as for any other',
       async (kind) => {
-        const answer = await send(app, sample, invalid[kind]);
+        const headers = { Authorization: invalid[kind] ?? '' };
+        const answer = await sendNew(app, operation, { key: null, headers });
         expect(answer.text).toBe(
           JSON.stringify({ code: 'invalid_api_key', message: errors.invalid_api_key.message, status: 401 }),
         );
@@ -76,31 +60,22 @@ for (const sample of samples) {
 
     test('takes the scheme in any case', async () => {
       for (const scheme of ['bearer', 'BEARER', 'bEaReR']) {
-        expect((await send(app, sample, `${scheme} ${app.key}`)).status).toBeLessThan(300);
+        const headers = { Authorization: `${scheme} ${app.key}` };
+        expect((await sendNew(app, operation, { key: null, headers })).status).toBeLessThan(300);
       }
     });
 
-    test('429 with Retry-After when the limit is reached, before anything else is looked at', async () => {
-      const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 10 });
-      expect((await send(app, sample, `Bearer ${key}`)).status).toBeLessThan(300);
-      const answer = await send(app, sample, `Bearer ${key}`);
-      expect(answer.error).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
-      expect(answer.number('Retry-After')).toBe(60);
-      expect(answer.number('X-RateLimit-Remaining')).toBe(0);
-      app.clock.advance(60);
-      expect((await send(app, sample, `Bearer ${key}`)).status).toBeLessThan(300);
-    });
-
     test('400 invalid_parameter for a parameter it does not know, naming it', async () => {
-      const { method, target, options } = sample;
-      const answer = await app.call(method, `${target}?stauts=sold&verbose`, options);
+      const sample = await sampleOf(app, operation);
+      const answer = await send(app, { ...sample, target: `${sample.target}?stauts=sold&verbose` });
       expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
       expect(faulty(answer)).toEqual(['query:stauts', 'query:verbose']);
     });
 
     test('shows both windows on success and on failure', async () => {
-      const { method, target, options } = sample;
-      for (const answer of [await send(app, sample), await app.call(method, `${target}?x=1`, options)]) {
+      const sample = await sampleOf(app, operation);
+      const refused = await send(app, { ...sample, target: `${sample.target}?x=1` });
+      for (const answer of [refused, await send(app, sample)]) {
         expect(answer.header('RateLimit-Policy')).toBe('"minute";q=1000000;w=60, "day";q=1000000;w=86400');
         expect(answer.header('RateLimit')).toMatch(/^"minute";r=\d+;t=\d+, "day";r=\d+;t=\d+$/);
       }
@@ -108,34 +83,78 @@ for (const sample of samples) {
 
     test('500 internal_error also when callers cannot be looked up, with what their address has left', async () => {
       await using broken = await startTestApp();
-      await breakStore(broken, 'keys');
-      const answer = await send(broken, sample);
+      const sample = await sampleOf(broken, operation);
+      const stranger = await broken.tenant('free');
+      breakStore(broken, (table) => table === 'keys');
+      const answer = await send(broken, sample, { key: stranger.key });
       expect(answer.error).toMatchObject({ status: 500, code: 'internal_error' });
       expect(answer.number('X-RateLimit-Limit')).toBe(600);
-    });
-
-    test('500 internal_error says nothing of the inside, and costs a request', async () => {
-      await using broken = await startTestApp();
-      await breakStore(broken, 'pets');
-      const answer = await send(broken, sample);
-      expect(answer.text).toBe(
-        JSON.stringify({ code: 'internal_error', message: errors.internal_error.message, status: 500 }),
-      );
-      expect(answer.number('X-RateLimit-Remaining')).toBe(999_999);
-      expect((await broken.call('GET', '/elsewhere')).number('X-RateLimit-Remaining')).toBe(999_998);
     });
   });
 }
 
-/** Takes a table away under the running service. */
-async function breakStore(of: TestApp, table: 'pets' | 'keys'): Promise<void> {
+/** Takes tables away under the running service. */
+function breakStore(of: TestApp, isBroken: (table: string) => boolean): void {
   using database = new Database(of.config.databaseUrl.replace('sqlite:', ''));
-  database.run(`DROP TABLE ${table}`);
+  const tables = database.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'");
+  for (const { name } of tables.all()) {
+    if (isBroken(name) && !name.startsWith('sqlite_')) database.run(`DROP TABLE ${name}`);
+  }
 }
 
-for (const sample of samples.filter(({ method }) => method === 'GET')) {
-  test(`${sample.operationId}: HEAD answers GET's headers without its body, whatever the status`, async () => {
-    const { target } = sample;
+/** What admission reads, without which nobody is known. */
+const callerTables = ['accounts', 'keys', 'versions'];
+
+describe.each(allOperations.filter(({ free }) => !free))('$operationId', (operation) => {
+  test('429 with Retry-After when the limit is reached, before anything else is looked at', async () => {
+    const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 10 });
+    expect((await sendNew(app, operation, { key })).status).toBeLessThan(300);
+    const sample = await sampleOf(app, operation);
+    const answer = await send(app, sample, { key });
+    expect(answer.error).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
+    expect(answer.number('Retry-After')).toBe(60);
+    expect(answer.number('X-RateLimit-Remaining')).toBe(0);
+    app.clock.advance(60);
+    expect((await send(app, sample, { key })).status).toBeLessThan(300);
+  });
+
+  test('500 internal_error says nothing of the inside, and costs a request', async () => {
+    await using broken = await startTestApp();
+    const sample = await sampleOf(broken, operation);
+    const { key } = await broken.tenant('enterprise', { perMinute: 10, perDay: 10 });
+    breakStore(broken, (table) => !callerTables.includes(table));
+    const answer = await send(broken, sample, { key });
+    expect(answer.text).toBe(
+      JSON.stringify({ code: 'internal_error', message: errors.internal_error.message, status: 500 }),
+    );
+    expect(answer.number('X-RateLimit-Remaining')).toBe(9);
+    expect((await broken.call('GET', '/elsewhere', { key })).number('X-RateLimit-Remaining')).toBe(8);
+  });
+});
+
+describe.each(allOperations.filter(({ free }) => free))('$operationId', (operation) => {
+  test('costs nothing, and is answered when nothing is left', async () => {
+    const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 10 });
+    expect((await sendNew(app, operation, { key })).number('X-RateLimit-Remaining')).toBe(1);
+    expect((await app.call('GET', '/pets', { key })).number('X-RateLimit-Remaining')).toBe(0);
+    expect((await app.call('GET', '/pets', { key })).status).toBe(429);
+    expect((await sendNew(app, operation, { key })).status).toBeLessThan(300);
+  });
+});
+
+describe.each(allOperations.filter(({ scope }) => scope))('$operationId', (operation) => {
+  const { scope } = operation;
+
+  test('needs no other scope than its own', async () => {
+    const { account } = await app.tenant('enterprise', { perMinute: 10, perDay: 10 });
+    const { key } = await app.app.admin.keys.create(account.id, 'only one', undefined, scope && [scope]);
+    expect((await sendNew(app, operation, { key })).status).toBeLessThan(300);
+  });
+});
+
+describe.each(allOperations.filter(isRead))('$operationId', (operation) => {
+  test("HEAD answers GET's headers without its body, whatever the status", async () => {
+    const { target } = await sampleOf(app, operation);
     const calls = [
       { target, key: app.key },
       { target: `${target}?x=1`, key: app.key },
@@ -152,7 +171,7 @@ for (const sample of samples.filter(({ method }) => method === 'GET')) {
       expect(stable(head.headers)).toEqual(stable(get.headers));
     }
   });
-}
+});
 
 /** Headers without those that say how much is left or when it is. */
 function stable(headers: Headers): Record<string, string> {
@@ -161,44 +180,35 @@ function stable(headers: Headers): Record<string, string> {
   );
 }
 
-describe('what caches and browsers may do with a response', () => {
-  const declared = samples.flatMap(({ method, target }) => {
-    const path = target.replace(/1$/, '{petId}') as keyof typeof document.paths;
-    const { responses } =
-      (document.paths[path] as Record<string, DeclaredOperation>)[method.toLowerCase()] ?? {};
-    return Object.entries(responses ?? {}).map(
-      ([status, response]) => [method, target, status, response] as const,
-    );
-  });
-
-  test('is looked at for every response of every operation', () => {
-    for (const { errors: own } of Object.values<Operation>(operations)) {
-      for (const code of [...own, ...commonErrors]) {
-        expect(declared.map(([, , status]) => Number(status))).toContain(errors[code].status);
-      }
+describe.each([...Map.groupBy(allOperations, ({ path }) => path)])('%s', (_path, those) => {
+  test('405 method_not_allowed for every other method, with Allow', async () => {
+    const { target } = await sampleOf(app, those[0] ?? expect.unreachable());
+    const allowed = those.flatMap(methodsOf).sort();
+    const all = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'];
+    for (const method of all.filter((one) => !allowed.includes(one))) {
+      const answer = await app.call(method, target);
+      expect([method, answer.status]).toEqual([method, 405]);
+      expect(answer.header('Allow')).toBe(allowed.join(', '));
     }
   });
 
-  test.each(declared)(
-    '%s %s %s: the contract says that it is private, and an error never stored',
-    (...row) => {
-      const [, , status, response] = row;
-      const name = response.$ref?.split('/').at(-1) as keyof typeof document.components.responses | undefined;
-      const { headers = {} } =
-        name === undefined ? response : (document.components.responses[name] as DeclaredResponse);
-      const component = Number(status) < 400 ? 'CacheControl' : 'NoStore';
-      expect(headers['Cache-Control']?.$ref).toBe(`#/components/headers/${component}`);
-      expect(headers['X-Content-Type-Options']?.$ref).toBe('#/components/headers/X-Content-Type-Options');
-    },
-  );
-
-  // That real responses are as declared is checked of each by `call`; this is what is declared.
-  test('is said in words that caches know', () => {
-    const { CacheControl, NoStore, ...others } = document.components.headers;
-    expect(CacheControl).toMatchObject({ required: true, schema: { const: 'private, no-cache' } });
-    expect(NoStore).toMatchObject({ required: true, schema: { const: 'no-store' } });
-    expect(others['X-Content-Type-Options']).toMatchObject({ required: true, schema: { const: 'nosniff' } });
+  test('404 route_not_found with a slash behind it, and below it', async () => {
+    const { target } = await sampleOf(app, those[0] ?? expect.unreachable());
+    for (const beyond of ['/', '/x/y/z']) {
+      expect((await app.call('GET', target + beyond)).error.code).toBe('route_not_found');
+    }
   });
+});
+
+test('a browser of a configured origin may use every method of an operation', async () => {
+  const origin = 'https://shop.example';
+  await using open = await startTestApp({ CORS_ORIGINS: origin });
+  for (const { method, path } of allOperations) {
+    const headers = { Origin: origin, 'Access-Control-Request-Method': method };
+    const { status, headers: sent } = await fetch(open.url + basePath + path, { method: 'OPTIONS', headers });
+    expect([path, status]).toEqual([path, 204]);
+    expect(sent.get('access-control-allow-methods')?.split(', ')).toContain(method);
+  }
 });
 
 describe('X-Request-Id', () => {

@@ -8,6 +8,8 @@ const app = await startTestApp();
 await addPets(app, 1);
 const spent = await app.tenant('enterprise', { perMinute: 1, perDay: 1_000 });
 await app.call('GET', '/pets', { key: spent.key });
+const { account } = await app.tenant('business');
+const unable = await app.app.admin.keys.create(account.id, 'unable', undefined, ['orders:read']);
 afterAll(() => app[Symbol.asyncDispose]());
 
 const oversize = ' '.repeat(16_385);
@@ -18,6 +20,7 @@ const stages: readonly { readonly code: string; readonly change: (request: Reque
   { code: 'rate_limit_exceeded', change: (request) => ({ ...request, key: spent.key }) },
   { code: 'route_not_found', change: (request) => ({ ...request, path: '/elsewhere' }) },
   { code: 'method_not_allowed', change: (request) => ({ ...request, method: 'PUT' }) },
+  { code: 'insufficient_scope', change: (request) => ({ ...request, key: unable.key }) },
   { code: 'unsupported_media_type', change: (request) => ({ ...request, type: 'text/plain' }) },
   { code: 'body_too_large', change: (request) => ({ ...request, body: oversize }) },
   { code: 'invalid_json', change: (request) => ({ ...request, body: '{' }) },
@@ -77,7 +80,7 @@ describe('404 route_not_found', () => {
     '/pets/1/',
     '/pets/1/toys',
     '/pets//1',
-    '/orders',
+    '/order',
     '/v1/pets',
   ];
   test.each([
@@ -107,12 +110,12 @@ describe('404 route_not_found', () => {
 });
 
 describe('405 method_not_allowed', () => {
-  test.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND'])(
+  test.each(['PUT', 'OPTIONS', 'PROPFIND'])(
     'for %s, with Allow, at the cost of a request',
     async (method) => {
       for (const [target, allow] of [
         ['/pets', 'GET, HEAD, POST'],
-        ['/pets/1', 'GET, HEAD'],
+        ['/pets/1', 'DELETE, GET, HEAD, PATCH'],
       ] as const) {
         const { key } = await app.tenant('free');
         const answer = await app.call(method, target, { key });
@@ -126,7 +129,7 @@ describe('405 method_not_allowed', () => {
   test('for POST on an animal', async () => {
     const answer = await app.call('POST', '/pets/1', { body: newPet() });
     expect(answer.error).toMatchObject({ status: 405, code: 'method_not_allowed' });
-    expect(answer.header('Allow')).toBe('GET, HEAD');
+    expect(answer.header('Allow')).toBe('DELETE, GET, HEAD, PATCH');
   });
 });
 

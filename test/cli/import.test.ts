@@ -3,7 +3,6 @@ import { newWorkplace, type ImportReport as Report, type Workplace } from '../su
 import { testTimeoutMs } from '../support/wait.ts';
 
 setDefaultTimeout(testTimeoutMs);
-
 let place: Workplace;
 beforeAll(async () => {
   place = await newWorkplace();
@@ -43,6 +42,7 @@ describe('CSV', () => {
       dryRun: false,
       added: 2,
       rejected: 1,
+      skipped: 0,
       firstLine: 2,
       lastLine: 4,
       firstId: expect.any(Number),
@@ -172,7 +172,7 @@ describe('NDJSON', () => {
       'line 4: categoryId must be an integer from -9223372036854775808 to 9223372036854775807, not 9223372036854775808',
       'line 5: categoryId must be an integer, not a string',
       'line 6: status must be one of "available", "pending", "sold"',
-      'line 7: id is unknown; a new animal has name, categoryId and status',
+      'line 7: id is not kept: with --new-ids, the animals get new ones',
       'line 8: name is given more than once',
       'line 9: name is required',
       'line 10: must be a JSON object, not an array',

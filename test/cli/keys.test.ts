@@ -35,7 +35,7 @@ const listed = async (id: number) =>
 
 test('keys create --plan makes an account for the key, and --account uses one that is there', async () => {
   const first = await place.json<Issued>('keys', 'create', '--plan', 'pro', '--name', 'website');
-  expect(Object.keys(first)).toEqual(['id', 'accountId', 'plan', 'key', 'expiresAt']);
+  expect(Object.keys(first)).toEqual(['id', 'accountId', 'plan', 'key', 'scopes', 'expiresAt']);
   expect(first.plan).toBe('pro');
   expect(isWellFormedKey(first.key)).toBe(true);
   const second = await place.json<Issued>('keys', 'create', '--account', String(first.accountId));
@@ -55,13 +55,15 @@ test('people see the key once, with a word about it; the list shows its last fou
   const { stdout, exitCode } = await place.run(['keys', 'create', '--plan', 'free', '--name', 'seen once']);
   expect(exitCode).toBe(0);
   const [, id = '', key = ''] =
-    /^Created key (\d+) for account \d+ \(plan free\)\. It is shown only once:\n {2}(ask_\w+)\n$/.exec(
+    /^Created key (\d+) for account \d+ \(plan free\)\. It is shown only once:\n {2}(ask_\w+)\nScopes: /.exec(
       stdout,
     ) ?? [];
   expect(isWellFormedKey(key)).toBe(true);
   const list = await place.run(['keys', 'list']);
-  expect(list.stdout).toMatch(/^ID +ACCOUNT +NAME +KEY +CREATED +EXPIRES +STATE\n/);
-  expect(list.stdout).toMatch(new RegExp(`^${id} .* seen once +…${key.slice(-4)} .* never +live$`, 'm'));
+  expect(list.stdout).toMatch(/^ID +ACCOUNT +NAME +KEY +CREATED +EXPIRES +STATE +SCOPES\n/);
+  expect(list.stdout).toMatch(
+    new RegExp(`^${id} .* seen once +…${key.slice(-4)} .* never +live +pets:read,pets:create$`, 'm'),
+  );
   expect(list.stdout).not.toContain(key);
   expect((await place.run(['keys', 'list', '--json'])).stdout).not.toContain(key);
 });
@@ -88,7 +90,7 @@ test('a key past its expiry is listed as expired', async () => {
 test('keys rotate prints the new key as create does; the old one goes on for the grace period', async () => {
   const old = await place.json<Issued>('keys', 'create', '--plan', 'pro', '--name', 'rotated');
   const successor = await place.json<Issued>('keys', 'rotate', String(old.id), '--grace', '15m');
-  expect(Object.keys(successor)).toEqual(['id', 'accountId', 'plan', 'key', 'expiresAt']);
+  expect(Object.keys(successor)).toEqual(['id', 'accountId', 'plan', 'key', 'scopes', 'expiresAt']);
   expect(successor).toMatchObject({ accountId: old.accountId, plan: 'pro' });
   expect(successor.key).not.toBe(old.key);
   const left = Date.parse((await listed(old.id))?.expiresAt ?? '') - Date.now();
@@ -101,7 +103,7 @@ test.each(['0', '0s'])('keys rotate --grace %s ends the old key now', async (gra
   const old = await place.json<Issued>('keys', 'create', '--plan', 'free');
   const { stdout } = await place.run(['keys', 'rotate', String(old.id), '--grace', grace]);
   expect(stdout).toMatch(
-    /It is shown only once:\n {2}ask_\w{38}\nIt never expires .*\nKey \d+ no longer works\.\n$/,
+    /It is shown only once:\n {2}ask_\w{38}\nScopes: .*\nIt never expires .*\nKey \d+ no longer works\.\n$/,
   );
   expect((await listed(old.id))?.state).toBe('expired');
 });

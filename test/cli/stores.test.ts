@@ -24,6 +24,17 @@ const commands = [
   ['keys', 'revoke', '1'],
   ['bans', 'list'],
   ['bans', 'lift', '1'],
+  ['keys', 'set-scopes', '1', 'all'],
+  ['pets', 'list'],
+  ['pets', 'show', '1'],
+  ['pets', 'update', '1', '--status', 'sold'],
+  ['pets', 'remove', '1'],
+  ['orders', 'list'],
+  ['orders', 'place', '1'],
+  ['orders', 'approve', '1'],
+  ['categories', 'list'],
+  ['categories', 'set', '1', 'Dogs'],
+  ['inventory'],
   ['export', 'pets.csv'],
 ];
 

@@ -38,6 +38,9 @@ describe('the guides', () => {
     for (const name of [
       'quickstart',
       'api-keys',
+      'animals',
+      'orders',
+      'conditional-requests',
       'requests-and-responses',
       'pagination',
       'rate-limits',

@@ -86,6 +86,14 @@ test('the sample for pages counts every animal, over several pages', async () =>
   expect(await outputOf('pages.ts', program, [process.execPath])).toBe('205\n');
 });
 
+test('the sample for retries adds one animal, however often it is sent', async () => {
+  await using own = await startTestApp();
+  const text = blockBelow('sample: retries', await guide('errors-and-retries'));
+  const program = text.replace('process.env', JSON.stringify({ API: `${own.url}/v1`, KEY: own.key }));
+  expect(await outputOf('retries.ts', program, [process.execPath])).toBe('201 201 true\ntrue\n');
+  expect(JSON.parse((await clientOf(own.url, own.key).get('/pets')).text)).toHaveLength(1);
+});
+
 test('the openapi-fetch recipe is the program that the tests compile and run', async () => {
   const program = await Bun.file(join(root, 'test/generators/programs/openapi-fetch.ts')).text();
   expect(blockBelow('program: openapi-fetch', await guide('generated-clients'))).toBe(program);

@@ -1,4 +1,4 @@
-/** The README's tour, run as a reader would: each command in one shell, its output compared with what stands below it. */
+/** Tours of the README and the guides, run as a reader would: the commands of a step in one shell, their output compared with what stands below. */
 import { expect, setDefaultTimeout } from 'bun:test';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -42,17 +42,25 @@ async function startedService(folder: string) {
   return { service, env, api, key };
 }
 
-testWith({ name: 'curl', package: 'curl' }, ['curl', '--version'])(
-  "the README's tour works as it is printed",
-  async () => {
+/** The documents with a tour, and how many steps of each a reader does before the first request. */
+const tours: readonly [document: string, settings: number][] = [
+  ['README.md', 1],
+  ['docs/guides/animals.md', 0],
+  ['docs/guides/orders.md', 0],
+  ['docs/guides/conditional-requests.md', 0],
+];
+
+testWith({ name: 'curl', package: 'curl' }, ['curl', '--version']).each(tours)(
+  'the tour of %s works as it is printed',
+  async (document, settings) => {
     const folder = await mkdtemp(join(tmpdir(), 'tour-'));
     const { service, env, api, key } = await startedService(folder);
     try {
-      const readme = await Bun.file(join(repository, 'README.md')).text();
-      const tour = readme.slice(readme.indexOf('<!-- tour'), readme.indexOf('<!-- /tour'));
+      const text = await Bun.file(join(repository, document)).text();
+      const tour = text.slice(text.indexOf('<!-- tour'), text.indexOf('<!-- /tour'));
       const steps = [...tour.matchAll(step)];
-      expect(steps.length).toBeGreaterThan(6);
-      for (const [, commands = '', expected] of steps.slice(1)) {
+      expect(steps.length).toBeGreaterThan(1 + settings);
+      for (const [, commands = '', expected] of steps.slice(settings)) {
         const script = `cd '${repository}'; export API='${api}' KEY='${key}'; ${inFolder(commands, `'${folder}/'`)}`;
         const shell = Bun.spawn(['sh', '-c', script], { env, stdout: 'pipe', stderr: 'ignore' });
         const output = await new Response(shell.stdout).text();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { int64Min } from '../../src/contract/json.ts';
 import { petStatuses } from '../../src/contract/pets.ts';
 import { filtersText, readCursor, writeCursor } from '../../src/domain/cursor.ts';
 import { always } from '../support/property.ts';
@@ -23,7 +24,7 @@ const anyFilters = fc
 /** The code a refused cursor is refused with; undefined when it is read. */
 function refusal(text: string, filters = ''): unknown {
   try {
-    readCursor(text, filters);
+    readCursor(text, filters, int64Min);
     return undefined;
   } catch (thrown) {
     return (thrown as { code?: unknown }).code;
@@ -33,7 +34,7 @@ function refusal(text: string, filters = ''): unknown {
 describe('a cursor', () => {
   test('is read back exactly as it was written', () => {
     always(fc.tuple(anyId, anyFilters), ([after, filters]) => {
-      expect(readCursor(writeCursor({ after, filters }), filters)).toBe(after);
+      expect(readCursor(writeCursor({ after, filters }), filters, int64Min)).toBe(after);
     });
   });
 
@@ -62,6 +63,12 @@ describe('a cursor', () => {
   test('after an id that is no int64 is refused', () => {
     for (const after of [2n ** 63n, -(2n ** 63n) - 1n, 9_999_999_999_999_999_999n]) {
       expect(refusal(writeCursor({ after, filters: '' }))).toBe('invalid_cursor');
+    }
+  });
+
+  test('before the least id that an item can have is refused', () => {
+    for (const after of [0n, -1n]) {
+      expect(() => readCursor(writeCursor({ after, filters: '' }), '', 1n)).toThrow();
     }
   });
 

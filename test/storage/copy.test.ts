@@ -47,6 +47,15 @@ describe.skipIf(servers === undefined)('copy', () => {
     const run = { source: 'f'.repeat(64), lastLine: 9, added: 3, rejected: 6, finished: true };
     const pets = [...group, newPet('min', 'sold', int64Min), newPet('max', 'pending', int64Max)];
     await store.write('commitImport', { pets, run });
+    const input = { params: {}, preconditions: {}, now: 1_790_000_000_000 };
+    for (const petId of [1n, 2n])
+      await store.write('placeOrder', { ...input, body: { petId, reference: '猫' } });
+    await store.write('cancelOrder', { ...input, params: { orderId: 2n } });
+    const category = { ...input, params: { categoryId: int64Min }, body: { name: 'Dogs' } };
+    await store.write('putCategory', category);
+    // Its id was the highest, and is not given out again.
+    const [gone] = (await store.write('commitImport', { pets: [newPet('gone')] })) ?? [];
+    await store.write('deletePet', { ...input, params: { petId: gone?.id ?? 0n } });
   }
 
   async function copy(from: string, to: string): Promise<Record<string, Checksum>> {
@@ -75,7 +84,15 @@ describe.skipIf(servers === undefined)('copy', () => {
       await using store = await open(url);
       expect((await store.keys.findCaller('b'.repeat(64)))?.quota.perDay).toBe(1_000_000_000_000);
       expect(await store.keys.findCaller('a'.repeat(64))).toBeUndefined();
-      expect((await store.write('createPet', { body: newPet('next') })).id).toBe(BigInt(animals + 1));
+      expect((await store.write('createPet', { body: newPet('next') })).id).toBe(BigInt(animals + 2));
+      const placed = { petId: 1n, reference: '猫', status: 'placed' };
+      expect(await store.orders.list(0n, 9)).toMatchObject([
+        { id: 1n, ...placed },
+        { id: 2n, status: 'cancelled' },
+      ]);
+      expect(await store.categories.list(undefined, 9)).toEqual([{ id: int64Min, name: 'Dogs' }]);
+      expect(await store.pets.inventory()).toEqual({ available: animals - 2, pending: 2, sold: 1 });
+      expect(await store.pets.inventory(int64Min)).toEqual({ available: 0, pending: 0, sold: 1 });
       expect((await enterprise(store, { perMinute: 1, perDay: 1 })).id).toBe(2);
       expect((await store.write('createKey', newKey(1, 'c'))).id).toBe(3);
       expect(await store.imports.find('f'.repeat(64))).toMatchObject({ added: 3, finished: true });

@@ -8,6 +8,7 @@ import { systemClock } from '../../src/domain/clock.ts';
 import { storeFiles } from '../../src/storage/sqlite/files.ts';
 import { openLimits } from '../../src/storage/sqlite/limits/open-limits.ts';
 import { strictRules } from './place.ts';
+import { callerWith } from './samples.ts';
 
 const [path = '', worker = '', count = '', perDay = ''] = process.argv.slice(2);
 const limits = openLimits({
@@ -25,12 +26,7 @@ const quota = { perMinute: Number(perDay), perDay: Number(perDay) };
 const remaining: number[] = [];
 for (let request = 0; request < Number(count); request++) {
   Atomics.add(progress, 0, 1);
-  const { refusal, day } = limits.take({
-    keyId: 1,
-    accountId: 1,
-    quota,
-    expiresAt: Number.POSITIVE_INFINITY,
-  });
+  const { refusal, day } = limits.take(callerWith({ quota }));
   Atomics.add(progress, 1, 1);
   if (refusal === undefined) remaining.push(day.remaining);
 }

@@ -31,13 +31,13 @@ async function expectExact(pets: PetStore): Promise<void> {
 async function changeAtRandom(shop: Shop, random: () => number): Promise<void> {
   const among = <Value>(values: readonly Value[]) =>
     values[Math.floor(random() * values.length)] ?? (values[0] as Value);
-  const any = (): NewPet => newPet('Ozzy', among(petStatuses), among(categories));
+  const anAnimal = (): NewPet => newPet('Ozzy', among(petStatuses), among(categories));
   const pet = among(await shop.pets.list(0n, 100));
   const kind = pet === undefined ? 0 : random();
-  if (kind < 0.4) await shop.write('addPets', Array.from({ length: 1 + Math.floor(random() * 9) }, any));
-  else if (kind < 0.7) await shop.write('changePet', { id: pet.id, change: any() });
+  if (kind < 0.4) await shop.write('addPets', Array.from({ length: 1 + Math.floor(random() * 9) }, anAnimal));
+  else if (kind < 0.7) await shop.write('changePet', { id: pet.id, change: anAnimal() });
   else if (kind < 0.9) await shop.write('removePet', pet.id);
-  else await rejectionOf(shop.write('changeAndRefuse', { id: pet.id, change: any() }));
+  else await rejectionOf(shop.write('changeAndRefuse', { id: pet.id, change: anAnimal() }));
 }
 
 export function inventoryConforms(check: StoreTest): void {

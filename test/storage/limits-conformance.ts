@@ -21,6 +21,7 @@ import {
 import type { Quota } from '../../src/domain/plan.ts';
 import type { Ban, Caller, LimitStore } from '../../src/storage/storage.ts';
 import type { FakeClock } from '../support/clock.ts';
+import { callerWith } from './samples.ts';
 
 type Command =
   | { readonly kind: 'take'; readonly key: number; readonly times: number }
@@ -226,7 +227,7 @@ class Sequence {
     const account = accountOfKey[key] ?? 0;
     const quota = this.#quotas[account] ?? { perMinute: 1, perDay: 1 };
     const ownIds = 1 + this.#number * accountOfKey.length;
-    return { keyId: ownIds + key, accountId: ownIds + account, quota, expiresAt: Number.POSITIVE_INFINITY };
+    return callerWith({ keyId: ownIds + key, accountId: ownIds + account, plan: 'enterprise', quota });
   }
 
   #address(address: number): string {

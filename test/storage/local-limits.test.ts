@@ -1,14 +1,15 @@
 import { expect, test } from 'bun:test';
-import { plans } from '../../src/domain/plan.ts';
+
 import { LocalLimits } from '../../src/storage/redis/local-limits.ts';
 import { FakeClock } from '../support/clock.ts';
 import { strictRules } from './place.ts';
+import { callerWith } from './samples.ts';
 
 test('what an instance remembers of accounts has a bound, however many come while Redis is away', () => {
   const localLimits = new LocalLimits(strictRules);
   const nowMs = new FakeClock().now();
   for (let accountId = 1; accountId <= 100_500; accountId++) {
-    const caller = { keyId: accountId, accountId, quota: plans.free, expiresAt: Number.POSITIVE_INFINITY };
+    const caller = callerWith({ keyId: accountId, accountId });
     localLimits.take(caller, nowMs);
   }
   expect(localLimits.unreported().length).toBe(100_000);

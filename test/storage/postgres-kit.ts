@@ -5,8 +5,8 @@ import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import type { Units, Writer } from '../../src/storage/transaction.ts';
 
-export function openDatabase(url: string): PostgresDatabase {
-  return new PostgresDatabase({ url, poolSize: 2, statementTimeoutMs: 20_000, notice: () => {} });
+export function openDatabase(url: string, statementTimeoutMs = 20_000): PostgresDatabase {
+  return new PostgresDatabase({ url, poolSize: 2, statementTimeoutMs, notice: () => {} });
 }
 
 /** A session beside the store. */

@@ -125,4 +125,11 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect(await rejectionOf(slow)).toBeInstanceOf(StorageUnavailable);
     expect(database.trouble).toBeUndefined();
   });
+
+  test('a process that freezes within a transaction holds up the others no longer than a statement may', async () => {
+    await using schema = await makeSchema();
+    await using database = open(schema.url, 7_000);
+    const rows = await database.read((sql) => sql`SHOW idle_in_transaction_session_timeout`);
+    expect([...(rows as unknown[])]).toEqual([{ idle_in_transaction_session_timeout: '7s' }]);
+  });
 });

@@ -125,6 +125,40 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
     expect((await take(instance.store, stranger)).remaining).toBe(49);
   });
 
+  test('how a caller stands is told by an instance that is cut off from Redis, with what it counted itself', async () => {
+    await using place = await bench();
+    await using instance = await place.open();
+    const { limits } = instance.store;
+    await takes(instance.store, 3);
+    await instance.redis.cut();
+    await until(() => instance.notices.length > 0);
+    await takes(instance.store, 2);
+    for (let look = 0; look < 3; look++) {
+      expect((await limits.standing(caller)).verdict).toMatchObject({
+        minute: { remaining: 45 },
+        day: { remaining: 55 },
+      });
+    }
+    await instance.redis.heal();
+    await until(() => instance.notices.includes('Redis available again'));
+    // What was counted alone is not lost by looking.
+    expect((await limits.standing(caller)).verdict.minute.remaining).toBe(45);
+    expect((await take(instance.store)).remaining).toBe(44);
+  });
+
+  test('how a caller stands is told of what Redis lost, and looking makes Redis know it', async () => {
+    await using place = await bench();
+    {
+      await using first = await place.open();
+      await ban(first, place.clock);
+    }
+    await place.empty();
+    await using second = await place.open();
+    const { verdict } = await second.store.limits.standing(caller);
+    expect([verdict.refusal, verdict.day.remaining]).toEqual(['api_key_banned', 10]);
+    expect((await take(second.store)).refusal).toBe('api_key_banned');
+  });
+
   test('a ban made or lifted elsewhere counts on an instance that is cut off from Redis', async () => {
     await using place = await bench();
     await using cutOff = await place.open();

@@ -1,5 +1,6 @@
 /** Generated requests with one mistake each: none is accepted, and each is told exactly what is wrong. */
 import type { ErrorAnswer } from '../support/call.ts';
+import { clientOf } from '../support/client.ts';
 import { checkResponse } from '../support/contract.ts';
 import { Failures, same } from './failures.ts';
 import { Chance } from './generate/chance.ts';
@@ -39,7 +40,8 @@ function checkError(error: ErrorAnswer, { status, code, faulty }: InvalidRequest
 
 export async function invalidRequests({ rounds, seed, progress }: StressOptions) {
   await using service = await provingService();
-  const known: Known = { key: service.key, stored: 1, cursors: [] };
+  const { key, poorKey } = service;
+  const known: Known = { key, poorKey, stored: 1, cursors: [] };
   const failures = new Failures(seed);
   const counts = new Map<string, number>();
   using first = new Wire(service.url);
@@ -53,6 +55,11 @@ export async function invalidRequests({ rounds, seed, progress }: StressOptions)
   const last = await first.send(bytesOf(createPet(new Chance(seed, -2), known)));
   // Ids are not skipped in a process that is not killed, so every animal added would show.
   if (!last.text.startsWith('{"id":2,')) failures.add('end', `animals were added: ${last.text}`);
+  const client = clientOf(service.url, key);
+  for (const path of ['/orders', '/categories']) {
+    const { text } = await client.get(path);
+    if (text !== '[]') failures.add('end', `${path}: ${text}`);
+  }
   service.checkRunning();
   failures.end();
   return {

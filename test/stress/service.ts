@@ -1,12 +1,15 @@
+import { scopes } from '../../src/domain/scope.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { ample, issueKey, startService } from '../support/process.ts';
+import { ample, operatorOf, startService } from '../support/process.ts';
 
 /** The real service in a process of its own, for tests that send more than any limit allows. */
 export interface ProvingService extends AsyncDisposable {
   readonly url: string;
   readonly pid: number;
-  /** The key of an account with limits nobody reaches. */
+  /** A key that may do everything, of an account with limits nobody reaches. */
   readonly key: string;
+  /** One of the same account that may do nothing. */
+  readonly poorKey: string;
   readonly folder: string;
   /** Throws, with its last words, when the process has ended. */
   checkRunning(): void;
@@ -25,7 +28,7 @@ export async function provingService(
       ...settings,
     }),
   );
-  const key = await issueKey(folder.path, 'enterprise', ample);
+  const { key, poorKey } = await issueKeys(folder.path);
   let ended: number | undefined;
   void process.exited.then((code) => {
     ended = code;
@@ -35,6 +38,7 @@ export async function provingService(
     url: process.url,
     pid: process.pid,
     key,
+    poorKey,
     folder: folder.path,
     checkRunning() {
       if (ended === undefined) return;
@@ -42,4 +46,12 @@ export async function provingService(
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+async function issueKeys(folder: string): Promise<{ key: string; poorKey: string }> {
+  await using operator = await operatorOf(folder);
+  const { id } = await operator.accounts.create('shop', 'enterprise', ample);
+  const { key } = await operator.keys.create(id, 'owner', undefined, scopes);
+  const { key: poorKey } = await operator.keys.create(id, 'nobody', undefined, []);
+  return { key, poorKey };
 }

@@ -49,7 +49,8 @@ class Soak {
   /** Generated requests, right and wrong ones, over one connection. */
   async request(connection: number): Promise<void> {
     using wire = new Wire(this.#service.url);
-    const known = { key: this.#service.key, stored: storedBefore, cursors: [] };
+    const { key, poorKey } = this.#service;
+    const known = { key, poorKey, stored: storedBefore, cursors: [] };
     for (let number = connection; !this.#end.signal.aborted; number += connections) {
       const chance = new Chance(this.#seed, number);
       const request = number % 5 === 0 ? invalidRequest(chance, known) : validRequest(chance, known);

@@ -1,10 +1,13 @@
 /** Generated valid requests of every operation over HTTP: every answer is the right one, and keeps the contract. */
 import { parseJson } from '../../src/contract/json.ts';
+import { allOperations, type OperationId } from '../../src/contract/operations.ts';
 import { checkResponse } from '../support/contract.ts';
 import { Failures, same } from './failures.ts';
 import { Chance } from './generate/chance.ts';
 import { bytesOf } from './generate/http.ts';
-import { createPet, type Known, type SentPet, type ValidRequest, validRequest } from './generate/requests.ts';
+import { createPet, type Known, petText, type ValidRequest, validRequest } from './generate/requests.ts';
+import { scenes } from './generate/scenes.ts';
+import { Stage } from './generate/stage.ts';
 import { provingService } from './service.ts';
 import type { StressOptions, StressTest } from './stress-test.ts';
 import { overWires, type Wire, type WireResponse } from './wire.ts';
@@ -19,10 +22,27 @@ class Run {
   readonly #cursors: { status: string | undefined; cursor: string }[] = [];
   /** The first animals, by id, as they have to come back. */
   readonly #texts = new Map<bigint, string>();
-  readonly counts = { listPets: 0, createPet: 0, getPet: 0 };
+  /** Requests by their operation; those that others needed before them are not counted. */
+  readonly counts = Object.fromEntries(allOperations.map(({ operationId }) => [operationId, 0])) as Record<
+    OperationId,
+    number
+  >;
 
-  constructor(key: string) {
-    this.known = { key, stored: storedBefore, cursors: this.#cursors };
+  constructor({ key, poorKey }: Pick<Known, 'key' | 'poorKey'>) {
+    this.known = { key, poorKey, stored: storedBefore, cursors: this.#cursors };
+  }
+
+  /** Half of the cases are requests of the specification's operations, the other half scenes of any. */
+  async case(wire: Wire, chance: Chance): Promise<void> {
+    if (chance.often(0.5)) return this.perform(wire, validRequest(chance, this.known));
+    const { operationId } = chance.pick(allOperations);
+    this.counts[operationId]++;
+    const stage = new Stage(chance, this.known, async (request) => {
+      const response = await wire.send(bytesOf(request));
+      checkResponse(request.method, request.target, response);
+      return response;
+    });
+    await scenes[operationId](stage);
   }
 
   async perform(wire: Wire, request: ValidRequest): Promise<void> {
@@ -67,20 +87,16 @@ class Run {
   }
 }
 
-function petText(id: bigint, { name, categoryId, status }: SentPet): string {
-  return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
-}
-
 export async function validRequests({ rounds, seed, progress }: StressOptions) {
   await using service = await provingService();
-  const run = new Run(service.key);
+  const run = new Run(service);
   const failures = new Failures(seed);
   await overWires(service.url, connections, storedBefore, (wire, index) =>
     failures.guard(-1 - index, () => run.perform(wire, createPet(new Chance(seed, -1 - index), run.known))),
   );
   await overWires(service.url, connections, rounds, (wire, index) => {
     if (index % 1_000 === 0) progress(`${index} of ${rounds} requests`);
-    return failures.guard(index, () => run.perform(wire, validRequest(new Chance(seed, index), run.known)));
+    return failures.guard(index, () => run.case(wire, new Chance(seed, index)));
   });
   service.checkRunning();
   failures.end();

@@ -5,6 +5,7 @@ import { type AdminServices, type LocalApp, openAdminServices, startApp } from '
 import { openapiText } from '../../src/cli/openapi.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
+import { scopes } from '../../src/domain/scope.ts';
 import type { Account } from '../../src/storage/storage.ts';
 import { type Answer, answerOf, type CallOptions } from './call.ts';
 import { FakeClock } from './clock.ts';
@@ -27,7 +28,7 @@ export interface TestApp extends AsyncDisposable {
   readonly operator: AdminServices;
   /** The key of an account no test exhausts. */
   readonly key: string;
-  /** A new account of a plan, with a key; enterprise accounts need their quota. */
+  /** A new account of a plan, with a key that may do everything; enterprise accounts need their quota. */
   tenant(plan: PlanName, quota?: Quota): Promise<Tenant>;
   /** Sends a request and checks the response against the contract. `target` is relative to /v1. */
   call(method: string, target: string, options?: CallOptions): Promise<Answer>;
@@ -60,7 +61,7 @@ export async function startTestApp(
 
   async function tenant(plan: PlanName, quota?: Quota): Promise<Tenant> {
     const account = await app.admin.accounts.create(plan, plan, quota);
-    const { key, id: keyId } = await app.admin.keys.create(account.id, plan);
+    const { key, id: keyId } = await app.admin.keys.create(account.id, plan, undefined, scopes);
     return { account, key, keyId };
   }
 

@@ -46,6 +46,7 @@ export interface ImportReport {
   readonly dryRun: boolean;
   readonly added: number;
   readonly rejected: number;
+  readonly skipped: number;
   readonly firstLine: number;
   readonly lastLine: number;
   readonly firstId: number | null;

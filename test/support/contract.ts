@@ -52,7 +52,7 @@ export function checkResponse(method: string, target: string, response: Checkabl
     .filter((name) => !response.headers.has(name))
     .map((name) => `lacks the header ${name}`);
   const operation = operationAt(method, target);
-  if (operation === undefined) mistakes.push(...undeclaredMistakes(response));
+  if (operation === undefined) mistakes.push(...undeclaredMistakes(method, response));
   else mistakes.push(...declaredMistakes(operation, method, response));
   if (mistakes.length > 0) {
     const name = operation?.operationId ?? 'no operation';
@@ -73,8 +73,8 @@ function operationAt(method: string, target: string): DeclaredOperation | undefi
 }
 
 /** What no operation answers is an error, or a preflight's empty 204. */
-function undeclaredMistakes({ status, headers, text }: Checkable): string[] {
-  if (status === 204) return [];
+function undeclaredMistakes(method: string, { status, headers, text }: Checkable): string[] {
+  if (method === 'OPTIONS' && status === 204) return [];
   const { CacheControl, NoStore, ...declared } = document.components.headers;
   const mistakes = [
     ...headerMistakes('Cache-Control', status < 400 ? CacheControl : NoStore, headers.get('cache-control')),
@@ -100,11 +100,37 @@ function declaredMistakes(operation: DeclaredOperation, method: string, response
   const mistakes = Object.entries(declared.headers ?? {}).flatMap(([name, header]) =>
     headerMistakes(name, resolved<Declared>(header), response.headers.get(name)),
   );
+  mistakes.push(...strangersAmong(response.headers, Object.keys(declared.headers ?? {})));
   const [type, content] = Object.entries(declared.content ?? {})[0] ?? [];
+  if (type === undefined || content === undefined) return [...mistakes, ...mistakesOfNoBody(response)];
   if (method === 'HEAD') return response.text === '' ? mistakes : [...mistakes, 'has a body'];
-  if (type === undefined || content === undefined) return mistakes;
   if (response.headers.get('content-type') !== type) mistakes.push(`is not ${type}`);
   return [...mistakes, ...bodyMistakes(content.schema, response.text)];
+}
+
+/** Headers that HTTP itself and CORS put on responses, which the contract does not repeat for each. */
+const headersOfHttp = new Set([
+  'connection',
+  'content-length',
+  'content-type',
+  'date',
+  'transfer-encoding',
+  'vary',
+]);
+
+/** Headers of a response that its declaration does not have. */
+function strangersAmong(headers: Headers, declared: readonly string[]): string[] {
+  const known = new Set(declared.map((name) => name.toLowerCase()));
+  return [...headers.keys()]
+    .filter((name) => !known.has(name) && !headersOfHttp.has(name) && !name.startsWith('access-control-'))
+    .map((name) => `has a header ${name} that is not declared`);
+}
+
+function mistakesOfNoBody({ headers, text }: Checkable): string[] {
+  return [
+    ...(text === '' ? [] : ['has a body']),
+    ...(headers.has('content-type') ? ['has a Content-Type without a body'] : []),
+  ];
 }
 
 function headerMistakes(name: string, { required, schema }: Declared, value: string | null): string[] {

@@ -1,21 +1,96 @@
-import { type Operation, type OperationId, operations } from '../../src/contract/operations.ts';
+/** A request of every operation that succeeds, made from its row and the examples of the contract. */
+import { bodyExamples } from '../../scripts/openapi/examples.ts';
+import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
+import type { OperationId } from '../../src/contract/operations.ts';
+import type { OrderStatus } from '../../src/contract/orders.ts';
+import { next, stepsOf } from '../../src/domain/order-status.ts';
+import type { TestApp } from './app.ts';
 import type { CallOptions } from './call.ts';
 import { newPet } from './pets.ts';
 
-/** A request of an operation that is right but for what a test changes. */
+/** A request that is right but for what a test changes. */
 export interface Sample {
-  readonly operationId: OperationId;
-  readonly method: string;
+  readonly operation: Operation & { readonly operationId: OperationId };
   readonly target: string;
   readonly options: CallOptions;
 }
 
-/** One request for every operation of the contract; a new operation is tested with the others by itself. */
-export const samples: readonly Sample[] = Object.values<Operation>(operations).map(
-  ({ operationId, method, path, body }) => ({
-    operationId,
-    method,
-    target: path.replace('{petId}', '1'),
-    options: body === undefined ? {} : { body: newPet() },
-  }),
-);
+/** Makes something new that a parameter or a member of this name may name; the operation says what it is for. */
+const makers: Readonly<Record<string, (app: TestApp, operation: Operation) => Promise<bigint>>> = {
+  petId: async (app) => idOf(app, 'POST', '/pets', newPet()),
+  categoryId: async (app) => {
+    const id = ++lastCategory;
+    return idOf(app, 'PUT', `/categories/${id}`, '{"name":"Dogs"}');
+  },
+  orderId: async (app, { path }) => {
+    const petId = await idOf(app, 'POST', '/pets', newPet());
+    const id = await idOf(app, 'POST', '/orders', `{"petId":${petId}}`);
+    const wanted = path.split('/').at(-1) ?? '';
+    for (const step of stepsTo(wanted)) await idOf(app, 'POST', `/orders/${id}/${step}`);
+    return id;
+  },
+};
+
+let lastCategory = 1_000n;
+
+async function idOf(app: TestApp, method: string, target: string, body?: string): Promise<bigint> {
+  const answer = await app.call(method, target, body === undefined ? {} : { body });
+  if (answer.status >= 300) throw new Error(`${method} ${target} answered ${answer.status}: ${answer.text}`);
+  return (answer.json as { id: bigint }).id;
+}
+
+/** The steps that bring a new order to where it has the step of this name; none where that is no step. */
+function stepsTo(wanted: string): string[] {
+  const open: { status: OrderStatus; steps: string[] }[] = [{ status: 'placed', steps: [] }];
+  for (const { status, steps } of open) {
+    const has = stepsOf(status);
+    if (has.some((step) => step === wanted)) return steps;
+    for (const step of has) {
+      const after = next(status, step);
+      if (after !== undefined) open.push({ status: after, steps: [...steps, step] });
+    }
+  }
+  return [];
+}
+
+/**
+ * A request of the operation that succeeds, for what it names was made for it: an order can be delivered, or an animal
+ * removed, once only. Throws, saying what to add, when it cannot be made from the row.
+ */
+export async function sampleOf(app: TestApp, operation: Sample['operation']): Promise<Sample> {
+  const named = new Map<string, bigint>();
+  for (const name of Object.keys(operation.params ?? {})) {
+    const make = makers[name];
+    if (make === undefined) {
+      throw new Error(
+        `Say in test/support/requests.ts how to make what {${name}} of ${operation.path} names.`,
+      );
+    }
+    named.set(name, await make(app, operation));
+  }
+  const target = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => String(named.get(name)));
+  return { operation, target, options: await optionsOf(app, operation) };
+}
+
+/** The first example of the contract, with what it names made anew. */
+async function optionsOf(app: TestApp, operation: Operation): Promise<CallOptions> {
+  const { body } = operation;
+  if (body === undefined || body.optional) return {};
+  const [example] = Object.values(bodyExamples(operation));
+  const members = { ...(example?.value as Record<string, unknown>) };
+  for (const name of Object.keys(members)) {
+    const make = makers[name];
+    if (make !== undefined) members[name] = Number(await make(app, operation));
+  }
+  return { body: JSON.stringify(members), type: body.types?.[0] ?? mediaTypes.json };
+}
+
+/** Sends the sample, with whatever else is given. */
+export function send(app: TestApp, { operation, target, options }: Sample, more: CallOptions = {}) {
+  return app.call(operation.method, target, { ...options, ...more });
+}
+
+/** Sends a new sample of the operation. */
+export async function sendNew(app: TestApp, operation: Sample['operation'], more: CallOptions = {}) {
+  return send(app, await sampleOf(app, operation), more);
+}

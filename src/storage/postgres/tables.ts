@@ -2,6 +2,7 @@ import type { TableRow, Tables, TableValue } from '../storage.ts';
 import { type ColumnType, columnsOf, type TableName, tableNames } from '../tables.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { conflictOf } from './failures.ts';
+import { risenVersionText } from './versions.ts';
 
 /** Opens the database as rows. Throws `StorageUnusable`. */
 export async function openPostgresTables(options: PostgresOptions, mustExist: boolean): Promise<Tables> {
@@ -79,10 +80,8 @@ function insertText(table: TableName): string {
       INSERT INTO ${table} (${names})
       SELECT ${values.join(', ')} FROM json_array_elements($1::text::json) AS moved (value)
     )
-    UPDATE counters SET ${risen} WHERE name = '${table}'`;
+    UPDATE counters SET ${risenVersionText} WHERE name = '${table}'`;
 }
-
-const risen = 'version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)';
 
 const counterIsTaken = new Error('A counter has counted already.');
 
@@ -91,7 +90,7 @@ async function addCounters(database: PostgresDatabase, values: string, count: nu
   await database.transact(async (execute) => {
     const set = await execute<unknown[]>((sql) =>
       sql.unsafe(
-        `UPDATE counters SET last = (value->>1)::bigint, ${risen}
+        `UPDATE counters SET last = (value->>1)::bigint, ${risenVersionText}
          FROM json_array_elements($1::text::json) AS moved (value)
          WHERE name = value->>0 AND last = 0 RETURNING name`,
         [values],

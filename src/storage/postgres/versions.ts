@@ -20,8 +20,10 @@ const counters: Readonly<Record<Resource, string>> = {
  * The assignment that moves the version of a row of `counters`, in the statement that makes the change. Versions are
  * microseconds of the server's clock, so that they are new ones also after the database was restored from a backup.
  */
-export const risenVersion = (sql: SQL) =>
-  sql`version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)`;
+export const risenVersionText =
+  'version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)';
+
+export const risenVersion = (sql: SQL) => sql.unsafe(risenVersionText);
 
 /** A common table expression that moves the version of a resource, if the condition holds, and has it. */
 export function moved(sql: SQL, resource: Resource, condition = sql`true`) {

@@ -17,6 +17,7 @@ export function explain({ code }: GetPetError): 'client' | 'wait' | 'service' {
     case 'invalid_parameter':
     case 'missing_api_key':
     case 'invalid_api_key':
+    case 'insufficient_scope':
       return 'client';
     case 'rate_limit_exceeded':
     case 'daily_quota_exceeded':

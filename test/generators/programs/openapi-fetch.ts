@@ -62,6 +62,7 @@ export function explain(
       return 'fix the request';
     case 'missing_api_key':
     case 'invalid_api_key':
+    case 'insufficient_scope':
       return 'check the API key';
     case 'rate_limit_exceeded':
     case 'daily_quota_exceeded':

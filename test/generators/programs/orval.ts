@@ -6,6 +6,8 @@ export async function example() {
   switch (response.status) {
     case 200:
       return response.data.name;
+    case 304:
+      return 'unchanged';
     case 404:
       return response.data.code satisfies 'pet_not_found';
     case 410:

@@ -2,12 +2,13 @@ import { Api } from './generated/swagger-typescript-api.js';
 
 const api = new Api({ baseUrl: 'http://127.0.0.1:3000/v1' });
 
-type Failure = Awaited<ReturnType<typeof api.pets.getPet>>['error'];
+// A 304 has no body; it comes only to who sends If-None-Match.
+type Failure = Exclude<Awaited<ReturnType<typeof api.pets.getPet>>['error'], void>;
 
 export async function example() {
   await api.pets.createPet({ name: 'Ozzy', categoryId: 1 });
   const { data, error } = await api.pets.getPet(1);
-  return error === null ? data.name : explain(error);
+  return error ? explain(error) : data.name;
 }
 
 export function explain({ code }: Failure): 'client' | 'wait' | 'service' {
@@ -17,6 +18,7 @@ export function explain({ code }: Failure): 'client' | 'wait' | 'service' {
     case 'invalid_parameter':
     case 'missing_api_key':
     case 'invalid_api_key':
+    case 'insufficient_scope':
       return 'client';
     case 'rate_limit_exceeded':
     case 'daily_quota_exceeded':

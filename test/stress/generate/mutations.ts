@@ -1,9 +1,12 @@
 /** Valid requests with exactly one thing wrong, and the refusal each has to get. */
+
 import type { Chance } from './chance.ts';
+import { absentMutations, changeMutations } from './change-mutations.ts';
 import { headMutations } from './head-mutations.ts';
 import { incidental } from './http.ts';
 import { memberMutations } from './member-mutations.ts';
 import type { InvalidRequest, Mutation } from './mutation.ts';
+import { operationMutations } from './operation-mutations.ts';
 import { queryMutations } from './query-mutations.ts';
 import type { Known } from './requests.ts';
 import { textMutations } from './text-mutations.ts';
@@ -13,6 +16,9 @@ const mutations: Readonly<Record<string, Mutation>> = {
   ...textMutations,
   ...queryMutations,
   ...headMutations,
+  ...operationMutations,
+  ...changeMutations,
+  ...absentMutations,
 };
 const names = Object.keys(mutations);
 

@@ -1,4 +1,5 @@
 /** Generated requests that the contract allows, and what each has to be answered. */
+import type { OperationId } from '../../../src/contract/operations.ts';
 import type { Chance } from './chance.ts';
 import { authorization, encoded, type HttpRequest, incidental } from './http.ts';
 import { anyInt64, spelled } from './integers.ts';
@@ -13,8 +14,12 @@ export interface SentPet {
   readonly status: string;
 }
 
+export function petText(id: bigint, { name, categoryId, status }: SentPet): string {
+  return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
+}
+
 export interface ValidRequest extends HttpRequest {
-  readonly operationId: 'listPets' | 'createPet' | 'getPet';
+  readonly operationId: keyof typeof generators;
   readonly status: 200 | 201 | 404;
   /** What a creation has to answer. */
   readonly pet?: SentPet;
@@ -29,16 +34,29 @@ export interface ValidRequest extends HttpRequest {
 /** What is known of the running service. */
 export interface Known {
   readonly key: string;
+  /** A key that may do nothing. */
+  readonly poorKey: string;
   /** Ids from 1 to this are stored. */
   readonly stored: number;
   /** Cursors taken from links, with the filter they were made for. */
   readonly cursors: readonly { readonly status: string | undefined; readonly cursor: string }[];
 }
 
+type Generator = (chance: Chance, known: Known) => ValidRequest;
+
+/** What makes requests of each operation, and how often it is asked to. */
+export const generators = {
+  createPet: { weight: 4, make: createPet },
+  listPets: { weight: 3, make: listPets },
+  getPet: { weight: 3, make: getPet },
+} as const satisfies Partial<Record<OperationId, { readonly weight: number; readonly make: Generator }>>;
+
+const drawn: readonly Generator[] = Object.values(generators).flatMap(({ weight, make }) =>
+  Array<Generator>(weight).fill(make),
+);
+
 export function validRequest(chance: Chance, known: Known): ValidRequest {
-  const kind = chance.int(0, 9);
-  if (kind < 4) return createPet(chance, known);
-  return kind < 7 ? listPets(chance, known) : getPet(chance, known);
+  return chance.pick(drawn)(chance, known);
 }
 
 export function createPet(chance: Chance, known: Known): ValidRequest {
@@ -141,7 +159,10 @@ function absentId(chance: Chance): bigint {
 
 const idCharacters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-';
 
-function head(chance: Chance, { key }: Known): { headers: [string, string][]; ownId: string | undefined } {
+export function head(
+  chance: Chance,
+  { key }: Known,
+): { headers: [string, string][]; ownId: string | undefined } {
   const headers: [string, string][] = [authorization(key, chance), ...incidental(chance)];
   if (!chance.often(0.3)) return { headers, ownId: undefined };
   const length = chance.pick([1, 8, 63, 64]);

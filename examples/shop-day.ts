@@ -1,0 +1,125 @@
+/**
+ * A day in a pet store, told in requests. It needs nothing but fetch. With the service running (`npm start`):
+ *
+ *   API=http://127.0.0.1:3000/v1 KEY=ask_your_first_key npx bun examples/shop-day.ts
+ *
+ * The key needs the scopes pets:read, pets:create, pets:write and orders:write, or all. About 25 requests are sent, which
+ * fits a minute of the Free plan.
+ */
+
+const { API, KEY } = process.env;
+if (!API || !KEY) throw new Error('Set API (such as http://127.0.0.1:3000/v1) and KEY (ask_…).');
+
+/** Bodies as this program needs them. Ids ascend from 1, so they are exact as numbers. */
+interface Pet {
+  readonly id: number;
+  readonly name: string;
+  readonly status: 'available' | 'pending' | 'sold';
+}
+interface Order {
+  readonly id: number;
+  readonly status: string;
+}
+
+interface Answer<Body> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Body;
+}
+
+/** Sends a request once. What the status means is the caller's to say. */
+async function send<Body>(
+  method: string,
+  path: string,
+  body?: object,
+  headers: Record<string, string> = {},
+): Promise<Answer<Body>> {
+  const response = await fetch(`${API}${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json', ...headers },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
+}
+
+/** Sends a request that has to succeed. */
+async function expectSuccess<Body>(...request: Parameters<typeof send>): Promise<Answer<Body>> {
+  const answer = await send<Body>(...request);
+  if (answer.status >= 400) throw new Error(`${request[0]} ${request[1]}: ${JSON.stringify(answer.body)}`);
+  return answer;
+}
+
+/** The code of a refusal, or the status of a success. */
+function outcome({ status, body }: Answer<unknown>): string {
+  return status < 400 ? String(status) : `${status} ${(body as { code: string }).code}`;
+}
+
+// Before the doors open: the categories get their names. PUT may be repeated, so this does no harm on the second day.
+const dogs = 1;
+const cats = 2;
+await expectSuccess('PUT', `/categories/${dogs}`, { name: 'Dogs' });
+await expectSuccess('PUT', `/categories/${cats}`, { name: 'Cats' });
+console.log('Categories: Dogs, Cats');
+
+// Animals arrive. The key is made before the first try, so that the same arrival can be sent again.
+async function arrive(name: string, categoryId: number): Promise<Pet> {
+  const idempotencyKey = crypto.randomUUID();
+  const arrival = () =>
+    expectSuccess<Pet>('POST', '/pets', { name, categoryId }, { 'Idempotency-Key': idempotencyKey });
+  const first = await arrival();
+  // Say the first response was lost. The second one is the same, and there is still one animal.
+  const second = await arrival();
+  if (second.body.id !== first.body.id || second.headers.get('idempotent-replayed') !== 'true') {
+    throw new Error(`${name} is in the store twice.`);
+  }
+  return first.body;
+}
+const ozzy = await arrive('Ozzy', dogs);
+const pepper = await arrive('Pepper', dogs);
+const mia = await arrive('Mia', cats);
+console.log('Arrived, each sent twice and added once: Ozzy, Pepper, Mia');
+
+// Two buyers want Ozzy at the same moment. Neither looks first whether he is available: the answer tells.
+const order = (pet: Pet, reference: string) =>
+  send<Order>('POST', '/orders', { petId: pet.id, reference }, { 'Idempotency-Key': crypto.randomUUID() });
+const answers = await Promise.all([order(ozzy, 'Anna'), order(ozzy, 'Ben')]);
+console.log(`Two buyers of Ozzy: ${answers.map(outcome).sort().join(', ')}`);
+const won = answers.find(({ status }) => status === 201);
+if (won === undefined || answers.every(({ status }) => status === 201)) {
+  throw new Error('Exactly one of the buyers has to get Ozzy.');
+}
+const loser = answers[0] === won ? 'Ben' : 'Anna';
+
+// An order holds its animal until it is delivered or cancelled.
+const holding = won.body;
+console.log(`Removing Ozzy meanwhile: ${outcome(await send('DELETE', `/pets/${ozzy.id}`))}`);
+await expectSuccess('POST', `/orders/${holding.id}/approve`);
+const delivered = await expectSuccess<Order>('POST', `/orders/${holding.id}/deliver`);
+console.log(`The winner's order: ${delivered.body.status}`);
+console.log(`Delivering it again: ${outcome(await send('POST', `/orders/${holding.id}/deliver`))}`);
+
+// The other buyer takes Pepper, and thinks better of it.
+const second = (await order(pepper, `${loser}, instead of Ozzy`)).body;
+const cancelled = await expectSuccess<Order>('POST', `/orders/${second.id}/cancel`);
+console.log(`The other buyer's order of Pepper: ${cancelled.body.status}`);
+
+// Two clerks rename Mia. Both have seen the same version, so the second one is told instead of overwriting the first.
+const seen = (await expectSuccess<Pet>('PATCH', `/pets/${mia.id}`, {})).headers.get('etag') ?? '';
+const rename = (name: string) => send<Pet>('PATCH', `/pets/${mia.id}`, { name }, { 'If-Match': seen });
+const renamed = [await rename('Mia, the quiet one'), await rename('Mia, the loud one')];
+console.log(`Two clerks rename Mia: ${renamed.map(outcome).join(', ')}`);
+
+// Ozzy comes back, and Mia is sold over the counter.
+await expectSuccess('POST', `/orders/${holding.id}/return`);
+await expectSuccess('PATCH', `/pets/${mia.id}`, { status: 'sold' });
+console.log('Ozzy is brought back. Mia is sold over the counter.');
+
+// The doors close. One request reads the three animals, whatever else the store has.
+const ids = [ozzy, pepper, mia].map(({ id }) => id).join(',');
+const { body: pets } = await expectSuccess<Pet[]>('GET', `/pets?id=${ids}`);
+for (const { name, status } of pets) console.log(`  ${name}: ${status}`);
+const { body: inventory } = await expectSuccess('GET', '/inventory');
+console.log(`Inventory: ${JSON.stringify(inventory)}`);
+const { body: limits } = await expectSuccess<{ minute: { remaining: number } }>('GET', '/rate-limit');
+console.log(`Requests left this minute: ${limits.minute.remaining}`);

@@ -1,0 +1,106 @@
+/** Conditional requests (RFC 9110, section 13) of every operation that has them. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { allOperations, isRead, isTagged } from '../../src/contract/operations.ts';
+import { startTestApp } from '../support/app.ts';
+import { faulty } from '../support/pets.ts';
+import { type Sample, sampleOf, send } from '../support/requests.ts';
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+
+const withHeader = (name: string, value: string) => ({ headers: { [name]: value } });
+
+describe.each(allOperations.filter((operation) => isRead(operation) && isTagged(operation)))(
+  '$operationId',
+  (operation) => {
+    test('304 without a body for the current ETag, with all other headers, as GET and as HEAD', async () => {
+      const sample = await sampleOf(app, operation);
+      const full = await send(app, sample);
+      const etag = full.header('ETag');
+      const names = (headers: Headers) =>
+        [...headers.keys()].filter((name) => !/^(content-|date|transfer-)/.test(name)).sort();
+      for (const tags of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+        const { status, text, headers } = await send(app, sample, withHeader('If-None-Match', tags));
+        expect([tags, status, text]).toEqual([tags, 304, '']);
+        expect(headers.get('etag')).toBe(etag);
+        expect(names(headers)).toEqual(names(full.headers));
+        const head = await app.call('HEAD', sample.target, withHeader('If-None-Match', tags));
+        expect([head.status, head.header('ETag')]).toEqual([304, etag]);
+      }
+    });
+
+    test('200 with the body for any other ETag', async () => {
+      const sample = await sampleOf(app, operation);
+      for (const tags of ['"other"', 'W/"other"', '"a", "b"', 'none']) {
+        const { status, text } = await send(app, sample, withHeader('If-None-Match', tags));
+        expect([tags, status]).toEqual([tags, 200]);
+        expect(text).not.toBe('');
+      }
+    });
+
+    test('has the same ETag for the same body, whoever asks', async () => {
+      const sample = await sampleOf(app, operation);
+      const { key } = await app.tenant('free');
+      expect((await send(app, sample, { key })).header('ETag')).toBe(
+        (await send(app, sample)).header('ETag'),
+      );
+    });
+  },
+);
+
+/** The resource that a change is made to: its path, without the step of an order. */
+async function etagOf({ target }: Sample): Promise<string> {
+  const answer = await app.call('GET', target.replace(/(\d)\/\w+$/, '$1'));
+  expect(answer.status).toBe(200);
+  return answer.header('ETag');
+}
+
+describe.each(allOperations.filter(({ preconditions }) => preconditions?.includes('If-Match')))(
+  '$operationId',
+  (operation) => {
+    test('412 precondition_failed for the ETag of another version, and nothing is changed', async () => {
+      const sample = await sampleOf(app, operation);
+      const before = await etagOf(sample);
+      for (const tags of ['"other"', `W/${before}`, '"a", "b"']) {
+        const answer = await send(app, sample, withHeader('If-Match', tags));
+        expect([tags, answer.error.code]).toEqual([tags, 'precondition_failed']);
+      }
+      expect(await etagOf(sample)).toBe(before);
+    });
+
+    test('is done for the current ETag, alone or in a list', async () => {
+      for (const list of [(etag: string) => etag, (etag: string) => `"other" , ${etag}`, () => '*']) {
+        const sample = await sampleOf(app, operation);
+        const answer = await send(app, sample, withHeader('If-Match', list(await etagOf(sample))));
+        expect(answer.status).toBeLessThan(300);
+      }
+    });
+
+    test.each(['other', '"a" "b"', 'W/a', '"a"x', '', '*, "a"'])(
+      '400 invalid_parameter for If-Match: %s',
+      async (tags) => {
+        const answer = await send(app, await sampleOf(app, operation), withHeader('If-Match', tags));
+        expect(answer.error.code).toBe('invalid_parameter');
+        expect(faulty(answer)).toEqual(['header:If-Match']);
+      },
+    );
+  },
+);
+
+describe.each(allOperations.filter(({ preconditions }) => preconditions?.includes('If-None-Match')))(
+  '$operationId',
+  (operation) => {
+    test('412 precondition_failed for If-None-Match: * where it exists', async () => {
+      const sample = await sampleOf(app, operation);
+      const before = await etagOf(sample);
+      const answer = await send(app, sample, withHeader('If-None-Match', '*'));
+      expect(answer.error.code).toBe('precondition_failed');
+      expect(await etagOf(sample)).toBe(before);
+    });
+
+    test('400 invalid_parameter for any other If-None-Match', async () => {
+      const answer = await send(app, await sampleOf(app, operation), withHeader('If-None-Match', '"a"'));
+      expect(faulty(answer)).toEqual(['header:If-None-Match']);
+    });
+  },
+);

@@ -1,0 +1,190 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { randomBytes } from 'node:crypto';
+import { makeKey } from '../../src/domain/key.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import type { Answer } from '../support/call.ts';
+import { faulty } from '../support/pets.ts';
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+
+interface Shown {
+  readonly plan: string;
+  readonly minute: { readonly limit: number; readonly remaining: number; readonly resetAt: string };
+  readonly day: { readonly limit: number; readonly remaining: number; readonly resetAt: string };
+  readonly bannedUntil: string | null;
+}
+
+const look = (of: TestApp, key: string, method = 'GET') => of.call(method, '/rate-limit', { key });
+const shown = ({ text }: Answer) => JSON.parse(text) as Shown;
+const spend = (of: TestApp, key: string) => of.call('GET', '/pets', { key });
+const at = (of: TestApp, seconds: number) => new Date((of.clock.seconds + seconds) * 1_000).toISOString();
+
+describe('200', () => {
+  test('is the plan with both windows, members in the order of the contract', async () => {
+    const { key } = await app.tenant('free');
+    await spend(app, key);
+    expect((await look(app, key)).text).toBe(
+      `{"plan":"free","minute":{"limit":60,"remaining":59,"resetAt":"${at(app, 60)}"},` +
+        `"day":{"limit":1000,"remaining":999,"resetAt":"${at(app, 86_400)}"},"bannedUntil":null}`,
+    );
+  });
+
+  test('costs nothing, however often it is asked, and its headers say the same', async () => {
+    const { key } = await app.tenant('enterprise', { perMinute: 5, perDay: 9 });
+    await spend(app, key);
+    for (const method of ['GET', 'HEAD', 'GET']) {
+      const answer = await look(app, key, method);
+      expect(answer.status).toBe(200);
+      expect(answer.number('X-RateLimit-Remaining')).toBe(4);
+      expect(answer.header('RateLimit')).toBe('"minute";r=4;t=60, "day";r=8;t=86400');
+    }
+    expect((await spend(app, key)).number('X-RateLimit-Remaining')).toBe(3);
+  });
+
+  test('opens no window: a window opens with the first request that counts', async () => {
+    const { key } = await app.tenant('free');
+    expect(shown(await look(app, key)).minute).toEqual({ limit: 60, remaining: 60, resetAt: at(app, 60) });
+    app.clock.advance(30);
+    expect(shown(await look(app, key)).minute.resetAt).toBe(at(app, 60));
+    const counted = await spend(app, key);
+    expect(counted.number('X-RateLimit-Reset')).toBe(app.clock.seconds + 60);
+    app.clock.advance(30);
+    expect(shown(await look(app, key)).minute.resetAt).toBe(at(app, 30));
+  });
+
+  test('shows a window that ended as a new one', async () => {
+    const { key } = await app.tenant('free');
+    await spend(app, key);
+    app.clock.advance(60);
+    const { minute, day } = shown(await look(app, key));
+    expect([minute.remaining, day.remaining]).toEqual([60, 999]);
+    expect(day.resetAt).toBe(at(app, 86_400 - 60));
+  });
+
+  test('while a window is exhausted: 200, nothing remaining, and until when', async () => {
+    const { key } = await app.tenant('enterprise', { perMinute: 2, perDay: 100 });
+    for (let sent = 0; sent < 2; sent++) await spend(app, key);
+    expect((await spend(app, key)).error.code).toBe('rate_limit_exceeded');
+    const answer = await look(app, key);
+    expect([answer.status, answer.headers.has('Retry-After')]).toEqual([200, false]);
+    expect(answer.number('X-RateLimit-Remaining')).toBe(0);
+    expect(shown(answer)).toMatchObject({
+      minute: { remaining: 0, resetAt: at(app, 60) },
+      bannedUntil: null,
+    });
+    app.clock.advance(60);
+    expect(shown(await look(app, key)).minute.remaining).toBe(2);
+  });
+
+  test('while the day is exhausted', async () => {
+    const { key } = await app.tenant('enterprise', { perMinute: 2, perDay: 3 });
+    for (let sent = 0; sent < 2; sent++) await spend(app, key);
+    app.clock.advance(60);
+    for (let sent = 0; sent < 2; sent++) await spend(app, key);
+    expect(shown(await look(app, key))).toMatchObject({ minute: { remaining: 1 }, day: { remaining: 0 } });
+  });
+
+  test('counts what all keys of the account used, and no other account', async () => {
+    const one = await app.tenant('free');
+    const other = await app.operator.keys.create(one.account.id, 'other');
+    const stranger = await app.tenant('free');
+    for (const key of [one.key, other.key, stranger.key]) await spend(app, key);
+    expect(shown(await look(app, other.key)).minute.remaining).toBe(58);
+    expect(shown(await look(app, stranger.key)).minute.remaining).toBe(59);
+  });
+
+  test('is the plan there is now', async () => {
+    const { key, account } = await app.tenant('free');
+    await spend(app, key);
+    await app.operator.accounts.setPlan(account.id, 'pro');
+    expect(shown(await look(app, key))).toMatchObject({
+      plan: 'pro',
+      minute: { limit: 300, remaining: 299 },
+    });
+  });
+
+  test('is never held by the service, and has no ETag', async () => {
+    const { key } = await app.tenant('free');
+    for (let remaining = 60; remaining > 55; remaining--) {
+      const answer = await look(app, key);
+      expect(shown(answer).minute.remaining).toBe(remaining);
+      expect(answer.headers.has('ETag')).toBe(false);
+      await spend(app, key);
+    }
+  });
+});
+
+describe('a ban', () => {
+  const scarce = { perMinute: 1, perDay: 1_000 };
+
+  test('is shown with its end, answered with 200, and not prolonged', async () => {
+    await using strict = await startTestApp({ BAN_STRIKES: '1' });
+    const { key, account } = await strict.tenant('enterprise', scarce);
+    const other = await strict.operator.keys.create(account.id, 'other');
+    for (let sent = 0; sent < 2; sent++) await spend(strict, key);
+    strict.clock.advance(1);
+    expect((await spend(strict, key)).error.code).toBe('api_key_banned');
+    const end = at(strict, 120);
+    for (let second = 0; second < 119; second += 17) {
+      const answer = await look(strict, key);
+      expect([answer.status, shown(answer).bannedUntil]).toEqual([200, end]);
+      expect(answer.number('X-RateLimit-Remaining')).toBe(0);
+      expect(shown(await look(strict, other.key)).bannedUntil).toBeNull();
+      strict.clock.advance(17);
+    }
+    strict.clock.set(end);
+    expect(shown(await look(strict, key)).bannedUntil).toBeNull();
+    expect((await spend(strict, key)).status).toBe(200);
+  });
+
+  test('never comes from asking: it is no strike, and begins and ends no episode', async () => {
+    await using strict = await startTestApp({ BAN_STRIKES: '2' });
+    const { key } = await strict.tenant('enterprise', scarce);
+    for (let sent = 0; sent < 2; sent++) await spend(strict, key);
+    strict.clock.advance(1);
+    for (let asked = 0; asked < 50; asked++) expect((await look(strict, key)).status).toBe(200);
+    expect((await spend(strict, key)).error.code).toBe('rate_limit_exceeded');
+    for (let asked = 0; asked < 50; asked++) expect(shown(await look(strict, key)).bannedUntil).toBeNull();
+    expect((await spend(strict, key)).error.code).toBe('api_key_banned');
+  });
+});
+
+describe('what is not answered with 200', () => {
+  test('401 without a valid key, which counts against the address, and 429 when that is exhausted', async () => {
+    await using strict = await startTestApp({ AUTH_FAILURES_PER_MINUTE: '3' });
+    const wrong = makeKey(randomBytes);
+    expect((await strict.call('GET', '/rate-limit', { key: null })).error.code).toBe('missing_api_key');
+    const answer = await look(strict, wrong);
+    expect(answer.error.code).toBe('invalid_api_key');
+    expect(answer.number('X-RateLimit-Remaining')).toBe(1);
+    await look(strict, wrong);
+    expect((await look(strict, wrong)).error.code).toBe('too_many_failed_authentications');
+    expect((await look(strict, strict.key)).status).toBe(200);
+  });
+
+  test('401 for a key that was revoked or has expired meanwhile', async () => {
+    const revoked = await app.tenant('free');
+    const expiring = await app.operator.keys.create(revoked.account.id, 'expiring', 1_000);
+    for (const key of [revoked.key, expiring.key]) expect((await look(app, key)).status).toBe(200);
+    await app.operator.keys.revoke(revoked.keyId);
+    app.clock.advance(1);
+    for (const key of [revoked.key, expiring.key]) {
+      expect((await look(app, key)).error.code).toBe('invalid_api_key');
+    }
+  });
+
+  test('400 for a query, which costs nothing either', async () => {
+    const { key } = await app.tenant('free');
+    const answer = await app.call('GET', '/rate-limit?window=day', { key });
+    expect([answer.error.code, faulty(answer)]).toEqual(['invalid_parameter', ['query:window']]);
+    expect(answer.number('X-RateLimit-Remaining')).toBe(60);
+  });
+
+  test('405 for any other method, which counts as any request does', async () => {
+    const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 10 });
+    const answer = await look(app, key, 'POST');
+    expect([answer.error.code, answer.header('Allow')]).toEqual(['method_not_allowed', 'GET, HEAD']);
+    expect((await look(app, key, 'POST')).error.code).toBe('rate_limit_exceeded');
+  });
+});

@@ -1,0 +1,162 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { type OrderStatus, orderStatuses } from '../../src/contract/orders.ts';
+import { writeCursor } from '../../src/domain/cursor.ts';
+import { startTestApp } from '../support/app.ts';
+import { type Buyer, buyerOf, type ShownOrder, stepsTo } from '../support/orders.ts';
+import { faulty, linksOf, relative } from '../support/pets.ts';
+
+const empty = await startTestApp();
+const app = await startTestApp();
+const buyer = await buyerOf(app);
+const orders: ShownOrder[] = [];
+// More than the default page, and several for one animal.
+for (let at = 0; at < 35; at++)
+  orders.push(await buyer.order(...stepsTo[orderStatuses[at % 5] as OrderStatus]));
+const [again] = orders.filter(({ status }) => status === 'cancelled');
+for (let time = 0; time < 3; time++) {
+  const { id } = (await buyer.place(again?.petId ?? 0n)).json as ShownOrder;
+  orders.push((await buyer.step(id, 'cancel')).json as ShownOrder);
+}
+afterAll(() => Promise.all([empty[Symbol.asyncDispose](), app[Symbol.asyncDispose]()]));
+
+const list = async (query = '') => (await buyer.call('GET', `/orders${query}`)).json;
+
+/** Follows `rel="next"` to the last page; `between` runs after every page. */
+async function walk(target: string, of: Buyer = buyer, between = async () => {}): Promise<ShownOrder[]> {
+  const seen: ShownOrder[] = [];
+  for (let next: string | undefined = target; next !== undefined; ) {
+    const answer = await of.call('GET', next);
+    seen.push(...(answer.json as ShownOrder[]));
+    await between();
+    const link: string | undefined = linksOf(answer).next;
+    next = link && relative(link);
+  }
+  return seen;
+}
+
+describe('200', () => {
+  test('is an empty array without rel="next" when there are none', async () => {
+    const answer = await (await buyerOf(empty)).call('GET', '/orders');
+    expect([answer.text, linksOf(answer)]).toEqual(['[]', { first: '/v1/orders?limit=20' }]);
+  });
+
+  test('has 20 orders by ascending id when no limit is given, each as getOrder shows it', async () => {
+    expect(await list()).toEqual(orders.slice(0, 20));
+    for (const order of orders.slice(0, 3)) expect(await buyer.shown(order.id)).toEqual(order);
+  });
+
+  test.each([...orderStatuses])('has only orders that are %s when asked for them', async (status) => {
+    expect(await list(`?limit=100&status=${status}`)).toEqual(
+      orders.filter((order) => order.status === status),
+    );
+  });
+
+  test('has only the orders of an animal, alone and with a status', async () => {
+    const its = orders.filter(({ petId }) => petId === again?.petId);
+    expect(its).toHaveLength(4);
+    expect(await list(`?petId=${again?.petId}`)).toEqual(its);
+    expect(await list(`?petId=${again?.petId}&status=cancelled`)).toEqual(its);
+    expect(await list(`?status=placed&petId=${again?.petId}`)).toEqual([]);
+  });
+
+  test.each(['0', '-1', '999999', '9223372036854775807', '-9223372036854775808'])(
+    'is empty for an animal that never was: %s',
+    async (petId) => {
+      expect(await list(`?petId=${petId}`)).toEqual([]);
+    },
+  );
+
+  test('shows a change at once, also in a page that is held', async () => {
+    const { id } = await buyer.order();
+    for (const [step, status] of [
+      ['approve', 'approved'],
+      ['deliver', 'delivered'],
+      ['return', 'returned'],
+    ] as const) {
+      const before = (await list(`?limit=100&status=${status}`)) as ShownOrder[];
+      await buyer.step(id, step);
+      const after = (await list(`?limit=100&status=${status}`)) as ShownOrder[];
+      expect(after.map((order) => order.id)).toEqual([...before.map((order) => order.id), id]);
+    }
+  });
+});
+
+describe('pages', () => {
+  test.each(['?limit=1', '?limit=7', '?limit=3&status=cancelled', `?limit=1&petId=${again?.petId}`])(
+    'show every order once, by their links: %s',
+    async (query) => {
+      const whole = await list(query.replace(/limit=\d/, 'limit=100'));
+      expect(await walk(`/orders${query}`)).toEqual(whole as ShownOrder[]);
+    },
+  );
+
+  test('show every order once that was there throughout, while others are placed and steps taken', async () => {
+    const before = (await list('?limit=100')) as ShownOrder[];
+    const seen = await walk('/orders?limit=4', buyer, async () => {
+      await buyer.order('approve');
+    });
+    const ids = seen.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { id } of before) expect(ids).toContain(id);
+  });
+
+  test('link the next page with its filters, absolutely when a public address is configured', async () => {
+    await using known = await startTestApp({ PUBLIC_URL: 'https://animals.example.com' });
+    const own = await buyerOf(known);
+    const { petId } = await own.order('cancel');
+    await own.place(petId);
+    const links = linksOf(await own.call('GET', `/orders?limit=1&petId=${petId}`));
+    expect(links.first).toBe(`https://animals.example.com/v1/orders?limit=1&petId=${petId}`);
+    expect(links.next).toStartWith(`${links.first}&cursor=`);
+  });
+});
+
+describe('400', () => {
+  test.each([
+    ['limit=0', 'limit'],
+    ['limit=101', 'limit'],
+    ['limit=1.0', 'limit'],
+    ['limit=', 'limit'],
+    ['status=', 'status'],
+    ['status=Placed', 'status'],
+    ['status=available', 'status'],
+    ['status=placed,approved', 'status'],
+    ['petId=', 'petId'],
+    ['petId=1.0', 'petId'],
+    ['petId=1,2', 'petId'],
+    ['petId=01', 'petId'],
+    ['petId=9223372036854775808', 'petId'],
+    ['id=1', 'id'],
+    ['categoryId=1', 'categoryId'],
+    ['petid=1', 'petid'],
+    ['status=placed&status=placed', 'status'],
+  ])('invalid_parameter, naming it: %s', async (query, name) => {
+    const answer = await buyer.call('GET', `/orders?${query}`);
+    expect([answer.error.code, faulty(answer)]).toEqual(['invalid_parameter', [`query:${name}`]]);
+  });
+
+  test('lists all mistakes at once', async () => {
+    const answer = await buyer.call('GET', '/orders?limit=0&status=x&petId=x&cursor=x&y=1');
+    const named = ['query:cursor', 'query:limit', 'query:petId', 'query:status', 'query:y'];
+    expect(faulty(answer).sort()).toEqual(named);
+  });
+
+  test('invalid_cursor for one that was never given, or for other filters', async () => {
+    const next = linksOf(await buyer.call('GET', '/orders?limit=1&status=cancelled')).next ?? '';
+    const cursor = new URLSearchParams(next.split('?')[1]).get('cursor') ?? '';
+    expect((await buyer.call('GET', `/orders?status=cancelled&cursor=${cursor}`)).status).toBe(200);
+    const wrong = [
+      `cursor=${cursor}`,
+      `cursor=${cursor}&status=placed`,
+      `cursor=${cursor}&status=cancelled&petId=1`,
+      'cursor=',
+      'cursor=x',
+      `cursor=${writeCursor({ filters: 'sold', after: 1n })}`,
+      `cursor=${writeCursor({ filters: '', after: 2n ** 63n })}`,
+    ];
+    for (const query of wrong) {
+      const answer = await buyer.call('GET', `/orders?${query}`);
+      expect([answer.error.code, faulty(answer)]).toEqual(['invalid_cursor', ['query:cursor']]);
+    }
+  });
+});

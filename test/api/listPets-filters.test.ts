@@ -1,0 +1,136 @@
+/** The filters of listPets, alone and together: `status`, `categoryId` and `id`. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { type Pet, petStatuses } from '../../src/contract/pets.ts';
+import { startTestApp } from '../support/app.ts';
+import { faulty, linksOf, newPet, relative, walk } from '../support/pets.ts';
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+
+const categories = ['0', '7', '-9223372036854775808', '9223372036854775807'];
+const pets: Pet[] = [];
+for (let n = 0; n < 96; n++) {
+  const body = newPet(`Animal ${n}`, categories[n % 4], petStatuses[n % 3]);
+  pets.push((await app.call('POST', '/pets', { body })).json as Pet);
+}
+
+const list = async (query: string) => (await app.call('GET', `/pets?${query}`)).json;
+
+describe('categoryId', () => {
+  test.each(categories)('shows only the animals of the category, digit for digit: %s', async (category) => {
+    const wanted = pets.filter(({ categoryId }) => categoryId === BigInt(category));
+    expect(wanted).toHaveLength(24);
+    expect(await list(`limit=100&categoryId=${category}`)).toEqual(wanted);
+    expect(await walk(app, `/pets?limit=5&categoryId=${category}`)).toEqual(wanted);
+  });
+
+  test('shows none of a category without animals', async () => {
+    expect(await list('categoryId=8')).toEqual([]);
+  });
+
+  test.each(['', 'x', '1.0', '01', '1,2', '%2B1', '9223372036854775808', '-9223372036854775809'])(
+    '400 invalid_parameter when it is "%s"',
+    async (categoryId) => {
+      const answer = await app.call('GET', `/pets?categoryId=${categoryId}`);
+      expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
+      expect(faulty(answer)).toEqual(['query:categoryId']);
+    },
+  );
+});
+
+describe('id', () => {
+  test('shows one animal, as getPet does', async () => {
+    const answer = await app.call('GET', '/pets?id=7');
+    expect(answer.text).toBe(`[${(await app.call('GET', '/pets/7')).text}]`);
+    expect(linksOf(answer)).not.toHaveProperty('next');
+  });
+
+  test('shows those that there are, each once, by ascending id, whatever the order and the repetitions', async () => {
+    expect(await list('id=9,3,9,5000,-1,0,9223372036854775807,3,1')).toEqual(
+      [1n, 3n, 9n].flatMap((id) => pets.filter((pet) => pet.id === id)),
+    );
+    expect(await list('id=5000')).toEqual([]);
+  });
+
+  test('is paged like any list', async () => {
+    const wanted = pets.filter(({ id }) => id % 5n === 0n);
+    const query = `id=${wanted.map(({ id }) => id).join(',')}`;
+    for (const limit of [1, 4, 19, 100]) {
+      expect(await walk(app, `/pets?limit=${limit}&${query}`)).toEqual(wanted);
+    }
+  });
+
+  test('takes 100 ids, and longest ones', async () => {
+    const ids = Array.from({ length: 100 }, (_, n) => n + 1);
+    expect(await list(`limit=100&id=${ids.join(',')}`)).toEqual(pets);
+    const long = Array.from({ length: 100 }, (_, n) => `-92233720368547757${String(n).padStart(2, '0')}`);
+    expect(await list(`id=${long.join(',')}`)).toEqual([]);
+  });
+
+  const tooMany = Array.from({ length: 101 }, (_, n) => n + 1).join(',');
+  test.each([
+    '',
+    ',',
+    '1,',
+    ',1',
+    '1,,2',
+    '1, 2',
+    'x',
+    '1,x',
+    '1.0',
+    '01',
+    '9223372036854775808',
+    '1;2',
+    tooMany,
+  ])('400 invalid_parameter when it is "%s"', async (id) => {
+    const answer = await app.call('GET', `/pets?id=${id}`);
+    expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
+    expect(faulty(answer)).toEqual(['query:id']);
+  });
+
+  test('400 invalid_parameter when it is given twice', async () => {
+    const answer = await app.call('GET', '/pets?id=1&id=2');
+    expect(faulty(answer)).toEqual(['query:id']);
+    expect(answer.error.message).toContain('more than once');
+  });
+});
+
+describe('together', () => {
+  const ids = pets.filter(({ id }) => id % 2n === 0n).map(({ id }) => id);
+  const filters: Readonly<Record<string, (pet: Pet) => boolean>> = {
+    'status=sold': ({ status }) => status === 'sold',
+    'categoryId=7': ({ categoryId }) => categoryId === 7n,
+    [`id=${ids.join(',')}`]: ({ id }) => ids.includes(id),
+  };
+  const names = Object.keys(filters);
+  const combinations = Array.from({ length: 8 }, (_, bits) => names.filter((_name, at) => bits & (1 << at)));
+
+  test('every combination shows the animals that fit all of it, by their links, in any order of the filters', async () => {
+    for (const combination of combinations) {
+      const wanted = pets.filter((pet) => combination.every((name) => filters[name]?.(pet)));
+      expect(wanted.length).toBeGreaterThan(0);
+      for (const query of [combination, combination.toReversed()]) {
+        expect(await walk(app, `/pets?${['limit=3', ...query].join('&')}`)).toEqual(wanted);
+      }
+    }
+  });
+
+  test('400 invalid_cursor for the cursor of any other combination', async () => {
+    const others = [...combinations, ['categoryId=0'], ['status=pending'], ['id=1,2,3']];
+    for (const combination of combinations) {
+      const { next = '' } = linksOf(await app.call('GET', `/pets?${['limit=1', ...combination].join('&')}`));
+      const cursor = new URLSearchParams(relative(next).split('?')[1]).get('cursor');
+      for (const other of others.filter((one) => one.join() !== combination.join())) {
+        const answer = await app.call('GET', `/pets?${[...other, `cursor=${cursor}`].join('&')}`);
+        expect([other, answer.error.code]).toEqual([other, 'invalid_cursor']);
+      }
+    }
+  });
+
+  test('lists the mistakes of all of them at once', async () => {
+    const answer = await app.call('GET', '/pets?id=x&categoryId=y&status=z&limit=0&colour=red');
+    expect(faulty(answer).sort()).toEqual(
+      ['categoryId', 'colour', 'id', 'limit', 'status'].map((name) => `query:${name}`),
+    );
+  });
+});

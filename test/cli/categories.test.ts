@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { newWorkplace, type Workplace } from '../support/cli.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+let place: Workplace;
+beforeAll(async () => {
+  place = await newWorkplace();
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+const [lowest, highest] = ['-9223372036854775808', '9223372036854775807'];
+
+test('categories have any int64 as their id, exactly, and are listed by ascending id', async () => {
+  expect((await place.run(['categories', 'list'])).stdout).toBe('No categories.\n');
+  for (const [id, name] of [
+    [highest, 'Last'],
+    ['0', 'Zero'],
+    [lowest, 'First'],
+  ] as const) {
+    const { exitCode, stdout } = await place.run(['categories', 'set', id, name, '--json']);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: `{"id":${id},"name":"${name}"}\n` });
+  }
+  expect((await place.run(['categories', 'list', '--json'])).stdout).toBe(
+    `[{"id":${lowest},"name":"First"},{"id":0,"name":"Zero"},{"id":${highest},"name":"Last"}]\n`,
+  );
+  expect((await place.run(['categories', 'list', '--after', lowest, '--limit', '1'])).stdout).toBe(
+    'ID  NAME\n0   Zero\n',
+  );
+});
+
+test('set renames, show shows, and remove leaves the animals their category', async () => {
+  await place.write('pets.csv', 'name,categoryId\nOzzy,7\n');
+  await place.json('import', 'pets.csv');
+  await place.json('categories', 'set', '7', 'Dogs');
+  const renamed = await place.run(['categories', 'set', '7', 'Good dogs']);
+  expect(renamed).toMatchObject({ exitCode: 0, stdout: 'Category 7: Good dogs.\n' });
+  expect(await place.json<object>('categories', 'show', '7')).toEqual({ id: 7, name: 'Good dogs' });
+  expect(await place.json<object>('categories', 'remove', '7')).toEqual({ id: 7, removed: true });
+  expect(await place.json<object[]>('pets', 'list', '--category', '7')).toHaveLength(1);
+  for (const command of ['show', 'remove']) {
+    expect(await place.run(['categories', command, '7'])).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr:
+        'animal-store: There is no category with this id. For a list, run "animal-store categories list".\n',
+    });
+  }
+});
+
+test('a name that the API would not take is wrong use', async () => {
+  for (const name of ['', ' ', 'a\nb', 'x'.repeat(256)]) {
+    const { exitCode, stdout } = await place.run(['categories', 'set', '1', name]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  }
+});

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { newWorkplace, type Workplace } from '../support/cli.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+let place: Workplace;
+beforeAll(async () => {
+  place = await newWorkplace();
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+interface Order {
+  readonly id: number;
+  readonly petId: number;
+  readonly status: string;
+  readonly reference?: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+/** A new animal's id. */
+async function newPet(): Promise<string> {
+  await place.write('pet.csv', 'name,categoryId\nOzzy,1\n');
+  return String((await place.json<{ lastId: number }>('import', 'pet.csv', '--again')).lastId);
+}
+
+const statusOf = async (petId: string) =>
+  (await place.json<{ status: string }>('pets', 'show', petId)).status;
+
+const orders = (...args: string[]) => place.json<Order>('orders', ...args);
+
+test('an order goes from placed to approved to delivered to returned, and its animal with it', async () => {
+  const petId = await newPet();
+  const placed = await orders('place', petId, '--reference', 'cart 1');
+  expect(Object.keys(placed)).toEqual(['id', 'petId', 'status', 'reference', 'createdAt', 'updatedAt']);
+  expect(placed).toMatchObject({ petId: Number(petId), status: 'placed', reference: 'cart 1' });
+  const id = String(placed.id);
+  expect(await statusOf(petId)).toBe('pending');
+  expect(await orders('approve', id)).toMatchObject({ status: 'approved', createdAt: placed.createdAt });
+  expect(await statusOf(petId)).toBe('pending');
+  expect(await orders('deliver', id)).toMatchObject({ status: 'delivered' });
+  expect(await statusOf(petId)).toBe('sold');
+  const returned = await orders('return', id);
+  expect(returned).toMatchObject({ status: 'returned', reference: 'cart 1' });
+  expect(await statusOf(petId)).toBe('available');
+  expect(await orders('show', id)).toEqual(returned);
+});
+
+test('a cancelled order lets its animal go', async () => {
+  const petId = await newPet();
+  const { id } = await orders('place', petId);
+  const { exitCode, stdout } = await place.run(['orders', 'cancel', String(id)]);
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(new RegExp(`^Order ${id} for animal ${petId}: cancelled\\. Placed \\S+Z`));
+  expect(await statusOf(petId)).toBe('available');
+  expect(await orders('place', petId)).toMatchObject({ status: 'placed' });
+});
+
+test('what the rules do not allow is refused in their words, with exit code 1, and nothing is changed', async () => {
+  const petId = await newPet();
+  const { id } = await orders('place', petId);
+  const refusals: [args: string[], message: string][] = [
+    [['place', petId], 'The animal is "pending". Only an available animal can be ordered.'],
+    [
+      ['return', String(id)],
+      'The order is placed, which does not have the step return. It has the steps approve and cancel.',
+    ],
+    [['place', '999999'], 'petId is the id of no animal.'],
+    [['show', '999999'], 'There is no order with this id. For a list, run "animal-store orders list".'],
+  ];
+  for (const [args, message] of refusals) {
+    expect(await place.run(['orders', ...args])).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: `animal-store: ${message}\n`,
+    });
+  }
+  expect(await orders('show', String(id))).toMatchObject({ status: 'placed' });
+  await orders('cancel', String(id));
+  const twice = await place.run(['orders', 'cancel', String(id), '--json']);
+  expect(twice.exitCode).toBe(1);
+  expect(JSON.parse(twice.stderr)).toMatchObject({ error: { code: 'order_transition_not_allowed' } });
+});
+
+test('an order outlives its animal', async () => {
+  const petId = await newPet();
+  const { id } = await orders('place', petId);
+  await orders('approve', String(id));
+  await orders('deliver', String(id));
+  await place.json('pets', 'remove', petId);
+  expect(await orders('show', String(id))).toMatchObject({ petId: Number(petId), status: 'delivered' });
+  expect(await orders('return', String(id))).toMatchObject({ status: 'returned' });
+});
+
+test('orders list filters by status and animal, and shows a table', async () => {
+  await using other = await newWorkplace();
+  await other.write('pets.csv', 'name,categoryId\nA,1\nB,1\nC,1\n');
+  await other.json('import', 'pets.csv');
+  expect((await other.run(['orders', 'list'])).stdout).toBe('No orders.\n');
+  for (const petId of ['1', '2', '3']) await other.json('orders', 'place', petId);
+  await other.json('orders', 'approve', '2');
+  await other.json('orders', 'cancel', '3');
+  await other.json('orders', 'place', '3', '--reference', 'again');
+  const ids = async (...args: string[]) =>
+    (await other.json<Order[]>('orders', 'list', ...args)).map(({ id }) => id);
+  expect(await ids()).toEqual([1, 2, 3, 4]);
+  expect(await ids('--status', 'placed')).toEqual([1, 4]);
+  expect(await ids('--pet', '3')).toEqual([3, 4]);
+  expect(await ids('--pet', '3', '--status', 'cancelled')).toEqual([3]);
+  expect(await ids('--after', '2', '--limit', '1')).toEqual([3]);
+  const { stdout } = await other.run(['orders', 'list']);
+  expect(stdout).toMatch(/^ID +ANIMAL +STATUS +PLACED +CHANGED +REFERENCE\n1 +1 +placed +\S+Z +\S+Z\n/);
+  expect(stdout).toMatch(/^4 +3 +placed +\S+Z +\S+Z +again$/m);
+});

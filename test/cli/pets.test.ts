@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { type Ended, newWorkplace, type Workplace } from '../support/cli.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const int64Max = '9223372036854775807';
+
+let place: Workplace;
+beforeAll(async () => {
+  place = await newWorkplace();
+  const rows = ['Ólafur,-2,sold', `Ozzy,${int64Max},available`, 'Pepper,3,available', 'Mia,3,pending'];
+  await place.write('pets.csv', `name,categoryId,status\n${rows.join('\n')}\n`);
+  await place.json('import', 'pets.csv');
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+/** What a command prints with --json, digit for digit. */
+async function text(...args: string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await place.run([...args, '--json']);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  return stdout;
+}
+
+const idsIn = async (...args: string[]) =>
+  [...(await text('pets', 'list', ...args)).matchAll(/"id":(\d+)/g)].map(([, id]) => Number(id));
+
+const refused = ({ exitCode, stdout, stderr }: Ended) => ({ exitCode, stdout, stderr });
+
+test('pets list shows a table by ascending id, and says how to go on where there are more', async () => {
+  expect(await place.run(['pets', 'list', '--limit', '2'])).toEqual({
+    exitCode: 0,
+    stdout: `ID  STATUS     CATEGORY             NAME\n1   sold       -2                   Ólafur\n2   available  ${int64Max}  Ozzy\n`,
+    stderr: 'There are more: add --after 2, or --limit all.\n',
+  });
+  const rest = await place.run(['pets', 'list', '--after', '3']);
+  expect(rest).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(rest.stdout).toBe('ID  STATUS   CATEGORY  NAME\n4   pending  3         Mia\n');
+  expect((await place.run(['pets', 'list', '--after', '9'])).stdout).toBe('No animals.\n');
+});
+
+test('pets list --json is one line with every integer exact', async () => {
+  expect(await text('pets', 'list', '--id', '2,1')).toBe(
+    `[{"id":1,"name":"Ólafur","categoryId":-2,"status":"sold"},{"id":2,"name":"Ozzy","categoryId":${int64Max},"status":"available"}]\n`,
+  );
+  expect(await text('pets', 'list', '--category', '77')).toBe('[]\n');
+});
+
+test('the filters of pets list are those of the API, and combine', async () => {
+  expect(await idsIn('--status', 'available')).toEqual([2, 3]);
+  expect(await idsIn('--category', '3')).toEqual([3, 4]);
+  expect(await idsIn('--category', '3', '--status', 'pending')).toEqual([4]);
+  expect(await idsIn('--category', int64Max)).toEqual([2]);
+  expect(await idsIn('--category', '-2', '--id', '1,4')).toEqual([1]);
+  expect(await idsIn('--category', '3', '--after', '3')).toEqual([4]);
+});
+
+test('a list of more than a page is read to the end, in order, each animal once', async () => {
+  await using other = await newWorkplace();
+  const rows = Array.from({ length: 205 }, (_, n) => `Ozzy ${n},${n % 2},\n`);
+  await other.write('pets.csv', `name,categoryId,status\n${rows.join('')}`);
+  await other.json('import', 'pets.csv');
+  const all = await other.json<{ id: number }[]>('pets', 'list', '--limit', 'all');
+  expect(all.map(({ id }) => id)).toEqual(rows.map((_, n) => n + 1));
+  const odd = await other.json<{ id: number }[]>('pets', 'list', '--limit', '101', '--category', '1');
+  expect(odd.map(({ id }) => id)).toEqual(Array.from({ length: 101 }, (_, n) => 2 * n + 2));
+  const table = await other.run(['pets', 'list', '--limit', 'all']);
+  expect(table.stdout.split('\n').filter((line) => line.startsWith('ID '))).toHaveLength(1);
+  expect(table.stdout.split('\n')).toHaveLength(207);
+});
+
+test('pets update changes what is given and nothing else, by the rules of the API', async () => {
+  expect(await text('pets', 'update', '3', '--name', 'Pepper II', '--category', '-9')).toBe(
+    '{"id":3,"name":"Pepper II","categoryId":-9,"status":"available"}\n',
+  );
+  const sold = await place.run(['pets', 'update', '3', '--status', 'sold', '--category', '3']);
+  expect(sold.stdout).toBe('Animal 3 (Pepper II), category 3: sold.\n');
+  expect(refused(await place.run(['pets', 'update', '3', '--status', 'pending']))).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: 'animal-store: The animal is "sold" and cannot become "pending"; it can become "available".\n',
+  });
+  expect(await text('pets', 'show', '3')).toContain('"status":"sold"');
+});
+
+test('an animal that an order holds keeps its status and is not removed, and the message names the order', async () => {
+  await using other = await newWorkplace();
+  await other.write('pets.ndjson', '{"name":"Held","categoryId":1}\n');
+  await other.json('import', 'pets.ndjson');
+  await other.json('orders', 'place', '1');
+  for (const args of [
+    ['pets', 'remove', '1'],
+    ['pets', 'update', '1', '--status', 'available'],
+  ]) {
+    expect(refused(await other.run(args))).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr:
+        'animal-store: The animal is reserved by order 1, which is placed. Deliver or cancel the order first.\n',
+    });
+  }
+  expect(await other.json<object>('pets', 'update', '1', '--name', 'Still held')).toMatchObject({
+    name: 'Still held',
+    status: 'pending',
+  });
+});
+
+test('pets remove removes once, and the id is not given out again', async () => {
+  await place.write('one.csv', 'name,categoryId\nShort,1\n');
+  const { lastId } = await place.json<{ lastId: number }>('import', 'one.csv', '--again');
+  expect(await text('pets', 'remove', String(lastId))).toBe(`{"id":${lastId},"removed":true}\n`);
+  const again = await place.run(['pets', 'remove', String(lastId), '--json']);
+  expect(again).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(JSON.parse(again.stderr)).toEqual({
+    error: {
+      code: 'pet_not_found',
+      message: 'There is no animal with this id. For a list, run "animal-store pets list".',
+    },
+  });
+  expect(await place.json<object>('import', 'one.csv', '--again')).toMatchObject({ firstId: lastId + 1 });
+});
+
+test('inventory counts by status, of all or of one category, and agrees with the lists', async () => {
+  await using other = await newWorkplace();
+  await other.write('pets.csv', 'name,categoryId,status\nA,1,\nB,1,sold\nC,2,pending\n');
+  await other.json('import', 'pets.csv');
+  expect(await other.json<object>('inventory')).toEqual({ available: 1, pending: 1, sold: 1 });
+  expect(await other.json<object>('inventory', '--category', '1')).toEqual({
+    available: 1,
+    pending: 0,
+    sold: 1,
+  });
+  expect((await other.run(['inventory'])).stdout).toBe(
+    'STATUS     ANIMALS\navailable  1\npending    1\nsold       1\n',
+  );
+});
+
+test('a service that runs shows what the command line changed, with the next request', async () => {
+  await using other = await newWorkplace({ store: false });
+  await using service = await other.serve();
+  const read = async () => {
+    const headers = { Authorization: `Bearer ${service.firstKey}` };
+    return (await fetch(`${service.url}/v1/pets`, { headers })).text();
+  };
+  expect(await read()).toBe('[]');
+  await other.write('pets.csv', 'name,categoryId\nOzzy,7\n');
+  await other.json('import', 'pets.csv');
+  await other.json('pets', 'update', '1', '--status', 'sold');
+  expect(await read()).toBe('[{"id":1,"name":"Ozzy","categoryId":7,"status":"sold"}]');
+  await other.json('pets', 'remove', '1');
+  expect(await read()).toBe('[]');
+});
+
+const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
+  ['an unknown status', ['pets', 'list', '--status', 'gone'], /one of "available", "pending", "sold"/],
+  [
+    'an id that is no int64',
+    ['pets', 'show', '9223372036854775808'],
+    /-9223372036854775808 to 9223372036854775807/,
+  ],
+  ['an empty list of ids', ['pets', 'list', '--id', '1,,2'], /1 to 100 ids, separated by commas/],
+  ['no limit', ['pets', 'list', '--limit', '0'], /positive whole number/],
+  ['nothing to change', ['pets', 'update', '1'], /--name, --category or --status/],
+  ['a blank name', ['pets', 'update', '1', '--name', ' '], /must not be blank/],
+];
+test.concurrent.each(wrongUses)('%s is wrong use', async (_mistake, args, message) => {
+  const { exitCode, stdout, stderr } = await place.run(args);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toMatch(message);
+});

@@ -1,0 +1,99 @@
+/** What a change of a JSON Schema would break for clients: of what they send, or of what they receive. */
+import { resolvedIn, type Schema } from './document.ts';
+
+/** `fixed`: neither may change, whichever way. */
+export type Direction = 'request' | 'response' | 'fixed';
+
+export interface Located {
+  readonly document: object;
+  readonly schema: Schema;
+}
+
+/** Bounds that allow less the higher they are, and those that allow less the lower they are. */
+const lowerBounds = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'] as const;
+const upperBounds = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'] as const;
+/** What has no order: any change is one. */
+const sameAlways = ['const', 'pattern', 'format', 'default', 'multipleOf', 'uniqueItems'] as const;
+const combinations = ['allOf', 'anyOf', 'oneOf'] as const;
+
+/** A sentence for each break; none: every request that was valid is, and every response is as it was promised. */
+export function schemaBreaks(direction: Direction, old: Located, now: Located, at = 'value'): string[] {
+  const [was, is] = [resolvedIn(old.document, old.schema), resolvedIn(now.document, now.schema)];
+  const inner = (name: string, oldPart: Schema, nowPart: Schema) =>
+    schemaBreaks(direction, { ...old, schema: oldPart }, { ...now, schema: nowPart }, `${at}.${name}`);
+  return [
+    ...typeBreaks(was, is).map((what) => `${at} ${what}`),
+    ...enumBreaks(direction, was, is).map((what) => `${at} ${what}`),
+    ...boundBreaks(direction, was, is).map((what) => `${at} ${what}`),
+    ...memberBreaks(direction, was, is).map((what) => `${at} ${what}`),
+    ...Object.entries(was.properties ?? {}).flatMap(([name, part]) => {
+      const found = is.properties?.[name];
+      return found === undefined ? [`${at}.${name} is gone`] : inner(name, part, found);
+    }),
+    ...(was.items && is.items ? inner('items', was.items, is.items) : []),
+    ...((was.items === undefined) !== (is.items === undefined) ? [`${at} has other items`] : []),
+    ...combinations.flatMap((keyword) => {
+      const [oldParts, nowParts] = [partsOf(was, keyword), partsOf(is, keyword)];
+      if (oldParts.length !== nowParts.length) return [`${at} has another ${keyword}`];
+      return oldParts.flatMap((part, index) => inner(`${keyword}[${index}]`, part, nowParts[index] ?? {}));
+    }),
+  ];
+}
+
+function partsOf(schema: Schema, keyword: (typeof combinations)[number]): readonly Schema[] {
+  const parts = schema[keyword];
+  return Array.isArray(parts) ? parts : [];
+}
+
+function typeBreaks(was: Schema, is: Schema): string[] {
+  const words = ({ type }: Schema) => [type ?? []].flat().sort().join(' or ');
+  const changed = sameAlways.filter(
+    (keyword) => JSON.stringify(was[keyword]) !== JSON.stringify(is[keyword]),
+  );
+  return [
+    ...(words(was) === words(is) ? [] : [`is ${words(is)}, not ${words(was)}`]),
+    ...changed.map((keyword) => `has another ${keyword}`),
+  ];
+}
+
+/** New words may come in what clients receive: they treat an unknown code by its status. */
+function enumBreaks(direction: Direction, was: Schema, is: Schema): string[] {
+  if (direction === 'response') return was.enum && !is.enum ? ['is no enumeration any more'] : [];
+  if (was.enum === undefined) return is.enum ? ['is an enumeration now'] : [];
+  const gone = was.enum.filter((word) => !is.enum?.includes(word));
+  const gained = (is.enum ?? []).filter((word) => direction === 'fixed' && !was.enum?.includes(word));
+  return [
+    ...gone.map((word) => `lacks the word ${word}`),
+    ...gained.map((word) => `has the new word ${word}`),
+  ];
+}
+
+function boundBreaks(direction: Direction, was: Schema, is: Schema): string[] {
+  const numberOf = (schema: Schema, keyword: string, otherwise: number) =>
+    Number(schema[keyword] ?? otherwise);
+  return [...lowerBounds, ...upperBounds].flatMap((keyword) => {
+    const isLower = lowerBounds.some((one) => one === keyword);
+    const otherwise = isLower ? -Infinity : Infinity;
+    const [before, after] = [numberOf(was, keyword, otherwise), numberOf(is, keyword, otherwise)];
+    if (before === after) return [];
+    const isNarrower = isLower ? after > before : after < before;
+    const breaks = direction === 'fixed' || (direction === 'request' ? isNarrower : !isNarrower);
+    return breaks ? [`has the ${keyword} ${after}, not ${before}`] : [];
+  });
+}
+
+function memberBreaks(direction: Direction, was: Schema, is: Schema): string[] {
+  const missing = (names: readonly string[] = [], from: readonly string[] = []) =>
+    names.filter((name) => !from.includes(name));
+  const demanded = direction === 'response' ? [] : missing(is.required, was.required);
+  const given = direction === 'request' ? [] : missing(was.required, is.required);
+  const gained =
+    direction === 'fixed' ? missing(Object.keys(is.properties ?? {}), Object.keys(was.properties ?? {})) : [];
+  const isClosed = was.additionalProperties !== false && is.additionalProperties === false;
+  return [
+    ...demanded.map((name) => `demands ${name}`),
+    ...given.map((name) => `may lack ${name}`),
+    ...gained.map((name) => `has the new member ${name}`),
+    ...(isClosed ? ['takes no other members any more'] : []),
+  ];
+}

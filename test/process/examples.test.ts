@@ -1,0 +1,84 @@
+/** The programs in examples/, run as their README says, against the real service. */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { newWorkplace } from '../support/cli.ts';
+import { clientOf } from '../support/client.ts';
+import { startCluster } from '../support/cluster.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { start, startService } from '../support/process.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const day = [
+  'Categories: Dogs, Cats',
+  'Arrived, each sent twice and added once: Ozzy, Pepper, Mia',
+  'Two buyers of Ozzy: 201, 409 pet_not_available',
+  'Removing Ozzy meanwhile: 409 pet_reserved',
+  "The winner's order: delivered",
+  'Delivering it again: 409 order_transition_not_allowed',
+  "The other buyer's order of Pepper: cancelled",
+  'Two clerks rename Mia: 200, 412 precondition_failed',
+  'Ozzy is brought back. Mia is sold over the counter.',
+  '  Ozzy: available',
+  '  Pepper: available',
+  '  Mia, the quiet one: sold',
+];
+
+/** What the shop day prints at a service; its last line is a count that changes. */
+async function dayAt(url: string, key: string): Promise<string[]> {
+  const environment = { API: `${url}/v1`, KEY: key };
+  await using program = start([process.execPath, 'examples/shop-day.ts'], { environment });
+  expect({ exitCode: await program.exited, stderr: program.stderr() }).toEqual({ exitCode: 0, stderr: '' });
+  const lines = program.stdout().trimEnd().split('\n');
+  expect(lines.at(-1)).toMatch(/^Requests left this minute: \d+$/);
+  return lines.slice(0, -1);
+}
+
+const firstDay = [...day, 'Inventory: {"available":2,"pending":0,"sold":1}'];
+const secondDay = [...day, 'Inventory: {"available":4,"pending":0,"sold":2}'];
+
+const ordersOfBothDays = [
+  { petId: 1, status: 'returned' },
+  { petId: 2, status: 'cancelled' },
+  { petId: 4, status: 'returned' },
+  { petId: 5, status: 'cancelled' },
+];
+
+test('the shop day goes as it is told, on the first day and on the second', async () => {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path);
+  const key = service.firstKey ?? '';
+  expect(await dayAt(service.url, key)).toEqual(firstDay);
+  expect(await dayAt(service.url, key)).toEqual(secondDay);
+  const { text } = await clientOf(service.url, key).get('/orders');
+  expect(JSON.parse(text)).toMatchObject(ordersOfBothDays);
+});
+
+const cluster = await startCluster({ instances: 2 });
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+test.skipIf(cluster === undefined)(
+  'it goes the same at one of two instances, then at the other, and the command line shows what came of it',
+  async () => {
+    const { instances, postgres, redis } = cluster as NonNullable<typeof cluster>;
+    const [one, other] = instances.map(({ url }) => url);
+    await using place = await newWorkplace({ store: false });
+    const environment = { DATABASE_URL: postgres.url, REDIS_URL: redis.url };
+    const run = async (...args: string[]) => {
+      const { exitCode, stdout, stderr } = await place.run([...args, '--json'], { environment });
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+      return JSON.parse(stdout);
+    };
+    const { key } = await run('keys', 'create', '--plan', 'free', '--scopes', 'all');
+    expect(await dayAt(one ?? '', key)).toEqual(firstDay);
+    expect(await dayAt(other ?? '', key)).toEqual(secondDay);
+    expect(await run('orders', 'list')).toMatchObject(ordersOfBothDays);
+    expect(await run('inventory')).toEqual({ available: 4, pending: 0, sold: 2 });
+    expect(await run('categories', 'list')).toEqual([
+      { id: 1, name: 'Dogs' },
+      { id: 2, name: 'Cats' },
+    ]);
+    expect(await run('pets', 'list', '--status', 'sold', '--category', '2')).toHaveLength(2);
+    expect(await run('orders', 'place', '1')).toMatchObject({ id: 5, status: 'placed' });
+  },
+);

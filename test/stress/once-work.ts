@@ -1,0 +1,85 @@
+/** Animals that are added and ordered, each write under an Idempotency-Key of its own, and what has to be stored then. */
+import { createHash } from 'node:crypto';
+import type { OrderStatus } from '../../src/contract/orders.ts';
+import type { Chance } from './generate/chance.ts';
+
+/** What happens to an order that was placed: steps with the status in which they leave the order. */
+const lives: readonly (readonly [step: string, status: OrderStatus][])[] = [
+  [],
+  [['cancel', 'cancelled']],
+  [['approve', 'approved']],
+  [
+    ['approve', 'approved'],
+    ['cancel', 'cancelled'],
+  ],
+  [
+    ['approve', 'approved'],
+    ['deliver', 'delivered'],
+  ],
+  [
+    ['approve', 'approved'],
+    ['deliver', 'delivered'],
+    ['return', 'returned'],
+  ],
+];
+
+/** A write that is repeated until it is answered. */
+export interface Write {
+  readonly target: string;
+  readonly body: string | undefined;
+  readonly status: 200 | 201;
+  readonly idempotencyKey: string;
+}
+
+/** A resource as it was answered. */
+export interface Stored {
+  readonly id: number;
+  readonly status: string;
+}
+
+export interface StoredOrder extends Stored {
+  readonly petId: number;
+}
+
+/** What has to be there when all is done, by names and references, which are never used twice. */
+export class Expected {
+  readonly pets = new Map<string, Stored>();
+  readonly orders = new Map<string, StoredOrder>();
+}
+
+/** Performs a write, and returns what its one answer says. */
+export type Perform = (write: Write) => Promise<unknown>;
+
+/** An animal, and orders of it until one keeps it: one write after the other, for each needs what the last one said. */
+export async function liveOnce(
+  name: string,
+  chance: Chance,
+  expected: Expected,
+  perform: Perform,
+): Promise<void> {
+  let number = 0;
+  const write = (target: string, body?: string) => {
+    const idempotencyKey = createHash('sha256').update(`${name} ${number++}`).digest('base64url');
+    return perform({ target, body, status: /\d/.test(target) ? 200 : 201, idempotencyKey });
+  };
+  const pet = (await write('/pets', JSON.stringify({ name, categoryId: 7 }))) as Stored;
+  let petStatus = 'available';
+  while (petStatus === 'available') {
+    const reference = `${name}, order ${number}`;
+    const placed = (await write('/orders', JSON.stringify({ petId: pet.id, reference }))) as StoredOrder;
+    let status: OrderStatus = 'placed';
+    for (const [step, after] of chance.pick(lives)) {
+      const taken = (await write(`/orders/${placed.id}/${step}`)) as StoredOrder;
+      if (taken.status !== after) throw new Error(`${reference} is ${taken.status}, not ${after}.`);
+      status = after;
+    }
+    expected.orders.set(reference, { id: placed.id, petId: pet.id, status });
+    petStatus = petStatusBeside(status);
+  }
+  expected.pets.set(name, { id: pet.id, status: petStatus });
+}
+
+function petStatusBeside(order: OrderStatus): string {
+  if (order === 'delivered') return 'sold';
+  return order === 'placed' || order === 'approved' ? 'pending' : 'available';
+}

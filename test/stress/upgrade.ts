@@ -1,0 +1,147 @@
+/** The upgrade of a store of version 1.0.0, killed at any moment: what it knew is as it was, and it goes on. */
+
+import { rowsOf } from '../storage/sqlite-files.ts';
+import { clientOf } from '../support/client.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { dataFileIn, operatorOf, serveCommand, settingsIn, start, startService } from '../support/process.ts';
+import { randomFrom } from '../support/random.ts';
+import { same } from './failures.ts';
+import type { Figures, StressOptions, StressTest } from './stress-test.ts';
+import { copyStore, digestOf, isUpgraded, type OldStore, pageText, writeStore } from './upgrade-store.ts';
+
+export interface UpgradeOptions extends StressOptions {
+  readonly animals: number;
+}
+
+/** Of a larger store the animals are counted, not read. */
+const mostDigested = 1_000_000;
+
+/** `rounds` is the number of kills. */
+export async function killedUpgrades(options: UpgradeOptions): Promise<Figures> {
+  const { rounds, seed, animals, progress } = options;
+  const random = randomFrom(seed);
+  await using former = await temporaryFolder();
+  await using folder = await temporaryFolder();
+  progress(`writing ${animals} animals`);
+  const store = await writeStore(former.path, animals);
+  copyStore(former.path, folder.path);
+  const firstStartMs = await upgrade(folder.path, store);
+  const figures = { before: 0, after: 0 };
+  copyStore(former.path, folder.path);
+  for (let kill = 1; kill <= rounds; kill++) {
+    await killAfter(folder.path, random() * firstStartMs);
+    const upgraded = isUpgraded(dataFileIn(folder.path));
+    checkFile(folder.path, store);
+    if (upgraded) {
+      figures.after++;
+      await upgrade(folder.path, store);
+      copyStore(former.path, folder.path);
+    } else figures.before++;
+    progress(`${kill} of ${rounds} kills`);
+  }
+  await upgrade(folder.path, store);
+  return {
+    animals,
+    'first start in ms, the upgrade included': Math.round(firstStartMs),
+    'kills that left it as it was': figures.before,
+    'kills that found it upgraded': figures.after,
+  };
+}
+
+async function killAfter(folder: string, ms: number): Promise<void> {
+  const environment = { ...settingsIn(folder), DRAIN_SECONDS: '0' };
+  await using running = start(serveCommand, { environment });
+  // The moment is what this is about: any of the upgrade has to do.
+  await Bun.sleep(ms);
+  running.signal('SIGKILL');
+  await running.exited;
+}
+
+/** The file is sound, and has every animal. */
+function checkFile(folder: string, { animals, digest }: OldStore): void {
+  const path = dataFileIn(folder);
+  const [row] = rowsOf<{ count: number }>(path, 'SELECT count(*) AS count FROM pets');
+  same('the number of animals', row?.count, animals);
+  if (animals > mostDigested) return;
+  same('the soundness', JSON.stringify(rowsOf(path, 'PRAGMA integrity_check')), '[{"integrity_check":"ok"}]');
+  same('the digest of all animals', digestOf(path), digest);
+}
+
+/** Starts the service, which upgrades the store; returns how long it took until it served. */
+async function upgrade(folder: string, store: OldStore): Promise<number> {
+  const from = performance.now();
+  await using service = await startService(folder, { DRAIN_SECONDS: '0', LOG_LEVEL: 'warn' });
+  const tookMs = performance.now() - from;
+  same('whether it is upgraded', isUpgraded(dataFileIn(folder)), true);
+  checkFile(folder, store);
+  await checkAnswers(service.url, folder, store);
+  await checkCounts(service.url, folder, store);
+  return tookMs;
+}
+
+/** What clients of 1.0.0 see: the same animals, the same rights, the same ban. */
+async function checkAnswers(url: string, folder: string, store: OldStore): Promise<void> {
+  const { animals, key, bannedKey, bannedUntil } = store;
+  const path = dataFileIn(folder);
+  const client = clientOf(url, key);
+  const pages: [target: string, where: string][] = [
+    ['/pets', '1'],
+    ['/pets?status=sold', "status = 'sold'"],
+    [`/pets?cursor=${Buffer.from(`.${animals - 7}`).toString('base64url')}`, `id > ${animals - 7}`],
+    [
+      `/pets?status=available&cursor=${Buffer.from(`available.${animals >> 1}`).toString('base64url')}`,
+      `status = 'available' AND id > ${animals >> 1}`,
+    ],
+  ];
+  for (const [target, where] of pages) {
+    const { status, text } = await client.get(target);
+    same(`${target} (${status})`, text, pageText(path, where));
+  }
+  const { text } = await client.get(`/pets/${animals}`);
+  same('the last animal', `[${text}]`, pageText(path, `id = ${animals}`));
+  const banned = await clientOf(url, bannedKey).get('/pets');
+  same('the answer to a banned key', banned.status, 429);
+  same('its code', (JSON.parse(banned.text) as { code: string }).code, 'api_key_banned');
+  const left = bannedUntil - Date.now() / 1_000;
+  const told = Number(banned.headers.get('retry-after'));
+  if (Math.abs(told - left) > 3) throw new Error(`The ban is told to last ${told} s, not ${left} s.`);
+  for (const target of ['/orders', '/orders/1']) {
+    same(`the status of ${target} with an old key`, (await client.get(target)).status, 403);
+  }
+  await using operator = await operatorOf(folder);
+  for (const { scopes } of await operator.keys.list()) {
+    same('the scopes of an old key', scopes.join(' '), 'pets:read pets:create');
+  }
+}
+
+/** The inventory is that of a full count. */
+async function checkCounts(url: string, folder: string, { animals, key }: OldStore): Promise<void> {
+  const path = dataFileIn(folder);
+  const client = clientOf(url, key);
+  const counts = rowsOf<{ status: string; count: number }>(
+    path,
+    'SELECT status, count(*) AS count FROM pets GROUP BY status',
+  );
+  const count = (status: string) => counts.find((row) => row.status === status)?.count ?? 0;
+  const expected = `{"available":${count('available')},"pending":${count('pending')},"sold":${count('sold')}}`;
+  same('the inventory', (await client.get('/inventory')).text, expected);
+  const { status, text } = await client.add('next');
+  same('a creation', `${status} ${/^\{"id":\d+/.exec(text)?.[0]}`, `201 {"id":${animals + 1}`);
+}
+
+function upgradeTest(name: string, animals: number, rounds: number): StressTest {
+  return {
+    name,
+    promise:
+      `a store of version 1.0.0 with ${animals.toLocaleString('en')} animals is upgraded in place at the first start: ` +
+      'animals, rights of keys and a running ban are as they were; kill -9 at any moment of it leaves the store as it ' +
+      'was or upgraded, and the next start goes on (rounds: kills)',
+    rounds,
+    run: (options) => killedUpgrades({ ...options, animals }),
+  };
+}
+
+export const upgradeTests = [
+  upgradeTest('upgrade', 66_042, 100),
+  upgradeTest('upgrade-large', 10_000_000, 20),
+];

@@ -1,0 +1,29 @@
+import { expect } from 'bun:test';
+import type { Answer, CallOptions } from './call.ts';
+
+let keys = 0;
+
+/** An `Idempotency-Key` that was never used. */
+export const freshKey = () => `key-${++keys}`;
+
+/** A request under an `Idempotency-Key`. */
+export const under = (key: string, more: CallOptions = {}): CallOptions => ({
+  ...more,
+  headers: { ...more.headers, 'Idempotency-Key': key },
+});
+
+/** What a replay has in common with the first answer. */
+export const said = (answer: Answer) => ({
+  status: answer.status,
+  body: answer.text,
+  location: answer.headers.get('Location'),
+  etag: answer.headers.get('ETag'),
+});
+
+/** What an answer says of itself; null for one that is no replay. */
+export const isReplayed = (answer: Answer) => answer.headers.get('Idempotent-Replayed');
+
+export function expectReplay(again: Answer, first: Answer): void {
+  expect(said(again)).toEqual(said(first));
+  expect([isReplayed(first), isReplayed(again)]).toEqual([null, 'true']);
+}
