@@ -16,13 +16,17 @@ const progress = () => undefined;
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
-test.each(['embedded', 'cluster'] as const)(
+/** On the embedded store, which is quicker, until each operation was answered in all its ways. */
+test.each([
+  ['embedded', 2_000, true],
+  ['cluster', 900, false],
+] as const)(
   'all operations in any order are answered as a model says, by many clients at once (store: %s)',
-  async (ground) => {
-    const figures = await walkOn(ground, { rounds: 2_000, seed, progress }, fewClients);
+  async (ground, rounds, meetsAll) => {
+    const figures = await walkOn(ground, { rounds, seed, progress }, { clients: fewClients, meetsAll });
     // Told once, when the servers were looked for.
     if (figures !== undefined)
-      expect(figures['of these about what others changed, too']).toBeGreaterThan(500);
+      expect(figures['of these about what others changed, too']).toBeGreaterThan(200);
   },
 );
 

@@ -6,11 +6,14 @@ import { bytesOf } from './generate/http.ts';
 import type { Figures, StressOptions, StressTest } from './stress-test.ts';
 import { walkAlike } from './walk/alike.ts';
 import { headersOf, type Request } from './walk/request.ts';
-import { walk } from './walk/walk.ts';
+import { type WalkOptions, walk } from './walk/walk.ts';
 import type { Send } from './walk/walker.ts';
 import { Wire } from './wire.ts';
 
-const manyClients = 64;
+const full: Extent = { clients: 64, meetsAll: true };
+
+/** How far a walk goes. */
+export type Extent = Pick<WalkOptions, 'clients' | 'meetsAll'>;
 
 /** Servers that other work keeps from answering in time are not what this is about. */
 const patient = { REDIS_TIMEOUT_MS: '10000', POSTGRES_TIMEOUT_MS: '30000', LOG_LEVEL: 'warn' };
@@ -27,7 +30,7 @@ export type Ground = keyof typeof grounds;
 export async function walkOn(
   ground: Ground,
   { rounds, seed, progress }: StressOptions,
-  clients = manyClients,
+  extent = full,
 ): Promise<Figures | undefined> {
   const { open, instances, settings } = grounds[ground];
   await using stores: WorkerStores | undefined = await open();
@@ -40,7 +43,7 @@ export async function walkOn(
   const { ways, ...figures } = await walk({
     seed,
     steps: rounds,
-    clients,
+    ...extent,
     stepsBetweenPauses: Math.min(2_000, Math.ceil(rounds / 3)),
     progress,
     sendOf: () => sendOf(stores, urls, wires),
@@ -93,7 +96,7 @@ function walkTest(name: string, where: string, ground: Ground): StressTest {
   return {
     name,
     promise:
-      `a random walk of all operations by ${manyClients} clients ${where}: every answer is as a model in memory says, and at ` +
+      `a random walk of all operations by ${full.clients} clients ${where}: every answer is as a model in memory says, and at ` +
       'every pause the store is the model, and the inventory a full count (rounds: requests)',
     rounds: 100_000,
     async run(options) {

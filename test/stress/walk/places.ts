@@ -54,7 +54,7 @@ function adorned(making: Making, made: Request, operation: Operation): Request {
   const { chance } = making;
   const request: Request = {
     ...made,
-    ...(chance.often(0.05) && { isLimited: true as const }),
+    ...(chance.often(0.08) && { isLimited: true as const }),
     ...(isRead(made) && chance.often(0.1) && { method: 'HEAD' }),
     ...(isRead(made) && operation.reads.length > 0 && chance.often(0.25) && held(making, made)),
     ...(operation.preconditions && chance.often(0.3) && { ifMatch: demandedTags(making, made) }),
