@@ -3,6 +3,7 @@
  * Each says its seed, so that a failure can be repeated; a summary in Markdown and the count come last.
  */
 import { parseArgs } from 'node:util';
+import { buyersTests } from '../test/stress/buyers.ts';
 import { clusterTests } from '../test/stress/cluster.ts';
 import { coverage } from '../test/stress/coverage.ts';
 import { crowd } from '../test/stress/crowd.ts';
@@ -24,6 +25,7 @@ import { stop } from '../test/stress/stop.ts';
 import type { StressTest } from '../test/stress/stress-test.ts';
 import { syscalls } from '../test/stress/syscalls.ts';
 import { upgradeTests } from '../test/stress/upgrade.ts';
+import { walkTests } from '../test/stress/walk.ts';
 import { workersTests } from '../test/stress/workers.ts';
 
 const stressTests: readonly StressTest[] = [
@@ -36,6 +38,8 @@ const stressTests: readonly StressTest[] = [
   ...workersTests,
   limitWorkers,
   ...clusterTests,
+  ...buyersTests,
+  ...walkTests,
   ...onceTests,
   ...lostUpdateTests,
   ...upgradeTests,

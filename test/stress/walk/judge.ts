@@ -1,0 +1,139 @@
+import type { Checkable } from '../../support/contract.ts';
+import { isRead, type Request } from './request.ts';
+import type { Tags } from './tags.ts';
+import type { Outcome } from './world.ts';
+
+/** Headers that say something about the resource or the refusal; one that is not expected must not be there. */
+const told = [
+  'location',
+  'idempotent-replayed',
+  'www-authenticate',
+  'accept-patch',
+  'retry-after',
+  'allow',
+  'deprecation',
+  'sunset',
+] as const;
+
+/** What is wrong with an answer, by what the model expects of it; undefined: nothing. */
+export function mistakeOf(
+  request: Request,
+  expected: Outcome,
+  answer: Checkable,
+  tags: Tags,
+): string | undefined {
+  const { status, headers } = answer;
+  if (status !== expected.status) return `the status is ${status}, not ${expected.status}: ${answer.text}`;
+  for (const name of told) {
+    const [value, due] = [headers.get(name), headerOf(name, request, expected)];
+    if (value !== due) return `${name} is ${value}, not ${due}`;
+  }
+  const hasNext = / rel="next"/.test(headers.get('link') ?? '');
+  const hasBody = request.method !== 'HEAD' && status !== 304 && status !== 204;
+  if (!hasBody && answer.text !== '') return `there is a body: ${answer.text}`;
+  const inBody = hasBody ? mistakeInBody(expected, answer.text, hasNext) : undefined;
+  return inBody ?? mistakeInTag(request, expected, answer, tags) ?? mistakeInLinks(request, expected, answer);
+}
+
+function headerOf(name: (typeof told)[number], request: Request, expected: Outcome): string | null {
+  switch (name) {
+    case 'location':
+      return expected.location ?? null;
+    case 'idempotent-replayed':
+      return expected.isReplayed ? 'true' : null;
+    case 'deprecation':
+      return request.operationId === 'getPet' ? `@${Date.UTC(2026, 10, 21) / 1_000}` : null;
+    case 'sunset':
+      return request.operationId === 'getPet' ? 'Thu, 05 Dec 2030 00:00:00 GMT' : null;
+    default:
+      return expected.error?.headers?.[name] ?? null;
+  }
+}
+
+function mistakeInBody(
+  { error, text, matches }: Outcome,
+  body: string,
+  hasNext: boolean,
+): string | undefined {
+  if (error === undefined) {
+    if (text !== undefined) return body === text ? undefined : `the body is ${body}, not ${text}`;
+    return matches?.(body, hasNext);
+  }
+  const {
+    code,
+    message,
+    details = [],
+  } = JSON.parse(body) as {
+    readonly code: string;
+    readonly message: string;
+    readonly details?: readonly { readonly in: string; readonly name: string }[];
+  };
+  if (code !== error.code) return `the code is ${code}, not ${error.code}: ${body}`;
+  const missing = error.mentions?.find((word) => !message.includes(word));
+  if (missing !== undefined) return `the message does not say "${missing}": ${message}`;
+  const blamed = details.map((detail) => `${detail.in}:${detail.name}`).join();
+  const due = error.blames?.join() ?? '';
+  return blamed === due ? undefined : `it blames ${blamed || 'nothing'}, not ${due || 'nothing'}`;
+}
+
+/** Every representation of a resource has a tag, errors and what is counted have none. */
+function mistakeInTag(
+  { method, operationId }: Request,
+  { text, error }: Outcome,
+  { headers, status, text: body }: Checkable,
+  tags: Tags,
+): string | undefined {
+  const tag = headers.get('etag');
+  const isTagged = error === undefined && status !== 204 && operationId !== 'getRateLimit';
+  if (!isTagged) return tag === null ? undefined : `there is an entity tag: ${tag}`;
+  if (tag === null) return 'there is no entity tag';
+  const shown = method === 'HEAD' || status === 304 ? text : body;
+  const known = shown === undefined ? undefined : tags.of(shown);
+  return known === undefined || known === tag ? undefined : `the entity tag is ${tag}, not ${known}`;
+}
+
+function mistakeInLinks(
+  request: Request,
+  { page, status }: Outcome,
+  { headers }: Checkable,
+): string | undefined {
+  const link = headers.get('link') ?? '';
+  const links = new Map(
+    [...link.matchAll(/<([^>]*)>; rel="([^"]+)"/g)].map(([, target, rel]) => [rel, target ?? '']),
+  );
+  if (request.operationId === 'getPet' && links.get('successor-version') !== '/v1/pets')
+    return `there is no successor in ${link}`;
+  if (status >= 400)
+    return links.get('help')?.startsWith('/docs/') ? undefined : `there is no help in ${link}`;
+  if (page === undefined)
+    return links.has('next') || links.has('first') ? `it is linked: ${link}` : undefined;
+  const [path = ''] = request.target.split('?');
+  const first = links.get('first');
+  if (!isLinked(first, `/v1${path}`, page.query, false))
+    return `the first page is not ${page.query}: ${link}`;
+  const next = links.get('next');
+  if (page.hasNext !== undefined && page.hasNext !== (next !== undefined))
+    return `there is ${next === undefined ? 'no' : 'a'} next page: ${link}`;
+  if (next !== undefined && !isLinked(next, `/v1${path}`, page.query, true))
+    return `the next page is not ${page.query} and a cursor: ${link}`;
+  return undefined;
+}
+
+/** Whether a link has this path and these parameters, in any order, and a cursor or none. */
+function isLinked(link: string | undefined, path: string, query: string, hasCursor: boolean): boolean {
+  const [linked, parameters = ''] = (link ?? '').split('?');
+  const found = new URLSearchParams(parameters);
+  const cursor = found.get('cursor');
+  found.delete('cursor');
+  found.sort();
+  const due = new URLSearchParams(query);
+  due.sort();
+  return linked === path && found.toString() === due.toString() && (cursor !== null) === hasCursor;
+}
+
+/** The text of a successful answer that shows a resource, for the tags. */
+export function seenIn(request: Request, { status, headers, text }: Checkable): [string, string] | undefined {
+  const tag = headers.get('etag');
+  const shows = status === 200 || status === 201;
+  return shows && tag !== null && !(isRead(request) && request.method === 'HEAD') ? [text, tag] : undefined;
+}

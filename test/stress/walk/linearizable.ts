@@ -1,0 +1,126 @@
+/**
+ * Whether what several clients were answered is what one after the other could have been answered (Herlihy and Wing,
+ * 1990). Objects that share nothing can be looked at one by one: together they are linearizable exactly if each is.
+ */
+import type { Checkable } from '../../support/contract.ts';
+import { mistakeOf } from './judge.ts';
+import { headersOf, isRead, perform, type Request } from './request.ts';
+import type { Tags } from './tags.ts';
+import { World } from './world.ts';
+
+/** A request with its answer, and when it was sent and answered, by one count for all clients. */
+export interface Exchange {
+  readonly request: Request;
+  readonly answer: Checkable;
+  readonly sentAt: number;
+  readonly answeredAt: number;
+}
+
+/** The world as it has to be after these, which all clients together did to it. Throws when there is no such order. */
+export function settled(start: World, exchanges: readonly Exchange[], tags: Tags): World {
+  const search = new Search(exchanges, tags);
+  const found = search.from(start);
+  if (found !== undefined) return found;
+  const story = exchanges.map(({ request, answer, sentAt, answeredAt }) => {
+    const { method, target, body = '' } = request;
+    const sent = `${method} ${target} ${body} ${JSON.stringify(headersOf(request))}`;
+    return `${sentAt}–${answeredAt} ${sent} → ${answer.status} ${answer.text}`;
+  });
+  throw new Error(`No order explains these answers:\n${search.stuckAt()}\nAll of them:\n${story.join('\n')}`);
+}
+
+class Search {
+  readonly #exchanges: readonly Exchange[];
+  readonly #tags: Tags;
+  /** For each exchange, those that have to come before it. */
+  readonly #before: readonly (readonly number[])[];
+  readonly #failed = new Set<string>();
+  /** The furthest it came: what cannot come next, and why. */
+  #stuck: { readonly taken: number; readonly why: readonly string[] } = { taken: -1, why: [] };
+
+  constructor(exchanges: readonly Exchange[], tags: Tags) {
+    this.#exchanges = exchanges;
+    this.#tags = tags;
+    this.#before = exchanges.map((one) =>
+      exchanges.flatMap((other, index) => (precedes(other, one) ? [index] : [])),
+    );
+  }
+
+  from(world: World, done: ReadonlySet<number> = new Set()): World | undefined {
+    const taken = new Set(done);
+    const changes = this.#takeWhatChangesNothing(world, taken);
+    if (taken.size === this.#exchanges.length) return world;
+    const here = `${[...taken].sort().join()} ${world.fingerprint()}`;
+    if (this.#failed.has(here)) return undefined;
+    for (const [index, next] of changes) {
+      const end = this.from(next, new Set(taken).add(index));
+      if (end !== undefined) return end;
+    }
+    this.#failed.add(here);
+    if (taken.size > this.#stuck.taken) this.#stuck = { taken: taken.size, why: this.#whyNot(world, taken) };
+    return undefined;
+  }
+
+  stuckAt(): string {
+    const { taken, why } = this.#stuck;
+    return `${taken} of ${this.#exchanges.length} are explained, then none can come next:\n${why.join('\n')}`;
+  }
+
+  #whyNot(world: World, taken: ReadonlySet<number>): string[] {
+    return this.#exchanges.flatMap(({ request, answer, sentAt }, index) => {
+      if (!this.#canCome(index, taken)) return [];
+      const expected = perform(new World(world), request, answer, this.#tags);
+      return `${sentAt} ${request.method} ${request.target}: ${mistakeOf(request, expected, answer, this.#tags)}`;
+    });
+  }
+
+  #canCome(index: number, taken: ReadonlySet<number>): boolean {
+    return !taken.has(index) && this.#before[index]?.every((one) => taken.has(one)) === true;
+  }
+
+  /**
+   * What can come now and changes nothing, whatever the world, may as well come now. Returns what else can come now,
+   * with the world after it.
+   */
+  #takeWhatChangesNothing(world: World, taken: Set<number>): Map<number, World> {
+    const changes = new Map<number, World>();
+    for (let before = -1; before < taken.size; ) {
+      before = taken.size;
+      for (const [index, exchange] of this.#exchanges.entries()) {
+        if (changes.has(index) || !this.#canCome(index, taken)) continue;
+        const next = this.#after(world, index);
+        if (next === undefined) continue;
+        if (changesNothing(exchange)) taken.add(index);
+        else changes.set(index, next);
+      }
+    }
+    return changes;
+  }
+
+  /** The world after an exchange; undefined when its answer would have been another. */
+  #after(world: World, index: number): World | undefined {
+    const { request, answer } = this.#exchanges[index] as Exchange;
+    const next = new World(world);
+    const expected = perform(next, request, answer, this.#tags);
+    return mistakeOf(request, expected, answer, this.#tags) === undefined ? next : undefined;
+  }
+}
+
+/** Whether it was a read, a refusal or a repetition. */
+function changesNothing({ request, answer: { status, headers } }: Exchange): boolean {
+  return isRead(request) || status >= 400 || headers.has('idempotent-replayed');
+}
+
+/**
+ * Whether one had its answer before the other was sent. A page may be held by the process that answers until a change is
+ * acknowledged: what one reader saw of a change that is not, the next may not see yet.
+ */
+function precedes(one: Exchange, other: Exchange): boolean {
+  if (one.answeredAt >= other.sentAt) return false;
+  const mayBeHeld = isPage(one.request) || isPage(other.request);
+  return !(mayBeHeld && isRead(one.request) && isRead(other.request));
+}
+
+function isPage(request: Request): boolean {
+  return isRead(request) && !/^\/\w+\/-?\d/.test(request.target);
+}

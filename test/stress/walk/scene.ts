@@ -1,0 +1,66 @@
+import type { OperationId } from '../../../src/contract/operations.ts';
+import type { Chance } from '../generate/chance.ts';
+import { type OrderStep, stepsOf } from './rules.ts';
+import type { Tags } from './tags.ts';
+import type { Order, World } from './world.ts';
+
+/** What requests are about: a part of the store. */
+export interface Scene {
+  /** As it is, where one client alone changes it; else as it was last seen. */
+  readonly world: World;
+  /** Ids of categories that nobody else uses. */
+  readonly categories: readonly bigint[];
+  /** Ids of animals that were there once. */
+  readonly gone: Set<bigint>;
+  /** Whether several clients change it at once. */
+  readonly isShared: boolean;
+}
+
+/** A position in a list that an answer gave. */
+export interface Position {
+  readonly operationId: OperationId;
+  /** The query it was made for, without limit. */
+  readonly filters: string;
+  readonly cursor: string;
+  readonly after: bigint;
+}
+
+/** What a request is made of. */
+export interface Making {
+  readonly chance: Chance;
+  readonly scene: Scene;
+  readonly tags: Tags;
+  readonly positions: readonly Position[];
+}
+
+/** No animal, order or category ever has it. */
+const nowhere = 9_007_199_254_740_993_000n;
+
+/** The id of an animal, now and then of one that is gone or never was. */
+export function petIdIn({ chance, scene: { world, gone } }: Making): bigint {
+  const ids = [...world.animals.keys()];
+  if (ids.length > 0 && chance.often(0.9)) return chance.pick(ids);
+  return gone.size > 0 && chance.often(0.6) ? chance.pick([...gone]) : absentId(chance);
+}
+
+export function absentId(chance: Chance): bigint {
+  return chance.pick([nowhere + BigInt(chance.int(0, 99)), 0n, -1n, 2n ** 63n - 1n, -(2n ** 63n)]);
+}
+
+/** The id of an order, more often than not of one that has the step, if one is asked for. */
+export function orderIdIn({ chance, scene: { world } }: Making, step?: OrderStep): bigint {
+  const orders = [...world.orders.values()];
+  const fit = orders.filter(({ status }) => step !== undefined && stepsOf[status][step] !== undefined);
+  const found: Order | undefined =
+    fit.length > 0 && chance.often(0.7) ? chance.pick(fit) : chance.pick(orders);
+  return found === undefined || chance.often(0.08) ? absentId(chance) : found.id;
+}
+
+export function categoryIdIn({ chance, scene: { categories } }: Making): bigint {
+  return chance.pick(categories);
+}
+
+/** The limit of a page, as a query has it; undefined: not given. */
+export function limitIn({ chance }: Making): number | undefined {
+  return chance.pick([undefined, 1, 2, 3, 5, 100]);
+}

@@ -1,0 +1,31 @@
+/** Entity tags as they were seen: one for each representation, and never the same for two. */
+export class Tags {
+  readonly #byText = new Map<string, string>();
+  readonly #byTag = new Map<string, string>();
+  readonly #lastOf = new Map<string, string>();
+
+  /** The tag of a representation; undefined when it was never seen. */
+  of(text: string): string | undefined {
+    return this.#byText.get(text);
+  }
+
+  /** The tag that the last answer to a target had. */
+  lastOf(target: string): string | undefined {
+    return this.#lastOf.get(target);
+  }
+
+  keepLast(target: string, tag: string): void {
+    this.#lastOf.set(target, tag);
+  }
+
+  /** Throws when the text had another tag before, or the tag another text. */
+  see(text: string, tag: string): void {
+    if (!/^"[\x21\x23-\x7e]+"$/.test(tag)) throw new Error(`the entity tag ${tag} is not strong`);
+    const before = this.#byText.get(text) ?? tag;
+    if (before !== tag) throw new Error(`the entity tag was ${before} and is ${tag} of the same ${text}`);
+    const other = this.#byTag.get(tag) ?? text;
+    if (other !== text) throw new Error(`the entity tag ${tag} is that of ${other}, and of ${text}`);
+    this.#byText.set(text, tag);
+    this.#byTag.set(tag, text);
+  }
+}

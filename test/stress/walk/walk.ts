@@ -1,0 +1,165 @@
+/**
+ * A random walk of all operations by many clients at once, against a model in memory. Each client has animals, orders and
+ * categories that nobody else touches: the model says its every answer to the byte. A few more are contended for by all,
+ * and what was answered about each must be linearizable. At every pause the store is read whole.
+ */
+import type { Checkable } from '../../support/contract.ts';
+import { Failures } from '../failures.ts';
+import { Chance } from '../generate/chance.ts';
+import { audit, type Read } from './audit.ts';
+import { Contest } from './contest.ts';
+import { type Exchange, settled } from './linearizable.ts';
+import { notMet } from './places-covered.ts';
+import { perform, type Request } from './request.ts';
+import { createPet, putCategory } from './rules.ts';
+import { Shared } from './shared.ts';
+import { type Send, Walker } from './walker.ts';
+import { World } from './world.ts';
+
+export interface WalkOptions {
+  readonly seed: number;
+  readonly steps: number;
+  readonly clients: number;
+  /** Whether it goes on until every operation was answered in each of its ways. */
+  readonly meetsAll: boolean;
+  /** What a client sends with, on an account of its own. */
+  readonly sendOf: (client: number) => Promise<Send>;
+  readonly progress: (line: string) => void;
+  readonly stepsBetweenPauses: number;
+}
+
+export interface WalkFigures {
+  readonly steps: number;
+  readonly contended: number;
+  readonly pauses: number;
+  readonly animals: number;
+  readonly orders: number;
+  readonly ways: number;
+}
+
+const contestCount = 8;
+/** A walk that has not met all by its end goes on, up to so many times its length. */
+const longest = 4;
+
+export async function walk(options: WalkOptions): Promise<WalkFigures> {
+  const { seed, steps, clients, meetsAll, sendOf, progress, stepsBetweenPauses } = options;
+  const shared = new Shared(Date.now);
+  const own = await sendOf(clients);
+  const sends = await Promise.all(Array.from({ length: clients }, (_, client) => sendOf(client)));
+  const walkers = sends.map((send, client) => new Walker(client, seed, send, shared));
+  const auditor = new Auditor(own, seed, shared);
+  const figures = { steps: 0, contended: 0, pauses: 0 };
+  for (; ; figures.pauses++) {
+    const missing = meetsAll ? notMet(shared.answers) : [];
+    if (figures.steps >= steps && missing.length === 0) break;
+    if (figures.steps >= longest * steps) throw new Error(`Never met: ${missing.join(', ')}.`);
+    const contests = await auditor.contests(figures.pauses);
+    await stepAll(walkers, contests, stepsBetweenPauses, seed);
+    figures.steps += stepsBetweenPauses;
+    for (const [index, contest] of contests.entries()) {
+      figures.contended += contest.exchanges.length;
+      const heir = walkers[(figures.pauses * contestCount + index) % clients] as Walker;
+      heir.inherit({ world: await auditor.settle(contest), categories: contest.scene.categories });
+    }
+    for (const walker of walkers) walker.forgetContests();
+    await audit(auditor.read, all(walkers));
+    progress(`${figures.steps} of ${steps} steps`);
+  }
+  const { animals, orders } = all(walkers);
+  return { ...figures, animals: animals.size, orders: orders.size, ways: shared.answers.size };
+}
+
+async function stepAll(
+  walkers: readonly Walker[],
+  contests: readonly Contest[],
+  steps: number,
+  seed: number,
+): Promise<void> {
+  const failures = new Failures(seed);
+  let left = steps;
+  const go = async (walker: Walker, index: number) => {
+    while (left-- > 0 && failures.count === 0)
+      await failures.guard(`client ${index}`, () => walker.step(contests));
+  };
+  await Promise.all(walkers.map(go));
+  failures.end();
+}
+
+/** What all of them have. */
+function all(walkers: readonly Walker[]): World {
+  const world = new World();
+  for (const walker of walkers) world.absorb(walker.scene.world);
+  return world;
+}
+
+/** The client that prepares what is contended for, and reads what became of it. */
+class Auditor {
+  readonly #send: Send;
+  readonly #chance: Chance;
+  readonly #shared: Shared;
+
+  constructor(send: Send, seed: number, shared: Shared) {
+    this.#send = send;
+    this.#chance = new Chance(seed, -1);
+    this.#shared = shared;
+  }
+
+  readonly read: Read = (target) =>
+    this.#ask({ operationId: 'listPets', method: 'GET', target, act: () => ({ status: 200 }) });
+
+  /** New animals, so that each pause begins with orders that nobody has placed yet. */
+  async contests(pause: number): Promise<Contest[]> {
+    const contests: Contest[] = [];
+    for (let index = 0; index < contestCount; index++)
+      contests.push(await this.#contest(pause * contestCount + index));
+    return contests;
+  }
+
+  async #contest(number: number): Promise<Contest> {
+    const categories = [0, 1].map((one) => BigInt(1_000_000 + 2 * number + one));
+    const [categoryId = 0n] = categories;
+    const world = new World();
+    const made = { name: `Contended ${number}`, categoryId, status: 'available' } as const;
+    const name = `Category ${number}`;
+    const requests: Request[] = [
+      {
+        operationId: 'putCategory',
+        method: 'PUT',
+        target: `/categories/${categoryId}`,
+        body: `{"name":"${name}"}`,
+        act: (turn) => putCategory(turn, categoryId, name),
+      },
+      ...[1, 2].map(
+        (): Request => ({
+          operationId: 'createPet',
+          method: 'POST',
+          target: '/pets',
+          body: `{"name":"${made.name}","categoryId":${categoryId}}`,
+          act: (turn) => createPet(turn, made),
+        }),
+      ),
+    ];
+    for (const request of requests) perform(world, request, await this.#ask(request), this.#shared.tags);
+    return new Contest(world, categories);
+  }
+
+  /** The world that a contest has become. Its end is read, so that it cannot be any other. */
+  async settle(contest: Contest): Promise<World> {
+    const ends: Exchange[] = [];
+    for (const request of contest.endReads()) {
+      const sentAt = this.#shared.tick();
+      const answer = await this.#ask(request);
+      ends.push({ request, answer, sentAt, answeredAt: this.#shared.tick() });
+    }
+    return settled(contest.start, [...contest.exchanges, ...ends], this.#shared.tags);
+  }
+
+  async #ask(request: Request): Promise<Checkable> {
+    const known = this.#shared.beforeSending();
+    const answer = await this.#send(request, this.#chance);
+    if (answer.status >= 300 && answer.status !== 404)
+      throw new Error(`${request.target}: ${answer.status} ${answer.text}`);
+    this.#shared.checkChosen(request, answer, known);
+    return answer;
+  }
+}
