@@ -1,9 +1,8 @@
-/** What every operation has to have besides its row and its function: forgotten, it would go unnoticed. */
+/** What every operation has to have besides its row and its function: forgotten, it would go unnoticed. What generates its requests is looked at in test/robustness. */
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { allOperations, basePath } from '../../src/contract/operations.ts';
-import { generators } from '../stress/generate/requests.ts';
 import { root } from '../support/process.ts';
 
 const guidesFolder = join(root, 'docs/guides');
@@ -15,11 +14,6 @@ describe.each([...allOperations])('$operationId', ({ operationId, method, path }
   test('has a file of tests', () => {
     const file = `test/api/${operationId}.test.ts`;
     if (!existsSync(join(root, file))) throw new Error(`Write ${file}: a test for each guarantee.`);
-  });
-
-  test('is among the requests that are generated', () => {
-    if (!Object.keys(generators).includes(operationId))
-      throw new Error(`Add ${operationId} to \`generators\` in test/stress/generate/requests.ts.`);
   });
 
   test('is named in a guide', () => {
