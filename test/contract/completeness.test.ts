@@ -1,4 +1,4 @@
-/** What every operation has to have besides its row and its function: forgotten, it would go unnoticed. What generates its requests is looked at in test/robustness. */
+/** What every operation has to have besides its row and its function; test/robustness looks for what generates its requests. */
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
