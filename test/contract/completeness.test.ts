@@ -1,7 +1,4 @@
-/**
- * What every operation has to have besides its row and its function: forgotten, it would go unnoticed. Its place among the
- * requests that are generated is demanded by `test/robustness`.
- */
+/** What every operation has to have besides its row and its function; test/robustness looks for what generates its requests. */
 import { describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

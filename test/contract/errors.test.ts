@@ -13,6 +13,8 @@ const sections = new Map(
 );
 
 test('the page explains every code and no other', () => {
+  const lacking = Object.keys(errors).filter((code) => !sections.has(code));
+  if (lacking.length > 0) throw new Error(`Add a section to docs/errors.md: ${lacking.join(', ')}.`);
   expect([...sections.keys()].sort()).toEqual(Object.keys(errors).sort());
 });
 

@@ -15,12 +15,10 @@ const seed = 20_301_205;
 const progress = () => undefined;
 
 test('the generators in test/stress/generate know every operation of the contract', () => {
-  for (const [operationId, lacks] of Object.entries(missing())) {
-    expect({ operationId, 'to be added to test/stress/generate': lacks }).toEqual({
-      operationId,
-      'to be added to test/stress/generate': [],
-    });
-  }
+  const lacking = Object.entries(missing()).flatMap(([operationId, lacks]) =>
+    lacks.map((lack) => `${operationId}: ${lack}`),
+  );
+  if (lacking.length > 0) throw new Error(`Add to test/stress/generate:\n${lacking.join('\n')}`);
 });
 
 test('generated valid requests are all answered as the contract says', async () => {

@@ -67,6 +67,14 @@ test('none reads a table that grows, and none sorts', () => {
   ]);
 });
 
+test('none counts rows, which takes as long as there are many, and nobody is answered meanwhile', () => {
+  const counting = all.filter((sql) => /\b(?:count|sum|total|avg)\(/i.test(sql));
+  if (counting.length > 0)
+    throw new Error(
+      `Keep the count beside the rows, as src/storage/sqlite/inventory.ts does:\n${counting.join('\n')}`,
+    );
+});
+
 /** The ranges that a page is read from, by what it asks for. */
 const ranges: readonly (readonly [asked: RegExp, range: string])[] = [
   [/\bcategory_id = /, 'pets USING INDEX pets_by_category (category_id=? AND status=? AND rowid>?)'],

@@ -64,9 +64,9 @@ export function checkResponse(method: string, target: string, response: Checkabl
 
 function operationAt(method: string, target: string): DeclaredOperation | undefined {
   const path = target.replace(/\?.*$/s, '');
-  const template = Object.keys(paths).find((candidate) =>
-    new RegExp(`^${candidate.replace(/\{\w+\}/g, '[^/]+')}$`).test(path),
-  );
+  const fits = (template: string) => new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path);
+  // A fixed path goes before one with parameters (OpenAPI, Paths Object).
+  const template = path in paths ? path : Object.keys(paths).find(fits);
   if (template === undefined) return undefined;
   const verb = method.toLowerCase();
   return paths[template]?.[verb] ?? (verb === 'head' ? paths[template]?.get : undefined);

@@ -51,13 +51,14 @@ function mistakesOf(operation: Operation): string[] {
 function mistakesMade(): ReadonlySet<string> {
   const routes = allOperations.map(({ operationId, method, path }) => {
     const pattern = new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`);
-    return { operationId, method, pattern };
+    return { operationId, method, path, pattern };
   });
   const made = new Set<string>();
   for (let index = 0; index < generated; index++) {
     const { method, target, code, faulty } = invalidRequest(new Chance(1, index), nobody);
     const path = target.replace(/\?.*$/s, '');
-    const route = routes.find((one) => one.method === method && one.pattern.test(path));
+    const those = routes.filter((one) => one.method === method && one.pattern.test(path));
+    const route = those.find((one) => one.path === path) ?? those[0];
     if (route === undefined) continue;
     made.add(`${route.operationId} ${code}`);
     if (faulty !== undefined) made.add(`${route.operationId} ${faulty}`);
