@@ -1,6 +1,7 @@
 /** Accounts as the plans have them, each of which stays within its limits for one run. */
 import type { AdminServices } from '../src/app.ts';
 import { type PlanName, plans, type Quota } from '../src/domain/plan.ts';
+import { scopes } from '../src/domain/scope.ts';
 import { chances } from './animals.ts';
 import type { Callers } from './contender.ts';
 
@@ -47,6 +48,6 @@ export async function makeCallers(
 
   async function newKey(plan: PlanName, quota?: Quota): Promise<string> {
     const { id } = await accounts.create('bench', plan, quota);
-    return (await keys.create(id, plan)).key;
+    return (await keys.create(id, plan, undefined, scopes)).key;
   }
 }

@@ -18,6 +18,9 @@ export interface Addressing {
   readonly list: Target;
   pet(id: number): Target;
   readonly create: Target;
+  /** Where an animal is changed; a name is enough. */
+  readonly update?: (id: number) => Target;
+  readonly order?: Ordering;
   /**
    * The keys of callers for one run of so long, in the order in which they call, no account beyond its limits; where
    * a contender knows no plans, one key makes all requests.
@@ -27,6 +30,11 @@ export interface Addressing {
   readonly refused?: () => Target;
   /** Refused with 429 because its key is banned, once it was hammered. */
   readonly banned?: Target;
+}
+
+export interface Ordering extends Target {
+  /** Cancels the orders there are, and returns the animals that can be ordered, each once. */
+  readonly orderable: () => Promise<readonly bigint[]>;
 }
 
 export type Role = 'service' | 'limit' | 'peer';
@@ -53,4 +61,8 @@ export function get({ target, key }: Target): PlannedRequest {
 
 export function post({ target, key }: Target, body: string): PlannedRequest {
   return { method: 'POST', target, key, body };
+}
+
+export function patch({ target, key }: Target, body: string): PlannedRequest {
+  return { method: 'PATCH', target, key, body };
 }

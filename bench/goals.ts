@@ -56,6 +56,8 @@ export function goalsOf(results: Results): Goal[] {
     ...against(results, 'Durable POST against the best peer as durable ({})', 'create', durable, {
       wanted: 6,
     }),
+    ...against(results, 'PATCH against POST', 'update', service, { wanted: 0.8 }, 'create'),
+    ...against(results, 'Placing an order against POST', 'order', service, { wanted: 0.5 }, 'create'),
     ...against(results, 'List page against the best Node peer ({})', 'list', onNode, { wanted: 4 }),
     ...planGoal(results),
     ...spreadGoal(results),

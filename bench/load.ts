@@ -17,7 +17,7 @@ const script = fileURLToPath(new URL('load.lua', import.meta.url));
 const fallback = fileURLToPath(new URL('peers/load.js', import.meta.url));
 
 export interface PlannedRequest {
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PATCH';
   readonly target: string;
   readonly key: string;
   /** JSON. */

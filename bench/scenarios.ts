@@ -1,7 +1,7 @@
 /** The loads every contender is put under. */
 import type { PlanName } from '../src/domain/plan.ts';
 import { animal, chances } from './animals.ts';
-import { type Addressing, type Callers, get, post } from './contender.ts';
+import { type Addressing, type Callers, get, patch, post } from './contender.ts';
 import type { PlannedRequest, Pressure } from './load.ts';
 
 export interface Scenario {
@@ -84,6 +84,36 @@ export const scenarios: readonly Scenario[] = [
     plan: (load) => {
       const one = (_: unknown, index: number) => post(load.addressing.create, newPet(index));
       return called(Array.from({ length: planLength }, one), load);
+    },
+  },
+  {
+    name: 'update',
+    title: 'PATCH of one animal, durable',
+    status: 200,
+    plan: (load) => {
+      const { update } = load.addressing;
+      if (update === undefined) return undefined;
+      const chance = chances(4);
+      const ids = Array.from({ length: planLength / 2 }, () => 1 + Math.floor(chance() * load.animals));
+      // Each animal comes in both halves, so that it has another name by the time it comes again.
+      const requests = [...ids, ...ids].map((id, index) => patch(update(id), `{"name":"Ozzy ${index}"}`));
+      return called(requests, load);
+    },
+  },
+  {
+    name: 'order',
+    title: 'Placing an order, durable',
+    status: 201,
+    // An animal is ordered once; before the next run the orders are cancelled.
+    seconds: 2,
+    plan: async (load) => {
+      const { order } = load.addressing;
+      if (order === undefined) return undefined;
+      const petIds = await order.orderable();
+      return called(
+        petIds.map((petId) => post(order, `{"petId":${petId}}`)),
+        load,
+      );
     },
   },
   {

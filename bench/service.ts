@@ -4,10 +4,12 @@ import { fileURLToPath } from 'node:url';
 import packageJson from '../package.json' with { type: 'json' };
 import { type AdminServices, openAdminServices } from '../src/app.ts';
 import { readConfig } from '../src/config.ts';
+import { scopes } from '../src/domain/scope.ts';
 import { animals } from './animals.ts';
 import { makeCallers, unlimited } from './callers.ts';
 import type { Addressing, Contender } from './contender.ts';
 import { features } from './features.ts';
+import { orderingOn } from './orders.ts';
 import { freePort, type ServerProcess, startServer } from './server-process.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -44,7 +46,7 @@ async function issueKey(
   quota: typeof unlimited,
 ): Promise<string> {
   const account = await accounts.create(name, 'enterprise', quota);
-  return (await keys.create(account.id, name)).key;
+  return (await keys.create(account.id, name, undefined, scopes)).key;
 }
 
 /** How an instance of the service differs from one that is started as it is. */
@@ -99,6 +101,7 @@ export function addressingOf(key: string): Addressing {
     list: { target: listTarget, key },
     pet: (id) => ({ target: `/v1/pets/${id}`, key }),
     create: { target: '/v1/pets', key },
+    update: (id) => ({ target: `/v1/pets/${id}`, key }),
   };
 }
 
@@ -121,6 +124,7 @@ export function serviceContender({ name, title, store, animals, refusals }: Serv
       const addressing = {
         ...addressingOf(key),
         callers: callersOn(store),
+        order: orderingOn(store, key),
         refused: () => ({ target: listTarget, key: refusedKeys.pop() ?? bannedKey }),
         banned: { target: listTarget, key: bannedKey },
       };

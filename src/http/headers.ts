@@ -48,8 +48,8 @@ class ReusedHeaders {
 
   /** Nothing of the answer before may be left. */
   #writeOwn(own: HeaderFields, ofRoute: HeaderFields | undefined): void {
-    for (const name in this.#own) this.#headers.delete(name);
-    for (const name in this.#ofRoute) this.#headers.delete(name);
+    for (const name in this.#own) if (own[name] === undefined) this.#headers.delete(name);
+    for (const name in this.#ofRoute) if (own[name] === undefined) this.#headers.delete(name);
     for (const name in ofRoute) this.#headers.set(name, ofRoute[name] ?? '');
     for (const name in own) this.#headers.set(name, own[name] ?? '');
     this.#own = own;

@@ -36,22 +36,28 @@ export function readInput(
     const preconditions = preconditionsOf(operation, request.headers);
     const idempotencyKey = idempotencyKeyOf(operation, request.headers);
     const body = operation.body && json ? checkBody(operation.body.schema, json) : { value: undefined };
-    const checked = [params, query, preconditions, idempotencyKey, body];
-    const mistakes = checked.flatMap((part) => ('mistakes' in part ? part.mistakes : []));
-    if (mistakes.length > 0) throw refusalOf(mistakes);
-    refuseUnnameable(operation, path);
+    if (
+      'mistakes' in params ||
+      'mistakes' in query ||
+      'mistakes' in preconditions ||
+      'mistakes' in idempotencyKey ||
+      'mistakes' in body
+    ) {
+      throw refusalOf([params, query, preconditions, idempotencyKey, body].flatMap(mistakesOf));
+    }
+    refuseUnnameable(operation, params.value);
     return {
       // The row's schemas made them, so they are what the row says.
-      input: { params: validOf(params), query: validOf(query), body: validOf(body) } as InputOf<OperationId>,
-      preconditions: validOf(preconditions) ?? {},
-      idempotencyKey: validOf(idempotencyKey),
+      input: { params: params.value, query: query.value, body: body.value } as InputOf<OperationId>,
+      preconditions: preconditions.value,
+      idempotencyKey: idempotencyKey.value,
       bytes: json?.bytes ?? noBytes,
     };
   });
 }
 
-function validOf<T>(checked: Validated<T>): T | undefined {
-  return 'value' in checked ? checked.value : undefined;
+function mistakesOf(checked: Validated<unknown>): readonly ErrorDetail[] {
+  return 'mistakes' in checked ? checked.mistakes : [];
 }
 
 const noParams: Validated<Readonly<Record<string, bigint>>> = { value: {} };
@@ -64,19 +70,21 @@ function readParams(
   if (params === undefined) return noParams;
   const values: Record<string, bigint> = {};
   const mistakes: ErrorDetail[] = [];
-  for (const [name, { otherwise }] of Object.entries(params)) {
+  for (const name in params) {
     const value = parseInt64(path[name] ?? '');
     if (value !== undefined) values[name] = value;
-    else if (otherwise === undefined) {
+    else if (params[name]?.otherwise === undefined) {
       mistakes.push({ in: 'path', name, message: 'must be an integer of 64 bits, in plain decimal digits' });
     }
   }
   return mistakes.length > 0 ? { mistakes } : { value: values };
 }
 
-function refuseUnnameable({ params = {} }: Operation, path: Readonly<Record<string, string>>): void {
-  for (const [name, { otherwise }] of Object.entries(params)) {
-    if (otherwise !== undefined && parseInt64(path[name] ?? '') === undefined) throw new Refusal(otherwise);
+/** Refuses a parameter that is no int64 with the refusal of its own. */
+function refuseUnnameable({ params }: Operation, values: Readonly<Record<string, bigint>>): void {
+  for (const name in params) {
+    const otherwise = params[name]?.otherwise;
+    if (otherwise !== undefined && values[name] === undefined) throw new Refusal(otherwise);
   }
 }
 

@@ -73,9 +73,10 @@ function answerTo(
   if (held !== undefined) return held;
   return andThen(readInput(operation, request, path), (read) => {
     const once = onceOf(read, request.method, request.url, admission);
-    const performed = context.operations.perform(operation, { ...read, once, admission });
+    const { input, preconditions } = read;
+    const performed = context.operations.perform(operation, { input, preconditions, once, admission });
     return andThen(performed, (result) => {
-      const answer = answerOf(operation, read.input.query, result, context.publicUrl);
+      const answer = answerOf(operation, input.query, result, context.publicUrl);
       context.pageCache.keep(operation, target, admission.versions, answer);
       return answer;
     });

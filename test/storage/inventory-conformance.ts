@@ -96,6 +96,21 @@ export function inventoryConforms(check: StoreTest): void {
     }
   });
 
+  check('one that is refused counts nothing, alone or among neighbours', async ({ store, besideWith }) => {
+    const { write } = await besideWith(shopUnits);
+    const refuse = () => rejectionOf(write('changeAndRefuse', { id: 1n, change: { status: 'sold' } }));
+    await write('addPets', [newPet('Ozzy', 'available', 1n), newPet('Lu', 'available', 2n)]);
+    await refuse();
+    await Promise.all([
+      write('changePet', { id: 2n, change: { status: 'pending' } }),
+      refuse(),
+      write('addPets', [newPet('Mo', 'sold', 2n)]),
+    ]);
+    expect(await store.pets.inventory(1n)).toEqual({ ...nothing, available: 1 });
+    expect(await store.pets.inventory(2n)).toEqual({ available: 0, pending: 1, sold: 1 });
+    await expectExact(store.pets);
+  });
+
   check('counts are exact after changes at once from two sides', async ({ store, besideWith }) => {
     const shops = await Promise.all([besideWith(shopUnits), besideWith(shopUnits)]);
     const added = Array.from({ length: 20 }, (_, index) =>

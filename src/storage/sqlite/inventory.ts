@@ -1,14 +1,12 @@
 import type { Database } from 'bun:sqlite';
 import type { Inventory } from '../../contract/inventory.ts';
 import type { NewPet } from '../../contract/pets.ts';
+import { petStatuses } from '../../domain/pet-status.ts';
 
 /** What of an animal is counted. */
 export type Counted = Pick<NewPet, 'categoryId' | 'status'>;
 
 type InventoryRow = Record<keyof Inventory, bigint>;
-
-/** How much the counts of a category change. */
-type Change = Record<keyof Inventory, number>;
 
 const columns = 'available, pending, sold';
 
@@ -31,6 +29,46 @@ export class SqliteInventory {
       pending: Number(row?.pending ?? 0n),
       sold: Number(row?.sold ?? 0n),
     };
+  }
+}
+
+type Counts = Record<keyof Inventory, number>;
+
+/** How much the counts of categories change. */
+export class InventoryChange {
+  readonly #categories = new Map<bigint, Counts>();
+
+  /** So many more animals of this kind; fewer when it is negative. */
+  count({ categoryId, status }: Counted, by: number): void {
+    this.#of(categoryId)[status] += by;
+  }
+
+  /** As if what the other counted had been counted here. */
+  include(other: InventoryChange): void {
+    for (const [categoryId, counts] of other.#categories) {
+      const own = this.#of(categoryId);
+      for (const status of petStatuses) own[status] += counts[status];
+    }
+  }
+
+  /** The categories whose counts change. */
+  *categories(): Generator<readonly [bigint, Readonly<Counts>]> {
+    for (const entry of this.#categories) {
+      const [, counts] = entry;
+      if (petStatuses.some((status) => counts[status] !== 0)) yield entry;
+    }
+  }
+
+  clear(): void {
+    this.#categories.clear();
+  }
+
+  #of(categoryId: bigint): Counts {
+    const known = this.#categories.get(categoryId);
+    if (known !== undefined) return known;
+    const counts = { available: 0, pending: 0, sold: 0 };
+    this.#categories.set(categoryId, counts);
+    return counts;
   }
 }
 
@@ -57,34 +95,17 @@ export class InventoryWrites {
     );
   }
 
-  add(pets: readonly Counted[]): void {
-    this.#change([], pets);
-  }
-
-  replace(before: Counted, after: Counted): void {
-    if (before.categoryId === after.categoryId && before.status === after.status) return;
-    this.#change([before], [after]);
-  }
-
-  remove(pet: Counted): void {
-    this.#change([pet], []);
-  }
-
-  #change(gone: readonly Counted[], come: readonly Counted[]): void {
-    const changes = new Map<bigint, Change>();
+  write(change: InventoryChange): void {
     const total = { available: 0, pending: 0, sold: 0 };
-    const count = ({ categoryId, status }: Counted, by: number) => {
-      const change = changes.get(categoryId) ?? { available: 0, pending: 0, sold: 0 };
-      change[status] += by;
-      total[status] += by;
-      changes.set(categoryId, change);
-    };
-    for (const pet of gone) count(pet, -1);
-    for (const pet of come) count(pet, 1);
-    for (const [categoryId, { available, pending, sold }] of changes) {
+    for (const [categoryId, { available, pending, sold }] of change.categories()) {
       this.#countCategory.run(categoryId, available, pending, sold);
+      if (available + pending + sold < 0) this.#dropEmpty.run(categoryId);
+      total.available += available;
+      total.pending += pending;
+      total.sold += sold;
     }
-    this.#count.run(total.available, total.pending, total.sold);
-    for (const { categoryId } of gone) this.#dropEmpty.run(categoryId);
+    if (petStatuses.some((status) => total[status] !== 0)) {
+      this.#count.run(total.available, total.pending, total.sold);
+    }
   }
 }

@@ -23,6 +23,8 @@ export function openWriter({ path, format, units, timeoutMs }: OpenWriterOptions
     busyTimeoutMs: 0,
     lock: () => undefined,
   });
+  // Savepoints copy pages before they are changed; past 64 KiB of them SQLite would write a file.
+  database.run('PRAGMA temp_store = MEMORY');
   // Whoever reads the file tells operators of another format.
   const watch = new FormatWatch(database, () => undefined);
   return new SqliteWriter({ database, format: watch, units, timeoutMs });

@@ -4,10 +4,10 @@ import type { NewPet, Pet, PetStatus } from '../../contract/pets.ts';
 import { petStatuses } from '../../domain/pet-status.ts';
 import type { PetFilter, PetStore } from '../storage.ts';
 import type { PetWrites } from '../transaction.ts';
-import { InventoryWrites, SqliteInventory } from './inventory.ts';
+import { SqliteInventory } from './inventory.ts';
 import { mergedPage } from './pages.ts';
 import type { Snapshot } from './snapshot.ts';
-import type { Touch } from './transaction.ts';
+import type { Changes } from './transaction.ts';
 
 const selection = 'SELECT id, name, category_id AS categoryId, status FROM pets';
 
@@ -76,20 +76,20 @@ export class SqlitePets implements PetStore {
 }
 
 export class SqlitePetWrites implements PetWrites {
-  readonly #touch: Touch;
-  readonly #inventory: InventoryWrites;
+  readonly #changes: Changes;
   readonly #insert;
   readonly #find;
+  readonly #rename;
   readonly #update;
   readonly #delete;
 
-  constructor(database: Database, touch: Touch) {
-    this.#touch = touch;
-    this.#inventory = new InventoryWrites(database);
+  constructor(database: Database, changes: Changes) {
+    this.#changes = changes;
     this.#insert = database.query<never, [string, bigint, string]>(
       'INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)',
     );
     this.#find = database.query<Pet, [bigint]>(`${selection} WHERE id = ?`);
+    this.#rename = database.query<never, [string, bigint]>('UPDATE pets SET name = ? WHERE id = ?');
     this.#update = database.query<never, [string, bigint, string, bigint]>(
       'UPDATE pets SET name = ?, category_id = ?, status = ? WHERE id = ?',
     );
@@ -97,13 +97,12 @@ export class SqlitePetWrites implements PetWrites {
   }
 
   add(pets: readonly NewPet[]): Pet[] {
-    this.#touch('pets');
-    const added = pets.map((pet) => {
+    this.#changes.touch('pets');
+    return pets.map((pet) => {
       const { lastInsertRowid } = this.#insert.run(pet.name, pet.categoryId, pet.status);
+      this.#changes.count(pet, 1);
       return { id: BigInt(lastInsertRowid), ...pet };
     });
-    this.#inventory.add(added);
-    return added;
   }
 
   find(id: bigint): Pet | undefined {
@@ -111,14 +110,20 @@ export class SqlitePetWrites implements PetWrites {
   }
 
   replace(before: Pet, after: Pet): void {
-    this.#touch('pets');
+    this.#changes.touch('pets');
+    if (before.categoryId === after.categoryId && before.status === after.status) {
+      // SQLite writes the indexes of every column that is set, also of one that stays as it is.
+      this.#rename.run(after.name, before.id);
+      return;
+    }
     this.#update.run(after.name, after.categoryId, after.status, before.id);
-    this.#inventory.replace(before, after);
+    this.#changes.count(before, -1);
+    this.#changes.count(after, 1);
   }
 
   remove(pet: Pet): void {
-    this.#touch('pets');
+    this.#changes.touch('pets');
     this.#delete.run(pet.id);
-    this.#inventory.remove(pet);
+    this.#changes.count(pet, -1);
   }
 }

@@ -4,7 +4,7 @@ import type { RowConflict, TableRow, Tables, TableValue } from '../storage.ts';
 import { columnsOf, type TableName, tableNames } from '../tables.ts';
 import { attempt, openDatabase } from './database.ts';
 import { storeFiles } from './files.ts';
-import { InventoryWrites } from './inventory.ts';
+import { InventoryChange, InventoryWrites } from './inventory.ts';
 import { dataFormat } from './migrations.ts';
 import { lockOnce } from './serving-lock.ts';
 
@@ -65,7 +65,10 @@ function adding(database: Database) {
     const places = columns.map(() => '?').join(', ');
     const insert = database.query<never, TableValue[]>(`INSERT INTO ${table} (${names}) VALUES (${places})`);
     for (const row of rows) insert.run(...row);
-    if (table === 'pets') inventory.add(rows.map(countedOf));
+    if (table !== 'pets') return;
+    const change = new InventoryChange();
+    for (const row of rows) change.count(countedOf(row), 1);
+    inventory.write(change);
   });
 }
 

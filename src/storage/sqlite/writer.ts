@@ -48,12 +48,17 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     try {
       await this.#begin(dueAt);
       this.#format.verify();
+      const runs = runsOf(this.#units, calls);
+      const isAlone = runs.length === 1;
       const settled: Settled<never>[] = [];
-      for (const run of runsOf(this.#units, calls)) settled.push(...(await this.#runApart(run)));
-      this.#database.query('COMMIT').run();
+      for (const run of runs) settled.push(...(await (isAlone ? this.#runAlone(run) : this.#runApart(run))));
+      if (!this.#database.inTransaction) return settled;
+      this.#transaction.finishGroup();
+      this.#execute('COMMIT');
       return settled;
     } catch (error) {
-      if (this.#database.inTransaction) this.#database.query('ROLLBACK').run();
+      this.#transaction.forgetGroup();
+      if (this.#database.inTransaction) this.#execute('ROLLBACK');
       throw commitFailure(error);
     }
   }
@@ -62,7 +67,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   async #begin(dueAt: number): Promise<void> {
     for (;;) {
       try {
-        this.#database.query('BEGIN IMMEDIATE').run();
+        this.#execute('BEGIN IMMEDIATE');
         return;
       } catch (error) {
         if (!isBusy(error) || performance.now() > dueAt) throw error;
@@ -71,20 +76,34 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     }
   }
 
-  /** What fails here is undone without its neighbours; not so when the disk fails, which they share. */
+  /** Without a savepoint, for which SQLite copies each page before it is changed: there is no neighbour to spare. */
+  #runAlone(run: Run): Promise<Settled<never>[]> {
+    return this.#settle(run, () => this.#execute('ROLLBACK'));
+  }
+
+  /** What fails is undone without its neighbours. */
   async #runApart(run: Run): Promise<Settled<never>[]> {
-    this.#database.query('SAVEPOINT unit').run();
+    this.#execute('SAVEPOINT unit');
+    const settled = await this.#settle(run, () => this.#execute('ROLLBACK TO unit'));
+    this.#execute('RELEASE unit');
+    return settled;
+  }
+
+  /** Runs it, and undoes it when it fails; not so when the disk does, which all of the group share. */
+  async #settle(run: Run, undo: () => void): Promise<Settled<never>[]> {
     try {
       const outcomes = await run.start(this.#transaction);
-      this.#transaction.raiseVersions();
-      this.#database.query('RELEASE unit').run();
+      this.#transaction.keepUnit();
       return outcomes.map((outcome) => ({ outcome: outcome as never }));
     } catch (error) {
-      this.#transaction.forgetChanges();
+      this.#transaction.forgetUnit();
       if (isPassing(error) || !this.#database.inTransaction) throw error;
-      this.#database.query('ROLLBACK TO unit').run();
-      this.#database.query('RELEASE unit').run();
+      undo();
       return run.calls.map(() => ({ error }));
     }
+  }
+
+  #execute(statement: string): void {
+    this.#database.query(statement).run();
   }
 }
