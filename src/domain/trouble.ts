@@ -3,7 +3,7 @@
  * server or a disk may hold addresses, names and statements.
  */
 export const troubles = {
-  dataFile: 'The data file cannot be written. Requests that add animals return 503.',
+  dataFile: 'The data file cannot be written. Requests that change anything return 503.',
   limitFile:
     'Rate-limit state cannot be saved. Limits are enforced; requests of new accounts may return 503.',
   postgres: 'PostgreSQL is degraded. Requests that need it may return 503.',

@@ -19,7 +19,10 @@ interface Waiting<Item, Outcome> {
 /** What became of an item: its outcome, or the error with which it alone was undone. */
 export type Settled<Outcome> = { readonly outcome: Outcome } | { readonly error: unknown };
 
-/** Stores the items in one commit, and tells what became of each, in their order; gives up when it is due. */
+/**
+ * Stores the items in one commit, and tells what became of each, in their order; gives up when it is due. It may stop
+ * early, behind the first one or later: those it tells nothing of are untouched, and come again with the next group.
+ */
 export type Commit<Item, Outcome> = (
   items: readonly Item[],
   dueAt: number,
@@ -89,8 +92,9 @@ export class GroupQueue<Item, Outcome> {
       const items = group.map(({ item }) => item);
       const settled = await this.#commit(items, dueAt);
       this.#lastTookMs = Math.min(performance.now() - startedAt, this.#timeoutMs / 2);
-      for (const [index, { resolve, reject }] of group.entries()) {
-        const its = settled[index] as Settled<Outcome>;
+      this.#queue.unshift(...group.slice(settled.length));
+      for (const [index, its] of settled.entries()) {
+        const { resolve, reject } = group[index] as Waiting<Item, Outcome>;
         if ('error' in its) reject(its.error);
         else resolve(its.outcome);
       }

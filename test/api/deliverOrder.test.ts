@@ -16,3 +16,16 @@ test('a delivered order does not hold its animal: it can be brought back over th
   expect((await buyer.call('DELETE', `/pets/${petId}`)).status).toBe(204);
   expect(await buyer.shown(id)).toMatchObject({ petId, status: 'delivered' });
 });
+
+test('a refusal names the one step there is, several, or none', async () => {
+  const messageAfter = async (...steps: Parameters<typeof buyer.order>) => {
+    const { id } = await buyer.order(...steps);
+    const { json } = await buyer.step(id, steps.length === 0 ? 'deliver' : 'approve');
+    return (json as { message: string }).message;
+  };
+  expect(await messageAfter()).toEndWith(
+    'does not have the step deliver. It has the steps approve and cancel.',
+  );
+  expect(await messageAfter('approve', 'deliver')).toEndWith('It has the step return.');
+  expect(await messageAfter('cancel')).toEndWith('This status is final.');
+});

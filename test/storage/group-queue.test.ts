@@ -68,3 +68,17 @@ test('beyond the longest queue writes are refused at once', async () => {
   resolve();
   await Promise.all([first, ...waiting]);
 });
+
+test('what a commit stops before comes again with the next group, in its order and before what came later', async () => {
+  const groups: (readonly number[])[] = [];
+  const queue = new GroupQueue<number, number>(60_000, (items) => {
+    groups.push(items);
+    if (groups.length === 1) void queue.add(4);
+    return items.slice(0, 2).map((outcome) => ({ outcome }));
+  });
+  expect(await outcomes([queue.add(1), queue.add(2), queue.add(3)])).toEqual([1, 2, 3]);
+  expect(groups).toEqual([
+    [1, 2, 3],
+    [3, 4],
+  ]);
+});

@@ -15,12 +15,17 @@ export function openSession(url: string): SQL {
 }
 
 /** Instances of a store that write, each on its own; `told` is what they announced. */
-export async function openWriters<All extends Units>(url: string, units: All, count: number) {
+export async function openWriters<All extends Units>(
+  url: string,
+  units: All,
+  count: number,
+  statementTimeoutMs?: number,
+) {
   await using made = new AsyncDisposableStack();
   const told: [string, number][] = [];
   const writers: Writer<All>[] = [];
   for (let index = 0; index < count; index++) {
-    const database = made.use(openDatabase(url));
+    const database = made.use(openDatabase(url, statementTimeoutMs));
     await database.migrate();
     const announce = async (resource: string, version: number) => void told.push([resource, version]);
     const writer = new PostgresWriter(database, units, announce);

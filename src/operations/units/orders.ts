@@ -72,7 +72,10 @@ function noSuchPet(): Refusal {
 
 function notAllowed({ status }: Order, step: OrderStep): Refusal {
   const steps = stepsOf(status);
-  const has = steps.length === 0 ? 'This status is final.' : `It has the steps ${steps.join(' and ')}.`;
+  const has =
+    steps.length === 0
+      ? 'This status is final.'
+      : `It has the ${steps.length === 1 ? 'step' : 'steps'} ${steps.join(' and ')}.`;
   return new Refusal('order_transition_not_allowed', {
     message: `The order is ${status}, which does not have the step ${step}. ${has}`,
   });

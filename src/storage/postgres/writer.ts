@@ -15,6 +15,12 @@ import { lock } from './versions.ts';
  */
 export type Announce = (resource: Resource, version: number) => Promise<void>;
 
+/**
+ * The part of the time-out after which a group takes up no more units. Each is several round trips to the server, and what
+ * they write is locked: a group that took all of the time would be rolled back whole, and keep other instances waiting.
+ */
+const longestPart = 1 / 8;
+
 /** The versions that a group moved. */
 type Moved = Map<Resource, number>;
 
@@ -82,8 +88,12 @@ export class PostgresWriter implements Writer<Units> {
       const [first, ...others] = runs;
       // What fails alone takes nobody with it.
       if (first !== undefined && others.length === 0) return settle(first, moved, execute);
+      const enoughAt = performance.now() + this.#database.statementTimeoutMs * longestPart;
       const settled: Settled<never>[] = [];
-      for (const run of runs) settled.push(...(await settleApart(run, moved, execute)));
+      for (const run of runs) {
+        if (settled.length > 0 && performance.now() > enoughAt) break;
+        settled.push(...(await settleApart(run, moved, execute)));
+      }
       return settled;
     }, dueAt);
   }
