@@ -32,6 +32,12 @@ export function runsOf(units: Units, calls: readonly Call[]): Run[] {
   return runs;
 }
 
+/** Throws when a unit changes a resource that it does not say it writes: others may change it meanwhile. */
+export function checkDeclared(writes: readonly Resource[], resource: Resource): void {
+  if (writes.includes(resource)) return;
+  throw new Error(`A unit of work changed "${resource}". Add it to the unit's \`writes\`.`);
+}
+
 function runOf(unit: UnitOfWork | BatchOfWork, calls: readonly Call[]): Run {
   const { writes } = unit;
   const inputs = calls.map(({ input }) => input as never);

@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Resource } from '../../domain/resources.ts';
 import type { Transaction } from '../transaction.ts';
+import { checkDeclared } from '../unit-of-work.ts';
 import { SqliteAccountWrites } from './accounts.ts';
 import { SqliteAnswerWrites } from './answers.ts';
 import { SqliteCategoryWrites } from './categories.ts';
@@ -77,8 +78,9 @@ export class SqliteTransaction implements Transaction {
     );
   }
 
-  /** The unit is done, and stays so if the group is committed. */
-  keepUnit(): void {
+  /** The unit, which says that it writes these, is done, and stays so if the group is committed. */
+  keepUnit(writes: readonly Resource[]): void {
+    for (const resource of this.#ofUnit.touched) checkDeclared(writes, resource);
     this.#ofGroup.include(this.#ofUnit);
     this.#ofUnit.clear();
   }

@@ -93,7 +93,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   async #settle(run: Run, undo: () => void): Promise<Settled<never>[]> {
     try {
       const outcomes = await run.start(this.#transaction);
-      this.#transaction.keepUnit();
+      this.#transaction.keepUnit(run.writes);
       return outcomes.map((outcome) => ({ outcome: outcome as never }));
     } catch (error) {
       this.#transaction.forgetUnit();
