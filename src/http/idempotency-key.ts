@@ -1,7 +1,8 @@
 import { isRepeatable, type Operation } from '../contract/operations.ts';
 import type { Validated } from '../contract/validation.ts';
 
-const bare = /^[\x21\x23-\x5b\x5d-\x7e]{1,255}$/;
+/** What begins with a quotation mark is meant as a quoted string. */
+const bare = /^[\x21\x23-\x7e][\x21-\x7e]{0,254}$/;
 const quoted = /^"(?:[\x21\x23-\x5b\x5d-\x7e]|\\["\\])+"$/;
 
 const longest = 255;

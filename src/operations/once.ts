@@ -24,7 +24,7 @@ export interface OnceInput<Id extends OperationId = OperationId> {
 export type OnceResult = Result & { readonly isReplayed: boolean };
 
 /** The unit of work that does one of these and keeps its answer, in one transaction; or answers what is kept. */
-export function onceOf(units: Readonly<Record<string, UnitOfWork | BatchOfWork>>) {
+export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork>>) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
   const run = async (
     transaction: Transaction,

@@ -1,7 +1,7 @@
 import type { InputOf, OperationId, OutcomeOf } from '../contract/operations.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { BatchOfWork, UnitOfWork, Units, Writer } from '../storage/transaction.ts';
-import { onceOf } from './once.ts';
+import { onceUnit } from './once.ts';
 import type { Preconditions } from './preconditions.ts';
 import type { ReadId } from './readers.ts';
 import { accountUnits } from './units/accounts.ts';
@@ -31,7 +31,7 @@ const operationUnits = { ...petUnits, ...categoryUnits, ...orderUnits } as const
 /** Every change of the store, as a function of a transaction. Each is run where the store is written. */
 export const units = {
   ...operationUnits,
-  once: onceOf(operationUnits),
+  once: onceUnit(operationUnits),
   ...accountUnits,
   ...keyUnits,
   ...importUnits,

@@ -28,6 +28,9 @@ describe('is read from', () => {
     ['"8e03978e-40d5-43dd-bc93-6894a57f9324"', '8e03978e-40d5-43dd-bc93-6894a57f9324'],
     ['x', 'x'],
     ['"x"', 'x'],
+    ['x"', 'x"'],
+    ['x"y', 'x"y'],
+    ['a\\b', 'a\\b'],
     ['x'.repeat(255), 'x'.repeat(255)],
     [`"${'x'.repeat(255)}"`, 'x'.repeat(255)],
     [`"${'\\"'.repeat(255)}"`, '"'.repeat(255)],
@@ -51,7 +54,7 @@ describe('is read from', () => {
     });
     always(visible, (text) => {
       expect(read(`"${text.replace(/["\\]/g, '\\$&')}"`)).toBe(text);
-      if (!/["\\]/.test(text)) expect(read(text)).toBe(text);
+      if (!text.startsWith('"')) expect(read(text)).toBe(text);
     });
   });
 });
@@ -67,13 +70,10 @@ describe('is refused', () => {
     ['with a space in it, quoted', '"two words"'],
     ['with a tab in it', 'two\twords'],
     ['with a quote only before it', '"x'],
-    ['with a quote only behind it', 'x"'],
     ['a quote', '"'],
-    ['with a quote in it', 'x"y'],
     ['with a quote in it, quoted', '"x"y"'],
     ['with a backslash before its end', '"x\\"'],
     ['with a backslash before another character', '"\\x"'],
-    ['with a backslash, bare', 'a\\b'],
     ['with a parameter behind it', '"x";a=1'],
     ['a list', '"x", "y"'],
     ['given twice', 'x, x'],
