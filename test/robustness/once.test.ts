@@ -14,7 +14,7 @@ const progress = () => undefined;
 test.each(shopKinds)('a write that is repeated under its key is done once, $title', async ({ open }) => {
   await using place = await open();
   if (place === undefined) return;
-  const figures = await eachOnce(place, { rounds: 250, seed, progress });
+  const figures = await eachOnce(place, { rounds: 120, seed, progress });
   expect(figures['kill -9']).toBeGreaterThan(0);
   expect(figures['answers replayed']).toBeGreaterThan(50);
 });
@@ -22,6 +22,6 @@ test.each(shopKinds)('a write that is repeated under its key is done once, $titl
 test.each(shopKinds)('no change under If-Match is lost, $title', async ({ open }) => {
   await using place = await open();
   if (place === undefined) return;
-  const figures = await noLostUpdate(place, { rounds: 40, seed, progress });
+  const figures = await noLostUpdate(place, { rounds: 20, seed, progress });
   expect(figures['answered 412']).toBeGreaterThan(0);
 });
