@@ -1,10 +1,5 @@
 import * as z from 'zod';
-import { int64Parameter } from './values.ts';
-
-const count = z
-  .int()
-  .min(0)
-  .meta({ override: { type: 'integer', format: 'int64', minimum: 0 } });
+import { count, int64Parameter } from './values.ts';
 
 export const Inventory = z
   .object({ available: count, pending: count, sold: count })

@@ -3,6 +3,7 @@ import {
   assignedId,
   bodyError,
   cursorParameter,
+  instant,
   int64,
   int64Hint,
   int64Parameter,
@@ -33,12 +34,6 @@ export const NewOrder = z
 export const NoMembers = z
   .strictObject({}, { error: bodyError('this request', 'no members') })
   .meta({ id: 'NoMembers', description: 'An empty object.' });
-
-const instant = (description: string) =>
-  z.iso.datetime().meta({
-    description,
-    override: { type: 'string', format: 'date-time', examples: ['2026-11-22T09:30:00.000Z'] },
-  });
 
 export const Order = z
   .object({

@@ -1,15 +1,5 @@
 import * as z from 'zod';
-
-const count = z
-  .int()
-  .min(0)
-  .meta({ override: { type: 'integer', format: 'int64', minimum: 0 } });
-
-const instant = (description: string) =>
-  z.iso.datetime().meta({
-    description,
-    override: { type: 'string', format: 'date-time', examples: ['2026-11-22T09:30:00.000Z'] },
-  });
+import { count, instant } from './values.ts';
 
 const windowOf = (description: string) =>
   z

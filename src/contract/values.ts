@@ -33,6 +33,20 @@ export function assignedId(description: string) {
   });
 }
 
+/** How many there are of something. */
+export const count = z
+  .int()
+  .min(0)
+  .meta({ override: { type: 'integer', format: 'int64', minimum: 0 } });
+
+/** An instant in UTC, with milliseconds (RFC 3339). */
+export function instant(description: string) {
+  return z.iso.datetime().meta({
+    description,
+    override: { type: 'string', format: 'date-time', examples: ['2026-11-22T09:30:00.000Z'] },
+  });
+}
+
 function rangeHint(input: unknown): string {
   return input instanceof NotInt64 ? ` from ${int64Min} to ${int64Max}` : '';
 }
