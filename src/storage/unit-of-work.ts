@@ -32,7 +32,10 @@ export function runsOf(units: Units, calls: readonly Call[]): Run[] {
   return runs;
 }
 
-/** Throws when a unit changes a resource that it does not say it writes: others may change it meanwhile. */
+/**
+ * Throws when a unit changes a resource that it does not say it writes: on PostgreSQL, others could change it meanwhile. The
+ * embedded store looks, and every unit is run on it.
+ */
 export function checkDeclared(writes: readonly Resource[], resource: Resource): void {
   if (writes.includes(resource)) return;
   throw new Error(`A unit of work changed "${resource}". Add it to the unit's \`writes\`.`);

@@ -17,7 +17,6 @@ const account = {
 
 /** Units of work that do not succeed. */
 const failingUnits = {
-  addUndeclared: { writes: ['callers'], run: ({ pets }: Transaction, pet: NewPet) => pets.add([pet]) },
   refuse: {
     writes: [],
     run: () => {
@@ -152,18 +151,6 @@ function apartFromNeighboursConforms(check: StoreTest): void {
       expect(await namesIn(other)).toEqual(['added']);
     },
   );
-
-  check('one that changes what it does not say it writes is undone', async ({ store, besideWith }) => {
-    const { write } = await besideWith(testUnits().units);
-    const [undeclared, added] = await Promise.allSettled([
-      write('addUndeclared', newPet('undeclared')),
-      write('addAlone', newPet('added')),
-    ]);
-    expect(undeclared.status).toBe('rejected');
-    expect(`${(undeclared as PromiseRejectedResult).reason}`).toContain('changed "pets"');
-    expect(added.status).toBe('fulfilled');
-    expect(await namesIn(store)).toEqual(['added']);
-  });
 
   check('each outcome comes to who asked for it', async ({ besideWith }) => {
     const { write } = await besideWith(testUnits().units);

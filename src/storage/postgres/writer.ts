@@ -2,7 +2,7 @@ import type { Resource } from '../../domain/resources.ts';
 import { GroupQueue, type Settled } from '../group-queue.ts';
 import { WriteUncertain } from '../storage.ts';
 import type { Units, Writer } from '../transaction.ts';
-import { type Call, checkDeclared, type Run, runsOf } from '../unit-of-work.ts';
+import { type Call, type Run, runsOf } from '../unit-of-work.ts';
 import type { PostgresDatabase } from './database.ts';
 import { failureOf } from './failures.ts';
 import type { Execute } from './statements.ts';
@@ -123,7 +123,6 @@ async function settle(run: Run, moved: Moved, execute: Execute): Promise<Settled
   try {
     const outcomes = await run.start(transaction);
     if (transaction.failure !== undefined) throw transaction.failure;
-    for (const resource of moved.keys()) checkDeclared(run.writes, resource);
     return outcomes.map((outcome) => ({ outcome: outcome as never }));
   } catch (error) {
     throw concernsAll(transaction.failure) ? transaction.failure : error;

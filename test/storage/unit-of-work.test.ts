@@ -1,0 +1,36 @@
+import { expect, test } from 'bun:test';
+import { join } from 'node:path';
+import type { NewPet } from '../../src/contract/pets.ts';
+import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
+import { openWriter } from '../../src/storage/sqlite/open-writer.ts';
+import type { Transaction, Units } from '../../src/storage/transaction.ts';
+import { openStore } from '../../src/store.ts';
+import { FakeClock } from '../support/clock.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { strictRules } from './place.ts';
+import { newPet } from './samples.ts';
+
+const units = {
+  declared: { writes: ['pets'], run: ({ pets }: Transaction, pet: NewPet) => pets.add([pet]) },
+  undeclared: { writes: ['orders'], run: ({ pets }: Transaction, pet: NewPet) => pets.add([pet]) },
+} as const satisfies Units;
+
+test('a unit of work that changes what it does not say it writes is undone, without its neighbours', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'store.db');
+  await using store = await openStore({
+    url: `sqlite:${path}`,
+    clock: new FakeClock(),
+    rules: strictRules,
+    serving: true,
+  });
+  await using writer = openWriter({ path, format: dataFormat, units, timeoutMs: 5_000 });
+  const [undeclared, declared] = await Promise.allSettled([
+    writer.write('undeclared', newPet('undeclared')),
+    writer.write('declared', newPet('declared')),
+  ]);
+  expect(undeclared).toMatchObject({ status: 'rejected' });
+  expect(`${(undeclared as PromiseRejectedResult).reason}`).toContain('changed "pets"');
+  expect(declared).toMatchObject({ status: 'fulfilled' });
+  expect((await store.pets.list(0n, 10)).map(({ name }) => name)).toEqual(['declared']);
+});
