@@ -1,8 +1,8 @@
 /** What is asked for when the cost of filters is measured, of animals as `animal` makes them. */
 import { Database } from 'bun:sqlite';
 
-/** As many on every page, whatever is asked for: a category of the smaller store has twenty animals. */
-const limit = 10;
+/** As many on every page, whatever is asked for: a category of the smaller store has ten animals that are available. */
+const limit = 5;
 /** Its animals are available and sold by turns. */
 const categoryId = 7;
 /** An animal with this many orders beside those of the others. */
@@ -56,7 +56,7 @@ export const filterTargets: readonly FilterTarget[] = [
     { status: 'available', categoryId },
     `status = 'available' AND category_id = ${categoryId}`,
   ),
-  named('`id`, ten of them', {}),
+  named('`id`, five of them', {}),
   named('`id`, `status`', { status: 'available' }),
   named('`id`, `categoryId`', { categoryId }),
   named('`id`, `status`, `categoryId`', { status: 'available', categoryId }),

@@ -121,7 +121,10 @@ function addressOf({ path, query, after }: FilterTarget, size: StoreSize, file: 
     const [row] = database
       .query<{ id: number }, []>(`${after} ORDER BY id DESC LIMIT 1 OFFSET ${limit}`)
       .all();
-    parameters.push(['cursor', writeCursor({ filters: filtersText(filters), after: BigInt(row?.id ?? 0) })]);
+    parameters.push([
+      'cursor',
+      writeCursor({ filters: filtersText(path, filters), after: BigInt(row?.id ?? 0) }),
+    ]);
   }
   return `/v1${path}?${parameters.map(([name, value]) => `${name}=${value}`).join('&')}`;
 }

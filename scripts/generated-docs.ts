@@ -35,8 +35,9 @@ function commandsText(): string {
 }
 
 function leavesOf(command: Command, path: string[] = []): { path: string; command: Command }[] {
-  if (command.commands.length === 0) return [{ path: path.join(' '), command }];
-  return command.commands.flatMap((child) => leavesOf(child, [...path, child.name()]));
+  const below = command.commands.flatMap((child) => leavesOf(child, [...path, child.name()]));
+  const isGroup = below.length > 0 && command.registeredArguments.length === 0;
+  return isGroup ? below : [{ path: path.join(' '), command }, ...below];
 }
 
 function helpOf(command: Command): string {

@@ -3,6 +3,8 @@
  * Each says its seed, so that a failure can be repeated; a summary in Markdown and the count come last.
  */
 import { parseArgs } from 'node:util';
+import { backup } from '../test/stress/backup.ts';
+import { backupRate } from '../test/stress/backup-rate.ts';
 import { buyersTests } from '../test/stress/buyers.ts';
 import { clusterTests } from '../test/stress/cluster.ts';
 import { coverage } from '../test/stress/coverage.ts';
@@ -30,6 +32,8 @@ import { workersTests } from '../test/stress/workers.ts';
 
 const stressTests: readonly StressTest[] = [
   ...killTests,
+  backup,
+  backupRate,
   disk,
   drain,
   stop,

@@ -28,6 +28,7 @@ const testOptions = [
 const steps: readonly Step[] = [
   { command: ['biome', 'ci', '--colors=off'], count: oneCheck },
   { command: ['tsc', '--noEmit'], count: oneCheck },
+  { command: ['tsc', '--noEmit', '--project', 'console'], count: oneCheck },
   { command: ['bun', 'test', ...testOptions], count: testsRun },
 ];
 

@@ -1,50 +1,56 @@
 /** The only place that knows all parts: configuration → storage → operations → server. */
 import { randomBytes as systemRandomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
+import { type Admin, startAdmin } from './admin.ts';
+import { startBackups } from './backups.ts';
 import type { Config } from './config.ts';
+import type { Actor } from './domain/actor.ts';
 import { type Clock, systemClock } from './domain/clock.ts';
 import type { RandomBytes } from './domain/key.ts';
 import { maskedUrl } from './domain/masked-url.ts';
 import { BanLog } from './http/ban-log.ts';
-import { checkHost } from './http/host.ts';
+import { checkHost, listeningAddress } from './http/host.ts';
 import { Outages } from './http/outages.ts';
-import { PageCache } from './http/page-cache.ts';
 import { reservePort } from './http/port.ts';
-import { requestLogOf } from './http/request-log.ts';
+import { requestIds } from './http/request-id.ts';
 import { routesOf } from './http/routes.ts';
 import { startServer } from './http/server.ts';
-import { AccountOperations } from './operations/accounts.ts';
+import { type OperatorServices, servicesAs } from './operations/admin/services.ts';
 import { AdmissionOperations } from './operations/admission.ts';
 import { ClientOperations } from './operations/client-operations.ts';
-import { CopyOperations } from './operations/copies.ts';
-import { type IssuedKey, KeyOperations } from './operations/keys.ts';
+import type { IssuedKey } from './operations/keys.ts';
 import type { Store } from './operations/units.ts';
-import { isEmbedded, openTables } from './storage/open.ts';
+import { isEmbedded } from './storage/open.ts';
 import type { Notice } from './storage/outage.ts';
 import type { Port } from './storage/port.ts';
 import type { ServingWorker } from './storage/storage.ts';
 import { openStore } from './store.ts';
 import { Supervisor } from './supervisor/supervisor.ts';
+import { systemUser } from './system-user.ts';
+import { ServiceWatch, type Watch, watchWorkers } from './watch.ts';
 
+export { listeningAddress } from './http/host.ts';
 export { isStoreFile } from './storage/sqlite/files.ts';
+export { openCopy } from './store.ts';
 export { WorkerEnded } from './supervisor/worker-process.ts';
 
 /** What comes from outside the program, so that tests can bring their own. */
 export interface Runtime {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
+  /** Starts a process that makes or verifies a backup; unless given, this one does it, and does nothing else meanwhile. */
+  readonly backupCommand?: readonly string[];
 }
 
-export const systemRuntime = (): Runtime => ({
+export const systemRuntime = (backupCommand?: readonly string[]): Runtime => ({
   clock: systemClock(),
   randomBytes: systemRandomBytes,
+  ...(backupCommand && { backupCommand }),
 });
 
 /** Everything an operator can do to a store, without serving it. */
-export interface AdminServices extends AsyncDisposable {
+export interface AdminServices extends OperatorServices, AsyncDisposable {
   readonly storage: Store;
-  readonly accounts: AccountOperations;
-  readonly keys: KeyOperations;
 }
 
 /** How a store is opened; unless given, to manage one that is there. */
@@ -55,34 +61,24 @@ export interface OpenOptions {
   readonly worker?: ServingWorker | undefined;
   readonly supervising?: boolean;
   readonly notice?: Notice;
+  /** In whose name changes are made; unless given, the system's user who runs this program. */
+  readonly actor?: Actor;
 }
 
 /** Opens the store, beside the process that may be serving it. Throws `StorageUnusable`. */
 export async function openAdminServices(
   config: Config,
   runtime = systemRuntime(),
-  { serving = false, ...how }: OpenOptions = {},
+  { serving = false, actor = { kind: 'cli', name: systemUser() }, ...how }: OpenOptions = {},
 ): Promise<AdminServices> {
   const { clock, randomBytes } = runtime;
   const { databaseUrl: url, cluster, limits: rules } = config;
   const storage = await openStore({ url, cluster, clock, rules, serving, ...how });
   return {
+    ...servicesAs({ store: storage, clock, randomBytes }, actor),
     storage,
-    accounts: new AccountOperations(storage, clock),
-    keys: new KeyOperations(storage, clock, randomBytes),
     [Symbol.asyncDispose]: () => storage[Symbol.asyncDispose](),
   };
-}
-
-/** Opens two stores to copy one to the other. Throws `StorageUnusable`. */
-export async function openCopy(fromUrl: string, toUrl: string): Promise<CopyOperations & AsyncDisposable> {
-  await using opened = new AsyncDisposableStack();
-  const from = opened.use(await openTables(fromUrl, true));
-  const to = opened.use(await openTables(toUrl, false));
-  const kept = opened.move();
-  return Object.assign(new CopyOperations(from, to), {
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
-  });
 }
 
 /** What answers requests in one process; disposing it drains and stops it. */
@@ -91,6 +87,8 @@ export interface Service extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly admin: AdminServices;
+  readonly outages: Outages;
+  readonly watch: ServiceWatch;
 }
 
 export interface App extends AsyncDisposable {
@@ -98,15 +96,20 @@ export interface App extends AsyncDisposable {
   readonly url: string;
   /** The key of the account made for an empty store; undefined for any other store. */
   readonly firstKey: IssuedKey | undefined;
+  /** Undefined where the admin listener is off. */
+  readonly console: Admin | undefined;
   /** How the connections to the store's server are protected, in words; undefined where there is no server. */
   readonly encryption: string | undefined;
   /** Resolves with the reason when the process has to end, for its store cannot be written any more. */
   readonly lost?: Promise<Error> | undefined;
+  /** What operators see of all processes. */
+  readonly watch: Watch;
 }
 
 /** The service with its store open in this process. */
 export interface LocalApp extends App {
   readonly admin: AdminServices;
+  readonly watch: ServiceWatch;
 }
 
 /** Drain and requests under way get this long in all, so that with the store's end everything is over within 10 s. */
@@ -129,11 +132,24 @@ export async function startApp(
 ): Promise<LocalApp> {
   await checkHost(config.host);
   await using started = new AsyncDisposableStack();
-  const { url, admin } = started.use(await startService(config, openapi, log, runtime));
+  const { url, admin, outages, watch } = started.use(await startService(config, openapi, log, runtime));
+  const { storage: store } = admin;
+  const { operations: backups } = started.use(startBackups(config, { ...runtime, store, log }));
+  const parts = { ...runtime, store, outages, backups, log, watch };
+  const console = started.use(await startAdmin(config, parts));
   const firstKey = await makeFirstKey(config, admin, log);
   const kept = started.move();
   const { encryption, lost } = admin.storage;
-  return { url, firstKey, encryption, lost, admin, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return {
+    url,
+    firstKey,
+    console,
+    encryption,
+    lost,
+    admin,
+    watch,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
 }
 
 /**
@@ -145,6 +161,7 @@ export async function startWorkers(
   environment: Readonly<Record<string, string | undefined>>,
   command: (worker: number) => readonly string[],
   log: Logger,
+  runtime = systemRuntime(),
 ): Promise<App> {
   const { databaseUrl, workers } = config;
   const embedded = isEmbedded(databaseUrl);
@@ -156,18 +173,33 @@ export async function startWorkers(
   await checkHost(config.host);
   started.use(await reservePort(config.host, config.port));
   const outages = started.use(new Outages(log));
-  // Where the store is a server, this process only sees that it is there, and makes the first key.
+  // Where the store is a server, this process serves operators only, and makes the first key.
   const how = { serving: embedded, supervising: true, create: true, notice: outages.notice };
-  const admin = started.use(await openAdminServices(withPoolOf(config, 1), systemRuntime(), how));
+  const settings = withPoolOf(config, supervisorPoolSize);
+  const admin = started.use(await openAdminServices(settings, runtime, how));
   // If they do not come to serve, they end before the store that they reach through this process.
   started.defer(() => supervisor.kill());
-  const { url } = await supervisor.serve({ environment, port: config.port });
+  const startedAt = Date.now();
+  const { url, port } = await supervisor.serve({ environment, port: config.port, startedAt });
   started.defer(() => supervisor.stop(stopWorkersWithinMs));
+  const watch = watchWorkers(supervisor, config, log, { startedAt, port });
+  const { storage: store } = admin;
+  const { operations: backups } = started.use(startBackups(config, { ...runtime, store, log }));
+  const parts = { ...runtime, store, outages, backups, log, watch };
+  const console = started.use(await startAdmin(config, parts));
   const firstKey = await makeFirstKey(config, admin, log);
   const { encryption } = admin.storage;
-  if (!embedded) await admin[Symbol.asyncDispose]();
   const kept = started.move();
-  return { url, firstKey, encryption, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { url, firstKey, console, encryption, watch, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** Connections to PostgreSQL that the supervisor keeps for operators: one that reads, and one that writes. */
+const supervisorPoolSize = 2;
+
+/** The connections to PostgreSQL of one process: all, or a worker's part of what its supervisor leaves. */
+function poolSizeOf({ cluster }: Config, worker: ServingWorker | undefined): number {
+  const all = cluster?.poolSize ?? 0;
+  return worker === undefined ? all : Math.floor((all - supervisorPoolSize) / worker.workers);
 }
 
 /** The configuration with a PostgreSQL pool of this size, at least 1; the setting is of all workers together. */
@@ -187,35 +219,43 @@ async function makeFirstKey({ databaseUrl }: Config, admin: AdminServices, log: 
   return firstKey;
 }
 
+function admissionTo({ keys, limits }: Store, clock: Clock, log: Logger): AdmissionOperations {
+  return new AdmissionOperations(keys, limits, clock, ({ message, fields }) => log.info(fields, message));
+}
+
 /** Opens the store and answers requests in this process, alone or as one of several. Throws like `startApp`. */
 export async function startService(
   config: Config,
   openapi: OpenapiOf,
   log: Logger,
   runtime = systemRuntime(),
-  worker?: ServingWorker,
+  worker?: ServingWorker & { readonly startedAt: number },
 ): Promise<Service> {
   await using started = new AsyncDisposableStack();
   const outages = started.use(new Outages(log));
-  const { notice } = outages;
-  const settings = withPoolOf(config, Math.floor((config.cluster?.poolSize ?? 0) / (worker?.workers ?? 1)));
-  const admin = started.use(await openAdminServices(settings, runtime, { serving: true, worker, notice }));
+  const settings = withPoolOf(config, poolSizeOf(config, worker));
+  const admin = started.use(
+    await openAdminServices(settings, runtime, { serving: true, worker, notice: outages.notice }),
+  );
   const { storage } = admin;
+  const { clock } = runtime;
+  const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
 
   let draining = false;
   const server = startServer({
     context: {
-      admission: new AdmissionOperations(storage.keys, storage.limits, runtime.clock, ({ message, fields }) =>
-        log.info(fields, message),
-      ),
-      operations: new ClientOperations(storage, runtime.clock),
-      pageCache: new PageCache(),
-      clock: runtime.clock,
+      admission: admissionTo(storage, clock, log),
+      operations: new ClientOperations(storage, clock),
+      pageCache: watch.pageCache,
+      clock,
       publicUrl: config.publicUrl,
       corsOrigins: config.corsOrigins,
       log,
       outages,
-      requestLog: requestLogOf(log, config.logRequests, config.logSlowMs),
+      traffic: watch.counter,
+      get requestLog() {
+        return watch.logging.requestLog;
+      },
       bans: new BanLog(log),
       makeRequestId: requestIds(runtime.randomBytes),
       isDraining: () => draining,
@@ -239,20 +279,14 @@ export async function startService(
     draining = true;
     await server.stop(config.drainSeconds * 1_000, stopWithinMs);
   });
+  watch.begin(server);
   const kept = started.move();
-  return { url: url(), port: server.port, admin, [Symbol.asyncDispose]: () => kept.disposeAsync() };
-}
-
-/** The address of a service that listens there, without a trailing slash, as programs on the same machine reach it. */
-export function listeningAddress(host: string, port: number): string {
-  // All addresses of the machine are none that a client could connect to.
-  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
-  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
-}
-
-/** Request ids: a random part for the process and a count within it. */
-function requestIds(randomBytes: RandomBytes): () => string {
-  const processPart = Buffer.from(randomBytes(9)).toString('base64url').replace(/_/g, '.');
-  let count = 0;
-  return () => `${processPart}-${++count}`;
+  return {
+    url: url(),
+    port: server.port,
+    admin,
+    outages,
+    watch,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
 }

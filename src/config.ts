@@ -1,13 +1,20 @@
 /** The only reader of the environment. Every setting is a row of the table; `docs/operating.md` is held to it. */
+
+import { adminOrigin, adminPort, isLoopback, nextPort } from './config/admin.ts';
+import { backupMistakes } from './config/backups.ts';
+import { type ShownSetting, shownSettings } from './config/shown.ts';
 import {
   databaseUrl,
   emailAddress,
+  instanceName,
   instant,
   integer,
+  interval,
   loggedRequests,
   logLevels,
   networks,
   oneOf,
+  optional,
   origins,
   type Parse,
   publicUrl,
@@ -44,6 +51,26 @@ export const settings = {
     '0',
     'Maximum open client connections. 0: three quarters of the free file descriptors, at most 10000.',
     integer(0, 1_000_000),
+  ),
+  ADMIN_HOST: setting(
+    '127.0.0.1',
+    'Address that the admin API and the console listen on. Any but this machine itself requires ADMIN_ORIGIN.',
+    text,
+  ),
+  ADMIN_PORT: setting(
+    '',
+    'Port of the admin API and the console, or off. Unless set, the one after PORT, if it is free.',
+    adminPort,
+  ),
+  ADMIN_ORIGIN: setting(
+    '',
+    'https address that operators use, such as https://admin.example.com, served by a proxy with TLS.',
+    adminOrigin,
+  ),
+  INSTANCE_NAME: setting(
+    '',
+    'Name of this instance in the list of all; unless set, the name of the machine and the port.',
+    instanceName,
   ),
   DATABASE_URL: setting(
     'sqlite:./data/animal-store.db',
@@ -129,6 +156,17 @@ export const settings = {
     'Seconds without a ban after which the next ban is BAN_FIRST_SECONDS long again.',
     integer(1, year),
   ),
+  BACKUP_FOLDER: setting(
+    '',
+    'Folder for backups that the service makes of an embedded store. Created if missing.',
+    optional,
+  ),
+  BACKUP_EVERY: setting(
+    '',
+    'How often the service makes a backup, such as 24h. Requires BACKUP_FOLDER. Unset: on request only.',
+    interval,
+  ),
+  BACKUP_KEEP: setting('14', 'How many of these backups are kept.', integer(1, 100_000)),
   DRAIN_SECONDS: setting(
     '1',
     'Seconds to keep serving after a stop signal, so that load balancers notice.',
@@ -150,7 +188,7 @@ export const settings = {
 type SettingName = keyof typeof settings;
 type Values = { readonly [Name in SettingName]: ReturnType<(typeof settings)[Name]['parse']> };
 
-export type Config = ReturnType<typeof configOf>;
+export type Config = ReturnType<typeof configOf> & { readonly settings: readonly ShownSetting[] };
 
 /** Settings that cannot be used; `mistakes` lists all of them. */
 export class ConfigError extends Error {
@@ -177,8 +215,34 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       'REDIS_URL must be set when DATABASE_URL is PostgreSQL: instances share limits and changes through Redis.',
     );
   }
+  mistakes.push(...backupMistakes(values as Partial<Values>));
+  mistakes.push(...adminMistakes(values as Partial<Values>));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
-  return configOf(values as Values);
+  return Object.freeze({ ...configOf(values as Values), settings: shownSettings(settings, environment) });
+}
+
+/** What is wrong with where the admin API listens, given the other settings. */
+function adminMistakes({ PORT, ADMIN_HOST, ADMIN_PORT, ADMIN_ORIGIN }: Partial<Values>): string[] {
+  if (ADMIN_PORT === 'off') return [];
+  const mistakes: string[] = [];
+  if (ADMIN_PORT !== undefined && ADMIN_PORT !== 0 && ADMIN_PORT === PORT) {
+    mistakes.push(`ADMIN_PORT must be another port than PORT (both are ${PORT}).`);
+  }
+  if (ADMIN_HOST !== undefined && ADMIN_ORIGIN === undefined && !isLoopback(ADMIN_HOST)) {
+    mistakes.push(
+      `ADMIN_ORIGIN must be set when ADMIN_HOST is ${ADMIN_HOST}: other machines reach the admin API there, and tokens and ` +
+        'sessions would cross the network in the clear. Put a proxy with TLS before it and set ADMIN_ORIGIN to its ' +
+        'https address, set ADMIN_HOST to 127.0.0.1, or set ADMIN_PORT to off.',
+    );
+  }
+  return mistakes;
+}
+
+/** Where the admin API listens; undefined where it does not. */
+function adminOf({ PORT, ADMIN_HOST: host, ADMIN_PORT, ADMIN_ORIGIN: origin }: Values) {
+  if (ADMIN_PORT === 'off') return undefined;
+  const port = ADMIN_PORT ?? nextPort(PORT);
+  return Object.freeze({ host, port, isPortSet: ADMIN_PORT !== undefined, origin });
 }
 
 /** The servers that several instances share; undefined without Redis. */
@@ -195,9 +259,11 @@ function clusterOf(values: Values) {
 
 function configOf(values: Values) {
   return Object.freeze({
+    instanceName: values.INSTANCE_NAME,
     host: values.HOST,
     port: values.PORT,
     workers: values.WORKERS,
+    admin: adminOf(values),
     maxConnections: values.MAX_CONNECTIONS,
     databaseUrl: values.DATABASE_URL,
     cluster: clusterOf(values),
@@ -219,6 +285,11 @@ function configOf(values: Values) {
       }),
     }),
     publicRequestsPerMinute: values.PUBLIC_REQUESTS_PER_MINUTE,
+    backups: Object.freeze({
+      folder: values.BACKUP_FOLDER,
+      everyMs: values.BACKUP_EVERY,
+      keep: values.BACKUP_KEEP,
+    }),
     drainSeconds: values.DRAIN_SECONDS,
     logLevel: values.LOG_LEVEL,
     logRequests: values.LOG_REQUESTS,

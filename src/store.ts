@@ -1,6 +1,7 @@
 /** A store with all the units of work of the operations. */
+import { CopyOperations } from './operations/copies.ts';
 import { type Store, units } from './operations/units.ts';
-import { openStorage, type StorageOptions } from './storage/open.ts';
+import { openStorage, openTables, type StorageOptions } from './storage/open.ts';
 import type { WriterPlace } from './storage/sqlite/connect-writer.ts';
 import type { ServingWorker } from './storage/storage.ts';
 
@@ -21,4 +22,15 @@ function placeOf(answers: boolean, worker: ServingWorker | undefined): WriterPla
   if (worker !== undefined) return { kind: 'supervisor', worker };
   if (!answers) return { kind: 'here' };
   return { kind: 'thread', module: new URL('./writer-thread.ts', import.meta.url) };
+}
+
+/** Opens two stores to copy one to the other. Throws `StorageUnusable`. */
+export async function openCopy(fromUrl: string, toUrl: string): Promise<CopyOperations & AsyncDisposable> {
+  await using opened = new AsyncDisposableStack();
+  const from = opened.use(await openTables(fromUrl, true));
+  const to = opened.use(await openTables(toUrl, false));
+  const kept = opened.move();
+  return Object.assign(new CopyOperations(from, to), {
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  });
 }

@@ -2,15 +2,11 @@
  * The OpenAPI document, built from the operations, schemas and errors. It is built by `npm run contract` only;
  * the service sends the committed copy.
  */
-import {
-  createDocument,
-  type ZodOpenApiOperationObject,
-  type ZodOpenApiOverride,
-  type ZodOpenApiPathsObject,
-} from 'zod-openapi';
+import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { ErrorBody } from '../../src/contract/error-body.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import { allOperations, basePath } from '../../src/contract/operations.ts';
+import { asClientsRead, pathsOf, textOf } from './build.ts';
 import { bodyExamples } from './examples.ts';
 import { headers } from './headers.ts';
 import { introduction } from './introduction.ts';
@@ -20,9 +16,7 @@ import { tags } from './tags.ts';
 
 /** The text of `contract/openapi.json`, with the path of the version as the only server. */
 export function contractText(): string {
-  // The library repeats what is said of a parameter in a schema that refers to another one.
-  const withoutParam = (key: string, value: unknown) => (key === 'param' ? undefined : value);
-  return `${JSON.stringify(openapiDocument(), withoutParam, 2)}\n`;
+  return textOf(openapiDocument());
 }
 
 function openapiDocument() {
@@ -45,7 +39,7 @@ function openapiDocument() {
       servers: [{ url: basePath, description: 'Production' }],
       tags,
       security: [{ apiKey: [] }],
-      paths: pathsOf(allOperations),
+      paths: pathsOf(allOperations, operationObject),
       components: {
         schemas: { Error: ErrorBody },
         headers,
@@ -54,32 +48,8 @@ function openapiDocument() {
         securitySchemes: { apiKey },
       },
     },
-    { override: asClientsRead },
+    { override: asClientsRead(allOperations) },
   );
-}
-
-const bodies: ReadonlySet<unknown> = new Set(allOperations.map(({ body }) => body?.schema));
-
-/** What the library adds that would mislead readers of the document. */
-const asClientsRead: ZodOpenApiOverride = ({ jsonSchema, zodSchema, io }) => {
-  // Responses may gain members within v1 (see `Pet`).
-  if (io === 'output') delete jsonSchema.additionalProperties;
-  // Generators for TypeScript take a member of a body with a default for a mandatory one; its description says it.
-  if (bodies.has(zodSchema)) {
-    for (const property of Object.values(jsonSchema.properties ?? {})) {
-      if (typeof property === 'object') delete property.default;
-    }
-  }
-};
-
-function pathsOf(all: readonly Operation[]): ZodOpenApiPathsObject {
-  const items = [...Map.groupBy(all, ({ path }) => path)].map(([path, those]) => [
-    path,
-    Object.fromEntries(
-      those.map((operation) => [operation.method.toLowerCase(), operationObject(operation)]),
-    ),
-  ]);
-  return Object.fromEntries(items);
 }
 
 function operationObject(operation: Operation): ZodOpenApiOperationObject {

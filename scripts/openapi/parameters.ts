@@ -18,7 +18,7 @@ function headerParameter(
 }
 
 // Any value is taken, so the schema has no pattern; what does not fit is not refused but replaced.
-const requestId = headerParameter(
+export const requestId = headerParameter(
   'RequestId',
   'X-Request-Id',
   'ID for this request, 1 to 64 characters of `A-Z a-z 0-9 . _ -`, returned in the response. If it is missing or ' +
@@ -46,7 +46,7 @@ const ifModified = headerParameter(
   { type: 'string', examples: ['"1dvz8gqk6lvn9"'] },
 );
 
-const preconditions: Readonly<Record<Precondition, ReturnType<typeof headerParameter>>> = {
+export const preconditions: Readonly<Record<Precondition, ReturnType<typeof headerParameter>>> = {
   'If-Match': headerParameter(
     'IfMatch',
     'If-Match',

@@ -29,6 +29,7 @@ const meanings: Readonly<Record<ErrorStatus, string>> = {
   412: 'A precondition failed',
   413: 'The request body is too large',
   415: 'The request body is not UTF-8 JSON',
+  421: 'The admin API is not reached at this address',
   422: 'The Idempotency-Key was used for another request',
   429: 'A limit is exceeded or the key is banned',
   500: 'Internal error',

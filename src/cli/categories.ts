@@ -1,12 +1,15 @@
 import { openAdminServices } from '../app.ts';
 import type { Config } from '../config.ts';
 import { type Category, categoryJson } from '../contract/categories.ts';
+import { printable } from '../domain/printable.ts';
+import { writeAs } from '../operations/by-operator.ts';
 import { categoryReaders } from '../operations/categories.ts';
 import { type Listing, type ListOptions, printList } from './pages.ts';
-import { printable, say, sayJsonText } from './terminal.ts';
+import { say, sayJsonText } from './terminal.ts';
 import { unconditional } from './unit.ts';
 
 const listing: Listing<Category> = {
+  path: '/categories',
   none: 'No categories.',
   header: ['ID', 'NAME'],
   row: ({ id, name }) => [String(id), name],
@@ -38,7 +41,7 @@ export async function setCategory(
 ): Promise<void> {
   await using admin = await openAdminServices(config);
   const unit = { params: { categoryId }, body: { name }, ...unconditional() };
-  const { category } = await admin.storage.write('putCategory', unit);
+  const { category } = await writeAs(admin, 'putCategory', unit);
   report(category, json);
 }
 
@@ -49,7 +52,7 @@ export async function removeCategory(
 ): Promise<void> {
   await using admin = await openAdminServices(config);
   const unit = { params: { categoryId }, ...unconditional() };
-  await admin.storage.write('deleteCategory', unit);
+  await writeAs(admin, 'deleteCategory', unit);
   if (json) return sayJsonText(`{"id":${categoryId},"removed":true}`);
   say(`Removed the name of category ${categoryId}. Its animals keep their category.`);
 }

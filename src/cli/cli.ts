@@ -2,11 +2,13 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import type { ErrorCode } from '../contract/errors.ts';
 import { PlanError } from '../domain/plan.ts';
+import { printable } from '../domain/printable.ts';
 import { Refusal } from '../domain/refusal.ts';
+import { backupTask, runBackupTask } from './backup-task.ts';
 import type { Environment } from './command.ts';
 import { programOf } from './program.ts';
 import { runWorker, serveWorker } from './serve-worker.ts';
-import { CommandError, endQuietlyOnClosedPipe, messageOf, printable } from './terminal.ts';
+import { CommandError, endQuietlyOnClosedPipe, messageOf } from './terminal.ts';
 
 export type ExitCode = 0 | 1 | 2;
 
@@ -16,6 +18,7 @@ export async function run(argv: readonly string[], environment: Environment): Pr
   const asJson = argv.includes('--json');
   try {
     if (argv[0] === serveWorker) return await runWorker();
+    if (argv[0] === backupTask) return await runBackupTask();
     await programOf(environment, asJson).parseAsync(argv, { from: 'user' });
     return 0;
   } catch (error) {

@@ -3,8 +3,9 @@ import { styleText } from 'node:util';
 import { Command, Option } from 'commander';
 import type { Config } from '../config.ts';
 import { PetStatus } from '../contract/pets.ts';
+import { pageLimit } from '../contract/values.ts';
 import { planNames } from '../domain/plan.ts';
-import { asInApi, count, durationOrNow, int64 } from './values.ts';
+import { asInApi, count, countOrAll, durationOrNow, int64 } from './values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -52,6 +53,14 @@ export function addCommand(
   return command
     .showHelpAfterError(`See "${pathOf(command)} --help".`)
     .addHelpText('after', sections.map((section) => `\n${section}`).join('\n'));
+}
+
+/** A command that prints a list, with the options all lists have. */
+export function addList(group: Command, description: Description): Command {
+  return addCommand(group, 'list', description)
+    .option('--limit <number>', 'how many to list, or all', countOrAll, pageLimit.default)
+    .option('--after <id>', 'list only those behind this id', int64)
+    .addOption(jsonOption());
 }
 
 /** Adds a name under which commands stand together, such as `keys`. */

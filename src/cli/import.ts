@@ -1,6 +1,10 @@
 import { openAdminServices } from '../app.ts';
 import type { Config } from '../config.ts';
 import type { NewPet, PetStatus } from '../contract/pets.ts';
+import { Refusal } from '../domain/refusal.ts';
+import type { FormatName } from '../operations/files/formats.ts';
+import type { RecordReader } from '../operations/files/records.ts';
+import { Rows } from '../operations/files/rows.ts';
 import {
   ImportOperations,
   type ImportPart,
@@ -9,13 +13,11 @@ import {
   partSource,
   type RejectedRow,
 } from '../operations/imports.ts';
-import { type FormatName, formatOf } from './formats.ts';
+import { formatOf } from './formats.ts';
 import { ImportReport } from './import-report.ts';
 import { fileInput, type Input, standardInput } from './input.ts';
 import { Progress } from './progress.ts';
-import type { RecordReader } from './records.ts';
 import { RejectsFile } from './rejects.ts';
-import { Rows } from './rows.ts';
 import { interruption } from './signals.ts';
 import { CommandError, messageOf } from './terminal.ts';
 
@@ -42,7 +44,7 @@ export async function importPets(config: Config, file: string, options: ImportOp
     options.dryRun === true ? undefined : await openAdminServices(config, undefined, { create: true });
   if (admin?.storage.created) process.stderr.write(`Created a new store: ${config.databaseUrl}\n`);
 
-  const imports = new ImportOperations(admin?.storage);
+  const imports = new ImportOperations(admin);
   const part = partOf(options, format.firstLine);
   const { source, stored } = await runOf(imports, input, part, options);
   const passedOver = Math.max((part?.fromLine ?? 1) - 1, stored?.finished === false ? stored.lastLine : 0);
@@ -65,7 +67,7 @@ export async function importPets(config: Config, file: string, options: ImportOp
     });
   } catch (error) {
     // Nothing is in, and the error says what to do: a wrong header.
-    if (error instanceof CommandError && report.rows === 0) throw error;
+    if (error instanceof Refusal && error.code === 'import_invalid' && report.rows === 0) throw error;
     report.print('failed');
     throw new CommandError(`${messageOf(error)} ${report.advice}`, 1, error);
   }

@@ -1,11 +1,13 @@
 import { openAdminServices } from '../app.ts';
 import type { Config } from '../config.ts';
 import type { Quota } from '../domain/plan.ts';
+import { printable } from '../domain/printable.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { scopes as allScopes, type Scope } from '../domain/scope.ts';
-import type { IssuedKey, KeyOperations } from '../operations/keys.ts';
+import type { IssuedKey, KeyInUse, KeyOperations } from '../operations/keys.ts';
+import { isoOrNull, shownKey } from '../operations/shown.ts';
 import { fromWhenOn } from './effect.ts';
-import { CommandError, instant, messageOf, say, sayJson, styled, table } from './terminal.ts';
+import { CommandError, grouped, instant, messageOf, say, sayJson, styled, table } from './terminal.ts';
 
 type Key = Awaited<ReturnType<KeyOperations['list']>>[number];
 
@@ -54,7 +56,7 @@ function moreScopes(id: number): string {
 function report(issued: IssuedKey, json: true | undefined, note?: string): void {
   const { id, accountId, plan, key, scopes, expiresAt } = issued;
   if (json) {
-    sayJson({ id, accountId, plan, key, scopes, expiresAt: iso(expiresAt) });
+    sayJson({ id, accountId, plan, key, scopes, expiresAt: isoOrNull(expiresAt) });
     return;
   }
   say(`Created key ${id} for account ${accountId} (plan ${plan}). It is shown only once:`);
@@ -63,15 +65,17 @@ function report(issued: IssuedKey, json: true | undefined, note?: string): void 
   if (note !== undefined) say(note);
 }
 
-export async function listKeys(config: Config, { json }: { json?: true }): Promise<void> {
+export async function listKeys(
+  config: Config,
+  { account, json }: { account?: number; json?: true },
+): Promise<void> {
   await using admin = await openAdminServices(config);
-  const keys = await admin.keys.list();
-  const now = Date.now();
-  const banned = await bannedKeys(admin.keys);
-  if (json) return sayJson(keys.map((key) => shownToMachines(key, banned, now)));
+  if (account !== undefined) await admin.accounts.find(account);
+  const keys = await inUse(admin.keys, await Array.fromAsync(admin.keys.all(account)));
+  if (json) return sayJson(keys.map(shownKey));
   say(
     table(
-      ['ID', 'ACCOUNT', 'NAME', 'KEY', 'CREATED', 'EXPIRES', 'STATE', 'SCOPES'],
+      ['ID', 'ACCOUNT', 'NAME', 'KEY', 'CREATED', 'EXPIRES', 'STATE', 'LAST USED', 'TODAY', 'SCOPES'],
       keys.map((key) => [
         String(key.id),
         String(key.accountId),
@@ -79,17 +83,36 @@ export async function listKeys(config: Config, { json }: { json?: true }): Promi
         `…${key.lastFour}`,
         instant(key.createdAt),
         key.expiresAt === null ? 'never' : instant(key.expiresAt),
-        stateOf(key, banned, now),
+        key.state,
+        lastUse(key),
+        grouped(key.requestsToday),
         scopesShown(key),
       ]),
     ),
   );
 }
 
-/** The list is worth having also where bans cannot be asked for: Redis has them, and may be away. */
+export async function showKey(config: Config, id: number, { json }: { json?: true }): Promise<void> {
+  await using admin = await openAdminServices(config);
+  const [key] = await inUse(admin.keys, [await admin.keys.find(id)]);
+  if (key === undefined) return;
+  if (json) return sayJson(shownKey(key));
+  const { accountId, name, lastFour, state, createdAt, expiresAt, successorId } = key;
+  const expiry = expiresAt === null ? 'never expires' : `expires ${instant(expiresAt)}`;
+  const successor = successorId === null ? '' : ` Replaced by key ${successorId}.`;
+  say(`Key ${id} (${printable(name)}) …${lastFour} of account ${accountId}: ${state}.${successor}`);
+  say(`Created ${instant(createdAt)}, ${expiry}. Scopes: ${scopesShown(key)}.`);
+  say(`Last used: ${lastUse(key)}. Requests today (UTC): ${grouped(key.requestsToday)}.`);
+}
+
+/** How the keys are used. The list is worth having also where bans cannot be asked for: Redis has them, and may be away. */
+async function inUse(operations: KeyOperations, keys: readonly Key[]): Promise<KeyInUse[]> {
+  return operations.inUse(keys, await bannedKeys(operations));
+}
+
 async function bannedKeys(keys: KeyOperations): Promise<ReadonlySet<number>> {
   try {
-    return new Set((await keys.bans()).map(({ keyId }) => keyId));
+    return await keys.bannedIds();
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     process.stderr.write(`animal-store: Cannot read bans, so the list omits them. ${messageOf(error)}\n`);
@@ -97,38 +120,12 @@ async function bannedKeys(keys: KeyOperations): Promise<ReadonlySet<number>> {
   }
 }
 
-function shownToMachines(key: Key, banned: ReadonlySet<number>, now: number) {
-  const { id, accountId, name, lastFour, scopes, createdAt, expiresAt, revokedAt, successorId } = key;
-  return {
-    id,
-    accountId,
-    name,
-    lastFour,
-    createdAt: iso(createdAt),
-    expiresAt: iso(expiresAt),
-    revokedAt: iso(revokedAt),
-    successorId,
-    state: stateOf(key, banned, now),
-    scopes,
-  };
+function lastUse({ lastUsedAt }: KeyInUse): string {
+  return lastUsedAt === null ? 'never' : instant(lastUsedAt);
 }
 
 function scopesShown({ scopes }: Key): string {
   return scopes.length === allScopes.length ? 'all' : scopes.join(',');
-}
-
-function iso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
-}
-
-function stateOf(
-  { id, revokedAt, expiresAt }: Key,
-  banned: ReadonlySet<number>,
-  now: number,
-): 'live' | 'banned' | 'expired' | 'revoked' {
-  if (revokedAt !== null) return 'revoked';
-  if (expiresAt !== null && expiresAt <= now) return 'expired';
-  return banned.has(id) ? 'banned' : 'live';
 }
 
 export interface RotateKeyOptions {

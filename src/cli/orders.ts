@@ -2,9 +2,11 @@ import { openAdminServices } from '../app.ts';
 import type { Config } from '../config.ts';
 import { type Order, type OrderStatus, orderJson } from '../contract/orders.ts';
 import type { OrderStep } from '../domain/order-status.ts';
+import { printable } from '../domain/printable.ts';
+import { writeAs } from '../operations/by-operator.ts';
 import { orderReaders } from '../operations/orders.ts';
 import { type Listing, type ListOptions, printList } from './pages.ts';
-import { instant, printable, say, sayJsonText } from './terminal.ts';
+import { instant, say, sayJsonText } from './terminal.ts';
 import { unconditional } from './unit.ts';
 
 export interface ListOrdersOptions extends ListOptions {
@@ -13,6 +15,7 @@ export interface ListOrdersOptions extends ListOptions {
 }
 
 const listing: Listing<Order> = {
+  path: '/orders',
   none: 'No orders.',
   header: ['ID', 'ANIMAL', 'STATUS', 'PLACED', 'CHANGED', 'REFERENCE'],
   row: ({ id, petId, status, createdAt, updatedAt, reference }) => [
@@ -54,7 +57,7 @@ export async function placeOrder(
 ): Promise<void> {
   await using admin = await openAdminServices(config);
   const unit = { body: { petId, reference }, ...unconditional() };
-  report(await admin.storage.write('placeOrder', unit), json);
+  report(await writeAs(admin, 'placeOrder', unit), json);
 }
 
 /** Takes an order one step on. */
@@ -66,7 +69,7 @@ export async function takeStep(
 ): Promise<void> {
   await using admin = await openAdminServices(config);
   const unit = { params: { orderId }, ...unconditional() };
-  report(await admin.storage.write(`${step}Order`, unit), json);
+  report(await writeAs(admin, `${step}Order`, unit), json);
 }
 
 function report(order: Order, json: true | undefined): void {

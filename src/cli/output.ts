@@ -1,6 +1,7 @@
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { isStoreFile } from '../app.ts';
-import { CommandError, cannotWrite, printable, say, written } from './terminal.ts';
+import { printable } from '../domain/printable.ts';
+import { CommandError, cannotWrite, say, written } from './terminal.ts';
 
 /** Where an export writes to. */
 export interface Output extends AsyncDisposable {

@@ -3,7 +3,8 @@ import type { Page } from '../contract/operation.ts';
 import { pageLimit } from '../contract/values.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import { filtersText, type ListQuery, writeCursor } from '../domain/cursor.ts';
-import { isClosedPipe, printable, say, Table, written } from './terminal.ts';
+import { printable } from '../domain/printable.ts';
+import { isClosedPipe, say, Table, written } from './terminal.ts';
 
 export interface ListOptions {
   /** How many at most. */
@@ -20,6 +21,8 @@ interface PageQuery {
 
 /** How a list is shown. */
 export interface Listing<Item> {
+  /** Its path in the API. */
+  readonly path: string;
   /** What is said of a list without items. */
   readonly none: string;
   readonly header: readonly string[];
@@ -28,13 +31,13 @@ export interface Listing<Item> {
 }
 
 /** Prints the list that `read` reads: a table, or one line of JSON. A reader that has seen enough may close the pipe. */
-export async function printList<Filters extends ListQuery, Item extends { readonly id: bigint }>(
+export async function printList<Filters extends ListQuery, Item extends { readonly id: bigint | number }>(
   filters: Filters,
   options: ListOptions,
   listing: Listing<Item>,
   read: (query: Filters & PageQuery) => Awaitable<Page<Item>>,
 ): Promise<void> {
-  const pages = pagesOf(filters, options, read);
+  const pages = pagesOf(listing.path, filters, options, read);
   try {
     if (options.json) await printJson(pages, listing);
     else await printTable(pages, listing);
@@ -44,12 +47,13 @@ export async function printList<Filters extends ListQuery, Item extends { readon
 }
 
 async function* pagesOf<Filters extends ListQuery, Item>(
+  path: string,
   filters: Filters,
   { limit, after }: ListOptions,
   read: (query: Filters & PageQuery) => Awaitable<Page<Item>>,
 ): AsyncGenerator<Page<Item>> {
   let left = limit === 'all' ? Number.POSITIVE_INFINITY : limit;
-  let cursor = after === undefined ? undefined : writeCursor({ filters: filtersText(filters), after });
+  let cursor = after === undefined ? undefined : writeCursor({ filters: filtersText(path, filters), after });
   do {
     const page = await read({ ...filters, limit: Math.min(left, pageLimit.max), cursor });
     yield page;
@@ -68,7 +72,7 @@ async function printJson<Item>(pages: AsyncIterable<Page<Item>>, { json }: Listi
   await written(before === '[' ? '[]\n' : ']\n');
 }
 
-async function printTable<Item extends { readonly id: bigint }>(
+async function printTable<Item extends { readonly id: bigint | number }>(
   pages: AsyncIterable<Page<Item>>,
   { none, header, row }: Listing<Item>,
 ): Promise<void> {

@@ -2,9 +2,11 @@ import { openAdminServices } from '../app.ts';
 import type { Config } from '../config.ts';
 import { inventoryJson } from '../contract/inventory.ts';
 import { type Pet, type PetPatch, type PetStatus, petJson } from '../contract/pets.ts';
+import { printable } from '../domain/printable.ts';
+import { writeAs } from '../operations/by-operator.ts';
 import { petReaders } from '../operations/pets.ts';
 import { type Listing, type ListOptions, printList } from './pages.ts';
-import { CommandError, grouped, printable, say, sayJsonText, table } from './terminal.ts';
+import { CommandError, grouped, say, sayJsonText, table } from './terminal.ts';
 import { unconditional } from './unit.ts';
 
 export interface ListPetsOptions extends ListOptions {
@@ -14,6 +16,7 @@ export interface ListPetsOptions extends ListOptions {
 }
 
 const listing: Listing<Pet> = {
+  path: '/pets',
   none: 'No animals.',
   header: ['ID', 'STATUS', 'CATEGORY', 'NAME'],
   row: ({ id, name, categoryId, status }) => [String(id), status, String(categoryId), name],
@@ -54,12 +57,12 @@ export async function updatePet(
   }
   await using admin = await openAdminServices(config);
   const unit = { params: { petId }, body, ...unconditional() };
-  report(await admin.storage.write('updatePet', unit), json);
+  report(await writeAs(admin, 'updatePet', unit), json);
 }
 
 export async function removePet(config: Config, petId: bigint, { json }: { json?: true }): Promise<void> {
   await using admin = await openAdminServices(config);
-  await admin.storage.write('deletePet', { params: { petId }, ...unconditional() });
+  await writeAs(admin, 'deletePet', { params: { petId }, ...unconditional() });
   if (json) return sayJsonText(`{"id":${petId},"removed":true}`);
   say(`Removed animal ${petId}.`);
 }

@@ -2,11 +2,14 @@
 import type { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { readConfig, settings } from '../config.ts';
-import { addAccounts, addBans, addKeys } from './access-commands.ts';
+import { addAccounts } from './account-commands.ts';
+import { addBackup, addRestore } from './backup-commands.ts';
 import { addCommand, addHelp, type Environment, newProgram, type ReadConfig } from './command.ts';
 import { addCopy, addExport, addImport } from './file-commands.ts';
+import { addBans, addKeys } from './key-commands.ts';
+import { addAudit, addLimits, addOperators, addStatus, addUsage } from './operator-commands.ts';
+import { commandInShell } from './own-command.ts';
 import { addCategories, addInventory, addOrders, addPets } from './shop-commands.ts';
-import { shellWord } from './terminal.ts';
 
 /**
  * The parser; running a command throws what its function throws, or `CommanderError` for wrong use, which it also
@@ -18,7 +21,9 @@ export function programOf(environment: Environment, isSilent = false): Command {
   addServe(program, config, environment);
   addAccounts(program, config);
   addKeys(program, config);
+  addLimits(program, config);
   addBans(program, config);
+  addOperators(program, config);
   addPets(program, config);
   addOrders(program, config);
   addCategories(program, config);
@@ -26,6 +31,12 @@ export function programOf(environment: Environment, isSilent = false): Command {
   addImport(program, config);
   addExport(program, config);
   addCopy(program, environment);
+  addUsage(program, config);
+  addAudit(program, config);
+  addStatus(program, config);
+  addBackup(program, config);
+  addRestore(program, config);
+  addReady(program, config);
   addOpenapi(program, config);
   addHelp(program);
   return program;
@@ -48,15 +59,20 @@ function addServe(program: Command, config: ReadConfig, environment: Environment
     const checked = config();
     const { serve } = await import('./serve.ts');
     const startedByNpx = environment.npm_command === 'exec';
-    await serve(checked, { environment, startedByNpx, command: commandOf(environment) });
+    await serve(checked, { environment, startedByNpx, command: commandInShell(environment) });
   });
 }
 
-/** How to call this command line again. */
-function commandOf({ npm_command: npm }: Environment): string {
-  if (npm !== undefined) return 'npx animal-store';
-  // Bun would run what a bunfig.toml of the working directory names.
-  return [process.execPath, '--config=/dev/null', process.argv[1] ?? ''].map(shellWord).join(' ');
+function addReady(program: Command, config: ReadConfig): void {
+  addCommand(program, 'ready', {
+    summary: 'Ask the service that runs here with the same settings whether it is ready (/readyz).',
+    examples: ['animal-store ready', 'PORT=8080 animal-store ready'],
+    notes: ['For health checks. Exit code 0: it serves requests. 1: it does not, or does not respond.'],
+  }).action(async () => {
+    const checked = config();
+    const { sayReady } = await import('./ready.ts');
+    await sayReady(checked);
+  });
 }
 
 function addOpenapi(program: Command, config: ReadConfig): void {

@@ -75,6 +75,13 @@ export class Progress implements Disposable {
   }
 }
 
+/** Says on a terminal what is being done that nobody knows the length of; without a trace when it ends. */
+export function doing(what: string): Disposable {
+  const isVisible = process.stderr.isTTY === true;
+  if (isVisible) process.stderr.write(`${what} …`);
+  return { [Symbol.dispose]: () => void (isVisible && process.stderr.write(eraseLine)) };
+}
+
 /** How many things a second, and how long the rest takes at this rate. */
 function rates(first: Moment, now: Moment, total: number | undefined): string[] {
   const seconds = (now.at - first.at) / 1_000;

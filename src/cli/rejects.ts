@@ -1,8 +1,8 @@
 import { accessSync, closeSync, constants, existsSync, openSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { RecordReader } from '../operations/files/records.ts';
 import type { RejectedRow } from '../operations/imports.ts';
 import { refuseStoreFile } from './output.ts';
-import type { RecordReader } from './records.ts';
 import { CommandError, cannotWrite } from './terminal.ts';
 
 export interface RejectsOptions {

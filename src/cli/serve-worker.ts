@@ -1,17 +1,16 @@
 /** A serving process under `serve` with WORKERS above 1: a command for the supervisor, and in no help. */
+
+import type { WorkerQuestion } from '../operations/worker-questions.ts';
 import type { ExitCode } from './cli.ts';
+import { ownCommand } from './own-command.ts';
 import { ignoreInterruption } from './signals.ts';
 import { messageOf } from './terminal.ts';
 
 export const serveWorker = 'serve-worker';
 
-/** Where the files of a program that was compiled to one file are. */
-const compiledRoot = '/$bunfs/';
-
 /** How this program is started as the worker with this number, which is there to be seen in lists of processes. */
 export function workerCommand(worker: number): string[] {
-  const script = Bun.main.startsWith(compiledRoot) ? [] : [...process.execArgv, Bun.main];
-  return [process.execPath, ...script, serveWorker, String(worker)];
+  return [...ownCommand(), serveWorker, String(worker)];
 }
 
 /**
@@ -28,7 +27,7 @@ export async function runWorker(): Promise<ExitCode> {
     import('./log.ts'),
     import('./openapi.ts'),
   ]);
-  const { environment, worker, workers, port } = await link.started;
+  const { environment, worker, workers, port, startedAt } = await link.started;
   const config = { ...readConfig(environment), port };
   const log = await openLog(config.logLevel, { worker });
   const openapi = (listening: string) => openapiText(config, listening);
@@ -37,7 +36,9 @@ export async function runWorker(): Promise<ExitCode> {
       number: worker,
       workers,
       port: link.store,
+      startedAt,
     });
+    link.answer((question) => service.watch.answer(question as WorkerQuestion));
     link.serving({ url: service.url, port: service.port });
     await link.stopped;
   } catch (error) {

@@ -1,7 +1,8 @@
-import { type App, startApp, startWorkers, WorkerEnded } from '../app.ts';
+import { type App, startApp, startWorkers, systemRuntime, WorkerEnded } from '../app.ts';
 import type { Config } from '../config.ts';
 import { basePath } from '../contract/operations.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
+import { backupTaskCommand } from './backup-task.ts';
 import type { Environment } from './command.ts';
 import { printFirstKey } from './first-key.ts';
 import { openLog } from './log.ts';
@@ -34,10 +35,11 @@ export async function serve(
   using interrupted = interruption();
   const log = await openLog(config.logLevel);
   const { workers } = config;
+  const runtime = systemRuntime(backupTaskCommand());
   const starting =
     workers > 1
-      ? startWorkers(config, { ...environment }, workerCommand, log)
-      : startApp(config, (listening) => openapiText(config, listening), log);
+      ? startWorkers(config, { ...environment }, workerCommand, log, runtime)
+      : startApp(config, (listening) => openapiText(config, listening), log, runtime);
   {
     await using app = await started(starting, config, interrupted.signal);
     if (app !== undefined) {
@@ -53,11 +55,24 @@ export async function serve(
   log.info('stopped');
 }
 
-/** Says where the service is, and what the first key is if there is one. */
-function announce({ url, firstKey }: App, { publicUrl, databaseUrl }: Config, command: string): void {
+/** Says where the service and its console are, and what the first key is if there is one. */
+function announce(
+  { url, firstKey, console }: App,
+  { publicUrl, databaseUrl }: Config,
+  command: string,
+): void {
   say(`Animal Store API   ${styled('bold', publicUrl ?? url)}${basePath}`);
   say(`Reference          ${publicUrl ?? url}/docs`);
+  if (console !== undefined) say(`Console            ${consoleLink(console)}`);
   if (firstKey !== undefined) printFirstKey({ firstKey, url, databaseUrl, command });
+}
+
+/**
+ * On a terminal, with the code of a first sign-in; behind `#`, so that no server and no log gets it. What else reads
+ * standard output keeps it, so there operators sign in with their token.
+ */
+function consoleLink({ url, makeCode }: NonNullable<App['console']>): string {
+  return process.stdout.isTTY === true ? `${url}/#code=${makeCode()}` : url;
 }
 
 const never = new Promise<never>(() => {});

@@ -3,27 +3,18 @@ import type { Command } from 'commander';
 import { CategoryName } from '../contract/categories.ts';
 import { NewOrder, OrderStatus } from '../contract/orders.ts';
 import { ListPetsQuery, PetPatch } from '../contract/pets.ts';
-import { pageLimit } from '../contract/values.ts';
 import {
   addCommand,
   addGroup,
+  addList,
   categoryOption,
-  type Description,
   jsonOption,
   type ReadConfig,
   statusOption,
 } from './command.ts';
-import { asInApi, countOrAll, int64 } from './values.ts';
+import { asInApi, int64 } from './values.ts';
 
 const besideService = 'The service can keep running.';
-
-/** A command that prints a list, with the options all lists have. */
-function addList(group: Command, description: Description): Command {
-  return addCommand(group, 'list', description)
-    .option('--limit <number>', 'how many to list, or all', countOrAll, pageLimit.default)
-    .option('--after <id>', 'list only those behind this id', int64)
-    .addOption(jsonOption());
-}
 
 export function addPets(program: Command, config: ReadConfig): void {
   const pets = addGroup(program, 'pets', 'Show, change and remove animals. To add many, use import.');

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { type ErrorCode, errors } from '../contract/errors.ts';
+import { printable } from '../domain/printable.ts';
 import { Refusal } from '../domain/refusal.ts';
 
 /** What a command did not do, said to the operator; ends the process with the exit code. */
@@ -25,6 +26,10 @@ const listCommands: Readonly<Partial<Record<ErrorCode, string>>> = {
   pet_not_found: 'pets list',
   order_not_found: 'orders list',
   category_not_found: 'categories list',
+  account_not_found: 'accounts list',
+  key_not_found: 'keys list',
+  operator_not_found: 'operators list',
+  ban_not_found: 'bans list',
 };
 
 /** Why an operation refuses, in the words a client gets, and where to look. */
@@ -41,17 +46,6 @@ function refusalMessage({ code, message, details }: Refusal): string {
 export function cannotWrite(path: string, error: unknown): CommandError {
   const reason = messageOf(error).replace(/, \w+( '.*)?$/, '');
   return new CommandError(`Cannot write ${path}: ${reason}.`, 1, error);
-}
-
-/** Characters that make a terminal do something, or show text in another order than it has: controls and bidi controls. */
-const unprintable = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu;
-
-/** Text from outside as a terminal may show it: what is not to be printed is escaped as JSON does, but for `kept`. */
-export function printable(text: string, kept = ''): string {
-  return text.replace(unprintable, (character) => {
-    if (kept.includes(character)) return character;
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  });
 }
 
 /** Writes a line for people to standard output. */

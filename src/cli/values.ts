@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import type * as z from 'zod';
 import { settings } from '../config.ts';
 import { validate } from '../contract/validation.ts';
-import { int64Parameter } from '../contract/values.ts';
+import { int64Parameter, pageLimit } from '../contract/values.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
 import { type Scope, scopes } from '../domain/scope.ts';
 import { CommandError } from './terminal.ts';
@@ -36,10 +36,30 @@ export function durationOrNever(text: string): number | 'never' {
   return text === 'never' ? text : duration(text);
 }
 
+/** An instant such as `2026-11-22T09:30:00Z`, a day (UTC) such as `2026-11-22`, or a duration before now; Unix ms. */
+export function instantOrAgo(text: string): number {
+  if (/^\d+[smhd]$/.test(text)) return Date.now() - duration(text);
+  const form = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
+  const ms = form.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) {
+    throw new InvalidArgumentError(
+      'It must be an instant such as 2026-11-22T09:30:00Z, a day such as 2026-11-22, or a duration such as 24h.',
+    );
+  }
+  return ms;
+}
+
 /** A whole number from 1. */
 export function count(text: string): number {
   const value = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('It must be a positive whole number.');
+  return value;
+}
+
+/** How many items of a list that is read as one page. */
+export function atMostAPage(text: string): number {
+  const value = count(text);
+  if (value > pageLimit.max) throw new InvalidArgumentError(`It must be at most ${pageLimit.max}.`);
   return value;
 }
 
@@ -72,7 +92,7 @@ export function scopeList(text: string): readonly Scope[] {
   return scopes.filter((scope) => words.includes(scope));
 }
 
-/** The name of an account or a key. */
+/** The name of an account, a key or an operator. */
 export function label(text: string): string {
   if (text.startsWith('--'))
     throw new InvalidArgumentError('It must not begin with "--": a value is missing here.');

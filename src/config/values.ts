@@ -37,6 +37,25 @@ export function text(value: string): string {
   return value;
 }
 
+/** Undefined when it is not set. */
+export function optional(value: string): string | undefined {
+  return value === '' ? undefined : value;
+}
+
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const longestIntervalMs = 365 * unitMs.d;
+
+/** How often something is done, in ms; undefined for never. */
+export function interval(value: string): number | undefined {
+  if (value === '') return undefined;
+  const [, count = '', unit = 's'] = /^([1-9]\d{0,8})([smhd])$/.exec(value) ?? [];
+  const ms = Number(count) * unitMs[unit as keyof typeof unitMs];
+  if (count === '' || ms > longestIntervalMs) {
+    throw new Error('must be a duration such as 30m, 24h or 7d, at most 365d');
+  }
+  return ms;
+}
+
 export function databaseUrl(value: string): string {
   if (/^sqlite:(?:\/\/)?\s*:memory:$/.test(value)) {
     throw new Error(
@@ -57,6 +76,15 @@ export function redisUrl(value: string): string | undefined {
   if (value === '') return undefined;
   if (!/^rediss?:\/\/./.test(value) || !URL.canParse(value)) {
     throw new Error('must be a URL such as redis://127.0.0.1:6379 or rediss://:PASSWORD@HOST:6379');
+  }
+  return value;
+}
+
+/** Undefined when there is none. */
+export function instanceName(value: string): string | undefined {
+  if (value === '') return undefined;
+  if (!/^[\w.:@-]{1,100}$/.test(value)) {
+    throw new Error('must have 1 to 100 letters, digits or characters of "-_.:@"');
   }
   return value;
 }

@@ -1,5 +1,8 @@
 /** Largest request body, in bytes. */
 export const maxBodyBytes = 16_384;
 
+/** Largest upload of an operator, in bytes. */
+export const maxUploadBytes = 1_073_741_824;
+
 /** How many mistakes an error lists: a request of 16 KiB can hold thousands, each worth a line of the answer. */
 export const maxDetails = 20;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { maxDetails } from './bounds.ts';
-import { errors } from './errors.ts';
+import { clientErrors, type ErrorCode } from './errors.ts';
 
 export const ErrorDetail = z
   .object({
@@ -14,23 +14,28 @@ export const ErrorDetail = z
   })
   .meta({ id: 'ErrorDetail', description: 'One mistake in the request.', 'x-stability': 'beta' });
 
-const errorCodes = Object.keys(errors) as [keyof typeof errors];
+/** The body of errors that have one of these codes, as the component with this id. */
+export function errorBodyOf(id: string, codes: readonly ErrorCode[]) {
+  return z
+    .object({
+      code: z
+        .enum(codes as [ErrorCode])
+        .meta({ description: 'Machine-readable error code. New codes may be added.' }),
+      message: z.string().meta({ description: 'Human-readable description.' }),
+      status: z
+        .int()
+        .min(400)
+        .max(599)
+        .meta({ description: 'The HTTP status code of the response.', override: { format: 'int32' } }),
+      details: z
+        .array(ErrorDetail)
+        .max(maxDetails)
+        .optional()
+        .meta({
+          description: `The mistakes in the request, on 400 and 415. Lists the first ${maxDetails}; \`message\` counts the rest.`,
+        }),
+    })
+    .meta({ id, description: 'An error.' });
+}
 
-export const ErrorBody = z
-  .object({
-    code: z.enum(errorCodes).meta({ description: 'Machine-readable error code. New codes may be added.' }),
-    message: z.string().meta({ description: 'Human-readable description.' }),
-    status: z
-      .int()
-      .min(400)
-      .max(599)
-      .meta({ description: 'The HTTP status code of the response.', override: { format: 'int32' } }),
-    details: z
-      .array(ErrorDetail)
-      .max(maxDetails)
-      .optional()
-      .meta({
-        description: `The mistakes in the request, on 400 and 415. Lists the first ${maxDetails}; \`message\` counts the rest.`,
-      }),
-  })
-  .meta({ id: 'Error', description: 'An error.' });
+export const ErrorBody = errorBodyOf('Error', Object.keys(clientErrors) as ErrorCode[]);

@@ -1,9 +1,7 @@
 import { maxBodyBytes } from './bounds.ts';
 
-/**
- * Every error the service answers with, and the only place that knows which HTTP status belongs to which code. `docs/errors.md` and the OpenAPI document are held to this table by a test.
- */
-export const errors = {
+/** The errors that clients get. `docs/errors.md` and the OpenAPI document are held to this table by a test. */
+export const clientErrors = {
   invalid_json: { status: 400, message: 'The request body is not valid JSON.' },
   invalid_body: { status: 400, message: 'The request body is invalid.' },
   invalid_parameter: { status: 400, message: 'A parameter of the path, the query or a header is invalid.' },
@@ -90,6 +88,51 @@ export const errors = {
       'The service is temporarily unavailable. Nothing was changed. Retry after the number of seconds in the Retry-After header.',
   },
 } as const satisfies Record<string, { status: number; message: string }>;
+
+/** The errors that only operators get. */
+export const adminErrors = {
+  sign_in_required: {
+    status: 401,
+    message: 'Sign in, or send an operator\'s token as "Authorization: Bearer <TOKEN>".',
+  },
+  sign_in_failed: {
+    status: 401,
+    message: 'The token or code is not valid. A code works once, and for 10 minutes.',
+  },
+  role_insufficient: { status: 403, message: 'Only an operator with the role admin may do this.' },
+  cross_site_request: {
+    status: 403,
+    message: 'This request did not come from the console. Programs send a token instead of a cookie.',
+  },
+  host_unknown: {
+    status: 421,
+    message: 'This address is not one of the admin API. Set ADMIN_ORIGIN to the address that operators use.',
+  },
+  operator_not_found: { status: 404, message: 'There is no operator with this id.' },
+  account_not_found: { status: 404, message: 'There is no account with this id.' },
+  key_not_found: { status: 404, message: 'There is no key with this id.' },
+  ban_not_found: { status: 404, message: 'There is no ban on this key.' },
+  backup_not_found: { status: 404, message: 'There is no backup with this name.' },
+  name_taken: { status: 409, message: 'Another operator has this name.' },
+  operator_revoked: { status: 409, message: 'The operator is revoked. Add a new one.' },
+  key_ended: { status: 409, message: 'The key is not valid any more. Issue a new one.' },
+  backup_in_progress: { status: 409, message: 'Another backup is under way. Try again when it is done.' },
+  backup_not_possible: {
+    status: 409,
+    message: 'No backup can be made here. Set BACKUP_FOLDER; back up PostgreSQL with its own tools.',
+  },
+  backup_damaged: { status: 422, message: 'The backup is damaged.' },
+  backup_failed: { status: 503, message: 'The backup cannot be made or read now.' },
+  import_invalid: { status: 422, message: 'The file cannot be imported.' },
+  too_many_sign_ins: {
+    status: 429,
+    message:
+      'Too many failed sign-ins from this address. Retry after the number of seconds in the Retry-After header.',
+  },
+} as const satisfies Record<string, { status: number; message: string }>;
+
+/** Every error the service answers with, and the only place that knows which HTTP status belongs to which code. */
+export const errors = { ...clientErrors, ...adminErrors };
 
 export type ErrorCode = keyof typeof errors;
 

@@ -1,6 +1,7 @@
 /** What an operation is, as data. */
 import type * as z from 'zod';
 import type { Resource } from '../domain/resources.ts';
+import type { Role } from '../domain/role.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { ErrorCode } from './errors.ts';
 
@@ -45,9 +46,17 @@ export interface Success<Outcome = never> {
   readonly json?: (outcome: Outcome) => string;
   /** The path of what was made, below `basePath`. */
   readonly location?: (outcome: Outcome) => string;
+  /** Whether it is answered line by line (NDJSON): the outcome is an `AsyncIterable` of them, each the JSON of the shape. */
+  readonly lines?: true;
 }
 
 export type Precondition = 'If-Match' | 'If-None-Match';
+
+/** How a large body is read, as it comes; it is checked by whoever reads it. */
+export interface Upload {
+  readonly types: readonly string[];
+  readonly description: string;
+}
 
 export interface Operation<Outcome = never> {
   readonly operationId: string;
@@ -61,8 +70,12 @@ export interface Operation<Outcome = never> {
   readonly params?: Readonly<Record<string, PathParameter>>;
   readonly query?: z.ZodObject<z.ZodRawShape, z.core.$strict>;
   readonly body?: Body;
+  /** What is sent instead of a JSON body. */
+  readonly upload?: Upload;
   /** What a key needs; undefined: any key may. */
   readonly scope?: Scope;
+  /** What an operator needs, on the admin API: to read, `viewer`, and to change something, `admin`, unless given. */
+  readonly role?: Role | 'anybody';
   /** The resources a response shows: a held one is good while none of them changes. None: it is never held. */
   readonly reads: readonly Resource[];
   /** Whether a list, linked page by page (RFC 8288): the outcome is a `Page`. */
@@ -76,6 +89,34 @@ export interface Operation<Outcome = never> {
   /** The errors of its own; every operation has more besides (`errorsOf`). */
   readonly errors: readonly ErrorCode[];
 }
+
+/** Whether it changes nothing. */
+export function isRead({ method }: Pick<Operation, 'method'>): boolean {
+  return method === 'GET';
+}
+
+type ParamsOf<Row> = Row extends { params: infer Params extends Readonly<Record<string, PathParameter>> }
+  ? { readonly [Name in keyof Params]: bigint }
+  : Readonly<Record<never, never>>;
+
+type QueryOf<Row> = Row extends { query: infer Query extends z.ZodType } ? z.infer<Query> : undefined;
+
+type BodyOf<Row> = Row extends { body: infer Sent extends Body } ? z.infer<Sent['schema']> : undefined;
+
+/** What the operation of a row is called with, as its schemas made it. */
+export interface InputOfRow<Row> {
+  readonly params: ParamsOf<Row>;
+  readonly query: QueryOf<Row>;
+  readonly body: BodyOf<Row>;
+}
+
+/** What an operation with an upload is called with, besides: the bytes as they come, to be read once. */
+export type UploadOfRow<Row> = Row extends { upload: Upload }
+  ? { readonly upload: AsyncIterable<Uint8Array> }
+  : unknown;
+
+/** What it comes to. */
+export type OutcomeOfRow<Row> = Row extends { success: Success<infer Outcome> } ? Outcome : never;
 
 /** A page of a list. */
 export interface Page<Item> {
@@ -115,4 +156,12 @@ export function created<Outcome>(
 /** 204. */
 export function noContent(description: string): Success<void> {
   return { descriptions: { 204: description }, statusOf: () => 204 };
+}
+
+/** 200 with a representation that JSON.stringify writes. */
+export function shown<Schema extends z.ZodType>(
+  schema: Schema,
+  description: string,
+): Success<z.infer<Schema>> {
+  return ok(schema, (outcome: z.infer<Schema>) => JSON.stringify(outcome), description);
 }

@@ -1,8 +1,14 @@
 /** The operations clients call, as data: routes, input, OpenAPI document, caching and the tests derive from it. */
-import type * as z from 'zod';
 import { categoryOperations } from './category-operations.ts';
 import type { ErrorCode } from './errors.ts';
-import type { Body, Operation, Page, PathParameter, Success } from './operation.ts';
+import {
+  type InputOfRow,
+  isRead,
+  type Operation,
+  type OutcomeOfRow,
+  type Page,
+  type Success,
+} from './operation.ts';
 import { orderOperations } from './order-operations.ts';
 import { petOperations } from './pet-operations.ts';
 import { rateLimitOperations } from './rate-limit-operations.ts';
@@ -25,26 +31,13 @@ export type OperationId = keyof Operations;
 export const allOperations: readonly (Operation & { readonly operationId: OperationId })[] =
   Object.values(operations);
 
-type ParamsOf<Row> = Row extends { params: infer Params extends Readonly<Record<string, PathParameter>> }
-  ? { readonly [Name in keyof Params]: bigint }
-  : Readonly<Record<never, never>>;
-
-type QueryOf<Row> = Row extends { query: infer Query extends z.ZodType } ? z.infer<Query> : undefined;
-
-type BodyOf<Row> = Row extends { body: infer Sent extends Body } ? z.infer<Sent['schema']> : undefined;
-
 /** What an operation is called with, as its schemas made it. */
-export interface InputOf<Id extends OperationId> {
-  readonly params: ParamsOf<Operations[Id]>;
-  readonly query: QueryOf<Operations[Id]>;
-  readonly body: BodyOf<Operations[Id]>;
-}
+export type InputOf<Id extends OperationId> = InputOfRow<Operations[Id]>;
 
 /** What it comes to. */
-export type OutcomeOf<Id extends OperationId> =
-  Operations[Id]['success'] extends Success<infer Outcome> ? Outcome : never;
+export type OutcomeOf<Id extends OperationId> = OutcomeOfRow<Operations[Id]>;
 
-export type { Operation, Page, Success };
+export { isRead, type Operation, type Page, type Success };
 
 /** What any operation may answer. */
 export const commonErrors = [
@@ -90,11 +83,6 @@ export function errorsOf(operation: Operation): ErrorCode[] {
 /** Whether it takes an `Idempotency-Key`: what is not idempotent by itself (RFC 9110, section 9.2.2) and is a POST. */
 export function isRepeatable({ method }: Operation): boolean {
   return method === 'POST';
-}
-
-/** Whether it changes nothing. */
-export function isRead({ method }: Operation): boolean {
-  return method === 'GET';
 }
 
 /** Whether a success shows a resource, or a page of them, and so has an entity tag where it has a body. */

@@ -133,14 +133,21 @@ export function limitParameter(things: string) {
 }
 
 /** The position of a page, in a query. */
-export const cursorParameter = z
-  .string()
-  .optional()
-  .meta({
-    description: 'Opaque position of the page. Do not construct it: follow the URL in the `Link` header.',
-    override: { type: 'string', maxLength: 64 },
-    param: { 'x-stability': 'beta' },
-  });
+export const cursorParameter = cursorOf(64);
+
+/** The position of a page in a list by name: the name is in it. */
+export const namedCursorParameter = cursorOf(1_440);
+
+function cursorOf(maxLength: number) {
+  return z
+    .string()
+    .optional()
+    .meta({
+      description: 'Opaque position of the page. Do not construct it: follow the URL in the `Link` header.',
+      override: { type: 'string', maxLength },
+      param: { 'x-stability': 'beta' },
+    });
+}
 
 const int64Form = `must be an integer from ${int64Min} to ${int64Max}, in plain decimal digits`;
 

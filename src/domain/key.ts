@@ -1,20 +1,24 @@
 /**
- * API keys: `ask_`, 32 random base62 characters (190 bits) and 6 characters of CRC-32 in base62. The checksum
- * lets a typo be refused without a look-up, and secret scanners recognise a key.
+ * API keys (`ask_`), and the tokens (`aso_`) and sessions (`ass_`) of operators: the prefix, 32 random base62 characters
+ * (190 bits) and 6 characters of CRC-32 in base62. The checksum lets a typo be refused without a look-up, and secret
+ * scanners recognise each.
  */
 import { crc32 } from 'node:zlib';
 
-const prefix = 'ask_';
+const prefixes = { key: 'ask_', token: 'aso_', session: 'ass_' } as const;
 const secretLength = 32;
 const checksumLength = 6;
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const form = /^ask_[0-9A-Za-z]{38}$/;
+const form = /^[0-9A-Za-z]{38}$/;
+
+export type SecretKind = keyof typeof prefixes;
 
 /** The system's generator: returns that many random bytes. */
 export type RandomBytes = (count: number) => Uint8Array;
 
-/** Makes a new key. Bytes of 248 and above are thrown away, so that every character is equally likely. */
-export function makeKey(randomBytes: RandomBytes): string {
+/** Makes a new key, or a secret of another kind. Bytes of 248 and above are thrown away, so that every character is equally likely. */
+export function makeKey(randomBytes: RandomBytes, kind: SecretKind = 'key'): string {
+  const prefix = prefixes[kind];
   let secret = '';
   while (secret.length < secretLength) {
     for (const byte of randomBytes(secretLength)) {
@@ -24,9 +28,14 @@ export function makeKey(randomBytes: RandomBytes): string {
   return prefix + secret + checksum(prefix + secret);
 }
 
-/** Whether the text has the form of a key and its checksum fits. */
-export function isWellFormedKey(text: string): boolean {
-  return form.test(text) && text.endsWith(checksum(text.slice(0, -checksumLength)));
+/** Whether the text has the form of a key, or of a secret of another kind, and its checksum fits. */
+export function isWellFormedKey(text: string, kind: SecretKind = 'key'): boolean {
+  const prefix = prefixes[kind];
+  return (
+    text.startsWith(prefix) &&
+    form.test(text.slice(prefix.length)) &&
+    text.endsWith(checksum(text.slice(0, -checksumLength)))
+  );
 }
 
 /** SHA-256 in hexadecimal: what is stored and looked up in the key's stead. */

@@ -4,6 +4,9 @@ export interface Quota {
   readonly perDay: number;
 }
 
+/** The limits that an account may bring. */
+export type CustomQuota = { readonly [Window in keyof Quota]?: number | undefined };
+
 /** The plans with fixed quotas; `enterprise` brings its own with each account. */
 export const plans = {
   free: { perMinute: 60, perDay: 1_000 },
@@ -24,7 +27,7 @@ export class PlanError extends Error {}
  * The quota a plan gives. `custom` is required for `enterprise`, whole numbers from 1 to `largestQuota`, the minute's
  * not above the day's, and refused for the others. Throws `PlanError`.
  */
-export function quotaOf(plan: string, custom: Partial<Quota> = {}): { plan: PlanName; quota: Quota } {
+export function quotaOf(plan: string, custom: CustomQuota = {}): { plan: PlanName; quota: Quota } {
   const { perMinute, perDay } = custom;
   if (plan in plans) {
     if (perMinute !== undefined || perDay !== undefined) {

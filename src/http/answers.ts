@@ -1,5 +1,5 @@
 import { etagOf } from '../contract/etag.ts';
-import { basePath, isTagged, type Operation } from '../contract/operations.ts';
+import { isTagged, type Operation } from '../contract/operations.ts';
 import { filtersOf, type ListQuery } from '../domain/cursor.ts';
 import type { Performed } from '../operations/client-operations.ts';
 import type { HeaderFields } from './headers.ts';
@@ -13,19 +13,18 @@ export interface Answer {
   readonly headers: HeaderFields;
 }
 
-/** A success as HTTP. `publicUrl` makes links absolute. */
+/** A success as HTTP. Links begin with `base`, where the operations are. */
 export function answerOf(
   operation: Operation,
   query: unknown,
   { status, body, location, next, isReplayed }: Performed,
-  publicUrl = '',
+  { base, hasTag = isTagged(operation) }: { readonly base: string; readonly hasTag?: boolean },
 ): Answer {
   const headers: HeaderFields = {};
-  const etag = body !== undefined && isTagged(operation) ? etagOf(body) : undefined;
+  const etag = body !== undefined && hasTag ? etagOf(body) : undefined;
   if (etag !== undefined) headers.ETag = etag;
-  if (location !== undefined) headers.Location = `${publicUrl}${basePath}${location}`;
-  if (operation.paginated)
-    headers.Link = linksOf(`${publicUrl}${basePath}${operation.path}`, query as PageQuery, next);
+  if (location !== undefined) headers.Location = base + location;
+  if (operation.paginated) headers.Link = linksOf(base + operation.path, query as PageQuery, next);
   if (isReplayed) headers['Idempotent-Replayed'] = 'true';
   return { status, body: body ?? null, etag, headers };
 }
@@ -39,9 +38,14 @@ interface PageQuery extends ListQuery {
   readonly limit: number;
 }
 
+/** A value in a query, with the commas of a list as they are. */
+function inQuery(value: string): string {
+  return encodeURIComponent(value).replaceAll('%2C', ',');
+}
+
 /** Links to the first and the next page (RFC 8288), with the filters of this one. */
 function linksOf(url: string, query: PageQuery, next: string | undefined): string {
-  const filters = filtersOf(query).map(([name, value]) => `&${name}=${value}`);
+  const filters = filtersOf(query).map(([name, value]) => `&${name}=${inQuery(value)}`);
   const first = `${url}?limit=${query.limit}${filters.join('')}`;
   const links = `<${first}>; rel="first"`;
   return next === undefined ? links : `<${first}&cursor=${next}>; rel="next", ${links}`;

@@ -29,13 +29,18 @@ export async function readJsonBody(request: Request, body: Body): Promise<JsonBo
   const { headers } = request;
   // The media type of a body that is neither there nor expected is that of nothing: `curl -d ''` sends one.
   if (request.body === null && (body.optional || !headers.has('content-type'))) return withoutBody(body);
-  const unsupported = [...mistakesOfType(headers, body), ...mistakesOfCoding(headers)];
-  if (unsupported.length > 0) throw new Refusal('unsupported_media_type', { details: unsupported });
+  refuseOtherMedia(headers, body.types ?? [mediaTypes.json]);
   const bytes = await readBytes(request);
   return bytes.length === 0 ? withoutBody(body) : parse(bytes);
 }
 
-function mistakesOfType(headers: Headers, { types = [mediaTypes.json] }: Body): ErrorDetail[] {
+/** Refuses `unsupported_media_type` for a body that is none of these types, or compressed. */
+export function refuseOtherMedia(headers: Headers, types: readonly string[]): void {
+  const details = [...mistakesOfType(headers, types), ...mistakesOfCoding(headers)];
+  if (details.length > 0) throw new Refusal('unsupported_media_type', { details });
+}
+
+function mistakesOfType(headers: Headers, types: readonly string[]): ErrorDetail[] {
   const [, type = '', parameters = ''] = mediaType.exec(headers.get('content-type')?.trim() ?? '') ?? [];
   const isSupported = types.some((one) => one === type.toLowerCase());
   if (isSupported && !otherCharset.test(parameters)) return [];

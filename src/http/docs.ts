@@ -8,6 +8,7 @@ import { gunzip } from 'node:zlib';
 import scalarPath from '../../assets/reference/scalar.js.gz' with { type: 'file' };
 import style from '../../assets/reference/style.css' with { type: 'text' };
 import scalar from '../../assets/reference/version.json' with { type: 'json' };
+import { acceptsGzip } from './accepts-gzip.ts';
 import { inlineIcon } from './guides.ts';
 
 /** Scalar's settings: what would call its makers' hosts is off, and members stand in the contract's order. */
@@ -98,20 +99,10 @@ export function docsScript(): (request: Request) => Promise<Response> {
     Vary: 'Accept-Encoding',
   };
   return async (request) => {
-    if (acceptsGzip(request.headers.get('accept-encoding') ?? '')) {
+    if (acceptsGzip(request)) {
       return new Response(compressed, { headers: { ...headers, 'Content-Encoding': 'gzip' } });
     }
     plain ??= promisify(gunzip)(bytes).then((script) => new Blob([script]));
     return new Response(await plain, { headers });
   };
-}
-
-/** RFC 9110 section 12.5.3. */
-function acceptsGzip(acceptEncoding: string): boolean {
-  const weights = new Map<string, number>();
-  for (const item of acceptEncoding.toLowerCase().split(',')) {
-    const [coding = '', weight = 'q=1'] = item.split(';').map((part) => part.trim());
-    weights.set(coding, Number(weight.slice('q='.length)));
-  }
-  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0;
 }

@@ -14,7 +14,7 @@ import overview from '../../docs/guides/README.md' with { type: 'text' };
 import rateLimits from '../../docs/guides/rate-limits.md' with { type: 'text' };
 import requestsAndResponses from '../../docs/guides/requests-and-responses.md' with { type: 'text' };
 import versioning from '../../docs/guides/versioning.md' with { type: 'text' };
-import { errors } from '../contract/errors.ts';
+import { clientErrors } from '../contract/errors.ts';
 
 /** The guides by their path below `/docs`, in the order they are read. */
 const guides: ReadonlyMap<string, string> = new Map([
@@ -62,7 +62,7 @@ export function guidePages(): ReadonlyMap<string, StaticPage> {
       text: () => pageOf(path, markdown),
     });
   for (const [path, markdown] of guides) add(path, markdown);
-  for (const code of Object.keys(errors)) add(`errors/${code}`, errorMarkdown(code));
+  for (const code of Object.keys(clientErrors)) add(`errors/${code}`, errorMarkdown(code));
   return pages;
 }
 

@@ -1,18 +1,22 @@
 import { maxDetails } from '../contract/bounds.ts';
 import type { ErrorDetail } from '../contract/errors.ts';
 import { parseInt64 } from '../contract/json.ts';
-import type { InputOf, Operation, OperationId } from '../contract/operations.ts';
+import type { Operation } from '../contract/operations.ts';
 import { type Validated, validate } from '../contract/validation.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { OperationRequest } from '../operations/client-operations.ts';
+import type { Preconditions } from '../operations/preconditions.ts';
 import { type JsonBody, readJsonBody } from './body.ts';
 import { preconditionsOf } from './conditions.ts';
 import { idempotencyKeyOf } from './idempotency-key.ts';
 import { queryOf, readQuery } from './query.ts';
+import { uploadOf } from './upload.ts';
 
 /** A request as its operation takes it. */
-export interface Input extends Pick<OperationRequest, 'input' | 'preconditions'> {
+export interface Input<Read = OperationRequest['input']> {
+  readonly input: Read;
+  readonly preconditions: Preconditions;
   /** Of the `Idempotency-Key`; undefined when there is none. */
   readonly idempotencyKey: string | undefined;
   /** The body as it came. */
@@ -25,11 +29,12 @@ const noBytes = new Uint8Array();
  * Reads and checks a request. Refuses what the body's reading refuses, and `invalid_parameter` or `invalid_body`
  * with all mistakes at once; then what a path refuses that names nothing.
  */
-export function readInput(
+export function readInput<Read = OperationRequest['input']>(
   operation: Operation,
   request: Request,
   path: Readonly<Record<string, string>>,
-): Awaitable<Input> {
+): Awaitable<Input<Read>> {
+  const upload = operation.upload && uploadOf(request, operation.upload);
   return andThen(operation.body && readJsonBody(request, operation.body), (json) => {
     const params = readParams(operation, path);
     const query = readQuery(operation, queryOf(request.url));
@@ -48,7 +53,12 @@ export function readInput(
     refuseUnnameable(operation, params.value);
     return {
       // The row's schemas made them, so they are what the row says.
-      input: { params: params.value, query: query.value, body: body.value } as InputOf<OperationId>,
+      input: {
+        params: params.value,
+        query: query.value,
+        body: body.value,
+        ...(upload && { upload }),
+      } as Read,
       preconditions: preconditions.value,
       idempotencyKey: idempotencyKey.value,
       bytes: json?.bytes ?? noBytes,

@@ -81,7 +81,7 @@ export class Listener implements Disposable {
     refuseNewConnections(this.port);
     await sleep(lastCall);
     void this.#current.stop();
-    while (this.#underWay() > 0 && performance.now() < deadline) await sleep(pollMs);
+    while (this.underWay > 0 && performance.now() < deadline) await sleep(pollMs);
     this[Symbol.dispose]();
   }
 
@@ -91,7 +91,8 @@ export class Listener implements Disposable {
     void this.#current.stop(true);
   }
 
-  #underWay(): number {
+  /** Requests that are not answered yet. */
+  get underWay(): number {
     return this.#current.pendingRequests + (this.#former?.server.pendingRequests ?? 0);
   }
 

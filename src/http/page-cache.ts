@@ -14,6 +14,9 @@ const entrySize = 512;
  * thing is asked for anew: to keep it costs as much as to find it.
  */
 export class PageCache {
+  /** Pages that were asked for and sent again, or not. */
+  hits = 0;
+  misses = 0;
   readonly #held = new LRUCache<string, { readonly versions: Versions; readonly answer: Answer }>({
     maxSize: heldSize,
   });
@@ -21,10 +24,11 @@ export class PageCache {
   get(operation: Operation, target: string, versions: Versions): Answer | undefined {
     if (!isHeld(operation)) return undefined;
     const held = this.#held.get(target);
-    if (held === undefined) return undefined;
-    for (const resource of operation.reads) {
-      if (held.versions[resource] !== versions[resource]) return undefined;
+    if (held === undefined || !isCurrent(operation, held.versions, versions)) {
+      this.misses++;
+      return undefined;
     }
+    this.hits++;
     return held.answer;
   }
 
@@ -35,6 +39,11 @@ export class PageCache {
     const size = body.size + target.length + entrySize;
     this.#held.set(target, { versions, answer: { ...answer, body } }, { size });
   }
+}
+
+function isCurrent({ reads }: Operation, held: Versions, now: Versions): boolean {
+  for (const resource of reads) if (held[resource] !== now[resource]) return false;
+  return true;
 }
 
 function isHeld(operation: Operation): boolean {

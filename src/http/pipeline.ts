@@ -1,3 +1,4 @@
+import { basePath } from '../contract/operations.ts';
 import { type Awaitable, andThen, orElse } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Authenticated, Unauthenticated } from '../operations/admission.ts';
@@ -8,7 +9,7 @@ import { credentialOf } from './credential.ts';
 import { readInput } from './input.ts';
 import { onceOf } from './once.ts';
 import { targetOf } from './query.ts';
-import { failed, preflight, refuse, reply } from './replies.ts';
+import { counted, failed, preflight, refuse, reply } from './replies.ts';
 import type { IncomingRequest, RequestContext } from './request-context.ts';
 import type { RoutedOperation } from './routes.ts';
 
@@ -30,7 +31,9 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
       (again) => {
         // The limits cannot be read either. A 503 stays one, with what it says of whether the request was applied.
         const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
-        return failed(context, incoming.requestId, isUnavailable ? error : again);
+        const failure = isUnavailable ? error : again;
+        counted(context, incoming, failure instanceof Refusal ? failure.code : 'internal_error');
+        return failed(context, incoming.requestId, failure);
       },
     ),
   );
@@ -76,7 +79,7 @@ function answerTo(
     const { input, preconditions } = read;
     const performed = context.operations.perform(operation, { input, preconditions, once, admission });
     return andThen(performed, (result) => {
-      const answer = answerOf(operation, input.query, result, context.publicUrl);
+      const answer = answerOf(operation, input.query, result, { base: (context.publicUrl ?? '') + basePath });
       context.pageCache.keep(operation, target, admission.versions, answer);
       return answer;
     });

@@ -48,11 +48,12 @@ export function readQuery(operation: Operation, query: string): Validated<unknow
   const checked = validate(schema, Object.fromEntries(parameters), 'query');
   if ('mistakes' in checked) mistakes.push(...checked.mistakes.filter(({ name }) => !reported.has(name)));
   if (mistakes.length === 0) return checked;
-  return { mistakes: [...mistakes, ...cursorMistakes(schema, parameters, reported)] };
+  return { mistakes: [...mistakes, ...cursorMistakes(operation.path, schema, parameters, reported)] };
 }
 
 /** What is wrong with the cursor of a query that has other mistakes; the operation itself checks that of one without. */
 function cursorMistakes(
+  path: string,
   { shape }: NonNullable<Operation['query']>,
   parameters: ReadonlyMap<string, string>,
   reported: ReadonlySet<string>,
@@ -68,7 +69,7 @@ function cursorMistakes(
   // A filter that is itself a mistake says nothing about the cursor's.
   if (checked.some(([name, { success }]) => !success || reported.has(name))) return [];
   const values = Object.fromEntries(checked.map(([name, { data }]) => [name, data]));
-  return cursor.filters === filtersText(values) ? [] : [cursorMistake];
+  return cursor.filters === filtersText(path, values) ? [] : [cursorMistake];
 }
 
 function unknownMessage(known: string[]): string {

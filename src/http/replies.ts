@@ -33,8 +33,19 @@ export function reply(
   if (context.isDraining() || method === 'CONNECT') response.headers.set('Connection', 'close');
   // Bun leaves the date out where it leaves the body out.
   if (method === 'HEAD') response.headers.set('Date', new Date().toUTCString());
-  context.requestLog?.(incoming, { status, code, admission });
+  counted(context, incoming, code, admission.caller);
+  context.requestLog?.(incoming, { status, code, admission, body: method === 'HEAD' ? null : body });
   return response;
+}
+
+/** Counts the answer to a request under the version, now that it is ready. */
+export function counted(
+  { traffic }: RequestContext,
+  { routed, startedAt }: IncomingRequest,
+  code?: ErrorCode,
+  caller?: Authenticated['caller'],
+): void {
+  traffic.count(routed?.operation.operationId, code, caller, startedAt);
 }
 
 function setAll({ headers }: Response, fields: HeaderFields): void {
@@ -94,7 +105,8 @@ export async function preflight(context: RequestContext, incoming: IncomingReque
     ...preflightHeaders,
   });
   writeLimit(headers, state);
-  context.requestLog?.(incoming, { status: 204 });
+  counted(context, incoming);
+  context.requestLog?.(incoming, { status: 204, body: null });
   return new Response(null, { status: 204, headers });
 }
 

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '../domain/clock.ts';
 import type { AdmissionOperations } from '../operations/admission.ts';
 import type { ClientOperations } from '../operations/client-operations.ts';
+import type { TrafficCounter } from '../operations/traffic-counter.ts';
 import type { BanLog } from './ban-log.ts';
 import type { Outages } from './outages.ts';
 import type { PageCache } from './page-cache.ts';
@@ -19,7 +20,9 @@ export interface RequestContext {
   readonly corsOrigins: ReadonlySet<string>;
   readonly log: Logger;
   readonly outages: Outages;
-  /** Undefined when requests are not logged. */
+  /** Counts what is answered under the version. */
+  readonly traffic: TrafficCounter;
+  /** Undefined while requests are not logged. */
   readonly requestLog: RequestLog | undefined;
   readonly bans: BanLog;
   readonly makeRequestId: () => string;
@@ -39,6 +42,6 @@ export interface IncomingRequest {
   readonly client: () => string;
   /** The network of the client, for failed authentications. */
   readonly network: () => string;
-  /** When it came, for the request log, in ms of the process's own clock; 0 when requests are not logged. */
+  /** When it came, in ms of the process's own clock. */
   readonly startedAt: number;
 }

@@ -11,12 +11,29 @@ export interface RoutedOperation {
 }
 
 /** A path under the version and what its methods do. */
-export interface Route {
+export interface Route<Routed = RoutedOperation> {
   /** As Bun's router writes it. */
   readonly path: string;
-  readonly methods: ReadonlyMap<string, RoutedOperation>;
+  readonly methods: ReadonlyMap<string, Routed>;
   /** The value of `Allow` on 405. */
   readonly allow: string;
+}
+
+/** The routes of rows, below `base`. */
+export function routesBelow<Row extends Operation, Routed>(
+  base: string,
+  rows: readonly Row[],
+  routedOf: (row: Row) => Routed,
+): Route<Routed>[] {
+  return [...Map.groupBy(rows, ({ path }) => path)].map(([path, those]) => {
+    const methods = new Map<string, Routed>();
+    for (const row of those) {
+      const routed = routedOf(row);
+      for (const method of methodsOf(row)) methods.set(method, routed);
+    }
+    const allow = [...methods.keys()].sort().join(', ');
+    return { path: base + path.replace(/\{(\w+)\}/g, ':$1'), methods, allow };
+  });
 }
 
 /** The routes of the contract. `sunsets` has the instants in Unix ms at which deprecated operations go, unless as announced. */
@@ -24,18 +41,11 @@ export function routesOf(
   publicUrl: string | undefined,
   sunsets: Readonly<Partial<Record<OperationId, number>>>,
 ): Route[] {
-  const byPath = Map.groupBy(allOperations, ({ path }) => path);
-  return [...byPath].map(([path, those]) => {
-    const methods = new Map<string, RoutedOperation>();
-    for (const operation of those) {
-      const removedAt =
-        operation.deprecation && (sunsets[operation.operationId] ?? operation.deprecation.sunset.getTime());
-      const headers = removedAt && deprecationHeaders(operation, publicUrl ?? '', removedAt);
-      const routed = { operation, headers: headers || undefined, removedAt };
-      for (const method of methodsOf(operation)) methods.set(method, routed);
-    }
-    const allow = [...methods.keys()].sort().join(', ');
-    return { path: basePath + path.replace(/\{(\w+)\}/g, ':$1'), methods, allow };
+  return routesBelow(basePath, allOperations, (operation) => {
+    const removedAt =
+      operation.deprecation && (sunsets[operation.operationId] ?? operation.deprecation.sunset.getTime());
+    const headers = removedAt && deprecationHeaders(operation, publicUrl ?? '', removedAt);
+    return { operation, headers: headers || undefined, removedAt };
   });
 }
 

@@ -7,14 +7,10 @@ import { type PublicRoutesOptions, publicRoutesOf } from './public-routes.ts';
 import { pathOf } from './query.ts';
 import { failed } from './replies.ts';
 import type { IncomingRequest, RequestContext } from './request-context.ts';
+import { requestIdOf } from './request-id.ts';
 import type { Route } from './routes.ts';
+import { idleTimeoutSeconds, underWay } from './under-way.ts';
 import { afterChunkedBody } from './unread-body.ts';
-
-/** A connection on which nothing moves is closed after this long. */
-const idleTimeoutSeconds = 20;
-
-/** A client's own; one with a key in it is not taken, for ids are logged and keys are not. */
-const ownRequestId = /^(?!.*ask_[0-9A-Za-z]{38})[A-Za-z0-9._-]{1,64}$/;
 
 export interface ServerOptions {
   readonly context: RequestContext;
@@ -46,7 +42,6 @@ export function startServer({
   trustedProxies,
 }: ServerOptions): Listener {
   const incomingOf = (request: BunRequest, server: Server, route?: Route): IncomingRequest => {
-    const sent = request.headers.get('x-request-id');
     const client = () =>
       clientAddress(
         server.requestIP(request)?.address ?? '',
@@ -58,14 +53,14 @@ export function startServer({
       route,
       routed: route?.methods.get(request.method),
       path: request.params ?? noParams,
-      requestId: sent !== null && ownRequestId.test(sent) ? sent : context.makeRequestId(),
+      requestId: requestIdOf(request, context.makeRequestId),
       client,
       network: () => networkOf(client()),
-      startedAt: context.requestLog === undefined ? 0 : performance.now(),
+      startedAt: performance.now(),
     };
   };
   const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
-    const answer = pipeline(context, incomingOf(request, server, route));
+    const answer = underWay(server, request, pipeline(context, incomingOf(request, server, route)));
     return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
   };
   const unknown = handle(undefined);

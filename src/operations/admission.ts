@@ -7,6 +7,7 @@ import { fingerprint, isWellFormedKey } from '../domain/key.ts';
 import type { Verdict, WindowState } from '../domain/limit.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Versions } from '../domain/resources.ts';
+import { type Held, SecondChanceCache } from '../domain/second-chance-cache.ts';
 import type { Admission, Caller, FailureVerdict, KeyStore, LimitStore } from '../storage/storage.ts';
 import { type CallerChange, callerChanges } from './caller-changes.ts';
 import { KnownKeys } from './known-keys.ts';
@@ -44,7 +45,7 @@ interface Attempt {
   readonly isFree: boolean;
 }
 
-interface HeldCaller {
+interface HeldCaller extends Held {
   readonly caller: Caller;
   /** The version of callers under which it was read. */
   readonly version: number;
@@ -56,7 +57,7 @@ export class AdmissionOperations {
   readonly #limits: LimitStore;
   readonly #clock: Clock;
   readonly #changed: (change: CallerChange) => void;
-  readonly #held = new LRUCache<string, HeldCaller>(atMost(heldCallers));
+  readonly #held = new SecondChanceCache<string, HeldCaller>(heldCallers);
   readonly #known: KnownKeys;
   /** The version of callers under which a key was looked up in vain. */
   readonly #unknownKeys = new LRUCache<string, number>(atMost(heldUnknownKeys));
@@ -177,7 +178,7 @@ export class AdmissionOperations {
         this.#unknownKeys.set(print, version);
         return undefined;
       }
-      const held = { caller, version };
+      const held = { caller, version, isRecent: false };
       this.#held.set(print, held);
       return held;
     });

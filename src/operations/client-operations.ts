@@ -2,9 +2,10 @@ import { type InputOf, isRead, type Operation, type OperationId } from '../contr
 import { type Result, resultOf } from '../contract/result.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
+import { Refusal } from '../domain/refusal.ts';
 import type { Authenticated } from './admission.ts';
 import { categoryReaders } from './categories.ts';
-import type { Once } from './once.ts';
+import type { Once, OnceInput } from './once.ts';
 import { orderReaders } from './orders.ts';
 import { petReaders } from './pets.ts';
 import type { Preconditions } from './preconditions.ts';
@@ -54,9 +55,17 @@ export class ClientOperations {
     const { params, body } = input;
     const unit = { params, body, preconditions, now: this.#clock.now() };
     const { operationId } = operation;
-    if (once !== undefined) return this.#store.write('once', { operationId, input: unit, once });
+    if (once !== undefined) return this.#performOnce(operationId, unit, once);
     const written = this.#store.write(operationId as WriteId, unit as never);
     return written.then((outcome) => resultOf(operation, outcome));
+  }
+
+  async #performOnce(operationId: OperationId, input: OnceInput['input'], once: Once): Promise<Performed> {
+    if (operationId !== 'createPet') return this.#store.write('once', { operationId, input, once });
+    // Adding animals refuses nobody, so all who do it at the same time are one batch.
+    const outcome = await this.#store.write('createPetOnce', { input: input as never, once });
+    if (typeof outcome === 'string') throw new Refusal(outcome);
+    return outcome;
   }
 }
 

@@ -115,7 +115,7 @@ export class CopyOperations {
     let last: TableRow | undefined;
     let count = 0;
     for await (const rows of batches(this.#to, table)) {
-      const same = await this.#from.rows(table, last?.[0], rows.length);
+      const same = await this.#from.rows(table, last, rows.length);
       if (lineOf(rows) !== lineOf(same)) {
         throw new CopyError(
           `The target already contains other data: its table "${table}" does not match the source. ` +
@@ -133,7 +133,7 @@ export class CopyOperations {
 async function* batches(source: Tables, table: Table, behind?: TableRow): AsyncGenerator<TableRow[]> {
   let last = behind;
   for (;;) {
-    const rows = await source.rows(table, last?.[0], batchLength);
+    const rows = await source.rows(table, last, batchLength);
     if (rows.length === 0) return;
     yield rows;
     last = rows.at(-1);

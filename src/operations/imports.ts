@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type NewPet, type Pet, type PetStatus, petStatuses } from '../contract/pets.ts';
+import { Refusal } from '../domain/refusal.ts';
+import type { NewAuditEntry } from '../storage/admin.ts';
 import type { ImportRun } from '../storage/storage.ts';
+import { entryOf, type OperatorContext } from './by-operator.ts';
 import type { Store } from './units.ts';
 
 /** How many rows are committed together. */
 const rowsPerGroup = 1_000;
 /** How long the store is left alone between groups, so that a process serving it gets its own writes in. */
 const restMs = 1;
-
-/** The stored progress is not the one an import goes on from: another one of the same input is at work. */
-export class ImportConflict extends Error {}
 
 /** Where a row stands in its input: the number of its first line, from 1. */
 interface Placed {
@@ -86,25 +86,38 @@ export function mayOverlap(one: ImportPart, other: ImportPart): boolean {
   return !differ(one.status, other.status) && !differ(one.categoryId, other.categoryId);
 }
 
+/** In whose name animals are added, and to what. */
+type ImportContext = OperatorContext<Pick<Store, 'imports' | 'write'>>;
+
+/** What is done in one transaction. */
+interface Commit {
+  readonly pets: readonly NewPet[];
+  readonly source: string | undefined;
+  readonly progress: ImportProgress;
+  /** The last line of the progress that is stored. */
+  readonly storedLine: number;
+  readonly entry: NewAuditEntry | undefined;
+}
+
 const nothing: ImportProgress = { lastLine: 0, added: 0, rejected: 0, finished: false };
 
 /** Adds many animals from one input, every row exactly once, however often it is interrupted. */
 export class ImportOperations {
-  readonly #store: Pick<Store, 'imports' | 'write'> | undefined;
+  readonly #context: ImportContext | undefined;
 
   /** Without a store it is a dry run: everything is read and checked, nothing is written. */
-  constructor(store: Pick<Store, 'imports' | 'write'> | undefined) {
-    this.#store = store;
+  constructor(context: ImportContext | undefined) {
+    this.#context = context;
   }
 
   /** How far an input is imported; undefined when it never was begun. */
   async find(source: string): Promise<ImportProgress | undefined> {
-    return this.#store?.imports.find(source);
+    return this.#context?.store.imports.find(source);
   }
 
   /** The parts of this input that were imported alone. */
   async partsOf(content: string): Promise<ImportPart[]> {
-    const parts = (await this.#store?.imports.findParts(content)) ?? [];
+    const parts = (await this.#context?.store.imports.findParts(content)) ?? [];
     return parts
       .map(({ source }) => partOf(source, content))
       .sort((one, other) => one.fromLine - other.fromLine);
@@ -112,16 +125,22 @@ export class ImportOperations {
 
   /**
    * Adds the rows, in groups, and yields after the commit of each. The last group says whether all is in.
-   * Throws `ImportConflict` when the same input is being imported by another process, and refuses
-   * `service_unavailable`; the groups yielded before are in.
+   * The audit log is told of the first animals that are in, with them, and how it ended. Refuses `import_invalid` when the
+   * same input is being imported by somebody else, and `service_unavailable`; the groups yielded before are in.
    */
   async *add({ source, stored, rows, signal }: ImportTask): AsyncGenerator<ImportGroup> {
     let progress = stored === undefined || stored.finished ? nothing : stored;
+    const before = progress === nothing ? null : progress;
     let storedLine = stored?.lastLine ?? 0;
+    let hasBegun = false;
     const commit = async (group: readonly ImportRow[], finished: boolean): Promise<ImportGroup> => {
       const pets = group.flatMap((row) => ('pet' in row ? [row.pet] : []));
       progress = advanced(progress, group, pets.length, finished);
-      const added = await this.#commit(pets, source, progress, storedLine);
+      const begins = !hasBegun && pets.length > 0;
+      const ends = hasBegun && group.length === 0;
+      const entry = begins || ends ? this.#entry(source, before, progress) : undefined;
+      hasBegun ||= begins;
+      const added = await this.#commit({ pets, source, progress, storedLine, entry });
       storedLine = progress.lastLine;
       const rejected = group.filter((row) => 'reason' in row);
       return { progress, rejected, firstId: added.at(0)?.id, lastId: added.at(-1)?.id };
@@ -133,19 +152,33 @@ export class ImportOperations {
     yield await commit([], !signal.aborted);
   }
 
-  async #commit(
-    pets: readonly NewPet[],
-    source: string | undefined,
-    progress: ImportProgress,
-    storedLine: number,
-  ): Promise<readonly Pet[]> {
-    if (this.#store === undefined) return [];
-    if (source === undefined && pets.length === 0) return [];
+  async #commit({ pets, source, progress, storedLine, entry }: Commit): Promise<readonly Pet[]> {
+    if (this.#context === undefined) return [];
+    if (source === undefined && pets.length === 0 && entry === undefined) return [];
     const run = source === undefined ? {} : { run: { source, ...progress }, fromLine: storedLine };
-    const added = await this.#store.write('commitImport', { pets, ...run });
+    const added = await this.#context.store.write('commitImport', { pets, ...run, entry });
     if (added !== undefined) return added;
-    throw new ImportConflict('Another import of the same input is running. Wait for it to finish.');
+    const message = 'Another import of the same input is running. Wait for it to finish.';
+    throw new Refusal('import_invalid', { message });
   }
+
+  /** What the audit log is told: how far the import was before this run, and how far it is. */
+  #entry(source: string | undefined, before: ImportProgress | null, after: ImportProgress) {
+    return (
+      this.#context &&
+      entryOf(this.#context, {
+        operation: 'importPets',
+        object: `import:${source === undefined ? 'standard input' : shortened(source)}`,
+        before: before && JSON.stringify(before),
+        after: JSON.stringify(after),
+      })
+    );
+  }
+}
+
+/** As much of the SHA-256 as tells inputs apart, and the part of the input. */
+function shortened(source: string): string {
+  return source.slice(0, 12) + source.slice(64);
 }
 
 function advanced(

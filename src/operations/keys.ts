@@ -1,10 +1,31 @@
+import type { keyStates } from '../contract/admin/keys.ts';
 import type { Clock } from '../domain/clock.ts';
 import { fingerprint, lastFour, makeKey, type RandomBytes } from '../domain/key.ts';
 import type { PlanName } from '../domain/plan.ts';
+import { Refusal } from '../domain/refusal.ts';
 import { scopes as allScopes, defaultScopes, type Scope } from '../domain/scope.ts';
-import type { Account, Ban, FirstAccount, Key, NewKey } from '../storage/storage.ts';
-import { KeyEnded, NotFound } from './not-found.ts';
+import type { Account, FirstAccount, Key, NewKey } from '../storage/storage.ts';
+import { type OperatorContext, writeAs } from './by-operator.ts';
+import { notFound } from './not-found.ts';
 import type { Store } from './units.ts';
+import { dayOf } from './usage-reports.ts';
+
+/** How many are read at once. */
+const pageSize = 100;
+
+export type KeyState = (typeof keyStates)[number];
+
+/** How long a key lives: so many ms from now on, or until an instant (Unix ms); `null`: for ever. */
+export type Lifetime = number | { readonly until: number } | null;
+
+/** A key, and how it is used. */
+export interface KeyInUse extends Key {
+  readonly state: KeyState;
+  /** Unix ms, to the minute; `null` for never. */
+  readonly lastUsedAt: number | null;
+  /** Since 00:00 UTC. */
+  readonly requestsToday: number;
+}
 
 /** A key just made: the only time its text is known. */
 export interface IssuedKey {
@@ -17,28 +38,31 @@ export interface IssuedKey {
   readonly expiresAt: number | null;
 }
 
-/** API keys and their bans, for operators. Processes that serve the store obey within its `staleAtMostMs`. */
+/** API keys, for operators. Processes that serve the store obey within its `staleAtMostMs`. */
 export class KeyOperations {
+  readonly #context: OperatorContext;
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #randomBytes: RandomBytes;
 
-  constructor(store: Store, clock: Clock, randomBytes: RandomBytes) {
-    this.#store = store;
-    this.#clock = clock;
+  constructor(context: OperatorContext, randomBytes: RandomBytes) {
+    this.#context = context;
+    this.#store = context.store;
+    this.#clock = context.clock;
     this.#randomBytes = randomBytes;
   }
 
-  /** `lifetimeMs` undefined: the key never expires. Throws `NotFound`. */
+  /** Refuses `account_not_found`. */
   async create(
     accountId: number,
     name: string,
-    lifetimeMs?: number,
+    lifetime: Lifetime = null,
     scopes: readonly Scope[] = defaultScopes,
   ): Promise<IssuedKey> {
     const account = await this.#account(accountId);
-    const { key, stored } = this.#make(accountId, name, lifetimeMs ?? null, scopes);
-    return this.#issued(await this.#store.write('createKey', stored), account.plan, key);
+    const { key, stored } = this.#make(accountId, name, lifetime, scopes);
+    const made = await writeAs(this.#context, 'createKey', stored);
+    return this.#issued(made, account.plan, key);
   }
 
   /** The key a new store begins with, and its account; undefined when the store is not new. */
@@ -57,63 +81,83 @@ export class KeyOperations {
     return made && this.#issued(made, plan, key);
   }
 
-  async list(): Promise<Key[]> {
-    return this.#store.keys.list();
+  /** A page of keys, as `KeyStore.list` gives it. */
+  async list(after: number, limit: number, accountId?: number): Promise<Key[]> {
+    return this.#store.keys.list(after, limit, accountId);
+  }
+
+  /** All keys, of one account or of all, page by page. */
+  async *all(accountId?: number): AsyncGenerator<Key, void> {
+    for (let after = 0; ; ) {
+      const page = await this.list(after, pageSize, accountId);
+      yield* page;
+      if (page.length < pageSize) return;
+      after = page.at(-1)?.id ?? after;
+    }
   }
 
   /**
    * Makes a new key of the same account; the old one ends after `graceMs`, or when it would have. The new one lives as
-   * long from now on as the old one was to live, unless `lifetimeMs` says otherwise (`null`: it never expires). Throws
-   * `NotFound`, and `KeyEnded` when the old key is not live any more.
+   * long from now on as the old one was to live, unless `lifetime` says otherwise. Refuses `key_not_found`, and `key_ended`
+   * when the old key is not live any more.
    */
-  async rotate(id: number, graceMs: number, lifetimeMs?: number | null): Promise<IssuedKey> {
-    const old = await this.#find(id);
+  async rotate(id: number, graceMs: number, lifetime?: Lifetime): Promise<IssuedKey> {
+    const old = await this.find(id);
     const account = await this.#account(old.accountId);
     const { key, stored } = this.#make(
       old.accountId,
       old.name,
-      lifetimeMs === undefined ? lifetimeOf(old) : lifetimeMs,
+      lifetime === undefined ? lifetimeOf(old) : lifetime,
       old.scopes,
     );
-    const successor = await this.#store.write('rotateKey', {
+    const successor = await writeAs(this.#context, 'rotateKey', {
       oldId: id,
       oldEndsAt: stored.createdAt + graceMs,
       successor: stored,
     });
-    if (successor === undefined) throw endOf(await this.#find(id));
+    if (successor === undefined) throw endOf(await this.find(id));
     return this.#issued(successor, account.plan, key);
   }
 
-  /** Throws `NotFound`. */
+  /** Refuses `key_not_found`. */
   async revoke(id: number): Promise<void> {
-    if (!(await this.#store.write('revokeKey', { id, at: this.#clock.now() })))
-      throw new NotFound('key', id, 'keys list');
+    const isThere = await writeAs(this.#context, 'revokeKey', { id, at: this.#clock.now() });
+    if (!isThere) throw notFound('key_not_found', id);
   }
 
-  /** What the key may do from the next request on. Throws `NotFound`. */
+  /** What the key may do from the next request on. Refuses `key_not_found`. */
   async setScopes(id: number, scopes: readonly Scope[]): Promise<void> {
-    if (!(await this.#store.write('setKeyScopes', { id, scopes })))
-      throw new NotFound('key', id, 'keys list');
+    const isThere = await writeAs(this.#context, 'setKeyScopes', { id, scopes });
+    if (!isThere) throw notFound('key_not_found', id);
   }
 
-  async bans(): Promise<Ban[]> {
-    return this.#store.limits.bans();
-  }
-
-  /** Ends a key's ban, and forgets its strikes and level. Throws `NotFound`. */
-  async liftBan(keyId: number): Promise<void> {
-    if (!(await this.#store.limits.lift(keyId))) throw new NotFound('ban on key', keyId, 'bans list');
-  }
-
-  async #find(id: number): Promise<Key> {
+  /** Refuses `key_not_found`. */
+  async find(id: number): Promise<Key> {
     const key = await this.#store.keys.find(id);
-    if (key === undefined) throw new NotFound('key', id, 'keys list');
+    if (key === undefined) throw notFound('key_not_found', id);
     return key;
+  }
+
+  /** The keys with how they are used, in their order. Those that `banned` has are banned, as `bannedIds` gives them. */
+  async inUse(keys: readonly Key[], banned: ReadonlySet<number>): Promise<KeyInUse[]> {
+    const now = this.#clock.now();
+    const ids = keys.map(({ id }) => id);
+    const uses = await this.#store.usage.lastUses(ids, dayOf(now));
+    const byKey = new Map(uses.map((use) => [use.keyId, use]));
+    return keys.map((key) => {
+      const { lastUsedAt = null, requests: requestsToday = 0 } = byKey.get(key.id) ?? {};
+      return { ...key, state: stateOf(key, banned.has(key.id), now), lastUsedAt, requestsToday };
+    });
+  }
+
+  /** The keys that are banned now. */
+  async bannedIds(): Promise<ReadonlySet<number>> {
+    return new Set((await this.#store.limits.bans()).map(({ keyId }) => keyId));
   }
 
   async #account(id: number): Promise<Account> {
     const account = await this.#store.accounts.find(id);
-    if (account === undefined) throw new NotFound('account', id, 'accounts list');
+    if (account === undefined) throw notFound('account_not_found', id);
     return account;
   }
 
@@ -124,12 +168,12 @@ export class KeyOperations {
   #make(
     accountId: number,
     name: string,
-    lifetimeMs: number | null,
+    lifetime: Lifetime,
     scopes: readonly Scope[],
   ): { key: string; stored: NewKey } {
     const key = makeKey(this.#randomBytes);
     const createdAt = this.#clock.now();
-    const expiresAt = lifetimeMs === null ? null : createdAt + lifetimeMs;
+    const expiresAt = endOfLife(createdAt, lifetime);
     return {
       key,
       stored: {
@@ -149,8 +193,21 @@ function lifetimeOf({ createdAt, expiresAt }: Key): number | null {
   return expiresAt === null ? null : expiresAt - createdAt;
 }
 
-/** Why a key was not rotated. */
-function endOf({ id, accountId, revokedAt, successorId }: Key): KeyEnded {
-  if (revokedAt !== null) return new KeyEnded(id, accountId, 'is revoked');
-  return new KeyEnded(id, accountId, successorId === null ? 'has expired' : 'was already rotated');
+function endOfLife(createdAt: number, lifetime: Lifetime): number | null {
+  if (lifetime === null) return null;
+  return typeof lifetime === 'number' ? createdAt + lifetime : lifetime.until;
+}
+
+function stateOf({ revokedAt, expiresAt }: Key, isBanned: boolean, now: number): KeyState {
+  if (revokedAt !== null) return 'revoked';
+  if (expiresAt !== null && expiresAt <= now) return 'expired';
+  return isBanned ? 'banned' : 'live';
+}
+
+/** Why a key was not rotated: whoever holds one that is not live was meant to lose access, or has it by another key. */
+function endOf({ id, accountId, revokedAt, successorId }: Key): Refusal {
+  const expired = successorId === null ? 'has expired' : 'was already rotated';
+  const how = revokedAt === null ? expired : 'is revoked';
+  const message = `Key ${id} cannot be rotated: it ${how}. Create a new key for its account, ${accountId}.`;
+  return new Refusal('key_ended', { message });
 }

@@ -1,16 +1,14 @@
-/** An operator named something that is not there; `message` says how to find what is. */
-export class NotFound extends Error {
-  constructor(noun: 'account' | 'key' | 'ban on key', id: number, listCommand: string) {
-    super(`There is no ${noun} ${id}. For a list, run "animal-store ${listCommand}".`);
-  }
-}
+import { Refusal } from '../domain/refusal.ts';
 
-/** A key that is not live has no successor, for whoever holds it was meant to lose access, or has it by another key. */
-export class KeyEnded extends Error {
-  constructor(id: number, accountId: number, how: 'is revoked' | 'has expired' | 'was already rotated') {
-    super(
-      `Key ${id} cannot be rotated: it ${how}. ` +
-        `For a new key of its account, run "animal-store keys create --account ${accountId}".`,
-    );
-  }
+/** What operators name by a number, by the code that says that there is none. */
+const nouns = {
+  account_not_found: 'account',
+  key_not_found: 'key',
+  operator_not_found: 'operator',
+  ban_not_found: 'ban on key',
+} as const;
+
+/** The refusal of a request of an operator for something that is not there. */
+export function notFound(code: keyof typeof nouns, id: number): Refusal {
+  return new Refusal(code, { message: `There is no ${nouns[code]} ${id}.` });
 }

@@ -1,7 +1,8 @@
 import { type OperationId, operations } from '../contract/operations.ts';
 import { type Result, resultOf } from '../contract/result.ts';
 import { Refusal } from '../domain/refusal.ts';
-import type { BatchOfWork, Transaction, UnitOfWork } from '../storage/transaction.ts';
+import type { AnswerKey, BatchOfWork, KeptAnswer, Transaction, UnitOfWork } from '../storage/transaction.ts';
+import { runAlone } from './run-alone.ts';
 
 /** How long what a request answered is kept for its repetitions, in ms. */
 export const keptForMs = 86_400_000;
@@ -23,7 +24,12 @@ export interface OnceInput<Id extends OperationId = OperationId> {
 
 export type OnceResult = Result & { readonly isReplayed: boolean };
 
-/** The unit of work that does one of these and keeps its answer, in one transaction; or answers what is kept. */
+/** What became of a request among many: its result, or why it is refused. */
+export type OnceOutcome = OnceResult | 'idempotency_key_reused';
+
+/**
+ * The unit of work that does one of these and keeps its answer, in one transaction; or answers what is kept.
+ */
 export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork>>) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
   const run = async (
@@ -31,34 +37,69 @@ export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork
     { operationId, input, once }: OnceInput,
   ): Promise<OnceResult> => {
     const since = input.now - keptForMs;
-    const kept = await transaction.answers.find(once.accountId, once.key, since);
+    const [kept] = await transaction.answers.find([once], since);
     if (kept !== undefined) {
-      if (kept.request !== once.request) throw new Refusal('idempotency_key_reused');
-      const { status, body, location } = kept;
-      return {
-        status,
-        body: body ?? undefined,
-        location: location ?? undefined,
-        next: undefined,
-        isReplayed: true,
-      };
+      const outcome = replayOf(kept, once);
+      if (typeof outcome === 'string') throw new Refusal(outcome);
+      return outcome;
     }
     const result = resultOf(operations[operationId], await runAlone(units[operationId], transaction, input));
-    const { status, body, location } = result;
-    const answer = { status, body: body ?? null, location: location ?? null, keptAt: input.now };
-    await transaction.answers.keep({ ...once, ...answer }, since);
+    await transaction.answers.keep([answerOf(result, once, input.now)], since);
     return { ...result, isReplayed: false };
   };
   return { writes, run };
 }
 
-async function runAlone(
-  unit: UnitOfWork | BatchOfWork | undefined,
-  transaction: Transaction,
-  input: unknown,
-): Promise<unknown> {
-  if (unit === undefined) throw new Error('There is no such unit of work.');
-  if ('run' in unit) return unit.run(transaction, input as never);
-  const [outcome] = await unit.all(transaction, [input as never]);
-  return outcome;
+/** The same for all who ask for an operation that refuses nobody: each step is one for all of them. */
+export function onceBatch<Input>(operationId: OperationId, unit: BatchOfWork<Input>) {
+  type Asked = { readonly input: Input & { readonly now: number }; readonly once: Once };
+  const all = async (transaction: Transaction, asked: readonly Asked[]): Promise<OnceOutcome[]> => {
+    const since = Math.min(...asked.map(({ input }) => input.now)) - keptForMs;
+    const keys = asked.map(({ once }) => once);
+    const found = await transaction.answers.find(keys, since);
+    const answers = new Map(
+      found.flatMap((kept) => (kept === undefined ? [] : [[nameOf(kept), kept] as const])),
+    );
+    // Of those with the same key the first one is done.
+    const first = new Map<string, Asked>();
+    for (const each of asked) {
+      const name = nameOf(each.once);
+      if (!answers.has(name) && !first.has(name)) first.set(name, each);
+    }
+    const done = [...first.values()];
+    if (done.length > 0) {
+      const inputs = done.map(({ input }) => input);
+      const outcomes = await unit.all(transaction, inputs);
+      const kept = done.map(({ once, input }, index) => {
+        return answerOf(resultOf(operations[operationId], outcomes[index]), once, input.now);
+      });
+      await transaction.answers.keep(kept, since);
+      for (const answer of kept) answers.set(nameOf(answer), answer);
+    }
+    return asked.map((each) => {
+      const name = nameOf(each.once);
+      const outcome = replayOf(answers.get(name) as KeptAnswer, each.once);
+      return first.get(name) === each ? { ...(outcome as OnceResult), isReplayed: false } : outcome;
+    });
+  };
+  return { writes: unit.writes, isSeveralCalls: true, all } as const;
+}
+
+function nameOf({ accountId, key }: AnswerKey): string {
+  return `${accountId}:${key}`;
+}
+
+function answerOf({ status, body, location }: Result, once: Once, keptAt: number): KeptAnswer {
+  return { ...once, status, body: body ?? null, location: location ?? null, keptAt };
+}
+
+function replayOf({ request, status, body, location }: KeptAnswer, once: Once): OnceOutcome {
+  if (request !== once.request) return 'idempotency_key_reused';
+  return {
+    status,
+    body: body ?? undefined,
+    location: location ?? undefined,
+    next: undefined,
+    isReplayed: true,
+  };
 }

@@ -7,7 +7,10 @@ import type { ReadersOf } from './readers.ts';
 export const orderReaders = {
   listOrders: ({ orders }, { query }) => {
     const { status, petId } = query;
-    return pageOf(query, (after = 0n, limit) => orders.list(after, limit, { status, petId }));
+    return pageOf(query, {
+      path: '/orders',
+      read: (after = 0n, limit) => orders.list(after, limit, { status, petId }),
+    });
   },
   getOrder: ({ orders }, { params }) =>
     andThen(orders.find(params.orderId), (order) => found(order, 'order_not_found')),

@@ -7,23 +7,37 @@ interface PageQuery extends ListQuery {
   readonly cursor?: string | undefined;
 }
 
-/**
- * A page of a list by ascending id. `read` gives up to `limit` items with an id above `after`, from the lowest on when
- * that is undefined. No item has an id below `least`. Refuses `invalid_cursor`.
- */
-export function pageOf<Item extends { readonly id: bigint }>(
+/** How a list is read, page by page. */
+export interface PagedList<Item> {
+  /** Its path, which keeps its cursors apart from those of other lists. */
+  readonly path: string;
+  /** No item has an id below this; 1 unless given. */
+  readonly least?: bigint;
+  /** Up to `limit` items behind the one with the id `after`, from the first on when that is undefined. */
+  readonly read: (after: bigint | undefined, limit: number) => Awaitable<Item[]>;
+}
+
+/** A page of a list in the order of ids, or against it. Refuses `invalid_cursor`. */
+export function pageOf<Item extends { readonly id: bigint | number }>(
   query: PageQuery,
-  read: (after: bigint | undefined, limit: number) => Awaitable<Item[]>,
-  least = 1n,
+  { path, least = 1n, read }: PagedList<Item>,
 ): Awaitable<Page<Item>> {
   const { limit, cursor } = query;
-  const filters = filtersText(query);
-  const after = cursor === undefined ? undefined : readCursor(cursor, filters, least);
-  // One more than asked for tells whether there is a next page.
-  return andThen(read(after, limit + 1), (found) => {
-    const items = found.slice(0, limit);
-    const last = items.at(-1);
-    const hasNext = found.length > limit && last !== undefined;
-    return { items, next: hasNext ? writeCursor({ filters, after: last.id }) : undefined };
-  });
+  const filters = filtersText(path, query);
+  const after = cursor === undefined ? undefined : readCursor(cursor, filters, least).after;
+  return andThen(read(after, limit + 1), (found) =>
+    pageFrom(found, limit, ({ id }) => writeCursor({ filters, after: BigInt(id) })),
+  );
+}
+
+/** The page that was read; `found` has one more than asked for when there is a next one. */
+export function pageFrom<Item>(
+  found: readonly Item[],
+  limit: number,
+  cursorOf: (last: Item) => string,
+): Page<Item> {
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  const hasNext = found.length > limit && last !== undefined;
+  return { items, next: hasNext ? cursorOf(last) : undefined };
 }

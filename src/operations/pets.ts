@@ -7,7 +7,10 @@ import type { ReadersOf } from './readers.ts';
 export const petReaders = {
   listPets: ({ pets }, { query }) => {
     const { status, categoryId, id: ids } = query;
-    return pageOf(query, (after = 0n, limit) => pets.list(after, limit, { status, categoryId, ids }));
+    return pageOf(query, {
+      path: '/pets',
+      read: (after = 0n, limit) => pets.list(after, limit, { status, categoryId, ids }),
+    });
   },
   getPet: ({ pets }, { params }) => andThen(pets.find(params.petId), (pet) => found(pet, 'pet_not_found')),
   getInventory: ({ pets }, { query }) => pets.inventory(query.categoryId),

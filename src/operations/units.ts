@@ -1,15 +1,18 @@
 import type { InputOf, OperationId, OutcomeOf } from '../contract/operations.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { BatchOfWork, UnitOfWork, Units, Writer } from '../storage/transaction.ts';
-import { onceUnit } from './once.ts';
+import { auditedUnit } from './audited.ts';
+import { onceBatch, onceUnit } from './once.ts';
 import type { Preconditions } from './preconditions.ts';
 import type { ReadId } from './readers.ts';
 import { accountUnits } from './units/accounts.ts';
 import { categoryUnits } from './units/categories.ts';
 import { importUnits } from './units/imports.ts';
 import { keyUnits } from './units/keys.ts';
+import { operatorUnits, sessionUnits } from './units/operators.ts';
 import { orderUnits } from './units/orders.ts';
 import { petUnits } from './units/pets.ts';
+import { auditUnits, usageUnits } from './units/usage.ts';
 
 /** The operations that change something. */
 export type WriteId = Exclude<OperationId, ReadId>;
@@ -28,12 +31,23 @@ const operationUnits = { ...petUnits, ...categoryUnits, ...orderUnits } as const
     | BatchOfWork<WriteInput<Id>, OutcomeOf<Id>>;
 };
 
+const { createFirstKey: _byTheServiceItself, ...issuedKeyUnits } = keyUnits;
+
+/** The changes that operators ask for, by the name that the audit log has. */
+const auditedUnits = { ...operationUnits, ...accountUnits, ...issuedKeyUnits, ...operatorUnits } as const;
+
+export type AuditedName = keyof typeof auditedUnits;
+
 /** Every change of the store, as a function of a transaction. Each is run where the store is written. */
 export const units = {
-  ...operationUnits,
-  once: onceUnit(operationUnits),
-  ...accountUnits,
+  ...auditedUnits,
   ...keyUnits,
+  once: onceUnit(operationUnits),
+  createPetOnce: onceBatch('createPet', petUnits.createPet),
+  audited: auditedUnit(auditedUnits),
+  ...sessionUnits,
+  ...usageUnits,
+  ...auditUnits,
   ...importUnits,
 } as const satisfies Units;
 

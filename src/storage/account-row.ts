@@ -13,6 +13,7 @@ export interface AccountRow extends QuotaColumns {
   readonly id: bigint;
   readonly name: string;
   readonly createdAt: bigint;
+  readonly closedAt: bigint | null;
 }
 
 /** The quota a row stands for: the plan's own, or what an enterprise account brings. */
@@ -28,5 +29,17 @@ export function customQuota(plan: PlanName, quota: Quota): [number | null, numbe
 
 export function accountOfRow(row: AccountRow): Account {
   const { name, plan } = row;
-  return { id: Number(row.id), name, plan, quota: quotaOfRow(row), createdAt: Number(row.createdAt) };
+  return {
+    id: Number(row.id),
+    name,
+    plan,
+    quota: quotaOfRow(row),
+    createdAt: Number(row.createdAt),
+    closedAt: row.closedAt === null ? null : Number(row.closedAt),
+  };
+}
+
+/** A name as it is searched and sorted: upper and lower case, and the ways to write one character, are alike. */
+export function folded(name: string): string {
+  return name.normalize('NFKC').toLowerCase();
 }

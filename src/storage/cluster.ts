@@ -29,17 +29,24 @@
 import type { Clock } from '../domain/clock.ts';
 import type { LimitRules } from '../domain/limit.ts';
 import { type Trouble, troubles } from '../domain/trouble.ts';
+import type { StoreFacts } from './admin.ts';
 import type { Notice } from './outage.ts';
 import { PeriodicTask } from './periodic-task.ts';
 import { PostgresAccounts } from './postgres/accounts.ts';
+import { PostgresAudit } from './postgres/audit.ts';
 import { PostgresCategories } from './postgres/categories.ts';
 import { PostgresDatabase } from './postgres/database.ts';
+import { factsOf } from './postgres/facts.ts';
 import { identify } from './postgres/identity.ts';
 import { PostgresImports } from './postgres/imports.ts';
+import { PostgresInstances } from './postgres/instances.ts';
 import { PostgresKeys } from './postgres/keys.ts';
+import { PostgresOperators } from './postgres/operators.ts';
 import { PostgresOrders } from './postgres/orders.ts';
 import { PostgresPets } from './postgres/pets.ts';
+import { PostgresSessions } from './postgres/sessions.ts';
 import { PostgresSnapshots } from './postgres/snapshots.ts';
+import { PostgresUsage } from './postgres/usage.ts';
 import { readVersions } from './postgres/versions.ts';
 import { PostgresWriter } from './postgres/writer.ts';
 import { RedisLimits } from './redis/limits.ts';
@@ -106,22 +113,48 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
   const kept = opened.move();
   return {
     encryption,
+    ...readsOf(database),
+    limits,
+    facts: async () => {
+      const [postgres, redis] = await Promise.all([factsOf(database), redisFactsOf(limits)]);
+      return { engine: 'PostgreSQL and Redis', encryption, ...postgres, ...redis, ...writer.facts };
+    },
+    write: (name, input) => writer.write(name, input),
+    health: () => {
+      const found: Trouble[] = [];
+      if (database.trouble !== undefined || (serving && !versions.isConfirmed)) found.push(troubles.postgres);
+      if (limits.link.trouble !== undefined) found.push(troubles.redis);
+      return found;
+    },
+    staleAtMostMs,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** What is read of PostgreSQL. */
+function readsOf(database: PostgresDatabase) {
+  return {
     pets: new PostgresPets(database),
     categories: new PostgresCategories(database),
     orders: new PostgresOrders(database),
     accounts: new PostgresAccounts(database),
     keys: new PostgresKeys(database),
-    limits,
     imports: new PostgresImports(database),
-    write: (name, input) => writer.write(name, input),
-    health: () => {
-      const found: Trouble[] = [];
-      if (database.trouble !== undefined || (serving && !versions.isConfirmed)) found.push(troubles.postgres);
-      if (limits.trouble !== undefined) found.push(troubles.redis);
-      return found;
-    },
-    staleAtMostMs,
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    operators: new PostgresOperators(database),
+    sessions: new PostgresSessions(database),
+    audit: new PostgresAudit(database),
+    usage: new PostgresUsage(database),
+    instances: new PostgresInstances(database),
+  };
+}
+
+async function redisFactsOf({ link }: RedisLimits): Promise<StoreFacts> {
+  return {
+    redisVersion: (await link.version()) ?? null,
+    // This instance counts alone while there is one.
+    redisTrouble: link.trouble ?? null,
+    redisRequests: link.roundTrips.count,
+    redisSeconds: link.roundTrips.seconds,
   };
 }
 

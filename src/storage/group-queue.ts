@@ -28,6 +28,18 @@ export type Commit<Item, Outcome> = (
   dueAt: number,
 ) => Awaitable<readonly Settled<Outcome>[]>;
 
+/** What a queue has done since its start. */
+export interface QueueFacts {
+  /** Committed. */
+  readonly groups: number;
+  /** Writes in them, with those that failed by themselves. */
+  readonly units: number;
+  /** That the groups took, with those that failed. */
+  readonly seconds: number;
+  /** Writes that wait for their group. */
+  readonly waiting: number;
+}
+
 /**
  * Writes that arrive together are committed together, one group after the other. Each is answered only after
  * its group's commit; if that fails, every one of the group is rejected. The time a write has counts from its arrival:
@@ -40,6 +52,9 @@ export class GroupQueue<Item, Outcome> {
   #running: Promise<void> | undefined;
   /** How long the last group took that was committed, in milliseconds; half the time-out at most. */
   #lastTookMs = 0;
+  #groups = 0;
+  #units = 0;
+  #tookMs = 0;
 
   /** `timeoutMs` is how long a write may take from its arrival. */
   constructor(timeoutMs: number, commit: Commit<Item, Outcome>) {
@@ -62,6 +77,15 @@ export class GroupQueue<Item, Outcome> {
   /** Resolves when everything added so far is answered. */
   async idle(): Promise<void> {
     await this.#running;
+  }
+
+  get facts(): QueueFacts {
+    return {
+      groups: this.#groups,
+      units: this.#units,
+      seconds: this.#tookMs / 1_000,
+      waiting: this.#queue.length,
+    };
   }
 
   async #run(): Promise<void> {
@@ -92,6 +116,8 @@ export class GroupQueue<Item, Outcome> {
       const items = group.map(({ item }) => item);
       const settled = await this.#commit(items, dueAt);
       this.#lastTookMs = Math.min(performance.now() - startedAt, this.#timeoutMs / 2);
+      this.#groups++;
+      this.#units += settled.length;
       this.#queue.unshift(...group.slice(settled.length));
       for (const [index, its] of settled.entries()) {
         const { resolve, reject } = group[index] as Waiting<Item, Outcome>;
@@ -100,6 +126,8 @@ export class GroupQueue<Item, Outcome> {
       }
     } catch (error) {
       for (const { reject } of group) reject(error);
+    } finally {
+      this.#tookMs += performance.now() - startedAt;
     }
   }
 }

@@ -38,29 +38,34 @@ export interface CallerRow extends QuotaColumns {
   readonly expiresAt: bigint | null;
 }
 
-/** Stored texts of scopes whose sets are kept. There are as many as there are ways to choose from a few words. */
-const mostSets = 1_000;
+/** How many different sets of scopes, and limits, are kept to be shared. */
+const mostShared = 1_000;
 
-/** Makes callers of rows. Those with the same scopes share one set of them. */
+/** Makes callers of rows. Those with the same scopes share one set of them, and those with the same limits one quota, for there may be 100,000 of them in memory. */
 export class CallerReader {
-  readonly #sets = new LRUCache<string, ReadonlySet<Scope>>({ max: mostSets });
+  readonly #sets = new LRUCache<string, ReadonlySet<Scope>>({ max: mostShared });
+  readonly #limits = new LRUCache<string, Pick<Caller, 'plan' | 'quota'>>({ max: mostShared });
 
   callerOf(row: CallerRow): Caller {
+    const { plan, quota } = shared(this.#limits, `${row.plan} ${row.perMinute} ${row.perDay}`, () => ({
+      plan: row.plan,
+      quota: quotaOfRow(row),
+    }));
     return {
       keyId: Number(row.keyId),
       accountId: Number(row.accountId),
-      plan: row.plan,
-      quota: quotaOfRow(row),
-      scopes: this.#setOf(row.scopes),
+      plan,
+      quota,
+      scopes: shared(this.#sets, row.scopes, () => new Set(scopesOfText(row.scopes))),
       expiresAt: row.expiresAt === null ? Number.POSITIVE_INFINITY : Number(row.expiresAt),
     };
   }
+}
 
-  #setOf(text: string): ReadonlySet<Scope> {
-    const known = this.#sets.get(text);
-    if (known !== undefined) return known;
-    const set = new Set(scopesOfText(text));
-    this.#sets.set(text, set);
-    return set;
-  }
+function shared<T extends object>(kept: LRUCache<string, T>, name: string, make: () => T): T {
+  const known = kept.get(name);
+  if (known !== undefined) return known;
+  const made = make();
+  kept.set(name, made);
+  return made;
 }

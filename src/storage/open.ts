@@ -1,6 +1,7 @@
 import type { Clock } from '../domain/clock.ts';
 import type { LimitRules } from '../domain/limit.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
+import type { StoreContents } from './backup.ts';
 import type { ClusterSettings } from './cluster.ts';
 import type { Notice } from './outage.ts';
 import type { WriterPlace } from './sqlite/connect-writer.ts';
@@ -54,6 +55,12 @@ export async function openTables(url: string, mustExist: boolean): Promise<Table
   return openPostgresTables({ url, ...limits, notice: warn }, mustExist);
 }
 
+/** Reads what a store on a server holds. Throws `StorageUnusable`. */
+export async function verifyServer(url: string): Promise<StoreContents> {
+  const { verifyPostgres } = await import('./postgres/verify.ts');
+  return verifyPostgres({ url, poolSize: 1, statementTimeoutMs: copyTimeoutMs, notice: warn });
+}
+
 function warn(text: string): void {
   process.emitWarning(text);
 }
@@ -63,8 +70,8 @@ export function isEmbedded(url: string): boolean {
   return sqlitePath(url) !== undefined;
 }
 
-/** Undefined also for SQLite's store in memory: nothing would be left of what is copied there. */
-function sqlitePath(url: string): string | undefined {
+/** The path of an embedded store's data file. Undefined also for SQLite's store in memory: nothing would be left of what is copied there. */
+export function sqlitePath(url: string): string | undefined {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
   return path?.trim() === ':memory:' ? undefined : path;
 }

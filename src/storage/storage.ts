@@ -10,6 +10,14 @@ import { Refusal } from '../domain/refusal.ts';
 import type { Versions } from '../domain/resources.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Trouble } from '../domain/trouble.ts';
+import type {
+  AuditStore,
+  InstanceStore,
+  OperatorStore,
+  SessionStore,
+  StoreFacts,
+  UsageStore,
+} from './admin.ts';
 import type { Port } from './port.ts';
 import type { TableName } from './tables.ts';
 import type { Units, Writer } from './transaction.ts';
@@ -86,13 +94,28 @@ export interface Account {
   readonly quota: Quota;
   /** Unix ms. */
   readonly createdAt: number;
+  /** Unix ms; `null` while it is open. The keys of a closed account find no caller. */
+  readonly closedAt: number | null;
 }
 
-export type NewAccount = Omit<Account, 'id'>;
+export type NewAccount = Omit<Account, 'id' | 'closedAt'>;
+
+/** Which accounts: those that fit all that is given. */
+export interface AccountFilter {
+  /** What the name begins with, in upper or lower case. */
+  readonly name?: string | undefined;
+  readonly isClosed?: boolean | undefined;
+}
+
+/** Where a page of accounts begins: behind this one. With a name filter they are in the order of their folded names. */
+export type AccountPosition = Pick<Account, 'id' | 'name'>;
 
 export interface AccountStore {
-  list(): Awaitable<Account[]>;
+  /** Up to `limit` accounts behind `after`, by ascending id, with a name filter by folded name and id. Costs alike at any size. */
+  list(after: AccountPosition | undefined, limit: number, filter?: AccountFilter): Awaitable<Account[]>;
   find(id: number): Awaitable<Account | undefined>;
+  /** Those with these ids, in any order. */
+  findMany(ids: readonly number[]): Awaitable<Account[]>;
 }
 
 export interface Key {
@@ -137,11 +160,14 @@ export interface KeyFingerprint {
 }
 
 export interface KeyStore {
-  list(): Awaitable<Key[]>;
+  /** Up to `limit` keys with an id above `after`, by ascending id; of one account, or of all. */
+  list(after: number, limit: number, accountId?: number): Awaitable<Key[]>;
   find(id: number): Awaitable<Key | undefined>;
+  /** Those with these ids, in any order. */
+  findMany(ids: readonly number[]): Awaitable<Key[]>;
   /** Up to `limit` keys that were ever made, from the one with the id `fromId` on, by ascending id. */
   fingerprints(fromId: number, limit: number): Awaitable<KeyFingerprint[]>;
-  /** Revoked keys are not found. */
+  /** Revoked keys are not found, nor those of closed accounts. */
   findCaller(fingerprint: string): Awaitable<Caller | undefined>;
 }
 
@@ -217,6 +243,13 @@ export interface Storage<All extends Units = Units> extends Writer<All>, AsyncDi
   readonly keys: KeyStore;
   readonly limits: LimitStore;
   readonly imports: ImportStore;
+  readonly operators: OperatorStore;
+  readonly sessions: SessionStore;
+  readonly audit: AuditStore;
+  readonly usage: UsageStore;
+  readonly instances: InstanceStore;
+  /** What the store tells of itself: engine, format, sizes, groups that this process committed. */
+  facts(): Awaitable<StoreFacts>;
   /**
    * Does the writes of a worker, another process of the same service, that reaches this one through the port. Disposed of
    * when that process has ended, however it did. Missing where every process does all by itself.
@@ -246,8 +279,8 @@ export interface Tables extends AsyncDisposable {
   /** In an order in which no table refers to a later one. */
   readonly tables: readonly TableName[];
   count(table: TableName): Promise<number>;
-  /** Up to `limit` rows behind the one with this key, by ascending key. */
-  rows(table: TableName, after: TableValue | undefined, limit: number): Promise<TableRow[]>;
+  /** Up to `limit` rows behind this one, by ascending key. */
+  rows(table: TableName, after: TableRow | undefined, limit: number): Promise<TableRow[]>;
   /** Adds all of the rows, or none and tells why. Ids given out later are above theirs. */
   add(table: TableName, rows: readonly TableRow[]): Promise<RowConflict | undefined>;
 }

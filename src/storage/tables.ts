@@ -1,9 +1,21 @@
 /** How a value is stored. A boolean is 0 or 1 in a row. */
 export type ColumnType = 'integer' | 'text' | 'boolean';
 
+/** What is kept of a key's requests in an hour or a day. */
+const keyUsage = {
+  key_id: 'integer',
+  account_id: 'integer',
+  ok: 'integer',
+  refused: 'integer',
+  limited: 'integer',
+  failed: 'integer',
+  deprecated: 'integer',
+  last_used_at: 'integer',
+} as const;
+
 /**
  * Everything that is moved when a store moves, alike in every engine: the columns of each table with their types, the key
- * first. In an order in which no table refers to a later one. How many animals there are in each status is counted anew
+ * first. Sessions end with it, and instances tell of themselves anew. In an order in which no table refers to a later one. How many animals there are in each status is counted anew
  * with the animals.
  */
 const tables = {
@@ -16,6 +28,8 @@ const tables = {
     per_minute: 'integer',
     per_day: 'integer',
     created_at: 'integer',
+    name_folded: 'text',
+    closed_at: 'integer',
   },
   keys: {
     id: 'integer',
@@ -54,6 +68,27 @@ const tables = {
     location: 'text',
     kept_at: 'integer',
   },
+  operators: {
+    id: 'integer',
+    name: 'text',
+    role: 'text',
+    fingerprint: 'text',
+    last_four: 'text',
+    created_at: 'integer',
+    revoked_at: 'integer',
+  },
+  audit: {
+    id: 'integer',
+    at: 'integer',
+    actor: 'text',
+    operation: 'text',
+    object: 'text',
+    before: 'text',
+    after: 'text',
+  },
+  usage_minutes: { minute: 'integer', operation: 'text', code: 'text', requests: 'integer' },
+  usage_hours: { hour: 'integer', ...keyUsage },
+  usage_days: { day: 'integer', ...keyUsage },
 } as const satisfies Record<string, Readonly<Record<string, ColumnType>>>;
 
 export type TableName = keyof typeof tables;
@@ -65,7 +100,15 @@ export interface TableColumn {
   readonly type: ColumnType;
 }
 
-/** The columns of a table; the first one is its key. */
+/** The columns of a table, those of its key first. */
 export function columnsOf(table: TableName): TableColumn[] {
   return Object.entries(tables[table]).map(([name, type]) => ({ name, type }));
+}
+
+/** Keys of more than one column: of how many. */
+const keyLengths: Partial<Record<TableName, number>> = { usage_minutes: 3, usage_hours: 2, usage_days: 2 };
+
+/** The columns of a table's key. */
+export function keyColumnsOf(table: TableName): TableColumn[] {
+  return columnsOf(table).slice(0, keyLengths[table] ?? 1);
 }

@@ -4,9 +4,9 @@ import type { SuccessStatus } from '../contract/operation.ts';
 import type { Order } from '../contract/orders.ts';
 import type { NewPet, Pet } from '../contract/pets.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
-import type { PlanName, Quota } from '../domain/plan.ts';
 import type { Resource } from '../domain/resources.ts';
 import type { Scope } from '../domain/scope.ts';
+import type { AuditWrites, OperatorWrites, SessionWrites, UsageWrites } from './admin.ts';
 import type { Account, FirstAccount, ImportRun, Key, NewAccount, NewKey } from './storage.ts';
 
 /**
@@ -21,6 +21,10 @@ export interface Transaction {
   readonly accounts: AccountWrites;
   readonly keys: KeyWrites;
   readonly imports: ImportWrites;
+  readonly operators: OperatorWrites;
+  readonly sessions: SessionWrites;
+  readonly audit: AuditWrites;
+  readonly usage: UsageWrites;
 }
 
 export interface PetWrites {
@@ -49,11 +53,15 @@ export interface OrderWrites {
   replace(order: Order): Awaitable<void>;
 }
 
-/** What a success answered, kept for repetitions of the same request (`Idempotency-Key`). */
-export interface KeptAnswer {
+/** What an answer is kept under. */
+export interface AnswerKey {
   /** Whose key it is. */
   readonly accountId: number;
   readonly key: string;
+}
+
+/** What a success answered, kept for repetitions of the same request (`Idempotency-Key`). */
+export interface KeptAnswer extends AnswerKey {
   /** SHA-256 over the request: method, path and body. */
   readonly request: string;
   readonly status: SuccessStatus;
@@ -64,23 +72,28 @@ export interface KeptAnswer {
   readonly keptAt: number;
 }
 
+/**
+ * Units that use it write `pets`, all of them: so none keeps an answer while another one looks for it.
+ */
 export interface AnswerWrites {
+  /** What is kept under each of these keys and was so at `since` (Unix ms) or later, in their order. */
+  find(keys: readonly AnswerKey[], since: number): Awaitable<(KeptAnswer | undefined)[]>;
   /**
-   * What is kept under this key and was so at `since` (Unix ms) or later. Refuses `idempotency_key_in_use` when another
-   * transaction is about to keep something under it.
+   * Keeps them, each under another key and in the place of an older one, and removes some that were kept before `since`
+   * (Unix ms).
    */
-  find(accountId: number, key: string, since: number): Awaitable<KeptAnswer | undefined>;
-  /** Keeps it in the place of an older one, and removes some that were kept before `since` (Unix ms). */
-  keep(answer: KeptAnswer, since: number): Awaitable<void>;
+  keep(answers: readonly KeptAnswer[], since: number): Awaitable<void>;
 }
 
 export interface AccountWrites {
   create(account: NewAccount): Awaitable<Account>;
-  /** Undefined when there is no such account. */
-  setPlan(id: number, plan: PlanName, quota: Quota): Awaitable<Account | undefined>;
+  find(id: number): Awaitable<Account | undefined>;
+  /** Stores all of the account but its id and when it was created. */
+  replace(account: Account): Awaitable<void>;
 }
 
 export interface KeyWrites {
+  find(id: number): Awaitable<Key | undefined>;
   create(key: NewKey): Awaitable<Key>;
   /**
    * Makes the first key there ever was, and its account. An account that stands there alone, as this would make it, gets
@@ -121,10 +134,12 @@ export interface UnitOfWork<Input = never, Outcome = unknown> {
 
 /**
  * A unit of work that refuses nobody, for all who ask for it at the same time: one call of the transaction, which an
- * engine may make one statement.
+ * engine may make one statement, unless it says otherwise.
  */
 export interface BatchOfWork<Input = never, Outcome = unknown> {
   readonly writes: readonly Resource[];
+  /** It makes several calls of the transaction, each for all who ask. */
+  readonly isSeveralCalls?: true;
   /** Returns the outcomes in the order of the inputs. */
   readonly all: (transaction: Transaction, inputs: readonly Input[]) => Awaitable<readonly Outcome[]>;
 }

@@ -12,8 +12,8 @@ export interface Call {
 export interface Run {
   readonly calls: readonly Call[];
   readonly writes: readonly Resource[];
-  /** Whether it is one call of the transaction (`BatchOfWork`). */
-  readonly isBatch: boolean;
+  /** Whether it is one call of the transaction. */
+  readonly isOneCall: boolean;
   readonly start: (transaction: Transaction) => Awaitable<readonly unknown[]>;
 }
 
@@ -45,8 +45,9 @@ function runOf(unit: UnitOfWork | BatchOfWork, calls: readonly Call[]): Run {
   const { writes } = unit;
   const inputs = calls.map(({ input }) => input as never);
   if ('all' in unit) {
-    return { calls, writes, isBatch: true, start: (transaction) => unit.all(transaction, inputs) };
+    const isOneCall = unit.isSeveralCalls !== true;
+    return { calls, writes, isOneCall, start: (transaction) => unit.all(transaction, inputs) };
   }
   const start = async (transaction: Transaction) => [await unit.run(transaction, inputs[0] as never)];
-  return { calls, writes, isBatch: false, start };
+  return { calls, writes, isOneCall: false, start };
 }

@@ -1,5 +1,6 @@
 /** Units of work over a port: from whoever answers requests to whoever writes. */
 import { Refusal } from '../domain/refusal.ts';
+import type { QueueFacts } from './group-queue.ts';
 import { type Notice, Outage } from './outage.ts';
 import type { Port } from './port.ts';
 import { StorageUnavailable, WriteUncertain } from './storage.ts';
@@ -23,6 +24,13 @@ interface SentError {
 type SentOutcome =
   | { readonly id: number; readonly outcome: unknown }
   | { readonly id: number; readonly error: SentError };
+
+/** What whoever writes posts. */
+interface Answers {
+  readonly outcomes: readonly SentOutcome[];
+  /** What it has written, for whoever it may be. */
+  readonly facts: QueueFacts;
+}
 
 interface Pending {
   readonly resolve: (outcome: never) => void;
@@ -50,6 +58,7 @@ export class PortWriter implements Writer<Units> {
   #idle: (() => void)[] = [];
   /** Why writes are refused at once: the writer has not answered for too long, or is gone. */
   #silence: string | undefined;
+  #facts: QueueFacts = { groups: 0, units: 0, seconds: 0, waiting: 0 };
 
   /** `onOutcome` is called whenever something was perhaps committed. */
   constructor(port: Port, notice: Notice, onOutcome: () => void) {
@@ -58,7 +67,9 @@ export class PortWriter implements Writer<Units> {
     port.listen((message) => {
       this.#silence = undefined;
       onOutcome();
-      for (const outcome of message as SentOutcome[]) this.#settle(outcome);
+      const { outcomes, facts } = message as Answers;
+      this.#facts = facts;
+      for (const outcome of outcomes) this.#settle(outcome);
       if (this.#pending.size === 0) this.#rest();
     });
   }
@@ -66,6 +77,11 @@ export class PortWriter implements Writer<Units> {
   /** Why nothing is being stored, as the last write showed; undefined while all is. */
   get trouble(): string | undefined {
     return this.#outage.trouble;
+  }
+
+  /** What the other end had written when it last answered, and the writes that are under way from here. */
+  get facts(): QueueFacts {
+    return { ...this.#facts, waiting: this.#pending.size };
   }
 
   /** Whether nothing is to be expected of the other end, for now or for good. */
@@ -141,14 +157,19 @@ export class PortWriter implements Writer<Units> {
   }
 }
 
+/** A writer that tells what it has written. */
+interface CountingWriter extends Writer<Units> {
+  readonly facts: QueueFacts;
+}
+
 /** Runs what is asked for at the other ends of ports. */
 export class WriteServer {
-  readonly #writer: Writer<Units>;
+  readonly #writer: CountingWriter;
   readonly #ports = new Set<Port>();
   /** Why nothing is being stored, as the last write showed; undefined while all is. */
   #failure: SentError | undefined;
 
-  constructor(writer: Writer<Units>) {
+  constructor(writer: CountingWriter) {
     this.#writer = writer;
   }
 
@@ -158,7 +179,7 @@ export class WriteServer {
     const answer = (outcome: SentOutcome) => {
       if (outcomes.length === 0) {
         queueMicrotask(() => {
-          port.post(outcomes);
+          port.post(this.#answers(outcomes));
           outcomes = [];
         });
       }
@@ -174,7 +195,7 @@ export class WriteServer {
       }
     });
     this.#ports.add(port);
-    if (this.#failure !== undefined) port.post([{ id: nobodys, error: this.#failure } satisfies SentOutcome]);
+    if (this.#failure !== undefined) port.post(this.#answers([{ id: nobodys, error: this.#failure }]));
     return { [Symbol.dispose]: () => this.#ports.delete(port) };
   }
 
@@ -187,7 +208,11 @@ export class WriteServer {
     if (!isNew) return;
     const told: SentOutcome =
       failure === undefined ? { id: nobodys, outcome: null } : { id: nobodys, error: failure };
-    for (const port of this.#ports) if (port !== asker) port.post([told]);
+    for (const port of this.#ports) if (port !== asker) port.post(this.#answers([told]));
+  }
+
+  #answers(outcomes: readonly SentOutcome[]): Answers {
+    return { outcomes, facts: this.#writer.facts };
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Port } from '../storage/port.ts';
-import type { Failure, FromWorker, Listening, Start, ToWorker } from './messages.ts';
+import type { Asked, Failure, FromWorker, Listening, Start, ToWorker } from './messages.ts';
 import { StorePort } from './store-port.ts';
 
 /** A worker's link to its supervisor. */
@@ -26,6 +26,7 @@ export class SupervisorLink implements Disposable {
     process.on('message', (message: ToWorker) => {
       if (message.kind === 'store') store.receive(message.message);
       else if (message.kind === 'start') started.resolve(message.start);
+      else if (message.kind === 'question') void this.#answer(message.question);
       else stopped.resolve();
     });
     this.#lost = lost;
@@ -33,6 +34,12 @@ export class SupervisorLink implements Disposable {
   }
 
   readonly #lost: () => void;
+  #answerTo: (question: unknown) => Promise<unknown> = async () => undefined;
+
+  /** Answers the questions of the supervisor from now on. */
+  answer(answerTo: (question: unknown) => Promise<unknown>): void {
+    this.#answerTo = answerTo;
+  }
 
   serving(listening: Listening): void {
     this.#send({ kind: 'serving', listening });
@@ -46,6 +53,12 @@ export class SupervisorLink implements Disposable {
   [Symbol.dispose](): void {
     process.off('disconnect', this.#lost);
     process.disconnect?.();
+  }
+
+  /** A question that cannot be answered is not: the supervisor does without. */
+  async #answer({ number, content }: Asked): Promise<void> {
+    const answer = await this.#answerTo(content).catch(() => undefined);
+    this.#send({ kind: 'answer', answer: { number, content: answer } });
   }
 
   #send(message: FromWorker): void {

@@ -9,6 +9,8 @@ export interface Start {
   readonly workers: number;
   /** The port to share; 0 for any, which the first worker finds. */
   readonly port: number;
+  /** When the supervisor started, in Unix ms. */
+  readonly startedAt: number;
 }
 
 /** Where the workers listen. */
@@ -23,13 +25,21 @@ export interface Failure {
   readonly code?: string | undefined;
 }
 
+/** A question to a worker, whatever it is, and the answer with its number. */
+export interface Asked {
+  readonly number: number;
+  readonly content: unknown;
+}
+
 /** `store`: passed on to the store, whatever it is. */
 export type ToWorker =
   | { readonly kind: 'start'; readonly start: Start }
   | { readonly kind: 'stop' }
+  | { readonly kind: 'question'; readonly question: Asked }
   | { readonly kind: 'store'; readonly message: unknown };
 
 export type FromWorker =
   | { readonly kind: 'serving'; readonly listening: Listening }
   | { readonly kind: 'failed'; readonly failure: Failure }
+  | { readonly kind: 'answer'; readonly answer: Asked }
   | { readonly kind: 'store'; readonly message: unknown };

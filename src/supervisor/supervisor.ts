@@ -20,7 +20,7 @@ export interface SupervisorOptions {
   readonly connect: (worker: number, store: Port) => Disposable | undefined;
 }
 
-export type Serve = Pick<Start, 'environment' | 'port'>;
+export type Serve = Pick<Start, 'environment' | 'port' | 'startedAt'>;
 
 /**
  * Keeps a number of serving processes going. One that ends is replaced: at once if it served, else after a pause, so
@@ -44,16 +44,31 @@ export class Supervisor {
    * Lets all of them serve, and keeps them serving. Throws the first `WorkerFailed` or `WorkerEnded` if not all of them
    * come to serve.
    */
-  async serve({ environment, port }: Serve): Promise<Listening> {
+  async serve(serve: Serve): Promise<Listening> {
     const [first, ...others] = [...this.#workers];
     if (first === undefined) throw new RangeError('There are no workers.');
-    this.#serve = { environment, port };
+    this.#serve = serve;
     const firstServing = this.#begin(...first);
     // Any free port: the first one finds it.
-    if (port === 0) this.#serve = { environment, port: (await firstServing).port };
+    if (serve.port === 0) this.#serve = { ...serve, port: (await firstServing).port };
     const [listening] = await Promise.all([firstServing, ...others.map((other) => this.#begin(...other))]);
     for (const [number, worker] of this.#workers) this.#kept.push(this.#keep(number, worker));
     return listening;
+  }
+
+  /** What each of them answers to a question, by its number; nothing of those that do not within the time. */
+  async ask(question: unknown, withinMs: number): Promise<ReadonlyMap<number, unknown>> {
+    const serving = [...this.#workers].filter(([, { hasServed }]) => hasServed);
+    const answers = await Promise.all(
+      serving.map(async ([number, worker]) => [number, await worker.ask(question, withinMs)] as const),
+    );
+    return new Map(answers.filter(([, answer]) => answer !== undefined));
+  }
+
+  /** Changes the settings of workers that are started from now on. */
+  change(settings: Start['environment']): void {
+    if (this.#serve === undefined) throw new Error('Not serving yet.');
+    this.#serve = { ...this.#serve, environment: { ...this.#serve.environment, ...settings } };
   }
 
   /** Lets all of them drain and end; those that do not within the time given, or do not serve yet, are killed. */

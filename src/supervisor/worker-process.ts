@@ -1,5 +1,6 @@
 import type { Port } from '../storage/port.ts';
 import type { Failure, FromWorker, Listening, Start, ToWorker } from './messages.ts';
+import { Questions } from './questions.ts';
 import { StorePort } from './store-port.ts';
 
 /** How a process ended: its exit code, or the signal that ended it. */
@@ -33,6 +34,7 @@ export class WorkerProcess {
   readonly ended: Promise<Ending>;
   /** The way to the store of that process. What is posted to a process that has ended is dropped. */
   readonly store: Port;
+  readonly #questions = new Questions((question) => this.#send({ kind: 'question', question }));
   #isServing = false;
   readonly #process: Bun.Subprocess | undefined;
 
@@ -46,6 +48,7 @@ export class WorkerProcess {
     this.store = store;
     const receive = (message: FromWorker) => {
       if (message.kind === 'store') store.receive(message.message);
+      else if (message.kind === 'answer') this.#questions.answered(message.answer);
       else if (message.kind === 'failed') reject(new WorkerFailed(message.failure));
       else {
         this.#isServing = true;
@@ -75,6 +78,11 @@ export class WorkerProcess {
     this.#send({ kind: 'start', start });
   }
 
+  /** What it answers to a question; undefined when it does not within the time. */
+  ask(question: unknown, withinMs: number): Promise<unknown> {
+    return this.#questions.ask(question, withinMs);
+  }
+
   /** Lets it drain and end. */
   stop(): void {
     this.#send({ kind: 'stop' });
@@ -86,6 +94,7 @@ export class WorkerProcess {
 
   async #end(reject: (error: Error) => void): Promise<Ending> {
     await this.#process?.exited;
+    this.#questions[Symbol.dispose]();
     const ending = { code: this.#process?.exitCode ?? null, signal: this.#process?.signalCode ?? null };
     reject(new WorkerEnded(ending));
     return ending;

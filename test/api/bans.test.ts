@@ -172,11 +172,11 @@ describe('a ban', () => {
     const tenant = await app.tenant('enterprise', scarce);
     expect(await earnBan(app, tenant)).toBe(120);
     app.clock.advance(119);
-    expect(await app.operator.keys.bans()).toEqual([
-      { keyId: tenant.keyId, bannedUntil: app.clock.seconds + 1, level: 0 },
+    expect(await app.operator.bans.list()).toMatchObject([
+      { keyId: tenant.keyId, bannedUntil: (app.clock.seconds + 1) * 1_000, level: 0 },
     ]);
-    await app.operator.keys.liftBan(tenant.keyId);
-    expect(await app.operator.keys.bans()).toEqual([]);
+    await app.operator.bans.lift(tenant.keyId);
+    expect(await app.operator.bans.list()).toEqual([]);
     expect(await earnBan(app, tenant)).toBe(120);
   });
 

@@ -96,6 +96,8 @@ for (const operation of allOperations) {
 /** Takes tables away under the running service. */
 function breakStore(of: TestApp, isBroken: (table: string) => boolean): void {
   using database = new Database(of.config.databaseUrl.replace('sqlite:', ''));
+  // The service may be writing down what was used.
+  database.run('PRAGMA busy_timeout = 10000');
   const tables = database.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'");
   for (const { name } of tables.all()) {
     if (isBroken(name) && !name.startsWith('sqlite_')) database.run(`DROP TABLE ${name}`);

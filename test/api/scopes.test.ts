@@ -252,7 +252,9 @@ describe('what a key has', () => {
     await using old = await startTestApp({ DATABASE_URL: `sqlite:${path}` });
     expect(await may(old, oldKey)).toEqual([...defaultScopes]);
     // All but the one that was made for this test.
-    const former = (await old.operator.keys.list()).filter(({ lastFour }) => !old.key.endsWith(lastFour));
+    const former = (await Array.fromAsync(old.operator.keys.all())).filter(
+      ({ lastFour }) => !old.key.endsWith(lastFour),
+    );
     expect(former.length).toBeGreaterThan(0);
     for (const { scopes } of former) expect(scopes).toEqual(defaultScopes);
   });

@@ -17,12 +17,21 @@ interface Account {
   readonly perMinute: number;
   readonly perDay: number;
   readonly createdAt: string;
+  readonly closedAt: string | null;
 }
 
 test('accounts create --json reports the account with its id, quota and instant', async () => {
   const before = Date.now();
   const account = await place.json<Account>('accounts', 'create', '--name', 'Søren & Co', '--plan', 'pro');
-  expect(Object.keys(account)).toEqual(['id', 'name', 'plan', 'perMinute', 'perDay', 'createdAt']);
+  expect(Object.keys(account)).toEqual([
+    'id',
+    'name',
+    'plan',
+    'perMinute',
+    'perDay',
+    'createdAt',
+    'closedAt',
+  ]);
   expect(account).toMatchObject({ name: 'Søren & Co', plan: 'pro', perMinute: 300, perDay: 10_000 });
   expect(account.createdAt).toBe(new Date(account.createdAt).toISOString());
   expect(Date.parse(account.createdAt)).toBeGreaterThanOrEqual(before - 1_000);
@@ -52,8 +61,8 @@ test('accounts list shows all accounts, to people and to machines', async () => 
   expect(accounts).toContainEqual(made);
   const { stdout, exitCode } = await place.run(['accounts', 'list']);
   expect(exitCode).toBe(0);
-  expect(stdout).toMatch(/^ID +NAME +PLAN +PER MINUTE +PER DAY +CREATED\n/);
-  expect(stdout).toMatch(new RegExp(`^${made.id} +Listed +free +60 +1,000 +\\d{4}-.*Z$`, 'm'));
+  expect(stdout).toMatch(/^ID +NAME +PLAN +PER MINUTE +PER DAY +CREATED +STATE\n/);
+  expect(stdout).toMatch(new RegExp(`^${made.id} +Listed +free +60 +1,000 +\\d{4}-.*Z +open$`, 'm'));
   expect(stdout).not.toContain('\x1b');
 });
 

@@ -70,9 +70,12 @@ test('a ban is listed with its key, account, end and level, and lifting it count
   });
   const bans = await place.json<object[]>('bans', 'list');
   const end = new Date(banned.number('x-ratelimit-reset') * 1_000).toISOString().replace('.000', '');
-  expect(bans).toEqual([{ keyId: id, accountId, until: end, level: 0 }]);
+  expect(bans).toMatchObject([{ keyId: id, accountId, until: end, level: 0 }]);
   const told = await place.run(['bans', 'list']);
-  expect(told.stdout).toMatch(new RegExp(`^KEY +ACCOUNT +UNTIL +LEVEL\n${id} +${accountId} +${end} +0\n$`));
+  expect(told.stdout).toMatch(/^KEY +NAME +ACCOUNT +ACCOUNT NAME +UNTIL +LEVEL +REASON\n/);
+  expect(told.stdout).toMatch(
+    new RegExp(`\n${id} +unnamed +${accountId} +unnamed +${end} +0 +It kept sending .*\\.\n$`),
+  );
 
   await place.json('accounts', 'set-plan', String(accountId), 'pro');
   expect((await call(key)).error.code).toBe('api_key_banned');

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'bun:test';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { CsvReader, csvHeader, csvRow } from '../../src/cli/csv.ts';
-import { LineSplitter } from '../../src/cli/lines.ts';
-import { NdjsonReader } from '../../src/cli/ndjson.ts';
-import type { InputRecord, RecordReader } from '../../src/cli/records.ts';
 import { NewPet, petStatuses } from '../../src/contract/pets.ts';
+import { CsvReader, csvHeader, csvRow } from '../../src/operations/files/csv.ts';
+import { LineSplitter } from '../../src/operations/files/lines.ts';
+import { NdjsonReader } from '../../src/operations/files/ndjson.ts';
+import type { InputRecord, RecordReader } from '../../src/operations/files/records.ts';
 import { always, anyInt64 } from '../support/property.ts';
 
 /** Records and what they turned out to be, read in chunks of any size. */

@@ -60,9 +60,12 @@ test('people see the key once, with a word about it; the list shows its last fou
     ) ?? [];
   expect(isWellFormedKey(key)).toBe(true);
   const list = await place.run(['keys', 'list']);
-  expect(list.stdout).toMatch(/^ID +ACCOUNT +NAME +KEY +CREATED +EXPIRES +STATE +SCOPES\n/);
+  expect(list.stdout).toMatch(/^ID +ACCOUNT +NAME +KEY +CREATED +EXPIRES +STATE +LAST USED +TODAY +SCOPES\n/);
   expect(list.stdout).toMatch(
-    new RegExp(`^${id} .* seen once +…${key.slice(-4)} .* never +live +pets:read,pets:create$`, 'm'),
+    new RegExp(
+      `^${id} .* seen once +…${key.slice(-4)} .* never +live +never +0 +pets:read,pets:create$`,
+      'm',
+    ),
   );
   expect(list.stdout).not.toContain(key);
   expect((await place.run(['keys', 'list', '--json'])).stdout).not.toContain(key);
@@ -150,7 +153,7 @@ test('a revoked key is listed as such, cannot be rotated, and revoking it again 
   const { exitCode, stderr } = await place.run(['keys', 'rotate', String(id)]);
   expect(exitCode).toBe(1);
   expect(stderr).toContain(`Key ${id} cannot be rotated: it is revoked.`);
-  expect(stderr).toContain(`"animal-store keys create --account ${accountId}"`);
+  expect(stderr).toContain(`Create a new key for its account, ${accountId}.`);
 });
 
 const impossible: [what: string, args: string[]][] = [
@@ -168,8 +171,9 @@ test.concurrent.each(impossible)('%s cannot be done, without a stack', async (_w
 });
 
 test('only LOG_LEVEL=debug shows where an error came from', async () => {
-  const { stderr } = await place.run(['keys', 'revoke', '999'], { environment: { LOG_LEVEL: 'debug' } });
-  expect(stderr).toContain('operations/keys.ts');
+  const wrong = ['accounts', 'create', '--name', 'A', '--plan', 'gold'];
+  const { stderr } = await place.run(wrong, { environment: { LOG_LEVEL: 'debug' } });
+  expect(stderr).toContain('operations/accounts.ts');
 });
 
 const wrongUses: [mistake: string, args: string[], message: RegExp][] = [

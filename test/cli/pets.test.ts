@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
 import { type Ended, newWorkplace, type Workplace } from '../support/cli.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 
@@ -7,13 +7,13 @@ setDefaultTimeout(testTimeoutMs);
 const int64Max = '9223372036854775807';
 
 let place: Workplace;
-beforeAll(async () => {
+beforeEach(async () => {
   place = await newWorkplace();
   const rows = ['Ólafur,-2,sold', `Ozzy,${int64Max},available`, 'Pepper,3,available', 'Mia,3,pending'];
   await place.write('pets.csv', `name,categoryId,status\n${rows.join('\n')}\n`);
   await place.json('import', 'pets.csv');
 });
-afterAll(() => place[Symbol.asyncDispose]());
+afterEach(() => place[Symbol.asyncDispose]());
 
 /** What a command prints with --json, digit for digit. */
 async function text(...args: string[]): Promise<string> {

@@ -98,8 +98,8 @@ test('a rotated key keeps its scopes', async () => {
 test('keys list shows the scopes', async () => {
   const { id } = await create('--scopes', 'orders:read');
   const { stdout } = await place.run(['keys', 'list']);
-  expect(stdout).toMatch(/^1 .* live +all$/m);
-  expect(stdout).toMatch(new RegExp(`^${id} .* live +orders:read$`, 'm'));
+  expect(stdout).toMatch(/^1 .* live +\S+ +\d+ +all$/m);
+  expect(stdout).toMatch(new RegExp(`^${id} .* live +never +0 +orders:read$`, 'm'));
 });
 
 test.concurrent.each(['', 'pets', 'pets:read,', 'pets:read orders:read', 'ALL', 'all,pets:read'])(

@@ -1,5 +1,6 @@
 /** Which store a command works on: it makes none by mistake, and writes over none. */
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
 import { chmod, stat } from 'node:fs/promises';
 import { digests } from '../storage/sqlite-files.ts';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
@@ -67,12 +68,20 @@ test('serve makes a store where there is none, and the log says so', async () =>
   expect(created.map(({ database }) => database)).toEqual([`sqlite:${place.path('store.db')}`]);
 });
 
+/** What tells a file of SQLite's log, and the one that is shared beside it, from any other. */
+const beginningOf = (path: string) => readFileSync(path).toString('hex', 0, 4);
+
 test('no file of a store is written over by rejected rows or an export, not even with --force', async () => {
   const name = await place.write('pets.csv', 'name,categoryId\nOzzy,1\n,1\n');
   await using service = await place.serve();
   const targets = ['store.db', 'store.db-wal', 'store.db-shm', 'store.db.serving', 'store.limits'];
-  // The service itself goes on writing what it counted.
-  const state = () => ({ ...digests(place.folder), 'store.limits': countsIn(place.path('store.limits'), 1) });
+  // The service itself goes on writing what it counted, at its end to the log and the file of limits.
+  const state = () => ({
+    ...digests(place.folder),
+    'store.db-wal': beginningOf(place.path('store.db-wal')),
+    'store.db-shm': beginningOf(place.path('store.db-shm')),
+    'store.limits': countsIn(place.path('store.limits'), 1),
+  });
   const before = state();
   for (const target of targets) {
     for (const args of [

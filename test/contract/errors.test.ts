@@ -1,29 +1,30 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { errorExample } from '../../scripts/openapi/error-examples.ts';
-import { type ErrorCode, errors } from '../../src/contract/errors.ts';
+import { adminErrors, clientErrors, type ErrorCode, errors } from '../../src/contract/errors.ts';
 
-const page = await Bun.file(new URL('../../docs/errors.md', import.meta.url)).text();
+describe.each([
+  ['docs/errors.md', clientErrors],
+  ['docs/admin-errors.md', adminErrors],
+])('%s', async (path, table) => {
+  const page = await Bun.file(new URL(`../../${path}`, import.meta.url)).text();
+  /** The page's sections by their heading. */
+  const sections = new Map(
+    page
+      .split(/^## /m)
+      .slice(1)
+      .map((section): [string, string] => [/^.*/.exec(section)?.[0] ?? '', section]),
+  );
 
-/** The page's sections by their heading. */
-const sections = new Map(
-  page
-    .split(/^## /m)
-    .slice(1)
-    .map((section): [string, string] => [/^.*/.exec(section)?.[0] ?? '', section]),
-);
+  test('explains every code and no other', () => {
+    const lacking = Object.keys(table).filter((code) => !sections.has(code));
+    if (lacking.length > 0) throw new Error(`Add a section to ${path}: ${lacking.join(', ')}.`);
+    expect([...sections.keys()].sort()).toEqual(Object.keys(table).sort());
+  });
 
-test('the page explains every code and no other', () => {
-  const lacking = Object.keys(errors).filter((code) => !sections.has(code));
-  if (lacking.length > 0) throw new Error(`Add a section to docs/errors.md: ${lacking.join(', ')}.`);
-  expect([...sections.keys()].sort()).toEqual(Object.keys(errors).sort());
-});
-
-test.each(Object.keys(errors) as ErrorCode[])(
-  '%s stands there with its status, advice and example',
-  (code) => {
+  test.each(Object.keys(table) as ErrorCode[])('has %s with its status, advice and example', (code) => {
     const section = sections.get(code) ?? '';
     expect(/^Status: (\d{3})$/m.exec(section)?.[1]).toBe(String(errors[code].status));
     for (const part of ['Meaning', 'Cause', 'What to do']) expect(section).toContain(`- **${part}:** `);
     expect(JSON.parse(/```json\n([\s\S]*?)```/.exec(section)?.[1] ?? '')).toEqual(errorExample(code));
-  },
-);
+  });
+});

@@ -1,6 +1,6 @@
 /** The guides as the service serves them. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { errors } from '../../src/contract/errors.ts';
+import { clientErrors } from '../../src/contract/errors.ts';
 import { startTestApp } from '../support/app.ts';
 import { clientOf } from '../support/client.ts';
 
@@ -49,7 +49,7 @@ describe('the guides', () => {
     ]) {
       expect(names).toContain(`/docs/guides/${name}`);
     }
-    for (const code of Object.keys(errors)) expect(names).toContain(`/docs/errors/${code}`);
+    for (const code of Object.keys(clientErrors)) expect(names).toContain(`/docs/errors/${code}`);
   });
 
   test('have no link that leads nowhere, no fragment that is not there, and none to the repository', async () => {
@@ -77,7 +77,7 @@ describe('the guides', () => {
   });
 
   test('say what the code is, its status and its remedy on the page of an error', () => {
-    for (const [code, { status }] of Object.entries(errors)) {
+    for (const [code, { status }] of Object.entries(clientErrors)) {
       const text = pages.get(`/docs/errors/${code}`) ?? '';
       expect(text).toContain(`>${code}</h1>`);
       expect(text).toContain(`Status: ${status}`);

@@ -1,58 +1,83 @@
 /** The commands for backup and restore, run as the operators' page prints them. */
-import { expect, setDefaultTimeout } from 'bun:test';
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { shellWord } from '../../src/cli/terminal.ts';
+import { commandLine } from '../support/cli.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { root, startService } from '../support/process.ts';
-import { testWith } from '../support/requirements.ts';
+import { root, settingsIn, startService } from '../support/process.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
-/** The blocks of a section of docs/operating.md, for the store of a test and without the start of the service. */
+/** The blocks of a section of docs/backup.md, with the program of this checkout. */
 async function commandsOf(heading: string): Promise<string[]> {
-  const page = await Bun.file(join(root, 'docs/operating.md')).text();
-  const [, section = ''] = page.split(`\n### ${heading}\n`);
-  const blocks = section.slice(0, section.indexOf('\n### ')).matchAll(/^```sh\n([\s\S]*?)^```$/gm);
-  return [...blocks].map(([, text = '']) =>
-    text.replaceAll('data/animal-store.', 'data/store.').replace('npm start\n', ''),
+  const page = await Bun.file(join(root, 'docs/backup.md')).text();
+  const [, section = ''] = page.split(`\n## ${heading}\n`);
+  const blocks = section.slice(0, section.indexOf('\n## ')).matchAll(/^```sh\n([\s\S]*?)^```$/gm);
+  const program = commandLine.map(shellWord).join(' ');
+  const texts = [...blocks].map(([, text = '']) => text.replaceAll('npx animal-store', program));
+  expect(texts.length).toBeGreaterThan(0);
+  return texts;
+}
+
+/** Runs what stands in a section, for the store in the folder, and returns what it says. */
+async function run(heading: string, folder: string): Promise<string> {
+  let said = '';
+  for (const commands of await commandsOf(heading)) {
+    const child = Bun.spawn(['sh', '-e', '-c', commands], {
+      cwd: folder,
+      env: { PATH: process.env.PATH ?? '', ...settingsIn(folder) },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    const [output, errors, exitCode] = await Promise.all([
+      child.stdout.text(),
+      child.stderr.text(),
+      child.exited,
+    ]);
+    expect({ commands, exitCode, errors }).toEqual({ commands, exitCode: 0, errors: '' });
+    said += output;
+  }
+  return said;
+}
+
+test('a backup taken while the service runs brings back animals, keys and counts as they were, whatever came after it', async () => {
+  await using folder = await temporaryFolder();
+  let key = '';
+  {
+    await using service = await startService(folder.path);
+    key = service.firstKey ?? '';
+    const client = clientOf(service.url, key);
+    expect((await client.add('Before')).status).toBe(201);
+    expect(await run('Make one now', folder.path)).toContain('Backed up 1 animals');
+    expect((await client.add('After')).status).toBe(201);
+  }
+  // The service was killed, so its write-ahead log is still there and must not reach the restored file.
+  expect(await run('Verify', folder.path)).toContain('friday.backup is sound.');
+  expect(await run('Restore', folder.path)).toContain('Restored 1 animals');
+  expect(await run('Practise', folder.path)).toContain('1');
+  expect(existsSync(join(folder.path, 'drill/animal-store.db'))).toBe(true);
+
+  await using service = await startService(folder.path);
+  const { text, remaining } = await clientOf(service.url, key).get('/pets');
+  expect(JSON.parse(text)).toMatchObject([{ id: 1, name: 'Before' }]);
+  expect(text).not.toContain('After');
+  expect(remaining).toBe(58);
+  expect(service.stderr()).not.toContain('other users of this machine');
+});
+
+test('the service makes backups as the page says', async () => {
+  await using folder = await temporaryFolder();
+  const backups = join(folder.path, 'backups');
+  await mkdir(backups);
+  const [commands = ''] = await commandsOf('Let the service make them');
+  const settings = Object.fromEntries(
+    [...commands.matchAll(/(BACKUP_\w+)=(\S+)/g)].map(([, name, value]) => [name, value]),
   );
-}
-
-async function run(commands: string, cwd: string): Promise<string> {
-  const child = Bun.spawn(['sh', '-e', '-c', commands], { cwd, stdout: 'pipe', stderr: 'pipe' });
-  const [output, errors, exitCode] = await Promise.all([
-    child.stdout.text(),
-    child.stderr.text(),
-    child.exited,
-  ]);
-  expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
-  return output;
-}
-
-testWith({ name: 'sqlite3', package: 'sqlite3', optional: true }, ['sqlite3', '--version'])(
-  'a backup taken while the service runs brings back animals, keys and counts as they were, whatever came after it',
-  async () => {
-    await using folder = await temporaryFolder();
-    const data = join(folder.path, 'data');
-    const [backUp = '', restore = ''] = await commandsOf('Embedded store (SQLite)');
-    let key = '';
-    {
-      await using service = await startService(data);
-      key = service.firstKey ?? '';
-      const client = clientOf(service.url, key);
-      expect((await client.add('Before')).status).toBe(201);
-      await run(backUp, folder.path);
-      expect((await client.add('After')).status).toBe(201);
-    }
-    // The service was killed, so its write-ahead log is still there and must not reach the restored file.
-    expect(await run(restore, folder.path)).toBe('ok\n');
-
-    await using service = await startService(data);
-    const { text, remaining } = await clientOf(service.url, key).get('/pets');
-    expect(JSON.parse(text)).toMatchObject([{ id: 1, name: 'Before' }]);
-    expect(text).not.toContain('After');
-    expect(remaining).toBe(58);
-    expect(service.stderr()).not.toContain('other users of this machine');
-  },
-);
+  expect(Object.keys(settings)).toEqual(['BACKUP_FOLDER', 'BACKUP_EVERY', 'BACKUP_KEEP']);
+  await using service = await startService(folder.path, { ...settings, BACKUP_FOLDER: backups });
+  await service.logged('backup made');
+});

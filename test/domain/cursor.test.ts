@@ -19,7 +19,7 @@ const anyFilters = fc
     },
     { requiredKeys: [] },
   )
-  .map(filtersText);
+  .map((query) => filtersText('/pets', query));
 
 /** The code a refused cursor is refused with; undefined when it is read. */
 function refusal(text: string, filters = ''): unknown {
@@ -34,7 +34,7 @@ function refusal(text: string, filters = ''): unknown {
 describe('a cursor', () => {
   test('is read back exactly as it was written', () => {
     always(fc.tuple(anyId, anyFilters), ([after, filters]) => {
-      expect(readCursor(writeCursor({ after, filters }), filters, int64Min)).toBe(after);
+      expect(readCursor(writeCursor({ after, filters }), filters, int64Min)).toEqual({ after, filters });
     });
   });
 

@@ -65,7 +65,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await far.says(troubles.redis);
     expect((await bannedThere.get(list)).text).toContain('api_key_banned');
     await operator.keys.revoke(revoked.keyId);
-    await operator.keys.liftBan(banned.keyId);
+    await operator.bans.lift(banned.keyId);
     await answers(revokedThere, 401);
     const isOver = async () => !(await bannedThere.get(list)).text.includes('api_key_banned');
     await until(isOver, maxWaitMs);

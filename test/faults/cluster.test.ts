@@ -23,9 +23,11 @@ describe.skipIf(cluster === undefined)('three instances', () => {
   test('that start at once on an empty store make one first account, with one key', async () => {
     await Promise.all(instances.map((instance) => instance.logged('"msg":"serving"')));
     expect(instances.filter(({ firstKey }) => firstKey !== undefined).length).toBe(1);
-    const first = (await operator.accounts.list()).filter(({ name }) => name === 'default');
+    const first = (await Array.fromAsync(operator.accounts.all())).filter(({ name }) => name === 'default');
     expect(first.length).toBe(1);
-    const keys = (await operator.keys.list()).filter(({ accountId }) => accountId === first[0]?.id);
+    const keys = (await Array.fromAsync(operator.keys.all())).filter(
+      ({ accountId }) => accountId === first[0]?.id,
+    );
     expect(keys.length).toBe(1);
   });
 
@@ -72,7 +74,7 @@ describe.skipIf(cluster === undefined)('three instances', () => {
       Promise.all(clientsOf(banned.key).map(async (client) => (await client.get('/pets')).text));
     await until(async () => (await codes()).some((text) => text.includes('api_key_banned')));
     for (const text of await codes()) expect(text).toContain('api_key_banned');
-    await operator.keys.liftBan(banned.keyId);
+    await operator.bans.lift(banned.keyId);
     for (const client of clientsOf(banned.key)) {
       expect((await client.get('/pets')).text).toContain('daily_quota_exceeded');
     }

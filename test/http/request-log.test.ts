@@ -70,6 +70,46 @@ describe('LOG_REQUESTS', () => {
     expect(JSON.stringify(under.lines)).not.toContain(under.app.key.slice(4, 30));
   });
 
+  test('all: a line has the bytes of the body that is sent', async () => {
+    await using under = await appWith({ LOG_REQUESTS: 'all' });
+    const { app } = under;
+    await app.call('POST', '/pets', { body: newPet() });
+    const sent: number[] = [];
+    for (const method of ['GET', 'GET', 'HEAD']) {
+      const { text } = await app.call(method, '/pets');
+      sent.push(Buffer.byteLength(text));
+    }
+    const { headers, text } = await app.call('GET', '/pets/99');
+    sent.push(Buffer.byteLength(text));
+    const { headers: tagged } = await app.call('GET', '/pets');
+    await app.call('GET', '/pets', { headers: { 'If-None-Match': tagged.get('etag') ?? '' } });
+    expect(headers.get('content-type')).toBe('application/json');
+    const [, ...logged] = under.requests().map(({ bytes }) => bytes);
+    expect(sent[0]).toBeGreaterThan(2);
+    expect(logged).toEqual([...sent, sent[0], 0]);
+    await fetch(`${app.url}/livez`);
+    expect(under.requests().at(-1)).not.toHaveProperty('bytes');
+  });
+
+  test('all: a line has the trace that a well-formed traceparent names', async () => {
+    await using under = await appWith({ LOG_REQUESTS: 'all' });
+    const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+    const parent = '00f067aa0ba902b7';
+    const cases: [traceparent: string, traceId: string | undefined][] = [
+      [`00-${trace}-${parent}-01`, trace],
+      [`cc-${trace}-${parent}-00-what-will-be-the-future-like`, trace],
+      [`00-${trace}-${parent}-01-more`, undefined],
+      [`ff-${trace}-${parent}-01`, undefined],
+      [`00-${trace.toUpperCase()}-${parent}-01`, undefined],
+      [`00-${'0'.repeat(32)}-${parent}-01`, undefined],
+      [`00-${trace}-${'0'.repeat(16)}-01`, undefined],
+      [`00-${trace}-${parent}`, undefined],
+      [`x 00-${trace}-${parent}-01`, undefined],
+    ];
+    for (const [traceparent] of cases) await under.app.call('GET', '/pets', { headers: { traceparent } });
+    expect(under.requests().map(({ traceId }) => traceId)).toEqual(cases.map(([, traceId]) => traceId));
+  });
+
   test('errors: a line for what was answered 4xx or 5xx', async () => {
     await using under = await appWith({ LOG_REQUESTS: 'errors' });
     await callInEveryWay(under.app);

@@ -13,6 +13,7 @@ import { enterprise } from '../storage/samples.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 
+const actor = { kind: 'cli', name: 'test' } as const;
 const quota = { perMinute: 100, perDay: 100 };
 
 async function admittedAfter(changes: number) {
@@ -23,7 +24,7 @@ async function admittedAfter(changes: number) {
   await using storage = await openStore({ url, clock, rules, serving: true });
   const { keys, limits } = storage;
   const { id } = await enterprise(storage, quota);
-  const { key } = await new KeyOperations(storage, clock, randomBytes).create(id, 'till');
+  const { key } = await new KeyOperations({ store: storage, clock, actor }, randomBytes).create(id, 'till');
   let left = changes;
   /** The real limits, between whose looks somebody changes callers. */
   const restless: LimitStore = {
@@ -38,7 +39,7 @@ async function admittedAfter(changes: number) {
     take: async (caller, version) => {
       if (left-- > 0) {
         const changed = { ...quota, perMinute: 50 + left };
-        await storage.write('setPlan', { id, plan: 'enterprise', quota: changed });
+        await storage.write('updateAccount', { id, limits: { plan: 'enterprise', quota: changed } });
       }
       return limits.take(caller, version);
     },
@@ -59,8 +60,9 @@ test('while callers keep changing a request is asked to come again, not told tha
 function counted(keys: KeyStore) {
   const asked = { lookUps: 0, readings: 0 };
   const counting: KeyStore = {
-    list: () => keys.list(),
+    list: (after, limit, accountId) => keys.list(after, limit, accountId),
     find: (id) => keys.find(id),
+    findMany: (ids) => keys.findMany(ids),
     findCaller: (print) => {
       asked.lookUps++;
       return keys.findCaller(print);
@@ -85,7 +87,7 @@ for (const [name, makePlace] of Object.entries(places)) {
       const store = opened.use(await place.open(true));
       const { asked, counting } = counted(store.keys);
       const operator = opened.use(await place.open(false));
-      const admin = new KeyOperations(operator, clock, randomBytes);
+      const admin = new KeyOperations({ store: operator, clock, actor }, randomBytes);
       const { id } = await enterprise(store, quota);
       const { key } = await admin.create(id, 'till');
       const admission = new AdmissionOperations(counting, store.limits, clock);

@@ -60,7 +60,7 @@ embeddedTest('a ban earned on one worker holds on all, and when it is lifted on 
   // Strikes count from a second after the first refusal.
   await until(async () => (await one?.get('/v1/pets', key))?.body.includes('api_key_banned') ?? false);
   for (const { body } of await each.ask('/v1/pets', key)) expect(body).toContain('api_key_banned');
-  await stores.operator.keys.liftBan(keyId);
+  await stores.operator.bans.lift(keyId);
   for (const { body } of await each.ask('/v1/pets', key)) expect(body).toContain('daily_quota_exceeded');
 });
 

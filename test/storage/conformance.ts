@@ -1,17 +1,22 @@
 /** What every store has to do, whatever engine is behind it. `storage.test.ts` lists the stores. */
 import { describe } from 'bun:test';
+import { accountPagesConform, closingConforms } from './accounts-conformance.ts';
 import { answersConform } from './answers-conformance.ts';
+import { auditConforms } from './audit-conformance.ts';
 import { accountsConform, firstStartConforms, keysConform, scopesConform } from './callers-conformance.ts';
 import { categoriesConform } from './categories-conformance.ts';
 import { filtersConform } from './filters-conformance.ts';
 import { importsConform } from './imports-conformance.ts';
 import { inventoryConforms } from './inventory-conformance.ts';
 import { limitStoreConforms } from './limit-store-conformance.ts';
+import { onceConforms } from './once-conformance.ts';
+import { operatorsConform, sessionsConform } from './operators-conformance.ts';
 import { ordersConform } from './orders-conformance.ts';
 import { petsConform } from './pets-conformance.ts';
 import { type MakePlace, storeTests } from './place.ts';
 import { standingConforms } from './standing-conformance.ts';
 import { unitsConform } from './units-conformance.ts';
+import { instancesConform, usageConforms } from './usage-conformance.ts';
 import { versionsConform } from './versions-conformance.ts';
 
 export function storageConforms(name: string, makePlace: MakePlace): void {
@@ -23,7 +28,10 @@ export function storageConforms(name: string, makePlace: MakePlace): void {
     describe('categories', () => categoriesConform(check));
     describe('orders', () => ordersConform(check));
     describe('kept answers', () => answersConform(check));
+    describe('once', () => onceConforms(check));
     describe('accounts', () => accountsConform(check));
+    describe('pages of accounts', () => accountPagesConform(check));
+    describe('closed accounts', () => closingConforms(check));
     describe('keys', () => keysConform(check));
     describe('scopes', () => scopesConform(check));
     describe('the first start', () => firstStartConforms(check));
@@ -31,6 +39,11 @@ export function storageConforms(name: string, makePlace: MakePlace): void {
     describe('standing', () => standingConforms(check));
     describe('imports', () => importsConform(check));
     describe('units of work', () => unitsConform(check));
+    describe('operators', () => operatorsConform(check));
+    describe('sessions', () => sessionsConform(check));
+    describe('the audit log', () => auditConforms(check));
+    describe('usage', () => usageConforms(check));
+    describe('instances', () => instancesConform(check));
     describe('versions', () => versionsConform(check));
   });
 }

@@ -12,7 +12,7 @@ import { testServers } from '../support/servers.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 import { patient } from './cluster-place.ts';
 import { strictRules } from './place.ts';
-import { newPet } from './samples.ts';
+import { many, newPet } from './samples.ts';
 import { type Shop, shopUnits } from './shop-units.ts';
 
 setDefaultTimeout(testTimeoutMs);
@@ -83,7 +83,7 @@ async function contents({ write, pets, categories, orders, keys }: Shop): Promis
     pets.list(0n, 3_000, { categoryId: int64Min, status: 'sold' }),
     categories.list(undefined, 10),
     orders.list(0n, 10),
-    keys.list(),
+    keys.list(0, many),
     keys.findCaller('a'.repeat(64)),
     ...[answer, other].map(({ accountId, key }) => write('findAnswer', { accountId, key, since: 0 })),
   ]);

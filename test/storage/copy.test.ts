@@ -14,7 +14,7 @@ import { temporaryFolder } from '../support/folder.ts';
 import { testServers } from '../support/servers.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 import { patient } from './cluster-place.ts';
-import { enterprise, newKey, newPet } from './samples.ts';
+import { enterprise, many, newKey, newPet } from './samples.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
@@ -23,6 +23,66 @@ afterAll(() => servers?.[Symbol.asyncDispose]());
 
 const rules = { ban: defaultBanRules, failuresPerMinute: 600 };
 const animals = 2_500;
+
+const operator = { name: 'Änne', role: 'viewer', fingerprint: 'f', lastFour: 'wxyz', createdAt: 1 } as const;
+const entry = { at: 5, actor: 'cli:root', operation: 'closeAccount', object: 'account:1' };
+const range = { since: 0, until: 10 * 86_400_000 };
+const counts = { ok: 1, refused: 2, limited: 3, failed: 4, deprecated: 5 };
+/** Of more than a batch of rows, some of them alike in the first column of their key. */
+const usage = Array.from({ length: 1_500 }, (_, index) => ({
+  ...counts,
+  keyId: (index % 750) + 1,
+  accountId: 1,
+  hour: Math.floor(index / 750) * 3_600_000,
+  lastUsedAt: index,
+}));
+
+/** What operators keep: all of it moves but sessions, and instances, which tell of themselves anew. */
+async function fillForOperators({ write }: Store): Promise<void> {
+  await write('closeAccount', { id: 1, closedAt: 1_785_000_000_000 });
+  await write('reopenAccount', { id: 1, closedAt: null });
+  await write('updateAccount', { id: 1, name: 'ÄPFEL' });
+  const { id } = await write('createOperator', operator);
+  const session = {
+    operatorId: id,
+    actor: 'operator:Änne',
+    role: 'viewer',
+    usedAt: 1,
+    expiresAt: 9,
+  } as const;
+  await write('addSession', { session: { ...session, fingerprint: 's' }, idleMs: 9, lastFour: 'wxyz' });
+  await write('recordAudit', { ...entry, before: null, after: '{"name":"\u2028"}' });
+  const codes = ['ok', 'Z', 'a', '_'];
+  await write('recordUsage', {
+    minutes: codes.map((code) => ({ minute: 60_000, operation: 'listPets', code, requests: 7 })),
+    keys: usage,
+    instance: { name: 'one', version: '1', startedAt: 1, seenAt: 2 },
+  });
+}
+
+async function expectForOperators(store: Store): Promise<void> {
+  expect(await store.accounts.list(undefined, many, { name: 'äp', isClosed: false })).toMatchObject([
+    { id: 1 },
+  ]);
+  expect(await store.operators.findByToken('f')).toMatchObject({ id: 1, name: 'Änne', revokedAt: null });
+  expect(await store.sessions.find('s')).toBeUndefined();
+  expect(await store.instances.list()).toEqual([]);
+  expect(await store.audit.list(undefined, 9, { object: 'account:1' })).toEqual([
+    { ...entry, id: 1n, before: null, after: '{"name":"\u2028"}' },
+  ]);
+  expect((await store.usage.minutes(range)).map(({ code }) => code)).toEqual(['Z', '_', 'a', 'ok']);
+  const inHour = { ok: 750, refused: 1_500, limited: 2_250, failed: 3_000 };
+  expect(await store.usage.periods({ accountId: 1 }, 'hour', range)).toEqual([
+    { from: 0, ...inHour },
+    { from: 3_600_000, ...inHour },
+  ]);
+  expect(await store.usage.topKeys('deprecated', range, 1)).toMatchObject([
+    { keyId: 1, ok: 2, deprecated: 10 },
+  ]);
+  expect((await store.write('createOperator', { ...operator, name: 'bob', fingerprint: 'g' })).id).toBe(2);
+  await store.write('recordAudit', { ...entry, at: 6, before: null, after: null });
+  expect((await store.audit.list(undefined, 1, {}))[0]?.id).toBe(2n);
+}
 
 describe.skipIf(servers === undefined)('copy', () => {
   // Skipped without them.
@@ -56,6 +116,7 @@ describe.skipIf(servers === undefined)('copy', () => {
     // Its id was the highest, and is not given out again.
     const [gone] = (await store.write('commitImport', { pets: [newPet('gone')] })) ?? [];
     await store.write('deletePet', { ...input, params: { petId: gone?.id ?? 0n } });
+    await fillForOperators(store);
   }
 
   async function copy(from: string, to: string): Promise<Record<string, Checksum>> {
@@ -96,6 +157,7 @@ describe.skipIf(servers === undefined)('copy', () => {
       expect((await enterprise(store, { perMinute: 1, perDay: 1 })).id).toBe(2);
       expect((await store.write('createKey', newKey(1, 'c'))).id).toBe(3);
       expect(await store.imports.find('f'.repeat(64))).toMatchObject({ added: 3, finished: true });
+      await expectForOperators(store);
     }
   });
 
@@ -151,7 +213,7 @@ describe.skipIf(servers === undefined)('copy', () => {
     await target.write('createPet', { body: newPet('somebody else') });
     await expect(copy(from, schema.url)).rejects.toThrow(CopyError);
     expect(total(await target.pets.inventory())).toBe(1);
-    expect(await target.accounts.list()).toEqual([]);
+    expect(await target.accounts.list(undefined, many)).toEqual([]);
     await expect(copy(`${from}.missing`, schema.url)).rejects.toThrow(StorageUnusable);
   });
 });

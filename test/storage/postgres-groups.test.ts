@@ -1,5 +1,6 @@
-/** How many units of work PostgreSQL is given in one transaction. */
+/** How many units of work PostgreSQL is given in one transaction, and what they are told. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import type { PetStatus } from '../../src/contract/pets.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
 import { testTimeoutMs } from '../support/wait.ts';
@@ -36,5 +37,29 @@ describe.skipIf(servers === undefined)('groups on PostgreSQL', () => {
       { name: 'one' },
       { name: 'two' },
     ]);
+  });
+
+  test('a unit that leaves behind a statement that the server refuses lets nobody be told what is not stored', async () => {
+    const add = ({ pets }: Transaction, name: string) => pets.add([newPet(name)]);
+    const leaveBehind = async ({ pets }: Transaction) => {
+      void Promise.resolve(pets.add([newPet('lost', 'lost' as PetStatus)])).catch(() => undefined);
+    };
+    const units = {
+      add: { writes: ['pets'], run: add },
+      leaveBehind: { writes: ['pets'], run: leaveBehind },
+    } as const satisfies Units;
+    await using schema = await makeSchema();
+    await using session = openSession(schema.url);
+    await using opened = await openWriters(schema.url, units, 1);
+    const write = (unit: keyof typeof units, name: string) => opened.writers[0]?.write(unit, name as never);
+    const names = ['one', 'two'];
+    const settled = await Promise.allSettled([
+      ...names.map((name) => write('add', name)),
+      write('leaveBehind', ''),
+    ]);
+    const told = names.filter((_, index) => settled[index]?.status === 'fulfilled');
+    const stored: { name: string }[] = await session`SELECT name FROM pets ORDER BY id`;
+    expect(stored.map(({ name }) => name)).toEqual(told);
+    await write('add', 'later');
   });
 });

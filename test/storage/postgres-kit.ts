@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { SQL } from 'bun';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
+import { migrationSteps } from '../../src/storage/postgres/migration-steps.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import type { Units, Writer } from '../../src/storage/transaction.ts';
 
@@ -39,6 +40,16 @@ export async function openWriters<All extends Units>(
 /** Makes the store that a version before the shop left behind. */
 export async function writeOldStore(session: SQL): Promise<void> {
   await session.unsafe(await Bun.file(join(import.meta.dir, 'store-postgres-4/store.sql')).text());
+}
+
+/** Makes the store that a version of this format left behind: steps are never changed. */
+export async function writeStoreOfFormat(session: SQL, format: number): Promise<void> {
+  await session.unsafe(`
+    CREATE TABLE animal_store_format (version integer NOT NULL);
+    INSERT INTO animal_store_format VALUES (${format})`);
+  for (const step of migrationSteps.slice(0, format)) {
+    await (typeof step === 'string' ? session.unsafe(step) : step(session));
+  }
 }
 
 /** The counts that are kept, and those of the animals that are there: in total and by category. */

@@ -2,11 +2,17 @@
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { petStatuses } from '../../src/domain/pet-status.ts';
+import { PostgresAccounts } from '../../src/storage/postgres/accounts.ts';
+import { PostgresAudit } from '../../src/storage/postgres/audit.ts';
 import { PostgresCategories } from '../../src/storage/postgres/categories.ts';
+import { PostgresKeys } from '../../src/storage/postgres/keys.ts';
+import { PostgresOperators } from '../../src/storage/postgres/operators.ts';
 import { PostgresOrders } from '../../src/storage/postgres/orders.ts';
 import { PostgresPets } from '../../src/storage/postgres/pets.ts';
+import { PostgresSessions } from '../../src/storage/postgres/sessions.ts';
 import type { Reader } from '../../src/storage/postgres/statements.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
+import { PostgresUsage } from '../../src/storage/postgres/usage.ts';
 import { testServers } from '../support/servers.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 import { openDatabase, openSession } from './postgres-kit.ts';
@@ -37,6 +43,35 @@ async function fill(session: SQL): Promise<void> {
     ANALYZE pets, orders, categories`);
 }
 
+/** As above: of the first 20,000 all are alike, and each of the others is another one. */
+async function fillForOperators(session: SQL): Promise<void> {
+  await session.unsafe(`
+    INSERT INTO accounts (id, name, name_folded, plan, created_at, closed_at)
+    SELECT id, 'account', CASE WHEN id <= 20000 THEN 'many' ELSE 'name ' || id END, 'free', 0,
+           CASE WHEN id <= 20000 OR id > 29999 THEN 1 END
+    FROM generate_series(1, ${rows}) AS id;
+    INSERT INTO keys (id, account_id, name, fingerprint, last_four, created_at)
+    SELECT id, CASE WHEN id <= 20000 THEN 1 ELSE id END, 'key', id, 'last', 0 FROM generate_series(1, ${rows}) AS id;
+    INSERT INTO operators (id, name, role, fingerprint, last_four, created_at)
+    SELECT id, id, 'viewer', id, 'last', 0 FROM generate_series(1, ${rows}) AS id;
+    INSERT INTO sessions (fingerprint, actor, role, used_at, expires_at)
+    SELECT id, 'actor', 'viewer', 0, 0 FROM generate_series(1, ${rows}) AS id;
+    INSERT INTO audit (id, at, actor, operation, object)
+    SELECT id, id, CASE WHEN id <= 20000 THEN 'many' ELSE 'actor ' || id END, 'updateAccount',
+           CASE WHEN id <= 20000 THEN 'many' ELSE 'object ' || id END
+    FROM generate_series(1, ${rows}) AS id;
+    INSERT INTO usage_minutes (minute, operation, code, requests)
+    SELECT id, 'listPets', 'ok', 1 FROM generate_series(1, ${rows}) AS id;
+    INSERT INTO usage_hours (hour, key_id, account_id, ok, refused, limited, failed, deprecated, last_used_at)
+    SELECT id * 3600000::bigint, CASE WHEN id <= 20000 THEN 1 ELSE id END, CASE WHEN id <= 20000 THEN 1 ELSE id END, 1, 1, 1, 1, 0, 0
+    FROM generate_series(1, ${rows}) AS id;
+    INSERT INTO usage_days (day, key_id, account_id, ok, refused, limited, failed, deprecated, last_used_at)
+    SELECT id * 86400000::bigint, CASE WHEN id <= 20000 THEN 1 ELSE id END, CASE WHEN id <= 20000 THEN 1 ELSE id END, 1, 1, 1, 1,
+           CASE WHEN id > 29990 THEN 1 ELSE 0 END, 0
+    FROM generate_series(1, ${rows}) AS id;
+    ANALYZE accounts, keys, operators, sessions, audit, usage_minutes, usage_hours, usage_days`);
+}
+
 /** Runs a read in a transaction of its own; how many tables were scanned, and how many rows were read. */
 async function costOf(session: SQL, read: (reader: Reader) => Promise<unknown>) {
   return session.begin(async (sql) => {
@@ -51,7 +86,7 @@ async function statistics(sql: SQL): Promise<{ scans: number; rows: number }> {
   const [row] = await sql<{ scans: bigint; rows: bigint }[]>`
     SELECT sum(seq_scan)::bigint AS scans, sum(coalesce(idx_tup_fetch, 0) + seq_tup_read)::bigint AS rows
     FROM pg_stat_xact_user_tables
-    WHERE schemaname = current_schema() AND relname IN ('pets', 'orders', 'categories', 'idempotent_answers')`;
+    WHERE schemaname = current_schema() AND relname <> 'store'`;
   return { scans: Number(row?.scans), rows: Number(row?.rows) };
 }
 
@@ -62,12 +97,15 @@ describe.skipIf(servers === undefined)('pages of PostgreSQL', () => {
   // Skipped without it.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  async function expectFlat(reads: Readonly<Record<string, (reader: Reader) => Promise<unknown>>>) {
+  async function expectFlat(
+    reads: Readonly<Record<string, (reader: Reader) => Promise<unknown>>>,
+    fillIt = fill,
+  ) {
     await using schema = await makeSchema();
     await using database = openDatabase(schema.url);
     await database.migrate();
     await using session = openSession(schema.url);
-    await fill(session);
+    await fillIt(session);
     const dear: string[] = [];
     for (const [name, read] of Object.entries(reads)) {
       // From the sixth time on the server may plan for any values.
@@ -119,7 +157,81 @@ describe.skipIf(servers === undefined)('pages of PostgreSQL', () => {
       pet: (reader) => new PostgresPets(reader).find(7n),
       order: (reader) => new PostgresOrders(reader).find(7n),
       'open order': (reader) => transaction(reader).orders.findOpen(25_000n),
-      'kept answer': (reader) => transaction(reader).answers.find(1, 'key', 0),
+      'kept answer': (reader) => transaction(reader).answers.find([{ accountId: 1, key: 'key' }], 0),
     });
+  });
+
+  test('of accounts and keys', async () => {
+    const reads: Record<string, (reader: Reader) => Promise<unknown>> = {};
+    for (const after of afters.map(Number)) {
+      for (const isClosed of [undefined, false, true]) {
+        reads[`accounts after ${after}, closed ${isClosed}`] = (reader) =>
+          new PostgresAccounts(reader).list({ id: after, name: '' }, limit, { isClosed });
+        for (const name of ['m', 'MANY', 'name 2', 'name 29999']) {
+          const filter = { name, isClosed };
+          reads[`accounts after ${after}, ${name}, closed ${isClosed}`] = (reader) =>
+            new PostgresAccounts(reader).list(
+              { id: after, name: after < 20_000 ? 'Many' : name },
+              limit,
+              filter,
+            );
+        }
+      }
+      for (const accountId of [undefined, 1, 25_000]) {
+        reads[`keys after ${after}, account ${accountId}`] = (reader) =>
+          new PostgresKeys(reader).list(after, limit, accountId);
+      }
+    }
+    reads['accounts by name'] = (reader) =>
+      new PostgresAccounts(reader).list(undefined, limit, { name: 'n' });
+    const ids = Array.from({ length: 100 }, (_, index) => index * 299 + 1);
+    reads['accounts by ids'] = (reader) => new PostgresAccounts(reader).findMany(ids);
+    reads['keys by ids'] = (reader) => new PostgresKeys(reader).findMany(ids);
+    reads.caller = (reader) => new PostgresKeys(reader).findCaller('25000');
+    await expectFlat(reads, fillForOperators);
+  });
+
+  test('of the audit log, and who is signed in', async () => {
+    const reads: Record<string, (reader: Reader) => Promise<unknown>> = {};
+    for (const before of [undefined, 30_000n, 20_001n, 10n]) {
+      for (const actor of [undefined, 'many', 'actor 25000']) {
+        for (const object of [undefined, 'many', 'object 25000']) {
+          for (const [since, until] of [[], [10_000], [undefined, 10_000], [9_990, 10_000]]) {
+            const filter = { actor, object, since, until };
+            reads[`before ${before}, ${JSON.stringify(filter)}`] = (reader) =>
+              new PostgresAudit(reader).list(before, limit, filter);
+          }
+        }
+      }
+    }
+    reads['operator by token'] = (reader) => new PostgresOperators(reader).findByToken('25000');
+    reads.session = (reader) => new PostgresSessions(reader).find('25000');
+    await expectFlat(reads, fillForOperators);
+  });
+
+  test('of usage: no more is read than is told, or added up', async () => {
+    const hour = 3_600_000;
+    const day = 24 * hour;
+    const usage = (reader: Reader) => new PostgresUsage(reader);
+    const reads: Record<string, (reader: Reader) => Promise<unknown>> = {
+      minutes: (reader) => usage(reader).minutes({ since: 29_000, until: 29_060 }),
+      'top keys of a day': (reader) =>
+        usage(reader).topKeys('all', { since: 29_000 * day, until: 29_060 * day }, 10),
+      'deprecated callers': (reader) =>
+        usage(reader).topKeys('deprecated', { since: 0, until: 30_001 * day }, 10),
+      'last uses': (reader) => usage(reader).lastUses([1, 25_000, 40_000], 19_990 * day),
+    };
+    for (const id of [1, 25_000]) {
+      for (const since of [0, 19_950, 24_999]) {
+        const until = since + 60;
+        for (const owner of [{ keyId: id }, { accountId: id }]) {
+          reads[`hours of ${JSON.stringify(owner)} since ${since}`] = (reader) =>
+            usage(reader).periods(owner, 'hour', { since: since * hour, until: until * hour });
+          reads[`days of ${JSON.stringify(owner)} since ${since}`] = (reader) =>
+            usage(reader).periods(owner, 'day', { since: since * day, until: until * day });
+        }
+      }
+    }
+    await expectFlat(reads, fillForOperators);
   });
 });

@@ -207,8 +207,11 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
         throw new Refusal('pet_not_found');
       });
     };
-    await using store = await opened([{ cutOff: { writes: ['pets'], run: cutOff } }]);
-    const group = [store.write('addPet', newPet('one')), store.write('cutOff'), store.write('refuse')];
+    const refuse = () => Promise.reject(new Refusal('pet_not_found'));
+    await using store = await opened([
+      { cutOff: { writes: ['pets'], run: cutOff }, refuseBehind: { writes: ['pets'], run: refuse } },
+    ]);
+    const group = [store.write('addPet', newPet('one')), store.write('cutOff'), store.write('refuseBehind')];
     expect(await Promise.all(group.map(outcome))).toEqual(['unavailable', 'unavailable', 'unavailable']);
     expect(await outcome(store.write('addAlone', newPet('two')))).toBe('done');
     expect(await store.names()).toEqual(['two']);

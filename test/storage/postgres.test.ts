@@ -35,8 +35,10 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     const rows = await first?.read((sql) => sql`SELECT name, last FROM counters ORDER BY name`);
     expect([...(rows as unknown[])]).toEqual([
       { name: 'accounts', last: 0n },
+      { name: 'audit', last: 0n },
       { name: 'categories', last: 0n },
       { name: 'keys', last: 0n },
+      { name: 'operators', last: 0n },
       { name: 'orders', last: 0n },
       { name: 'pets', last: 0n },
     ]);

@@ -105,7 +105,7 @@ class Side {
 
   /** Does what the command says; returns all there is to compare. */
   async run(command: Command): Promise<string> {
-    const { keys, accounts } = this.#app.operator;
+    const { keys, bans, accounts } = this.#app.operator;
     const { keyId, account } = this.#tenant;
     switch (command.kind) {
       case 'request':
@@ -119,7 +119,7 @@ class Side {
       case 'rotate':
         return said(keys.rotate(keyId, 0).then((issued) => this.#takeKey(issued)));
       case 'lift':
-        return said(keys.liftBan(keyId));
+        return said(bans.lift(keyId));
       case 'plan':
         return said(accounts.setPlan(account.id, 'enterprise', { perMinute: command.perMinute, perDay: 50 }));
       case 'advance':

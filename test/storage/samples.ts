@@ -4,6 +4,9 @@ import { defaultScopes } from '../../src/domain/scope.ts';
 import type { Writes } from '../../src/operations/units.ts';
 import type { Account, Caller, NewKey } from '../../src/storage/storage.ts';
 
+/** More accounts or keys than a test makes. */
+export const many = 100;
+
 export function newPet(name: string, status: PetStatus = 'available', categoryId = 1n): NewPet {
   return { name, categoryId, status };
 }

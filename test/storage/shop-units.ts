@@ -79,15 +79,15 @@ export const shopUnits = {
   replaceOrder: { writes: ['orders'], run: ({ orders }: Transaction, order: Order) => orders.replace(order) },
   findAnswer: {
     writes: [],
-    run: (
+    run: async (
       { answers }: Transaction,
       { accountId, key, since }: { accountId: number; key: string; since: number },
-    ) => answers.find(accountId, key, since),
+    ) => (await answers.find([{ accountId, key }], since))[0],
   },
   keepAnswer: {
     writes: [],
     run: ({ answers }: Transaction, { answer, since }: { answer: KeptAnswer; since: number }) =>
-      answers.keep(answer, since),
+      answers.keep([answer], since),
   },
   /** What was done is kept with it, or neither is. */
   addAndKeep: {
@@ -97,7 +97,7 @@ export const shopUnits = {
       { pet, answer, refuse }: { pet: NewPet; answer: KeptAnswer; refuse: boolean },
     ) => {
       await pets.add([pet]);
-      await answers.keep(answer, 0);
+      await answers.keep([answer], 0);
       if (refuse) throw new Refusal('pet_reserved');
     },
   },

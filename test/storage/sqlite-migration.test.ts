@@ -1,4 +1,5 @@
-/** An upgrade of the data file to the format with counts, scopes and orders, also one that is killed. */
+/** Upgrades of the data file to the formats with counts, scopes and orders and with what operators need, also one that is killed. */
+import type { Database } from 'bun:sqlite';
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,21 +13,28 @@ import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
 import { strictRules } from './place.ts';
-import { newPet } from './samples.ts';
+import { many, newPet } from './samples.ts';
 import { rowsOf } from './sqlite-files.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
 /** The format that has no counts yet. */
 const former = 3;
+/** The one that knows no operators, and accounts only by their id. */
+const beforeOperators = 4;
 const lowest = -(2n ** 63n);
+
+/** Makes a store of an earlier format. */
+function makeFormer(path: string, version: number): Database {
+  makeFile(path);
+  const lock = () => ({ [Symbol.dispose]: () => {} });
+  const format = { ...dataFormat, migrations: dataFormat.migrations.slice(0, version) };
+  return openDatabase({ path, format, create: true, busyTimeoutMs: 0, lock });
+}
 
 /** Makes a store of the former format with so many animals, in 1,000 categories from the lowest on, and a key. */
 function writeFormer(path: string, animals: number): void {
-  makeFile(path);
-  const lock = () => ({ [Symbol.dispose]: () => {} });
-  const format = { ...dataFormat, migrations: dataFormat.migrations.slice(0, former) };
-  using database = openDatabase({ path, format, create: true, busyTimeoutMs: 0, lock });
+  using database = makeFormer(path, former);
   database.run(`
     INSERT INTO accounts (name, plan, created_at) VALUES ('default', 'free', 1);
     INSERT INTO keys (account_id, name, fingerprint, last_four, created_at) VALUES (1, 'first', 'print', 'wxyz', 1);
@@ -66,7 +74,7 @@ test('what was there is counted, keys keep what they could do, and no id comes a
   const { available, pending, sold } = await store.pets.inventory();
   expect(available + pending + sold).toBe(4_999);
   expect(await store.pets.inventory(lowest + 1n)).toEqual({ available: 3, pending: 1, sold: 1 });
-  expect((await store.keys.list()).map(({ scopes }) => scopes)).toEqual([defaultScopes]);
+  expect((await store.keys.list(0, many)).map(({ scopes }) => scopes)).toEqual([defaultScopes]);
   expect((await store.keys.findCaller('print'))?.scopes).toEqual(new Set(defaultScopes));
   expect((await store.write('createPet', { body: newPet('next') })).id).toBe(5_001n);
   expect((await store.pets.list(0n, 2, { categoryId: lowest + 7n })).map(({ id }) => id)).toEqual([
@@ -81,6 +89,47 @@ test('an empty store counts none', async () => {
   writeFormer(path, 1);
   await using store = await open(path);
   expect(await store.pets.inventory()).toEqual({ available: 0, pending: 0, sold: 0 });
+});
+
+test('accounts that were there are open, and found by name in upper or lower case', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'store.db');
+  {
+    using database = makeFormer(path, beforeOperators);
+    const add = database.query("INSERT INTO accounts (name, plan, created_at) VALUES (?, 'free', 1)");
+    for (const name of ['Ähren', 'ÄPFEL', 'äpfel & co', 'Ka\u0308se', 'Kasten']) add.run(name);
+    database.run(`
+      INSERT INTO keys (account_id, name, fingerprint, last_four, created_at) VALUES (2, 'till', 'print', 'wxyz', 1)`);
+  }
+  await using store = await open(path);
+  const { accounts, keys } = store;
+  const found = async (name: string, isClosed?: boolean) =>
+    (await accounts.list(undefined, many, { name, isClosed })).map((account) => account.name);
+  expect(await found('äp')).toEqual(['ÄPFEL', 'äpfel & co']);
+  expect(await found('KÄ', false)).toEqual(['Ka\u0308se']);
+  expect(await found('', true)).toEqual([]);
+  expect((await keys.list(0, many, 2)).map(({ name }) => name)).toEqual(['till']);
+  expect((await keys.findCaller('print'))?.accountId).toBe(2);
+  expect(await store.operators.list()).toEqual([]);
+});
+
+test('an upgrade that fails half-way leaves the accounts as they were', async () => {
+  await using folder = await temporaryFolder();
+  const path = join(folder.path, 'store.db');
+  {
+    using database = makeFormer(path, beforeOperators);
+    database.run("INSERT INTO accounts (name, plan, created_at) VALUES ('shop', 'free', 1)");
+    // In the way of the last of its tables.
+    database.run('CREATE TABLE usage_days (day INTEGER) STRICT');
+  }
+  const state = () => [
+    rowsOf(path, 'SELECT * FROM accounts'),
+    rowsOf(path, 'SELECT name, sql FROM sqlite_schema ORDER BY name'),
+    rowsOf(path, 'PRAGMA user_version'),
+  ];
+  const before = state();
+  await expect(open(path)).rejects.toThrow(/usage_days already exists/);
+  expect(state()).toEqual(before);
 });
 
 test('one that is killed leaves the store as it was, and the next start does it', async () => {

@@ -4,7 +4,7 @@ import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { total } from '../../src/contract/inventory.ts';
 import type { Store } from '../../src/operations/units.ts';
-import { openDatabase } from '../../src/storage/sqlite/database.ts';
+import { type Migrations, openDatabase } from '../../src/storage/sqlite/database.ts';
 import { makeFile } from '../../src/storage/sqlite/files.ts';
 import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
 import { StorageUnusable } from '../../src/storage/storage.ts';
@@ -22,7 +22,7 @@ function open(path: string, serving = true): Promise<Store> {
   return openStore({ url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, serving });
 }
 
-function migrate(path: string, migrations: readonly string[]): Database {
+function migrate(path: string, migrations: Migrations): Database {
   makeFile(path);
   const lock = () => ({ [Symbol.dispose]: () => {} });
   const format = { ...dataFormat, migrations };

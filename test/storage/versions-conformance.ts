@@ -32,7 +32,7 @@ async function callerChanges(by: Store): Promise<Record<string, () => unknown>> 
   const first = await by.write('createKey', newKey(accountId, 'first'));
   const second = await by.write('createKey', newKey(accountId, 'second'));
   return {
-    'a plan': () => by.write('setPlan', { id: accountId, plan: 'pro', quota: plans.pro }),
+    'a plan': () => by.write('updateAccount', { id: accountId, limits: { plan: 'pro', quota: plans.pro } }),
     'a revocation': () => by.write('revokeKey', { id: first.id, at: 1_700_000_000_000 }),
     'a rotation': () =>
       by.write('rotateKey', {

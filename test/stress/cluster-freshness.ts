@@ -140,8 +140,8 @@ async function bannedKeys({ cluster, urls }: Pair): Promise<{ key: string; keyId
       await until(async () => (await client.get('/pets')).text.includes('api_key_banned'), recoveryMs);
     }
     // An instance that took Redis for gone on a busy machine tells it afterwards.
-    const { keys } = cluster.operator;
-    await until(async () => (await keys.bans()).some(({ keyId }) => keyId === issued.keyId), recoveryMs);
+    const { bans } = cluster.operator;
+    await until(async () => (await bans.list()).some(({ keyId }) => keyId === issued.keyId), recoveryMs);
     return issued;
   };
   return Promise.all(Array.from({ length: keysPerFault }, make));
@@ -165,7 +165,7 @@ async function lived(pair: Pair, fault: Fault) {
   const [created, revoked, lifted, readyz] = await Promise.all([
     creations(pair, endsAt),
     operations(pair, used, endsAt, operator.keys.revoke.bind(operator.keys), ({ status }) => status === 200),
-    operations(pair, banned, endsAt, operator.keys.liftBan.bind(operator.keys), ({ text }) =>
+    operations(pair, banned, endsAt, operator.bans.lift.bind(operator.bans), ({ text }) =>
       text.includes('api_key_banned'),
     ),
     readyzOf(pair, fault.says, endsAt),

@@ -109,7 +109,7 @@ async function checkAnswers(url: string, folder: string, store: OldStore): Promi
     same(`the status of ${target} with an old key`, (await client.get(target)).status, 403);
   }
   await using operator = await operatorOf(folder);
-  for (const { scopes } of await operator.keys.list()) {
+  for await (const { scopes } of operator.keys.all()) {
     same('the scopes of an old key', scopes.join(' '), 'pets:read pets:create');
   }
 }

@@ -50,7 +50,7 @@ function supervised() {
 describe('a start', () => {
   test('on any port: the first worker finds one, and the others get the same', async () => {
     await using all = supervised();
-    expect(await all.supervisor.serve({ environment: {}, port: 0 })).toEqual({
+    expect(await all.supervisor.serve({ environment: {}, port: 0, startedAt: 0 })).toEqual({
       url: 'http://worker-1',
       port: 40_001,
     });
@@ -59,7 +59,7 @@ describe('a start', () => {
   test('that a worker says is impossible throws what it says, with its code', async () => {
     await using all = supervised();
     const error = await all.supervisor
-      .serve({ environment: { UNLESS: import.meta.path }, port: 1 })
+      .serve({ environment: { UNLESS: import.meta.path }, port: 1, startedAt: 0 })
       .catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ message: expect.stringContaining('of 2 cannot'), code: 'EADDRINUSE' });
     expect(all.lines).toEqual([]);
@@ -68,7 +68,7 @@ describe('a start', () => {
   test('during which a worker ends without a word throws how it ended', async () => {
     await using all = supervised();
     const error = await all.supervisor
-      .serve({ environment: { DIE: '2' }, port: 1 })
+      .serve({ environment: { DIE: '2' }, port: 1, startedAt: 0 })
       .catch((thrown: unknown) => thrown);
     expect(String(error)).toContain('A worker process ended at start (exit code 7).');
   });
@@ -77,7 +77,7 @@ describe('a start', () => {
 describe('the store', () => {
   test('gets what workers post, and they get what it posts: whole, in order, however early it was posted', async () => {
     await using all = supervised();
-    await all.supervisor.serve({ environment: {}, port: 1 });
+    await all.supervisor.serve({ environment: {}, port: 1, startedAt: 0 });
     for (const { port } of all.stores) for (let number = 0; number < 1_000; number++) port.post({ number });
     await until(() => all.stores.every(({ received }) => received.length === 1_002));
     for (const { received } of all.stores) {
@@ -90,7 +90,7 @@ describe('the store', () => {
 
   test('is disconnected from a worker that ended before it is connected to the next one, and may still post to it', async () => {
     await using all = supervised();
-    await all.supervisor.serve({ environment: {}, port: 1 });
+    await all.supervisor.serve({ environment: {}, port: 1, startedAt: 0 });
     const [first] = all.stores;
     process.kill(all.pidOf(1), 'SIGKILL');
     await until(() => all.servesAgain());
@@ -108,7 +108,7 @@ describe('a worker', () => {
     await using folder = await temporaryFolder();
     const obstacle = join(folder.path, 'obstacle');
     await using all = supervised();
-    await all.supervisor.serve({ environment: { UNLESS: obstacle }, port: 1 });
+    await all.supervisor.serve({ environment: { UNLESS: obstacle }, port: 1, startedAt: 0 });
     await Bun.write(obstacle, '');
     process.kill(all.pidOf(2), 'SIGKILL');
     const failures = () => all.lines.filter(({ msg }) => msg === 'worker could not start; trying again');
@@ -126,7 +126,7 @@ describe('a worker', () => {
     await using folder = await temporaryFolder();
     const obstacle = join(folder.path, 'obstacle');
     await using all = supervised();
-    await all.supervisor.serve({ environment: { UNLESS: obstacle }, port: 1 });
+    await all.supervisor.serve({ environment: { UNLESS: obstacle }, port: 1, startedAt: 0 });
     await Bun.write(obstacle, '');
     process.kill(all.pidOf(1), 'SIGKILL');
     await until(() => all.lines.some(({ retryMs }) => Number(retryMs) > 0));

@@ -111,10 +111,13 @@ export async function startService(
   folder: string,
   environment: Readonly<Record<string, string>> = {},
   command: readonly string[] = serveCommand,
+  cwd = root,
 ): Promise<Service> {
   await using started = new AsyncDisposableStack();
   const isNew = !existsSync(dataFileIn(folder));
-  const running = started.use(start(command, { environment: { ...settingsIn(folder), ...environment } }));
+  const running = started.use(
+    start(command, { environment: { ...settingsIn(folder), ...environment }, cwd }),
+  );
   await running.said(isNew ? /^Manage .*\n.*\n/m : /^Reference .*\n/m);
   const url = /^Animal Store API +(http:\S+)\/v1$/m.exec(running.stdout())?.[1];
   if (url === undefined) throw new Error(`There is no address in:\n${running.stdout()}`);

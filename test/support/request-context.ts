@@ -7,6 +7,7 @@ import { routesOf } from '../../src/http/routes.ts';
 import { startServer } from '../../src/http/server.ts';
 import { AdmissionOperations } from '../../src/operations/admission.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
+import { TrafficCounter } from '../../src/operations/traffic-counter.ts';
 import type { TestApp } from './app.ts';
 
 /** What the pipeline works with, on the store of a running app. */
@@ -24,6 +25,7 @@ export function requestContextOf(
     corsOrigins: new Set(),
     log,
     outages: new Outages(log),
+    traffic: new TrafficCounter(clock),
     requestLog: undefined,
     bans: new BanLog(log),
     makeRequestId: () => 'made',

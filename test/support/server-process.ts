@@ -126,8 +126,14 @@ export function serverUser(): number | undefined {
 }
 
 /** The command, run by the user servers run as. */
-export function asServerUser(command: string[]): string[] {
+export function asServerUser(command: readonly string[]): string[] {
   const user = serverUser();
-  if (user === undefined) return command;
-  return ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups', ...command];
+  if (user === undefined) return [...command];
+  return [
+    findProgram('setpriv') ?? 'setpriv',
+    `--reuid=${user}`,
+    `--regid=${user}`,
+    '--clear-groups',
+    ...command,
+  ];
 }

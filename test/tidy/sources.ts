@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 const root = resolve(import.meta.dir, '../..');
 
 /** Folders that are no part of the project's text: tools' and what .gitignore names. */
-const foreign = new Set(['node_modules', '.git', 'data', 'coverage', 'generated']);
+const foreign = new Set(['node_modules', '.git', 'data', 'dist', 'coverage', 'generated']);
 const textFile =
   /(?:\.(?:ts|tsx|js|mjs|json|md|sql|lua|toml|ya?ml|sh|html|css|txt|csv|env|example|service)|\/(?:run|Dockerfile|LICENSE|\.\w+))$/;
 
@@ -28,7 +28,7 @@ export function projectFiles(): Source[] {
 /** The program's own code: TypeScript under the folders given. */
 export function codeIn(files: readonly Source[], ...folders: string[]): Source[] {
   return files.filter(
-    ({ path }) => path.endsWith('.ts') && folders.some((folder) => path.startsWith(`${folder}/`)),
+    ({ path }) => /\.tsx?$/.test(path) && folders.some((folder) => path.startsWith(`${folder}/`)),
   );
 }
 

@@ -1,15 +1,39 @@
 import type { PlanName, Quota } from '../../domain/plan.ts';
-import type { NewAccount } from '../../storage/storage.ts';
+import type { Account, NewAccount } from '../../storage/storage.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
+
+/** What changes about an account; what is undefined stays. */
+export interface AccountChange {
+  readonly id: number;
+  readonly name?: string | undefined;
+  readonly limits?: { readonly plan: PlanName; readonly quota: Quota } | undefined;
+  /** Unix ms. */
+  readonly closedAt?: number | null;
+}
+
+/** Changes the account; undefined when there is none. Closing it twice keeps the first instant. */
+async function change(
+  { accounts }: Transaction,
+  { id, name, limits, closedAt }: AccountChange,
+): Promise<Account | undefined> {
+  const account = await accounts.find(id);
+  if (account === undefined) return undefined;
+  const changed: Account = {
+    ...account,
+    name: name ?? account.name,
+    ...limits,
+    closedAt: closedAt === undefined ? account.closedAt : closedAt && (account.closedAt ?? closedAt),
+  };
+  await accounts.replace(changed);
+  return changed;
+}
 
 export const accountUnits = {
   createAccount: {
     writes: ['callers'],
     run: ({ accounts }: Transaction, account: NewAccount) => accounts.create(account),
   },
-  setPlan: {
-    writes: ['callers'],
-    run: ({ accounts }: Transaction, { id, plan, quota }: { id: number; plan: PlanName; quota: Quota }) =>
-      accounts.setPlan(id, plan, quota),
-  },
+  updateAccount: { writes: ['callers'], run: change },
+  closeAccount: { writes: ['callers'], run: change },
+  reopenAccount: { writes: ['callers'], run: change },
 } as const satisfies Units;

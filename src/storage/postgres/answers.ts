@@ -1,8 +1,8 @@
-import { Refusal } from '../../domain/refusal.ts';
 import { type AnswerRow, answerId, answerOfRow, answersRemovedAtOnce } from '../answer-row.ts';
-import type { AnswerWrites, KeptAnswer } from '../transaction.ts';
+import type { AnswerKey, AnswerWrites, KeptAnswer } from '../transaction.ts';
 import type { Statements } from './statements.ts';
 
+/** Keys and answers are JSON in one parameter: there may be as many as a group has writes. */
 export class PostgresAnswerWrites implements AnswerWrites {
   readonly #statements: Statements;
 
@@ -10,39 +10,42 @@ export class PostgresAnswerWrites implements AnswerWrites {
     this.#statements = statements;
   }
 
-  /**
-   * The key is locked until the commit; several stores may share the database. It is a statement of its own: only the one
-   * behind it is sure to see what was kept by who had the lock before.
-   */
-  async find(accountId: number, key: string, since: number): Promise<KeptAnswer | undefined> {
-    const id = answerId(accountId, key);
-    const [lock] = await this.#statements.run<{ isHad: boolean }[]>(
+  /** A statement behind the one that locks what the unit writes: it sees what was kept by who had the lock before. */
+  async find(keys: readonly AnswerKey[], since: number): Promise<(KeptAnswer | undefined)[]> {
+    const ids = keys.map(({ accountId, key }) => answerId(accountId, key));
+    const rows = await this.#statements.run<(AnswerRow & { id: string })[]>(
       (sql) => sql`
-        SELECT pg_try_advisory_xact_lock(hashtextextended(store.id || ':' || ${id}, 0)) AS "isHad" FROM store`,
+        SELECT id, request, status, body, location, kept_at AS "keptAt" FROM idempotent_answers
+        WHERE id = ANY (ARRAY(SELECT json_array_elements_text(${JSON.stringify(ids)}::text::json)))
+          AND kept_at >= ${since}`,
     );
-    if (lock?.isHad !== true) throw new Refusal('idempotency_key_in_use');
-    const [row] = await this.#statements.run<AnswerRow[]>(
-      (sql) => sql`
-        SELECT request, status, body, location, kept_at AS "keptAt"
-        FROM idempotent_answers WHERE id = ${id} AND kept_at >= ${since}`,
-    );
-    return row && answerOfRow(accountId, key, row);
+    const kept = new Map(rows.map(({ id, ...row }) => [id, row]));
+    return keys.map(({ accountId, key }, index) => {
+      const row = kept.get(ids[index] ?? '');
+      return row && answerOfRow(accountId, key, row);
+    });
   }
 
   /** Nobody waits to remove what somebody else removes just now. */
-  async keep(answer: KeptAnswer, since: number): Promise<void> {
-    const { accountId, key, request, status, body, location, keptAt } = answer;
-    const id = answerId(accountId, key);
+  async keep(answers: readonly KeptAnswer[], since: number): Promise<void> {
+    const rows = answers.map(({ accountId, key, request, status, body, location, keptAt }) => {
+      return [answerId(accountId, key), request, status, body, location, keptAt];
+    });
+    const most = answersRemovedAtOnce * answers.length;
     await this.#statements.run(
       (sql) => sql`
-        WITH removed AS (
+        WITH kept AS (
+          SELECT value->>0 AS id, value->>1 AS request, (value->>2)::bigint AS status, value->>3 AS body,
+                 value->>4 AS location, (value->>5)::bigint AS kept_at
+          FROM json_array_elements(${JSON.stringify(rows)}::text::json) AS answer (value)
+        ), removed AS (
           DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
-            SELECT id FROM idempotent_answers WHERE kept_at < ${since} AND id <> ${id}
-            ORDER BY kept_at LIMIT ${answersRemovedAtOnce} FOR UPDATE SKIP LOCKED
+            SELECT id FROM idempotent_answers WHERE kept_at < ${since} AND id NOT IN (SELECT id FROM kept)
+            ORDER BY kept_at LIMIT ${most} FOR UPDATE SKIP LOCKED
           ))
         )
         INSERT INTO idempotent_answers (id, request, status, body, location, kept_at)
-        VALUES (${id}, ${request}, ${status}, ${body}, ${location}, ${keptAt})
+        SELECT id, request, status, body, location, kept_at FROM kept ORDER BY id
         ON CONFLICT (id) DO UPDATE SET
           request = excluded.request, status = excluded.status, body = excluded.body,
           location = excluded.location, kept_at = excluded.kept_at`,

@@ -51,6 +51,11 @@ export class Connections {
     return best;
   }
 
+  get facts(): { connections: number; busy: number } {
+    const busy = [...this.#open].filter(({ active }) => active > 0);
+    return { connections: this.#open.size, busy: busy.length };
+  }
+
   /** Opens as many connections as it may. Rejects with `NoConnection` when one cannot be had. */
   async fill(): Promise<void> {
     try {

@@ -5,7 +5,7 @@ import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.
 import { askForEncryption, describeEncryption } from './encryption.ts';
 import { failureOf, isOvertaken, isReadOnly, reasonOf } from './failures.ts';
 import { migrate } from './migrations.ts';
-import { Pool } from './pool.ts';
+import { Pool, type PoolFacts } from './pool.ts';
 import type { Execute, Statement } from './statements.ts';
 import { trialWrite } from './trial-write.ts';
 
@@ -126,6 +126,10 @@ export class PostgresDatabase implements AsyncDisposable {
   /** Runs a transaction of several statements, for migrations; it has no time-out of ours. */
   transaction<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     return this.#pool.transaction(work);
+  }
+
+  get poolFacts(): PoolFacts {
+    return this.#pool.facts;
   }
 
   /** How the connections are protected on their way, in words for operators. */

@@ -1,8 +1,10 @@
 import type { SQL } from 'bun';
 import { type Scope, scopesText } from '../../domain/scope.ts';
+import { folded } from '../account-row.ts';
 import { CallerReader, type CallerRow, type KeyRow, keyOfRow } from '../key-row.ts';
 import type { Caller, FirstAccount, Key, KeyFingerprint, KeyStore, NewKey } from '../storage.ts';
 import type { KeyWrites } from '../transaction.ts';
+import { pageOf } from './ranges.ts';
 import type { Reader, Statements } from './statements.ts';
 import { moved, risenVersion, type Versioned } from './versions.ts';
 
@@ -18,18 +20,21 @@ export class PostgresKeys implements KeyStore {
     this.#reader = reader;
   }
 
-  async list(): Promise<Key[]> {
-    const rows = await this.#reader.read<KeyRow[]>(
-      (sql) => sql`SELECT ${columns(sql)} FROM keys ORDER BY id`,
-    );
+  async list(after: number, limit: number, accountId?: number): Promise<Key[]> {
+    const rows = await this.#reader.read((sql) => page(sql, after, limit, accountId));
     return rows.map(keyOfRow);
   }
 
   async find(id: number): Promise<Key | undefined> {
-    const [row] = await this.#reader.read<KeyRow[]>(
-      (sql) => sql`SELECT ${columns(sql)} FROM keys WHERE id = ${id}`,
+    const [row] = await this.#reader.read((sql) => byId(sql, id));
+    return row && keyOfRow(row);
+  }
+
+  async findMany(ids: readonly number[]): Promise<Key[]> {
+    const rows = await this.#reader.read<KeyRow[]>(
+      (sql) => sql`SELECT ${columns(sql)} FROM keys WHERE id = ANY (${`{${ids}}`}::text::bigint[])`,
     );
-    return row === undefined ? undefined : keyOfRow(row);
+    return rows.map(keyOfRow);
   }
 
   async fingerprints(fromId: number, limit: number): Promise<KeyFingerprint[]> {
@@ -45,10 +50,28 @@ export class PostgresKeys implements KeyStore {
         SELECT keys.id AS "keyId", account_id AS "accountId", scopes, expires_at AS "expiresAt",
                plan, per_minute AS "perMinute", per_day AS "perDay"
         FROM keys JOIN accounts ON accounts.id = account_id
-        WHERE fingerprint = ${fingerprint} AND revoked_at IS NULL`,
+        WHERE fingerprint = ${fingerprint} AND revoked_at IS NULL AND closed_at IS NULL`,
     );
     return row && this.#callers.callerOf(row);
   }
+}
+
+function byId(sql: SQL, id: number): SQL.Query<KeyRow[]> {
+  return sql`SELECT ${columns(sql)} FROM keys WHERE id = ${id}`;
+}
+
+function page(sql: SQL, after: number, limit: number, accountId: number | undefined): SQL.Query<KeyRow[]> {
+  if (accountId === undefined) {
+    return sql`SELECT ${columns(sql)} FROM keys WHERE id > ${after} ORDER BY id LIMIT ${limit}`;
+  }
+  const range = {
+    columns: columns(sql),
+    table: sql`keys`,
+    index: sql`account_id, id`,
+    begin: sql`${accountId}::bigint, ${after}::bigint`,
+    belongs: sql`account_id = ${accountId}`,
+  };
+  return pageOf(sql, range, limit);
 }
 
 export class PostgresKeyWrites implements KeyWrites {
@@ -56,6 +79,11 @@ export class PostgresKeyWrites implements KeyWrites {
 
   constructor(statements: Statements) {
     this.#statements = statements;
+  }
+
+  async find(id: number): Promise<Key | undefined> {
+    const [row] = await this.#statements.run((sql) => byId(sql, id));
+    return row && keyOfRow(row);
   }
 
   async create(key: NewKey): Promise<Key> {
@@ -163,8 +191,8 @@ function insertFirst(
     ), taken AS (
       UPDATE counters SET last = 1 WHERE name = 'accounts' AND last = 0 AND EXISTS (SELECT 1 FROM first) RETURNING last
     ), account AS (
-      INSERT INTO accounts (id, name, plan, created_at)
-      SELECT last, ${name}, ${plan}, ${createdAt}::bigint FROM taken RETURNING id
+      INSERT INTO accounts (id, name, name_folded, plan, created_at)
+      SELECT last, ${name}, ${folded(name)}, ${plan}, ${createdAt}::bigint FROM taken RETURNING id
     )
     INSERT INTO keys (id, account_id, name, fingerprint, last_four, scopes, created_at, expires_at)
     SELECT last, 1, ${key.name}, ${key.fingerprint}, ${key.lastFour},

@@ -1,4 +1,5 @@
 import type { SQL } from 'bun';
+import { RoundTrips } from '../round-trips.ts';
 import type { Connection } from './connection.ts';
 import { Connections, type ConnectionsOptions } from './connections.ts';
 import { TooLate } from './failures.ts';
@@ -13,6 +14,17 @@ interface Job {
   readonly reject: (error: Error) => void;
   /** Stops it, when it is due. */
   cancel?: () => void;
+}
+
+/** What a pool does now, and has done. */
+export interface PoolFacts {
+  readonly connections: number;
+  /** Connections that run something. */
+  readonly busy: number;
+  /** Statements that wait for a connection. */
+  readonly waiting: number;
+  /** Statements and transactions, from when they were sent. */
+  readonly roundTrips: RoundTrips;
 }
 
 /** Most statements that wait for a connection; more are refused at once. */
@@ -32,6 +44,7 @@ export class Pool {
   #waiting: Job[] = [];
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
+  readonly #roundTrips = new RoundTrips();
 
   constructor(options: Omit<ConnectionsOptions, 'onChange'>) {
     this.#timeoutMs = options.connection.statementTimeoutMs;
@@ -81,6 +94,11 @@ export class Pool {
     });
   }
 
+  get facts(): PoolFacts {
+    const waiting = this.#waiting.length;
+    return { ...this.#connections.facts, waiting, roundTrips: this.#roundTrips };
+  }
+
   /** Opens as many connections as it may. Rejects with `NoConnection` when one cannot be had. */
   fill(): Promise<void> {
     return this.#connections.fill();
@@ -113,13 +131,16 @@ export class Pool {
       if (this.#waiting.length >= longestQueue) {
         return reject(new TooLate(`too many queued statements (${longestQueue})`));
       }
+      let startedAt = 0;
       const answered = (connection: Connection) => {
+        this.#roundTrips.add(startedAt);
         this.#connections.answered(connection);
         this.#next();
         // It may have been refused before, when it was due.
         return this.#jobs.delete(job);
       };
       const start = (connection: Connection) => {
+        startedAt = performance.now();
         run(connection, job).then(
           (value) => answered(connection) && resolve(value),
           (error) => answered(connection) && reject(connection.failureOf(error)),

@@ -1,5 +1,5 @@
 import type { TableRow, Tables, TableValue } from '../storage.ts';
-import { type ColumnType, columnsOf, type TableName, tableNames } from '../tables.ts';
+import { type ColumnType, columnsOf, keyColumnsOf, type TableName, tableNames } from '../tables.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { conflictOf } from './failures.ts';
 import { risenVersionText } from './versions.ts';
@@ -19,9 +19,11 @@ export async function openPostgresTables(options: PostgresOptions, mustExist: bo
       return Number(row?.count ?? 0n);
     },
     async rows(table, after, limit) {
-      const where = after === undefined ? '' : `WHERE ${keyOf(table)} > $2`;
-      const text = `SELECT ${selected(table)} FROM ${rowsOf(table)} ${where} ORDER BY ${keyOf(table)} LIMIT $1`;
-      const values = after === undefined ? [limit] : [limit, after];
+      const key = keyOf(table);
+      const places = key.map((_, index) => `$${index + 2}`);
+      const where = after === undefined ? '' : `WHERE (${key}) > (${places})`;
+      const text = `SELECT ${selected(table)} FROM ${rowsOf(table)} ${where} ORDER BY ${key} LIMIT $1`;
+      const values = [limit, ...(after?.slice(0, key.length) ?? [])];
       const rows = await database.read<TableRow[]>((sql) => sql.unsafe(text, values).values());
       return [...rows];
     },
@@ -46,10 +48,9 @@ function rowsOf(table: TableName): string {
   return table === 'counters' ? '(SELECT name, last FROM counters WHERE last > 0) AS counters' : table;
 }
 
-/** The table's key, ordered byte by byte as SQLite orders it. */
-function keyOf(table: TableName): string {
-  const [key] = columnsOf(table);
-  return key?.type === 'text' ? `${key.name} COLLATE "C"` : (key?.name ?? '');
+/** The columns of the table's key, ordered byte by byte as SQLite orders them. */
+function keyOf(table: TableName): string[] {
+  return keyColumnsOf(table).map(({ name, type }) => (type === 'text' ? `${name} COLLATE "C"` : name));
 }
 
 /** How a value is read into a row, and taken from the text it has in JSON. */

@@ -3,12 +3,16 @@ import { WriteUncertain } from '../storage.ts';
 import type { Transaction } from '../transaction.ts';
 import { PostgresAccountWrites } from './accounts.ts';
 import { PostgresAnswerWrites } from './answers.ts';
+import { PostgresAuditWrites } from './audit.ts';
 import { PostgresCategoryWrites } from './categories.ts';
 import { PostgresImportWrites } from './imports.ts';
 import { PostgresKeyWrites } from './keys.ts';
+import { PostgresOperatorWrites } from './operators.ts';
 import { PostgresOrderWrites } from './orders.ts';
 import { PostgresPetWrites } from './pets.ts';
+import { PostgresSessionWrites } from './sessions.ts';
 import type { Execute, Statement, Statements } from './statements.ts';
+import { PostgresUsageWrites } from './usage-writes.ts';
 import type { Versioned } from './versions.ts';
 
 /** What one run of units of work writes with. */
@@ -20,6 +24,10 @@ export class PostgresTransaction implements Transaction, Statements {
   readonly accounts = new PostgresAccountWrites(this);
   readonly keys = new PostgresKeyWrites(this);
   readonly imports = new PostgresImportWrites(this);
+  readonly operators = new PostgresOperatorWrites(this);
+  readonly sessions = new PostgresSessionWrites(this);
+  readonly audit = new PostgresAuditWrites(this);
+  readonly usage = new PostgresUsageWrites(this);
   readonly #execute: Execute;
   readonly #moved: Map<Resource, number>;
   /** Why a statement failed: the server does nothing more in the transaction from then on. */

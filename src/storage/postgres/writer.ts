@@ -1,11 +1,11 @@
 import type { Resource } from '../../domain/resources.ts';
-import { GroupQueue, type Settled } from '../group-queue.ts';
+import { GroupQueue, type QueueFacts, type Settled } from '../group-queue.ts';
 import { WriteUncertain } from '../storage.ts';
 import type { Units, Writer } from '../transaction.ts';
 import { type Call, type Run, runsOf } from '../unit-of-work.ts';
 import type { PostgresDatabase } from './database.ts';
 import { failureOf } from './failures.ts';
-import type { Execute } from './statements.ts';
+import type { Execute, Statement } from './statements.ts';
 import { PostgresTransaction } from './transaction.ts';
 import { lock } from './versions.ts';
 
@@ -33,21 +33,38 @@ export class PostgresWriter implements Writer<Units> {
   readonly #units: Units;
   readonly #announce: Announce;
   readonly #queue: GroupQueue<Call, never>;
+  /** For units that write no resource, such as reports of usage: what clients ask for does not wait for them. */
+  readonly #sideQueue: GroupQueue<Call, never>;
 
   constructor(database: PostgresDatabase, units: Units, announce: Announce) {
     this.#database = database;
     this.#units = units;
     this.#announce = announce;
-    this.#queue = new GroupQueue(database.statementTimeoutMs, (calls, dueAt) => this.#commit(calls, dueAt));
+    const queue = () =>
+      new GroupQueue<Call, never>(database.statementTimeoutMs, (calls, dueAt) => this.#commit(calls, dueAt));
+    this.#queue = queue();
+    this.#sideQueue = queue();
   }
 
   write(name: string, input: unknown): Promise<never> {
-    return this.#queue.add({ name, input });
+    const isBeside = this.#units[name]?.writes.length === 0;
+    return (isBeside ? this.#sideQueue : this.#queue).add({ name, input });
+  }
+
+  /** What this process has written. */
+  get facts(): QueueFacts {
+    const [facts, side] = [this.#queue.facts, this.#sideQueue.facts];
+    return {
+      groups: facts.groups + side.groups,
+      units: facts.units + side.units,
+      seconds: facts.seconds + side.seconds,
+      waiting: facts.waiting + side.waiting,
+    };
   }
 
   /** Resolves when everything asked for until now is answered. */
-  idle(): Promise<void> {
-    return this.#queue.idle();
+  async idle(): Promise<void> {
+    await Promise.all([this.#queue.idle(), this.#sideQueue.idle()]);
   }
 
   async #commit(calls: readonly Call[], dueAt: number): Promise<Settled<never>[]> {
@@ -56,7 +73,7 @@ export class PostgresWriter implements Writer<Units> {
     const moved: Moved = new Map();
     try {
       const settled =
-        first?.isBatch && others.length === 0
+        first?.isOneCall && others.length === 0
           ? await this.#runAsStatement(first, moved, dueAt)
           : await this.#runInTransaction(runs, moved, dueAt);
       await Promise.all([...moved].map(([resource, version]) => this.#announce(resource, version)));
@@ -90,30 +107,59 @@ export class PostgresWriter implements Writer<Units> {
       if (first !== undefined && others.length === 0) return settle(first, moved, execute);
       const enoughAt = performance.now() + this.#database.statementTimeoutMs * longestPart;
       const settled: Settled<never>[] = [];
+      const ahead = new Ahead(execute);
       for (const run of runs) {
         if (settled.length > 0 && performance.now() > enoughAt) break;
-        settled.push(...(await settleApart(run, moved, execute)));
+        settled.push(...(await settleApart(run, moved, execute, ahead)));
       }
+      await ahead.done();
       return settled;
     }, dueAt);
   }
 }
 
 /** Runs it within a savepoint: what it fails with by itself is undone without its neighbours. */
-async function settleApart(run: Run, moved: Moved, execute: Execute): Promise<Settled<never>[]> {
-  await execute((sql) => sql`SAVEPOINT unit`);
+async function settleApart(
+  run: Run,
+  moved: Moved,
+  execute: Execute,
+  ahead: Ahead,
+): Promise<Settled<never>[]> {
+  ahead.send((sql) => sql`SAVEPOINT unit`);
   try {
     const own: Moved = new Map();
     const settled = await settle(run, own, execute);
-    await execute((sql) => sql`RELEASE unit`);
+    ahead.send((sql) => sql`RELEASE unit`);
     for (const [resource, version] of own) moved.set(resource, version);
     return settled;
   } catch (error) {
     if (concernsAll(error)) throw error;
     // Twice, for else the savepoint would stay behind.
-    await execute((sql) => sql`ROLLBACK TO unit`);
-    await execute((sql) => sql`RELEASE unit`);
+    ahead.send((sql) => sql`ROLLBACK TO unit`);
+    ahead.send((sql) => sql`RELEASE unit`);
     return run.calls.map(() => ({ error }));
+  }
+}
+
+/** Statements that are sent ahead of what comes next, without a round trip of their own. */
+class Ahead {
+  readonly #execute: Execute;
+  readonly #sent: Promise<unknown>[] = [];
+
+  constructor(execute: Execute) {
+    this.#execute = execute;
+  }
+
+  send(statement: Statement<unknown>): void {
+    const sent = this.#execute(statement);
+    // Whoever goes on finds out by what comes next, or by `done`.
+    sent.catch(() => undefined);
+    this.#sent.push(sent);
+  }
+
+  /** Rejects with why one of them failed: of a commit it would only be told that it was rolled back. */
+  async done(): Promise<void> {
+    await Promise.all(this.#sent);
   }
 }
 

@@ -58,7 +58,8 @@ export interface RedisLimitsOptions {
 export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly #clock: RedisClock;
   readonly #keys: RedisKeys;
-  readonly #link: RedisLink;
+  /** To Redis, and what is known of that. */
+  readonly link: RedisLink;
   readonly #localLimits: LocalLimits;
   readonly #snapshotStore: SnapshotStore;
   readonly #reconciliation: Reconciliation;
@@ -81,18 +82,18 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     this.#keys = new RedisKeys(prefix);
     this.#localLimits = new LocalLimits(rules);
     this.#snapshotStore = new SnapshotStore(snapshots, this.#localLimits);
-    this.#link = new RedisLink({
+    this.link = new RedisLink({
       url,
       timeoutMs,
       scripts: scriptTexts(rules.ban),
       notice: (...notices) => {
         notice(...notices);
-        if (this.#link.trouble === undefined) void this.#reconciliation.reportAll();
+        if (this.link.trouble === undefined) void this.#reconciliation.reportAll();
       },
       onConnect: (run) => this.#exchangeVersions(run),
     });
     this.#reconciliation = new Reconciliation({
-      run: (...command) => this.#link.run(...command),
+      run: (...command) => this.link.run(...command),
       keys: this.#keys,
       localLimits: this.#localLimits,
       snapshotStore: this.#snapshotStore,
@@ -101,20 +102,20 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       time: () => this.#clock.arguments(),
     });
     this.#failures = new AddressFailures({
-      link: this.#link,
+      link: this.link,
       keys: this.#keys,
       localLimits: this.#localLimits,
       clock: this.#clock,
       limit: rules.failuresPerMinute,
     });
     this.#bans = new BanList({
-      run: (...command) => this.#link.run(...command),
+      run: (...command) => this.link.run(...command),
       keys: this.#keys,
       snapshotStore: this.#snapshotStore,
       time: () => this.#clock.arguments(),
     });
     this.#standings = new Standings({
-      link: this.#link,
+      link: this.link,
       keys: this.#keys,
       clock: this.#clock,
       versions: this.#versions,
@@ -125,18 +126,13 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
 
   /** Connects; a Redis that is not there does not keep the service from starting. */
   async open(): Promise<void> {
-    await this.#link.open();
+    await this.link.open();
     this.#snapshotStore.start();
     if (this.#serving) {
       this.#polling = new PeriodicTask(lookEveryMs, () =>
-        this.#exchangeVersions((...command) => this.#link.run(...command)),
+        this.#exchangeVersions((...command) => this.link.run(...command)),
       );
     }
-  }
-
-  /** Why Redis does not work, as far as is known; undefined while it does. */
-  get trouble(): string | undefined {
-    return this.#link.trouble;
   }
 
   /**
@@ -145,7 +141,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
    */
   async announce(what: Resource, version: number): Promise<void> {
     try {
-      await this.#link.run('announce', [this.#keys.version(what)], [version]);
+      await this.link.run('announce', [this.#keys.version(what)], [version]);
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
       if (what === 'callers') await sleep(staleAtMostMs);
@@ -153,14 +149,14 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   async versions(): Promise<Versions> {
-    return this.#link.shared(
-      () => this.#exchangeVersions((...command) => this.#link.ask(...command)),
+    return this.link.shared(
+      () => this.#exchangeVersions((...command) => this.link.ask(...command)),
       async () => this.#versions.fallback(),
     );
   }
 
   take(caller: Caller, callersVersion: number): Promise<Admission> {
-    if (this.#link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
+    if (this.link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
     return this.#takeFromRedis(caller, callersVersion);
   }
 
@@ -169,11 +165,11 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   refund(caller: Caller, taken: Verdict): Promise<Verdict> {
-    return this.#link.shared(
+    return this.link.shared(
       async () => {
         const keys = [this.#keys.usage(caller.accountId), this.#keys.clock];
         const opened = [taken.minute.resetAt - minuteSeconds, taken.day.resetAt - daySeconds];
-        const answer = await this.#link.run('refund', keys, [...opened, ...this.#clock.arguments()]);
+        const answer = await this.link.run('refund', keys, [...opened, ...this.#clock.arguments()]);
         const [nowMs = 0, ...windows] = answer as number[];
         const usage = usageOf(windows);
         this.#localLimits.learnUsage(caller.accountId, withoutUnopened(usage));
@@ -208,7 +204,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#polling?.[Symbol.asyncDispose]();
     await this.#snapshotStore[Symbol.asyncDispose]();
-    this.#link[Symbol.dispose]();
+    this.link[Symbol.dispose]();
   }
 
   /** Compares versions with Redis: either side learns what it did not know. */
@@ -231,12 +227,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       const args = [redis.callers, quota.perMinute, quota.perDay, `${keyId}:${accountId}`];
       let answer: StateAnswer;
       try {
-        const ask = this.#link.ask('take', keys, [
-          ...args,
-          this.#process,
-          number,
-          ...this.#clock.arguments(),
-        ]);
+        const ask = this.link.ask('take', keys, [...args, this.#process, number, ...this.#clock.arguments()]);
         answer = (await ask) as StateAnswer;
       } catch (error) {
         if (!(error instanceof StorageUnavailable) || error instanceof Overloaded) throw error;
@@ -258,7 +249,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       return undefined;
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      if (this.#link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
+      if (this.link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
       // Neither Redis nor the snapshot store can tell: who is not known here either has to come again.
       if (!this.#localLimits.knows(caller.accountId)) throw error;
       return { verdict: this.#decide(caller), versions: this.#versions.now };

@@ -3,6 +3,7 @@ import { Breaker } from '../breaker.ts';
 import { ConcurrencyLimit, Overloaded } from '../concurrency-limit.ts';
 import type { Notice } from '../outage.ts';
 import { ReplyTimeouts } from '../reply-timeouts.ts';
+import { RoundTrips } from '../round-trips.ts';
 import { StorageUnavailable } from '../storage.ts';
 import { connectionFailure } from './connection-failure.ts';
 import type { ScriptName } from './scripts.ts';
@@ -44,6 +45,7 @@ export class RedisLink implements Disposable {
   readonly #timeouts: ReplyTimeouts;
   readonly #breaker: Breaker;
   readonly #requests = new ConcurrencyLimit(requestBounds);
+  readonly roundTrips = new RoundTrips();
   #connection: Connection | undefined;
 
   constructor(options: LinkOptions) {
@@ -66,6 +68,13 @@ export class RedisLink implements Disposable {
   /** Why Redis does not work; undefined while it does. */
   get trouble(): string | undefined {
     return this.#breaker.trouble;
+  }
+
+  /** The version of the server; undefined when it does not tell. */
+  async version(): Promise<string | undefined> {
+    const asked = this.#connection?.client.send('INFO', ['server']);
+    const info = asked && (await this.#timeouts.within(asked).catch(() => undefined));
+    return /^(?:redis|valkey)_version:(\S+)/m.exec(String(info))?.[1];
   }
 
   /** Whether more is asked than Redis is told at once. */
@@ -99,6 +108,7 @@ export class RedisLink implements Disposable {
   async run(...command: Parameters<Run>): Promise<unknown> {
     const connection = this.#connection;
     if (connection === undefined) throw new StorageUnavailable(this.trouble ?? 'Redis is not connected');
+    const startedAt = performance.now();
     try {
       return await this.#timeouts.within(connection.run(...command));
     } catch (error) {
@@ -106,6 +116,8 @@ export class RedisLink implements Disposable {
       if (connection === this.#connection) this.#giveUp(error);
       const Kind = wasDeclined(error) ? StorageUnavailable : NoAnswer;
       throw new Kind(`Redis: ${(error as Error).message}`, error);
+    } finally {
+      this.roundTrips.add(startedAt);
     }
   }
 

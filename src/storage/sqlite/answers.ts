@@ -1,8 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import { type AnswerRow, answerId, answerOfRow, answersRemovedAtOnce } from '../answer-row.ts';
-import type { AnswerWrites, KeptAnswer } from '../transaction.ts';
+import type { AnswerKey, AnswerWrites, KeptAnswer } from '../transaction.ts';
 
-/** Nobody else writes meanwhile, so no key is ever in use by another transaction. */
 export class SqliteAnswerWrites implements AnswerWrites {
   readonly #find;
   readonly #keep;
@@ -24,13 +23,17 @@ export class SqliteAnswerWrites implements AnswerWrites {
     );
   }
 
-  find(accountId: number, key: string, since: number): KeptAnswer | undefined {
-    const [row] = this.#find.all(answerId(accountId, key), since);
-    return row && answerOfRow(accountId, key, row);
+  find(keys: readonly AnswerKey[], since: number): (KeptAnswer | undefined)[] {
+    return keys.map(({ accountId, key }) => {
+      const [row] = this.#find.all(answerId(accountId, key), since);
+      return row && answerOfRow(accountId, key, row);
+    });
   }
 
-  keep({ accountId, key, request, status, body, location, keptAt }: KeptAnswer, since: number): void {
-    this.#keep.run(answerId(accountId, key), request, status, body, location, keptAt);
-    this.#removeOld.run(since);
+  keep(answers: readonly KeptAnswer[], since: number): void {
+    for (const { accountId, key, request, status, body, location, keptAt } of answers) {
+      this.#keep.run(answerId(accountId, key), request, status, body, location, keptAt);
+      this.#removeOld.run(since);
+    }
   }
 }

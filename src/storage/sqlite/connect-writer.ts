@@ -1,3 +1,4 @@
+import type { QueueFacts } from '../group-queue.ts';
 import type { Notice } from '../outage.ts';
 import type { Port } from '../port.ts';
 import type { ServingWorker } from '../storage.ts';
@@ -19,6 +20,8 @@ export type WriterPlace =
 export interface ConnectedWriter extends Writer<Units>, AsyncDisposable {
   /** Why nothing is being stored, as the last write showed; undefined while all is. */
   readonly trouble: string | undefined;
+  /** What was written by whoever does the writes, as far as is known here. */
+  readonly facts: QueueFacts;
   /** Resolves with the reason when nothing can be written any more, whatever happens; undefined where that cannot be. */
   readonly lost?: Promise<Error>;
   /**
@@ -55,18 +58,29 @@ function writerHere({ path, format, units, timeoutMs, onOutcome }: ConnectOption
   const server = new WriteServer(writer);
   return {
     trouble: undefined,
+    get facts() {
+      return writer.facts;
+    },
     write: (name, input) => writer.write(name, input).finally(onOutcome),
     serve: (port) => server.serve(port),
     [Symbol.asyncDispose]: () => writer[Symbol.asyncDispose](),
   };
 }
 
+/**
+ * The thread starts with the first write, or soon after: it loads all units of work, which takes about as long as all else
+ * that a start does, and the first answers need none of it.
+ */
+const startThreadAfterMs = 500;
+
 function writerInThread(
   module: URL,
   { path, timeoutMs, notice, onOutcome }: ConnectOptions,
 ): ConnectedWriter {
-  const thread = new Worker(module, { smol: true, name: 'writer' });
   const lost = Promise.withResolvers<Error>();
+  const closed = Promise.withResolvers<void>();
+  let handle: (message: unknown) => void = () => undefined;
+  let thread: Worker | undefined;
   let isClosing = false;
   const onEnd = (how: string) => {
     if (isClosing) return;
@@ -76,24 +90,31 @@ function writerInThread(
     writer.end(error.message);
     lost.resolve(error);
   };
-  thread.addEventListener('error', ({ message }) => onEnd(`failed: ${message}`));
-  thread.addEventListener('close', () => onEnd('has ended.'));
-  const task: ThreadTask = { path, timeoutMs };
-  thread.postMessage(task);
-  const closed = Promise.withResolvers<void>();
+  const started = (): Worker => {
+    if (thread !== undefined) return thread;
+    clearTimeout(timer);
+    thread = new Worker(module, { smol: true, name: 'writer' });
+    thread.addEventListener('error', ({ message }) => onEnd(`failed: ${message}`));
+    thread.addEventListener('close', () => onEnd('has ended.'));
+    thread.addEventListener('message', ({ data }) => (data === 'closed' ? closed.resolve() : handle(data)));
+    const task: ThreadTask = { path, timeoutMs };
+    thread.postMessage(task);
+    return thread;
+  };
+  const timer = setTimeout(started, startThreadAfterMs);
   const port: Port = {
-    post: (message) => thread.postMessage(message),
-    listen: (handler) =>
-      thread.addEventListener('message', ({ data }) =>
-        data === 'closed' ? closed.resolve() : handler(data),
-      ),
+    post: (message) => started().postMessage(message),
+    listen: (handler) => {
+      handle = handler;
+    },
   };
   const writer = new PortWriter(port, notice, onOutcome);
   return Object.assign(writer, {
     lost: lost.promise,
     [Symbol.asyncDispose]: async () => {
       await writer.idle();
-      if (isClosing) return;
+      clearTimeout(timer);
+      if (isClosing || thread === undefined) return;
       isClosing = true;
       if (writer.isSilent) {
         // It hangs in the disk: the end of the process would wait for a thread that is told to end.

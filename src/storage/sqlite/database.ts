@@ -1,9 +1,13 @@
 import { Database, SQLiteError } from 'bun:sqlite';
 import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
+import { backupApplicationId } from './backup/backup-file.ts';
 import { noStore, reasonOf } from './files.ts';
 
+/** A step of a migration: statements, or what SQL alone cannot do. */
+export type Migration = string | ((database: Database) => void);
+
 /** Ordered steps that bring a file of any older version up to date; the file's `user_version` counts them. */
-export type Migrations = readonly string[];
+export type Migrations = readonly Migration[];
 
 /** What a file of a store is, and how it came to be so. */
 export interface Format {
@@ -13,7 +17,7 @@ export interface Format {
 }
 
 /** Marks a file as this service's, so that another program's database is never migrated ("AnSt"). */
-const applicationId = 0x416e5374;
+export const storeApplicationId = 0x416e5374;
 
 /** Pages of a file kept in memory, filled as they are asked for; a read past them costs a system call more. */
 const readingCacheKib = 8_192;
@@ -65,13 +69,16 @@ export function openDatabase(options: DatabaseOptions): Database {
 function migrate(database: Database, { migrations }: Format): void {
   if (pragma(database, 'user_version') === migrations.length) return;
   // IMMEDIATE, and the version is read again inside: processes that start at once migrate one after the other.
-  const step = database.transaction(() => {
+  const all = database.transaction(() => {
     const current = pragma(database, 'user_version');
-    for (const sql of migrations.slice(current)) database.run(sql);
-    database.run(`PRAGMA application_id = ${applicationId}`);
+    for (const step of migrations.slice(current)) {
+      if (typeof step === 'string') database.run(step);
+      else step(database);
+    }
+    database.run(`PRAGMA application_id = ${storeApplicationId}`);
     database.run(`PRAGMA user_version = ${migrations.length}`);
   });
-  step.immediate();
+  all.immediate();
   // The log of a large store's migration would keep its size for as long as somebody has the file open.
   database.run('PRAGMA wal_checkpoint(TRUNCATE)');
 }
@@ -111,7 +118,13 @@ function inUse(database: Database, path: string, { migrations }: Format): Storag
 }
 
 function checkOwner(database: Database, path: string): void {
-  if (pragma(database, 'application_id') === applicationId) return;
+  const id = pragma(database, 'application_id');
+  if (id === storeApplicationId) return;
+  if (id === backupApplicationId) {
+    throw new StorageUnusable(
+      `${path} is a backup. To serve what is in it, restore it: animal-store restore ${path} --to PATH`,
+    );
+  }
   throw new StorageUnusable(
     `The file ${path} is a database of another program. Set DATABASE_URL to another file.`,
   );

@@ -44,6 +44,16 @@ export function storeFiles(path: string, create: boolean): StoreFiles {
         'remove the other links, or replace them with copies.',
     );
   }
+  return { ...namesOf(path, data), created };
+}
+
+/** The names of the files of a store at a path where there may be none. Throws `StorageUnusable`. */
+export function storeFileNames(path: string): StoreFiles {
+  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  return { ...namesOf(path, isThere ? ownName(path) : resolve(path)), created: false };
+}
+
+function namesOf(path: string, data: string): Omit<StoreFiles, 'created'> {
   const limits = data.endsWith('.db') ? data.replace(/\.db$/, '.limits') : `${data}-limits`;
   // The last version before named it by the data file, 1.0.0 by whatever name led to that.
   const formerLimits = [
@@ -55,7 +65,6 @@ export function storeFiles(path: string, create: boolean): StoreFiles {
     limits,
     formerLimits: [...new Set(formerLimits)],
     lock: `${data}.serving`,
-    created,
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { type Scope, scopesText } from '../../domain/scope.ts';
+import { folded } from '../account-row.ts';
 import { CallerReader, type CallerRow, type KeyRow, keyOfRow } from '../key-row.ts';
 import type { Caller, FirstAccount, Key, KeyFingerprint, KeyStore, NewKey } from '../storage.ts';
 import type { KeyWrites } from '../transaction.ts';
@@ -8,19 +9,28 @@ import type { Touch } from './transaction.ts';
 
 const columns = `id, account_id AS accountId, name, last_four AS lastFour, scopes, created_at AS createdAt,
   expires_at AS expiresAt, revoked_at AS revokedAt, successor_id AS successorId`;
+const selection = `SELECT ${columns} FROM keys`;
 
 export class SqliteKeys implements KeyStore {
   readonly #snapshot: Snapshot;
   readonly #reader = new CallerReader();
   readonly #list;
+  readonly #listByAccount;
   readonly #find;
+  readonly #findMany;
   readonly #fingerprints;
   readonly #findCaller;
 
   constructor(database: Database, snapshot: Snapshot) {
     this.#snapshot = snapshot;
-    this.#list = database.query<KeyRow, []>(`SELECT ${columns} FROM keys ORDER BY id`);
-    this.#find = database.query<KeyRow, [number]>(`SELECT ${columns} FROM keys WHERE id = ?`);
+    this.#list = database.query<KeyRow, [number, number]>(`${selection} WHERE id > ? ORDER BY id LIMIT ?`);
+    this.#listByAccount = database.query<KeyRow, [number, number, number]>(
+      `${selection} WHERE account_id = ? AND id > ? ORDER BY id LIMIT ?`,
+    );
+    this.#find = database.query<KeyRow, [number]>(`${selection} WHERE id = ?`);
+    this.#findMany = database.query<KeyRow, [string]>(
+      `${selection} WHERE id IN (SELECT value FROM json_each(?))`,
+    );
     this.#fingerprints = database.query<{ id: bigint; fingerprint: string }, [number, number]>(
       'SELECT id, fingerprint FROM keys WHERE id >= ? ORDER BY id LIMIT ?',
     );
@@ -28,17 +38,26 @@ export class SqliteKeys implements KeyStore {
       `SELECT keys.id AS keyId, account_id AS accountId, scopes, expires_at AS expiresAt,
               plan, per_minute AS perMinute, per_day AS perDay
        FROM keys JOIN accounts ON accounts.id = account_id
-       WHERE fingerprint = ? AND revoked_at IS NULL`,
+       WHERE fingerprint = ? AND revoked_at IS NULL AND closed_at IS NULL`,
     );
   }
 
-  list(): Key[] {
-    return this.#snapshot.read(() => this.#list.all()).map(keyOfRow);
+  list(after: number, limit: number, accountId?: number): Key[] {
+    const rows = this.#snapshot.read(() =>
+      accountId === undefined
+        ? this.#list.all(after, limit)
+        : this.#listByAccount.all(accountId, after, limit),
+    );
+    return rows.map(keyOfRow);
   }
 
   find(id: number): Key | undefined {
     const row = this.#snapshot.read(() => this.#find.get(id));
     return row === null ? undefined : keyOfRow(row);
+  }
+
+  findMany(ids: readonly number[]): Key[] {
+    return this.#snapshot.read(() => this.#findMany.all(JSON.stringify(ids))).map(keyOfRow);
   }
 
   fingerprints(fromId: number, limit: number): KeyFingerprint[] {
@@ -54,6 +73,7 @@ export class SqliteKeys implements KeyStore {
 
 export class SqliteKeyWrites implements KeyWrites {
   readonly #touch: Touch;
+  readonly #find;
   readonly #insert;
   readonly #isLive;
   readonly #end;
@@ -63,6 +83,7 @@ export class SqliteKeyWrites implements KeyWrites {
 
   constructor(database: Database, touch: Touch) {
     this.#touch = touch;
+    this.#find = database.query<KeyRow, [number]>(`${selection} WHERE id = ?`);
     this.#insert = database.query<never, [number, string, string, string, string, number, number | null]>(
       `INSERT INTO keys (account_id, name, fingerprint, last_four, scopes, created_at, expires_at)
        VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -79,6 +100,10 @@ export class SqliteKeyWrites implements KeyWrites {
     );
     this.#setScopes = database.query<never, [string, number]>('UPDATE keys SET scopes = ? WHERE id = ?');
     this.#firstAccount = firstAccount(database);
+  }
+
+  find(id: number): Key | undefined {
+    return this.#find.all(id).map(keyOfRow)[0];
   }
 
   create(key: NewKey): Key {
@@ -127,14 +152,14 @@ function firstAccount(database: Database) {
   const accounts = database.query<{ id: bigint; name: string; plan: string }, []>(
     'SELECT id, name, plan FROM accounts LIMIT 2',
   );
-  const insert = database.query<never, [string, string, number]>(
-    'INSERT INTO accounts (name, plan, created_at) VALUES (?, ?, ?)',
+  const insert = database.query<never, [string, string, string, number]>(
+    'INSERT INTO accounts (name, name_folded, plan, created_at) VALUES (?, ?, ?, ?)',
   );
   return ({ name, plan, createdAt }: FirstAccount): number | undefined => {
     if (anyKey.all().length > 0) return undefined;
     const [only, ...others] = accounts.all();
     const isOurs = only === undefined || (only.name === name && only.plan === plan);
     if (!isOurs || others.length > 0) return undefined;
-    return Number(only?.id ?? insert.run(name, plan, createdAt).lastInsertRowid);
+    return Number(only?.id ?? insert.run(name, folded(name), plan, createdAt).lastInsertRowid);
   };
 }

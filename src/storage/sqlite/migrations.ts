@@ -1,4 +1,5 @@
 import type { Format, Migrations } from './database.ts';
+import { addFrontDesk } from './front-desk-migration.ts';
 
 /** The data file. Steps are only ever appended. */
 const dataMigrations: Migrations = [
@@ -121,6 +122,7 @@ const dataMigrations: Migrations = [
     INSERT INTO sqlite_sequence (name, seq) VALUES (new.name, new.last);
   END;
   `,
+  addFrontDesk,
 ];
 
 /** The limit file that versions before the mapped file had beside it; it is only read. */

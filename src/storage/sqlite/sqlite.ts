@@ -7,20 +7,27 @@ import type { Port } from '../port.ts';
 import type { Admission, Caller, LimitStore, Storage } from '../storage.ts';
 import type { Units } from '../transaction.ts';
 import { SqliteAccounts } from './accounts.ts';
+import { SqliteAudit } from './audit.ts';
+import { finishRestore, isUnfinished } from './backup/restored-limits.ts';
 import { SqliteCategories } from './categories.ts';
 import { connectWriter, type WriterPlace } from './connect-writer.ts';
 import { type Format, openDatabase } from './database.ts';
+import { SqliteFacts } from './facts.ts';
 import { openToOthers, storeFiles } from './files.ts';
 import { FormatWatch } from './format-watch.ts';
 import { SqliteImports } from './imports.ts';
+import { SqliteInstances } from './instances.ts';
 import { SqliteKeys } from './keys.ts';
 import type { Limits } from './limits/limits.ts';
 import { openLimits } from './limits/open-limits.ts';
 import { dataFormat } from './migrations.ts';
+import { SqliteOperators } from './operators.ts';
 import { SqliteOrders } from './orders.ts';
 import { SqlitePets } from './pets.ts';
 import { lockOnce, tryLock } from './serving-lock.ts';
+import { SqliteSessions } from './sessions.ts';
 import { Snapshot } from './snapshot.ts';
+import { SqliteUsage } from './usage.ts';
 
 export interface SqliteOptions {
   readonly path: string;
@@ -48,6 +55,8 @@ const managingLockWaitMs = 500;
 interface Opened extends Disposable {
   readonly data: Database;
   readonly limits: Limits;
+  /** Where the limits are. */
+  readonly limitFile: string;
   readonly created: boolean;
 }
 
@@ -67,6 +76,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     notice,
     onOutcome: () => snapshot.renew(),
   });
+  const facts = new SqliteFacts(data, files.limitFile, snapshot);
   const kept = opened.move();
 
   return {
@@ -78,6 +88,12 @@ export function openSqlite(options: SqliteOptions): Storage {
     keys: new SqliteKeys(data, snapshot),
     limits: limitStore(limits, snapshot),
     imports: new SqliteImports(data, snapshot),
+    operators: new SqliteOperators(data, snapshot),
+    sessions: new SqliteSessions(data, snapshot),
+    audit: new SqliteAudit(data, snapshot),
+    usage: new SqliteUsage(data, snapshot),
+    instances: new SqliteInstances(data, snapshot),
+    facts: () => ({ ...facts.read(), ...writer.facts }),
     write: (name, input) => writer.write(name, input),
     ...(writer.serve && { serveWorker: workerServer(writer.serve, limits) }),
     health: () => {
@@ -115,6 +131,10 @@ function openFiles(options: SqliteOptions): Opened {
     lock,
   });
   opened.defer(() => data.close());
+  if (role !== 'worker' && isUnfinished(data)) {
+    using held = lock();
+    if (held !== undefined) finishRestore(files);
+  }
   // Who answers requests does not write.
   data.run('PRAGMA query_only = ON');
   if (role === 'serving') lock();
@@ -136,7 +156,13 @@ function openFiles(options: SqliteOptions): Opened {
     );
   }
   const kept = opened.move();
-  return { data, limits, created: files.created, [Symbol.dispose]: () => kept.dispose() };
+  return {
+    data,
+    limits,
+    limitFile: files.limits,
+    created: files.created,
+    [Symbol.dispose]: () => kept.dispose(),
+  };
 }
 
 /** Does the writes of workers. What one that has ended had locked is freed. */

@@ -1,7 +1,7 @@
 import { type Database, SQLiteError } from 'bun:sqlite';
 import type { PetStatus } from '../../contract/pets.ts';
 import type { RowConflict, TableRow, Tables, TableValue } from '../storage.ts';
-import { columnsOf, type TableName, tableNames } from '../tables.ts';
+import { columnsOf, keyColumnsOf, type TableName, tableNames } from '../tables.ts';
 import { attempt, openDatabase } from './database.ts';
 import { storeFiles } from './files.ts';
 import { InventoryChange, InventoryWrites } from './inventory.ts';
@@ -34,12 +34,13 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
       return Number(row?.count);
     },
     async rows(table, after, limit) {
-      const [key, ...rest] = columnsOf(table).map(({ name }) => name);
-      const where = after === undefined ? '' : `WHERE ${key} > ?`;
+      const columns = columnsOf(table).map(({ name }) => name);
+      const key = keyColumnsOf(table).map(({ name }) => name);
+      const where = after === undefined ? '' : `WHERE (${key}) > (${key.map(() => '?')})`;
       const select = database.query<never, TableValue[]>(
-        `SELECT ${[key, ...rest].join(', ')} FROM ${table} ${where} ORDER BY ${key} LIMIT ?`,
+        `SELECT ${columns} FROM ${table} ${where} ORDER BY ${key} LIMIT ?`,
       );
-      const values = [...(after === undefined ? [] : [after]), BigInt(limit)];
+      const values = [...(after?.slice(0, key.length) ?? []), BigInt(limit)];
       return attempt(() => select.values(...values)) as TableRow[];
     },
     async add(table, rows) {

@@ -4,12 +4,16 @@ import type { Transaction } from '../transaction.ts';
 import { checkDeclared } from '../unit-of-work.ts';
 import { SqliteAccountWrites } from './accounts.ts';
 import { SqliteAnswerWrites } from './answers.ts';
+import { SqliteAuditWrites } from './audit.ts';
 import { SqliteCategoryWrites } from './categories.ts';
 import { SqliteImportWrites } from './imports.ts';
 import { type Counted, InventoryChange, InventoryWrites } from './inventory.ts';
 import { SqliteKeyWrites } from './keys.ts';
+import { SqliteOperatorWrites } from './operators.ts';
 import { SqliteOrderWrites } from './orders.ts';
 import { SqlitePetWrites } from './pets.ts';
+import { SqliteSessionWrites } from './sessions.ts';
+import { SqliteUsageWrites } from './usage-writes.ts';
 
 /** Says what a write changes, so that its version rises with the commit. */
 export type Touch = (resource: Resource) => void;
@@ -56,6 +60,10 @@ export class SqliteTransaction implements Transaction {
   readonly accounts;
   readonly keys;
   readonly imports;
+  readonly operators;
+  readonly sessions;
+  readonly audit;
+  readonly usage;
   readonly #raise;
   readonly #inventory;
   /** Of the unit that is running. */
@@ -72,6 +80,10 @@ export class SqliteTransaction implements Transaction {
     this.accounts = new SqliteAccountWrites(database, touch);
     this.keys = new SqliteKeyWrites(database, touch);
     this.imports = new SqliteImportWrites(database, this.pets);
+    this.operators = new SqliteOperatorWrites(database);
+    this.sessions = new SqliteSessionWrites(database);
+    this.audit = new SqliteAuditWrites(database);
+    this.usage = new SqliteUsageWrites(database);
     this.#inventory = new InventoryWrites(database);
     this.#raise = database.query<never, [string]>(
       'UPDATE versions SET version = version + 1 WHERE resource = ?',

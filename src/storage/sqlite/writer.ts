@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GroupQueue, type Settled } from '../group-queue.ts';
+import { GroupQueue, type QueueFacts, type Settled } from '../group-queue.ts';
 import type { Units, Writer } from '../transaction.ts';
 import { type Call, type Run, runsOf } from '../unit-of-work.ts';
 import { commitFailure, isBusy, isPassing } from './database.ts';
@@ -36,6 +36,11 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
 
   write(name: string, input: unknown): Promise<never> {
     return this.#queue.add({ name, input });
+  }
+
+  /** What was written since it was opened. */
+  get facts(): QueueFacts {
+    return this.#queue.facts;
   }
 
   /** Waits for what was asked for until now, then closes the connection. */

@@ -41,6 +41,8 @@ export class Buyer {
   readonly #chance: Chance;
   readonly #owners: Owners;
   readonly #name: string;
+  /** Orders that were refused although an earlier try had no answer: the animal, by their `Idempotency-Key`. */
+  readonly #doubts = new Map<string, number>();
   #requests = 0;
 
   constructor(index: number, seed: number, till: Till, owners: Owners) {
@@ -73,6 +75,16 @@ export class Buyer {
     }
   }
 
+  /**
+   * Asks again for what was refused when an earlier try had no answer: that one may have come to the store after the
+   * refusal, and a refusal is not kept under its key. By now nothing is under way.
+   */
+  async clearDoubts(): Promise<void> {
+    while (this.#doubts.size > 0) {
+      for (const [key, petId] of [...this.#doubts]) await this.#place(petId, key);
+    }
+  }
+
   /** Gives everything back. */
   async giveBack(): Promise<void> {
     for (const order of this.#own()) {
@@ -96,9 +108,13 @@ export class Buyer {
     return (JSON.parse(said.text) as { readonly id: number }[]).map(({ id }) => id);
   }
 
-  async #place(petId: number): Promise<void> {
-    const said = await this.#post('/orders', `{"petId":${petId}}`);
-    if (said.status === 409 && said.text.includes('"pet_not_available"')) return;
+  async #place(petId: number, key = this.#newKey()): Promise<void> {
+    const said = await this.#till.post('/orders', `{"petId":${petId}}`, key, this.#chance);
+    this.#doubts.delete(key);
+    if (said.status === 409 && said.text.includes('"pet_not_available"')) {
+      if (said.isInDoubt) this.#doubts.set(key, petId);
+      return;
+    }
     if (said.status !== 201) throw unexpected(`an order for ${petId}`, said);
     const order = JSON.parse(said.text) as Bought;
     if (order.petId !== petId || order.status !== 'placed') throw unexpected(`an order for ${petId}`, said);
@@ -113,14 +129,15 @@ export class Buyer {
   async #take(order: Bought, step: Step): Promise<void> {
     // Another buyer may have it before this one is told that it is given back.
     if (step === 'cancel' || step === 'return') this.#owners.delete(order.petId);
-    const said = await this.#post(`/orders/${order.id}/${step}`, '');
+    const target = `/orders/${order.id}/${step}`;
+    const said = await this.#till.post(target, '', this.#newKey(), this.#chance);
     const { status } = JSON.parse(said.text) as Bought;
     if (said.status !== 200 || status !== statusAfter[step]) throw unexpected(`${step} of ${order.id}`, said);
     order.status = status;
   }
 
-  #post(target: string, body: string): Promise<Said> {
-    return this.#till.post(target, body, `${this.#name}-${this.#requests++}`, this.#chance);
+  #newKey(): string {
+    return `${this.#name}-${this.#requests++}`;
   }
 }
 

@@ -45,6 +45,7 @@ export async function market(ground: Ground, options: MarketOptions): Promise<Ma
   let rounds = 0;
   for (; killer.kills < kills; rounds++) {
     await killer.during(() => all(buyers, (buyer) => buyer.race(animals)));
+    await all(buyers, (buyer) => buyer.clearDoubts());
     const { orders } = await takeStock(ground, told());
     const standing = orders.filter(({ status }) => status === 'placed');
     if (standing.length !== animals)
@@ -54,6 +55,7 @@ export async function market(ground: Ground, options: MarketOptions): Promise<Ma
     await killer.during(() =>
       all(buyers, (buyer) => buyer.trade(() => killer.kills >= enough || killer.hasFailed)),
     );
+    await all(buyers, (buyer) => buyer.clearDoubts());
     await takeStock(ground, told());
 
     await killer.during(() => all(buyers, (buyer) => buyer.giveBack()));

@@ -10,6 +10,8 @@ const impatient = { often: 0.05, mostMs: 20 } as const;
 export interface Said {
   readonly status: number;
   readonly text: string;
+  /** Whether tries before this one had no answer: one of them may be done yet, if this answer is a refusal. */
+  readonly isInDoubt: boolean;
 }
 
 /** Sends what the buyers send, each as often as it takes until it is answered. */
@@ -34,18 +36,22 @@ export class Till {
   async #send(target: string, request: RequestInit, chance: Chance): Promise<Said> {
     const headers = { Authorization: `Bearer ${this.#ground.key}`, ...request.headers };
     const until = performance.now() + maxWaitMs;
-    while (performance.now() < until) {
+    for (let isInDoubt = false; performance.now() < until; isInDoubt = true) {
       const givesUp = chance.often(impatient.often) ? chance.int(1, impatient.mostMs) : undefined;
       const url = `${chance.pick(this.#ground.urls)}/v1${target}`;
       const said = await this.#try(url, { ...request, headers }, givesUp);
-      if (said !== undefined) return said;
+      if (said !== undefined) return { ...said, isInDoubt };
       await sleep(chance.int(pauseMs.least, pauseMs.most));
     }
     throw new Error(`${target} was not answered within ${maxWaitMs} ms, however often it was sent.`);
   }
 
   /** Undefined when it has to be sent again. */
-  async #try(url: string, request: RequestInit, givesUpAfterMs = maxWaitMs): Promise<Said | undefined> {
+  async #try(
+    url: string,
+    request: RequestInit,
+    givesUpAfterMs = maxWaitMs,
+  ): Promise<Omit<Said, 'isInDoubt'> | undefined> {
     let response: Response;
     let text: string;
     try {

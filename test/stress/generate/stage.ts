@@ -17,6 +17,9 @@ export interface StoredPet extends SentPet {
   readonly etag: string;
 }
 
+/** In each key, for cases that were chosen apart may make the same choices. */
+let keysMade = 0;
+
 export class Stage {
   readonly chance: Chance;
   readonly #known: Known;
@@ -41,7 +44,7 @@ export class Stage {
   /** A POST that is sometimes sent under an Idempotency-Key, and then sometimes once more. */
   async post(operationId: OperationId, status: number, particulars: Particulars): Promise<WireResponse> {
     if (this.chance.often(0.5)) return this.call(operationId, status, particulars);
-    const word = `${this.chance.bits64()}/${this.chance.bits64()}~`;
+    const word = `${++keysMade}/${this.chance.bits64()}~`;
     const field = ['Idempotency-Key', this.chance.often(0.5) ? word : `"${word}"`] as const;
     const headers = [...(particulars.headers ?? []), field];
     const request = requestOf(operationId, this.chance, this.#known, { ...particulars, headers });

@@ -1,31 +1,49 @@
 import type { Clock } from '../../../domain/clock.ts';
-import type { BanRules } from '../../../domain/limit.ts';
-import { type Ban, StorageUnavailable } from '../../storage.ts';
+import {
+  asDates,
+  type BanRules,
+  noPenalty,
+  standing as standingOf,
+  unused,
+  type Verdict,
+} from '../../../domain/limit.ts';
+import { type Ban, type Caller, StorageUnavailable } from '../../storage.ts';
+import { AccountCounts } from './account-counts.ts';
 import { bansIn, liftIn } from './bans.ts';
 import { SharedDateSteps } from './date-steps.ts';
 import { KeyPenalties } from './key-penalties.ts';
 import { format, header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 import type { Limits } from './limits.ts';
+import { standingIn } from './standing.ts';
 
 /**
- * Limit state for who manages a store, be it served meanwhile or not: bans, and no counts. The file is mapped for as long
+ * Limit state for who manages a store, be it served meanwhile or not: it shows counts and bans, lifts bans, and counts nothing. The file is mapped for as long
  * as a command needs it, for the service may replace it when it starts. `open` returns undefined when there is none.
  */
 export function limitsBeside(open: () => LimitFile | undefined, clock: Clock, rules: BanRules): Limits {
-  const withKeys = <T>(none: T, use: (keys: KeyPenalties) => T): T => {
+  const withKeys = <T>(none: T, use: (keys: KeyPenalties, file: LimitFile) => T): T => {
     using file = open();
     if (file === undefined) return none;
     if (!file.isSound || file.i32[header.format] !== format) return none;
     clock.share?.(new SharedDateSteps(file));
-    return use(new KeyPenalties(file));
+    return use(new KeyPenalties(file), file);
+  };
+  /** What was counted may change while it is read, for it is not locked: then it is that of a moment before or after. */
+  const standing = ({ accountId, quota, keyId }: Caller): Verdict => {
+    const none = () => asDates(standingOf(unused, noPenalty, quota, clock.steady()), clock.aheadSeconds);
+    return (
+      withKeys<Verdict | undefined>(undefined, (keys, file) =>
+        standingIn(new AccountCounts(file), keys, { accountId, quota, keyId }, clock, rules),
+      ) ?? none()
+    );
   };
   const onlyServing = () => {
     throw new StorageUnavailable('only the service counts requests');
   };
   return {
     take: onlyServing,
-    standing: onlyServing,
+    standing,
     refund: onlyServing,
     fail: onlyServing,
     peek: onlyServing,

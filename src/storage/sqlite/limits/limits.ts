@@ -10,7 +10,6 @@ import {
   noPenalty,
   peek,
   refund,
-  standing,
   type Usage,
   type Verdict,
   type WindowState,
@@ -25,6 +24,7 @@ import { SharedDateSteps } from './date-steps.ts';
 import { KeyPenalties, longestBan } from './key-penalties.ts';
 import type { LimitFile } from './limit-file.ts';
 import { RecordLocks } from './record-locks.ts';
+import { standingIn } from './standing.ts';
 import { LimitSync } from './sync.ts';
 import type { LimitTable } from './table.ts';
 
@@ -117,19 +117,11 @@ export class SqliteLimits implements Limits {
   }
 
   /** Writes nothing, and makes no room. Throws `StorageUnavailable`. */
-  standing({ accountId, keyId, quota }: Caller): Verdict {
-    const record = this.#accounts.table.find(accountId);
-    const keyRecord = this.#keys.table.find(keyId);
+  standing(caller: Caller): Verdict {
+    const record = this.#accounts.table.find(caller.accountId);
     if (record !== 0) this.#locks.acquire(record / 4);
     try {
-      const steadyMs = this.#clock.steady();
-      const usage = believableUsage(this.#accounts.read(record, accountId), steadyMs);
-      const nowMs = notBefore(usage, steadyMs);
-      const read = keyRecord === 0 ? noPenalty : this.#keys.read(keyRecord, keyId);
-      const penalty = read ?? longestBan(this.#rules.ban, nowMs);
-      const bannedUntil = believableBan(penalty.bannedUntil, penalty.banLevel, this.#rules.ban, nowMs);
-      const verdict = standing(usage, { ...penalty, bannedUntil }, quota, nowMs);
-      return asDates(verdict, this.#clock.aheadSeconds);
+      return standingIn(this.#accounts, this.#keys, caller, this.#clock, this.#rules.ban);
     } finally {
       if (record !== 0) this.#locks.release(record / 4);
     }

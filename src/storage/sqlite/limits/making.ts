@@ -1,9 +1,9 @@
 /** How the limit file is made: empty, from one that does not serve any more, or from an older version's. */
-import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { fsyncSync, renameSync, rmSync } from 'node:fs';
 import type { Clock } from '../../../domain/clock.ts';
 import type { BanRules, KeyPenalty, Usage } from '../../../domain/limit.ts';
 import { noPenalty } from '../../../domain/limit.ts';
+import { syncFolderOf } from '../durable.ts';
 import { makeFile } from '../files.ts';
 import { AccountCounts, usedUp } from './account-counts.ts';
 import type { FormerLimits } from './former-limits.ts';
@@ -54,7 +54,7 @@ export function makeLimits(path: string, how: NewFile, fill: (file: LimitFile) =
     throw error;
   }
   renameSync(copy, path);
-  syncFolder(dirname(path));
+  syncFolderOf(path);
   return new LimitFile(path);
 }
 
@@ -99,13 +99,4 @@ export function fillFromRemains(file: LimitFile, { old, survey, isDated, clock, 
 /** The counts, in windows that open now: when they did is not known. */
 function reopened({ minute, day }: Usage, openedAt: number): Usage {
   return { minute: { openedAt, count: minute.count }, day: { openedAt, count: day.count } };
-}
-
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
 }

@@ -1,0 +1,67 @@
+/** Which page is shown: the sign-in for whoever is not signed in, else the one that the address names. */
+import type { ComponentChildren } from 'preact';
+import { AccountPage } from './pages/account.tsx';
+import { AccountsPage } from './pages/accounts.tsx';
+import { AnimalsPage } from './pages/animals.tsx';
+import { AuditPage } from './pages/audit.tsx';
+import { BansPage } from './pages/bans.tsx';
+import { CategoriesPage } from './pages/categories.tsx';
+import { ImportPage } from './pages/import.tsx';
+import { KeyPage } from './pages/key.tsx';
+import { OperatorsPage } from './pages/operators.tsx';
+import { OrdersPage } from './pages/orders.tsx';
+import { OverviewPage } from './pages/overview.tsx';
+import { SignInPage } from './pages/sign-in.tsx';
+import { SystemPage } from './pages/system.tsx';
+import { UsagePage } from './pages/usage.tsx';
+import { Empty, Page } from './parts/layout.tsx';
+import { Notices } from './parts/notices.tsx';
+import { Connection, Shell } from './parts/shell.tsx';
+import { place } from './router.ts';
+import { session } from './session-state.ts';
+
+export function App() {
+  return (
+    <>
+      {session.value === null && <Connection />}
+      {session.value === undefined && <SignInPage />}
+      {session.value && (
+        <Shell>
+          <Shown />
+        </Shell>
+      )}
+      <Notices />
+    </>
+  );
+}
+
+type Show = (id: string) => ComponentChildren;
+
+const pages: Readonly<Record<string, Show>> = {
+  '': () => <OverviewPage />,
+  accounts: () => <AccountsPage />,
+  'accounts/': (id) => <AccountPage key={id} accountId={id} />,
+  'keys/': (id) => <KeyPage key={id} keyId={id} />,
+  animals: () => <AnimalsPage />,
+  'animals/import': () => <ImportPage />,
+  categories: () => <CategoriesPage />,
+  orders: () => <OrdersPage />,
+  bans: () => <BansPage />,
+  usage: () => <UsagePage />,
+  audit: () => <AuditPage />,
+  operators: () => <OperatorsPage />,
+  system: () => <SystemPage />,
+};
+
+function Shown() {
+  const [name = '', id] = place.value.path;
+  const show = pages[place.value.path.join('/')] ?? (id === undefined ? undefined : pages[`${name}/`]);
+  if (show !== undefined) return <>{show(id ?? '')}</>;
+  return (
+    <Page title="Page not found">
+      <Empty>
+        Nothing is at this address. <a href="#/">Go to the overview</a>
+      </Empty>
+    </Page>
+  );
+}

@@ -1,0 +1,91 @@
+/** The admin API as types. Nothing of the contract's code gets into the bundle. */
+import type * as z from 'zod';
+import type { AuditEntry, RecordedEntry } from '../src/contract/admin/audit.ts';
+import type { adminOperations } from '../src/contract/admin/operations.ts';
+import type { PutCategory } from '../src/contract/category-operations.ts';
+import type { Body, OutcomeOfRow, Page } from '../src/contract/operation.ts';
+import type { Order } from '../src/contract/orders.ts';
+import type { Int64 } from './json.ts';
+
+type Rows = typeof adminOperations;
+type RowsByRoute = {
+  [Id in keyof Rows as `${Rows[Id]['method']} ${Rows[Id]['path']}`]: Rows[Id];
+};
+
+/** An operation, as its method and path: `GET /accounts/{accountId}`. */
+export type Route = keyof RowsByRoute;
+
+/** A value as it goes over the wire and comes back: integers of the contract are exact. */
+export type Wire<T> = T extends bigint
+  ? Int64
+  : T extends string | number | boolean | null | undefined
+    ? T
+    : T extends readonly (infer Item)[]
+      ? readonly Wire<Item>[]
+      : { readonly [Name in keyof T]: Wire<T[Name]> };
+
+/** A page of a list. */
+export interface PageOf<Item> {
+  readonly items: readonly Item[];
+  /** The cursor of the next page, from the answer's link; undefined on the last one. */
+  readonly next: string | undefined;
+}
+
+/** What the service's own type of an outcome looks like in an answer. */
+type Shown<Outcome> = Outcome extends Order
+  ? Wire<z.infer<typeof Order>>
+  : Outcome extends PutCategory
+    ? Wire<PutCategory['category']>
+    : Outcome extends RecordedEntry
+      ? AuditEntry
+      : Wire<Outcome>;
+
+type ShownOutcome<Outcome> = Outcome extends Page<infer Item> ? PageOf<Shown<Item>> : Shown<Outcome>;
+
+/** What an operation answers. */
+export type AnswerOf<Name extends Route> = ShownOutcome<OutcomeOfRow<RowsByRoute[Name]>>;
+
+/** A list that is paged. */
+export type ListRoute = {
+  [Name in Route]: OutcomeOfRow<RowsByRoute[Name]> extends Page<unknown> ? Name : never;
+}[Route];
+
+/** What stands on a page of a list. */
+export type ItemOf<Name extends Route> = AnswerOf<Name> extends PageOf<infer Item> ? Item : never;
+
+type ParamsOf<Row> = Row extends { params: infer Params }
+  ? { readonly params: { readonly [Name in keyof Params]: Int64 | string } }
+  : { readonly params?: undefined };
+
+type QueryOf<Row> = Row extends { query: infer Query extends z.ZodType }
+  ? {
+      readonly query?:
+        | { readonly [Name in keyof z.input<Query>]?: z.input<Query>[Name] | Int64 | undefined }
+        | undefined;
+    }
+  : { readonly query?: undefined };
+
+type BodyOf<Row> = Row extends { body: infer Sent extends Body }
+  ? Sent extends { optional: true }
+    ? { readonly body?: Wire<z.input<Sent['schema']>> }
+    : { readonly body: Wire<z.input<Sent['schema']>> }
+  : { readonly body?: undefined };
+
+/** What an operation is called with. */
+export type InputOf<Name extends Route> = ParamsOf<RowsByRoute[Name]> &
+  QueryOf<RowsByRoute[Name]> &
+  BodyOf<RowsByRoute[Name]>;
+
+/** The input, which may be left out where nothing in it is required. */
+export type InputArguments<Name extends Route> =
+  Record<never, never> extends InputOf<Name> ? [input?: InputOf<Name>] : [input: InputOf<Name>];
+
+export type Account = ItemOf<'GET /accounts'>;
+export type Key = ItemOf<'GET /keys'>;
+export type Pet = ItemOf<'GET /pets'>;
+export type PlacedOrder = ItemOf<'GET /orders'>;
+export type Category = ItemOf<'GET /categories'>;
+export type Entry = ItemOf<'GET /audit'>;
+export type Ban = AnswerOf<'GET /bans'>[number];
+export type Overview = AnswerOf<'GET /overview'>;
+export type Session = AnswerOf<'GET /session'>;

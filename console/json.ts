@@ -1,0 +1,26 @@
+/** JSON with exact integers: what `JSON.parse` would round comes as a bigint, and goes back digit for digit. */
+
+/** A 64-bit integer of the API; a bigint beyond 2^53. */
+export type Int64 = number | bigint;
+
+interface Source {
+  readonly source?: string;
+}
+
+export function parseJson(text: string): unknown {
+  return JSON.parse(text, exact);
+}
+
+function exact(_name: string, value: unknown, context?: Source): unknown {
+  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
+  const source = context?.source ?? '';
+  return /^-?\d+$/.test(source) ? BigInt(source) : value;
+}
+
+export function writeJson(value: unknown): string {
+  if (typeof value === 'bigint') return String(value);
+  if (Array.isArray(value)) return `[${value.map(writeJson).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${writeJson(member)}`).join(',')}}`;
+}

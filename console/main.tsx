@@ -1,0 +1,17 @@
+/** The console for those who run the service. */
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { watchConnection } from './connection.ts';
+import { watchTime } from './format.ts';
+import { watchAddress } from './router.ts';
+import { watchSession } from './session.ts';
+import { watchTheme } from './theme.ts';
+
+watchTheme();
+watchAddress();
+watchConnection();
+watchTime();
+watchSession();
+
+const root = document.getElementById('console');
+if (root !== null) render(<App />, root);

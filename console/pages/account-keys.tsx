@@ -1,0 +1,158 @@
+/** The keys of an account, and the bans on them. */
+import { useState } from 'preact/hooks';
+import { call, callPage } from '../api.ts';
+import type { Account, Ban, Key } from '../contract.ts';
+import { counted, grouped } from '../format.ts';
+import { useLoaded } from '../loaded.ts';
+import { Badge } from '../parts/badge.tsx';
+import { ChangeButton } from '../parts/button.tsx';
+import { LoadFailure } from '../parts/failure.tsx';
+import { Card, Empty, Waiting } from '../parts/layout.tsx';
+import { LiftBan } from '../parts/lift-ban.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { keyStateWords, scopeWords } from '../words.ts';
+import { IssueKey, KeyDialog, type KeyStep } from './key-dialogs.tsx';
+
+interface KeysProps {
+  readonly account: Account;
+  /** Counts the changes on this page: each is a reason to read again. */
+  readonly changes: number;
+  readonly onChange: () => void;
+}
+
+const keysShown = 100;
+const everyMs = 10_000;
+
+export function Keys({ account, changes, onChange }: KeysProps) {
+  const { id: accountId } = account;
+  const [isIssuing, setIsIssuing] = useState(false);
+  const [chosen, setChosen] = useState<{ readonly of: Key; readonly step: KeyStep }>();
+  const load = async () => {
+    const [keys, bans] = await Promise.all([
+      callPage('GET /keys', { query: { accountId, limit: keysShown } }),
+      call('GET /bans'),
+    ]);
+    return { ...keys, bans: bans.filter((ban) => ban.accountId === accountId) };
+  };
+  const loaded = useLoaded(`${accountId} ${changes}`, load, { everyMs });
+  const { data } = loaded;
+  return (
+    <Card
+      title="Keys"
+      about="What the programs of this account sign in with"
+      actions={
+        <ChangeButton look="primary" icon="add" onClick={() => setIsIssuing(true)}>
+          Issue key
+        </ChangeButton>
+      }
+    >
+      <LoadFailure loaded={loaded} />
+      {data === undefined && <Waiting />}
+      {data?.bans.map((ban) => (
+        <BanNote key={ban.keyId} ban={ban} onLifted={onChange} />
+      ))}
+      {data?.items.length === 0 && <Empty>This account has no key yet, so it cannot use the API.</Empty>}
+      {data !== undefined && data.items.length > 0 && (
+        <Table
+          label="Keys"
+          columns={columnsOf((of, step) => setChosen({ of, step }))}
+          items={data.items}
+          keyOf={({ id }) => id}
+        />
+      )}
+      {data?.next !== undefined && <p class="hint">Only the first {keysShown} keys are shown.</p>}
+      {isIssuing && <IssueKey account={account} onClose={() => setIsIssuing(false)} onDone={onChange} />}
+      {chosen && <KeyDialog {...chosen} onClose={() => setChosen(undefined)} onDone={onChange} />}
+    </Card>
+  );
+}
+
+function columnsOf(choose: (key: Key, step: KeyStep) => void): readonly Column<Key>[] {
+  return [
+    {
+      title: 'Name',
+      show: ({ id, name, lastFour }) => (
+        <>
+          <span class="name">{name}</span>
+          <span class="under">
+            Key {id}, ends in <code>{lastFour}</code>
+          </span>
+        </>
+      ),
+    },
+    { title: 'State', show: (key) => <KeyState {...key} /> },
+    { title: 'May', show: ({ scopes }) => <Scopes scopes={scopes} /> },
+    {
+      title: 'Last used',
+      show: ({ lastUsedAt }) => (lastUsedAt === null ? 'Never' : <Time at={lastUsedAt} />),
+    },
+    { title: 'Today', show: ({ requestsToday }) => grouped(requestsToday), kind: 'number' },
+    { title: 'Steps', kind: 'actions', show: (key) => <Steps of={key} choose={choose} /> },
+  ];
+}
+
+function KeyState({ state, expiresAt, revokedAt, successorId }: Key) {
+  return (
+    <>
+      <Badge word={keyStateWords[state]} />
+      {revokedAt !== null && (
+        <span class="under">
+          <Time at={revokedAt} />
+        </span>
+      )}
+      {expiresAt !== null && revokedAt === null && (
+        <span class="under">
+          {state === 'expired' ? 'Ended ' : 'Ends '}
+          <Time at={expiresAt} />
+        </span>
+      )}
+      {successorId !== null && <span class="under">Replaced by key {successorId}</span>}
+    </>
+  );
+}
+
+function Scopes({ scopes }: Pick<Key, 'scopes'>) {
+  const all = Object.keys(scopeWords).length;
+  if (scopes.length === all) return <>Everything</>;
+  return (
+    <ul class="scopes">
+      {scopes.map((scope) => (
+        <li key={scope}>{scopeWords[scope]}</li>
+      ))}
+    </ul>
+  );
+}
+
+function Steps({ of: key, choose }: { of: Key; choose: (key: Key, step: KeyStep) => void }) {
+  if (key.state === 'revoked' || key.state === 'expired') return null;
+  return (
+    <>
+      <ChangeButton label={`Rights of key ${key.name}`} onClick={() => choose(key, 'scopes')}>
+        Rights
+      </ChangeButton>
+      <ChangeButton label={`Replace key ${key.name}`} onClick={() => choose(key, 'rotate')}>
+        Replace
+      </ChangeButton>
+      <ChangeButton look="danger" label={`Revoke key ${key.name}`} onClick={() => choose(key, 'revoke')}>
+        Revoke
+      </ChangeButton>
+    </>
+  );
+}
+
+function BanNote({ ban, onLifted }: { ban: Ban; onLifted: () => void }) {
+  return (
+    <div class="message bad">
+      <div>
+        <strong>
+          Key {ban.keyName} is banned; the ban ends <Time at={ban.bannedUntil} />.
+        </strong>
+        <p>
+          {ban.reason} {ban.level > 0 && `It was banned ${counted(ban.level, 'time')} before.`}
+        </p>
+      </div>
+      <LiftBan ban={ban} onLifted={onLifted} />
+    </div>
+  );
+}

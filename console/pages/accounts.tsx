@@ -1,0 +1,101 @@
+import { useState } from 'preact/hooks';
+import { call, callPage } from '../api.ts';
+import type { Account, InputOf } from '../contract.ts';
+import { grouped } from '../format.ts';
+import { useLoaded } from '../loaded.ts';
+import { Badge } from '../parts/badge.tsx';
+import { ChangeButton } from '../parts/button.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { ChoiceFilter, Filters, TextFilter } from '../parts/filters.tsx';
+import { Form, TextField } from '../parts/form.tsx';
+import { Page } from '../parts/layout.tsx';
+import { notify } from '../parts/notices.tsx';
+import { Paged } from '../parts/pages.tsx';
+import { type PlanChoice, PlanFields, planMembers } from '../parts/plan.tsx';
+import type { Column } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { goTo, place } from '../router.ts';
+import { accountStateWord, planWords } from '../words.ts';
+
+type Query = InputOf<'GET /accounts'>['query'];
+
+const columns: readonly Column<Account>[] = [
+  {
+    title: 'Name',
+    show: ({ id, name }) => (
+      <a class="name" href={`#/accounts/${id}`}>
+        {name}
+      </a>
+    ),
+  },
+  { title: 'Account', show: ({ id }) => id, kind: 'number' },
+  { title: 'Plan', show: ({ plan }) => planWords[plan] },
+  { title: 'Per minute', show: ({ perMinute }) => grouped(perMinute), kind: 'number' },
+  { title: 'Per day', show: ({ perDay }) => grouped(perDay), kind: 'number' },
+  { title: 'Created', show: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: 'State', show: (account) => <Badge word={accountStateWord(account)} /> },
+];
+
+export function AccountsPage() {
+  const query = Object.fromEntries(place.value.query) as Query;
+  const loaded = useLoaded(place.value.query.toString(), () => callPage('GET /accounts', { query }));
+  const [isAdding, setIsAdding] = useState(false);
+  return (
+    <Page
+      title="Accounts"
+      about="Who uses the API, and how much of it they may use."
+      actions={
+        <ChangeButton look="primary" icon="add" onClick={() => setIsAdding(true)}>
+          New account
+        </ChangeButton>
+      }
+    >
+      <Filters>
+        <TextFilter name="name" label="Name begins with" placeholder="Any name" />
+        <ChoiceFilter
+          name="state"
+          label="State"
+          all="Open and closed"
+          options={[
+            ['open', 'Open'],
+            ['closed', 'Closed'],
+          ]}
+        />
+      </Filters>
+      <Paged
+        label="Accounts"
+        loaded={loaded}
+        columns={columns}
+        keyOf={({ id }) => id}
+        empty={<NoAccounts />}
+      />
+      {isAdding && <NewAccount onClose={() => setIsAdding(false)} />}
+    </Page>
+  );
+}
+
+function NoAccounts() {
+  return <>{place.value.query.size > 0 ? 'No account fits these filters.' : 'There is no account yet.'}</>;
+}
+
+function NewAccount({ onClose }: { onClose: () => void }) {
+  const [name, setName] = useState('');
+  const [choice, setChoice] = useState<PlanChoice>({ plan: 'free', perMinute: '', perDay: '' });
+  const create = async () => {
+    const { id } = await call('POST /accounts', { body: { name: name.trim(), ...planMembers(choice) } });
+    notify(`Account ${name.trim()} is there. Issue its first key now.`);
+    goTo(`/accounts/${id}`);
+  };
+  return (
+    <Dialog title="New account" onClose={onClose}>
+      <Form submit="Create account" isReady={name.trim() !== ''} onSubmit={create} onCancel={onClose}>
+        {(failure) => (
+          <>
+            <TextField label="Name" name="name" value={name} onInput={setName} failure={failure} />
+            <PlanFields choice={choice} onChange={setChoice} failure={failure} />
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}

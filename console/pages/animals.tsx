@@ -1,0 +1,109 @@
+import { useState } from 'preact/hooks';
+import { petStatuses } from '../../src/domain/pet-status.ts';
+import { callPage } from '../api.ts';
+import { categoryText, useCategories } from '../category-names.ts';
+import type { Category, InputOf, Pet } from '../contract.ts';
+import { useLoaded } from '../loaded.ts';
+import { Badge } from '../parts/badge.tsx';
+import { ChangeButton } from '../parts/button.tsx';
+import { ChoiceFilter, Filters, TextFilter } from '../parts/filters.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Page } from '../parts/layout.tsx';
+import { Paged } from '../parts/pages.tsx';
+import type { Column } from '../parts/table.tsx';
+import { place } from '../router.ts';
+import { mayChange } from '../session-state.ts';
+import { petStatusWords } from '../words.ts';
+import { AddAnimal, AnimalDialog, type AnimalStep } from './animal-dialogs.tsx';
+
+type Query = InputOf<'GET /pets'>['query'];
+
+export function AnimalsPage() {
+  const query = Object.fromEntries(place.value.query) as Query;
+  const loaded = useLoaded(place.value.query.toString(), () => callPage('GET /pets', { query }));
+  const categories = useCategories();
+  const [isAdding, setIsAdding] = useState(false);
+  const [chosen, setChosen] = useState<{ readonly of: Pet; readonly step: AnimalStep }>();
+  const columns = columnsOf(categories, (of, step) => setChosen({ of, step }));
+  return (
+    <Page
+      title="Animals"
+      about="Everything in the store."
+      actions={
+        <>
+          {mayChange.value && (
+            <a class="button" href="#/animals/import">
+              <Icon name="upload" />
+              Import
+            </a>
+          )}
+          <ChangeButton look="primary" icon="add" onClick={() => setIsAdding(true)}>
+            Add animal
+          </ChangeButton>
+        </>
+      }
+    >
+      <Filters>
+        <ChoiceFilter
+          name="status"
+          label="Status"
+          all="Any status"
+          options={petStatuses.map((each) => [each, petStatusWords[each].text])}
+        />
+        <TextFilter name="categoryId" label="Category" placeholder="Any id" kind="digits" />
+        <TextFilter name="id" label="Animal" placeholder="Any id" kind="digits" />
+      </Filters>
+      <Paged
+        label="Animals"
+        loaded={loaded}
+        columns={columns}
+        keyOf={({ id }) => id}
+        empty={
+          place.value.query.size > 0
+            ? 'No animal fits these filters.'
+            : 'There are no animals yet. Add one, or import a file.'
+        }
+      />
+      {isAdding && (
+        <AddAnimal categories={categories} onClose={() => setIsAdding(false)} onDone={loaded.reload} />
+      )}
+      {chosen && (
+        <AnimalDialog
+          {...chosen}
+          categories={categories}
+          onClose={() => setChosen(undefined)}
+          onDone={loaded.reload}
+        />
+      )}
+    </Page>
+  );
+}
+
+function columnsOf(
+  categories: readonly Category[],
+  choose: (of: Pet, step: AnimalStep) => void,
+): readonly Column<Pet>[] {
+  return [
+    { title: 'Name', show: ({ name }) => <span class="name">{name}</span> },
+    { title: 'Animal', show: ({ id }) => String(id), kind: 'number' },
+    { title: 'Category', show: ({ categoryId }) => categoryText(categories, categoryId) },
+    { title: 'Status', show: ({ status }) => <Badge word={petStatusWords[status]} /> },
+    {
+      title: 'Steps',
+      kind: 'actions',
+      show: (pet) => (
+        <>
+          <a class="button quiet" href={`#/orders?petId=${pet.id}`} aria-label={`Orders for ${pet.name}`}>
+            Orders
+          </a>
+          <ChangeButton label={`Edit ${pet.name}`} onClick={() => choose(pet, 'edit')}>
+            Edit
+          </ChangeButton>
+          <ChangeButton look="danger" label={`Delete ${pet.name}`} onClick={() => choose(pet, 'delete')}>
+            Delete
+          </ChangeButton>
+        </>
+      ),
+    },
+  ];
+}

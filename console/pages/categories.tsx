@@ -1,0 +1,140 @@
+import { useState } from 'preact/hooks';
+import { call, callPage } from '../api.ts';
+import type { Category } from '../contract.ts';
+import { useLoaded } from '../loaded.ts';
+import { ChangeButton } from '../parts/button.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { Form, TextField } from '../parts/form.tsx';
+import { Page } from '../parts/layout.tsx';
+import { notify } from '../parts/notices.tsx';
+import { Paged } from '../parts/pages.tsx';
+import type { Column } from '../parts/table.tsx';
+import { place } from '../router.ts';
+
+interface Chosen {
+  readonly step: 'name' | 'delete';
+  /** Undefined: a new one. */
+  readonly category?: Category;
+}
+
+export function CategoriesPage() {
+  const cursor = place.value.query.get('cursor') ?? undefined;
+  const loaded = useLoaded(cursor ?? '', () => callPage('GET /categories', { query: { cursor } }));
+  const [chosen, setChosen] = useState<Chosen>();
+  const close = () => setChosen(undefined);
+  return (
+    <Page
+      title="Categories"
+      about="Names for the categories that animals belong to. Animals may belong to one without a name."
+      actions={
+        <ChangeButton look="primary" icon="add" onClick={() => setChosen({ step: 'name' })}>
+          Name a category
+        </ChangeButton>
+      }
+    >
+      <Paged
+        label="Categories"
+        loaded={loaded}
+        columns={columnsOf(setChosen)}
+        keyOf={({ id }) => id}
+        empty="No category has a name yet."
+      />
+      {chosen?.step === 'name' && (
+        <NameCategory category={chosen.category} onClose={close} onDone={loaded.reload} />
+      )}
+      {chosen?.step === 'delete' && chosen.category && (
+        <Delete category={chosen.category} onClose={close} onDone={loaded.reload} />
+      )}
+    </Page>
+  );
+}
+
+function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Category>[] {
+  return [
+    {
+      title: 'Name',
+      show: ({ id, name }) => (
+        <a class="name" href={`#/animals?categoryId=${id}`}>
+          {name}
+        </a>
+      ),
+    },
+    { title: 'Category', show: ({ id }) => String(id), kind: 'number' },
+    {
+      title: 'Steps',
+      kind: 'actions',
+      show: (category) => (
+        <>
+          <ChangeButton label={`Rename ${category.name}`} onClick={() => choose({ step: 'name', category })}>
+            Rename
+          </ChangeButton>
+          <ChangeButton
+            look="danger"
+            label={`Delete ${category.name}`}
+            onClick={() => choose({ step: 'delete', category })}
+          >
+            Delete
+          </ChangeButton>
+        </>
+      ),
+    },
+  ];
+}
+
+interface CategoryProps {
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+function NameCategory({ category, onClose, onDone }: CategoryProps & { category: Category | undefined }) {
+  const [id, setId] = useState(category === undefined ? '' : String(category.id));
+  const [name, setName] = useState(category?.name ?? '');
+  const save = async () => {
+    await call('PUT /categories/{categoryId}', { params: { categoryId: id }, body: { name: name.trim() } });
+    notify(`Category ${id} is named ${name.trim()}.`);
+    onDone();
+    onClose();
+  };
+  return (
+    <Dialog title={category === undefined ? 'Name a category' : `Rename ${category.name}`} onClose={onClose}>
+      <Form submit="Save" isReady={/^\d+$/.test(id) && name.trim() !== ''} onSubmit={save} onCancel={onClose}>
+        {(failure) => (
+          <>
+            {category === undefined && (
+              <TextField
+                label="Category"
+                name="categoryId"
+                value={id}
+                onInput={setId}
+                failure={failure}
+                hint="The number that animals name it by. One that has a name gets the new one."
+              />
+            )}
+            <TextField label="Name" name="name" value={name} onInput={setName} failure={failure} />
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+function Delete({ category: { id, name }, onClose, onDone }: CategoryProps & { category: Category }) {
+  const remove = async () => {
+    await call('DELETE /categories/{categoryId}', { params: { categoryId: id } });
+    notify(`Category ${id} has no name any more.`);
+    onDone();
+  };
+  return (
+    <Confirm
+      title={`Delete ${name}?`}
+      act="Delete category"
+      isDanger
+      typed={name}
+      onConfirm={remove}
+      onClose={onClose}
+    >
+      <p>Category {String(id)} loses its name. Its animals stay, and keep their category.</p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,202 @@
+import { useState } from 'preact/hooks';
+import { type Role, roles } from '../../src/domain/role.ts';
+import { call } from '../api.ts';
+import type { AnswerOf } from '../contract.ts';
+import { useLoaded } from '../loaded.ts';
+import { Badge } from '../parts/badge.tsx';
+import { ChangeButton } from '../parts/button.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { LoadFailure } from '../parts/failure.tsx';
+import { Form, SelectField, TextField } from '../parts/form.tsx';
+import { Empty, Page, Waiting } from '../parts/layout.tsx';
+import { notify } from '../parts/notices.tsx';
+import { Secret } from '../parts/secret.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { roleWords } from '../words.ts';
+
+type Operator = AnswerOf<'GET /operators'>[number];
+type Issued = AnswerOf<'POST /operators'>;
+
+interface Chosen {
+  readonly operator: Operator;
+  readonly step: 'rotate' | 'revoke';
+}
+
+export function OperatorsPage() {
+  const loaded = useLoaded('operators', () => call('GET /operators'));
+  const { data, failure } = loaded;
+  const [isAdding, setIsAdding] = useState(false);
+  const [chosen, setChosen] = useState<Chosen>();
+  const [issued, setIssued] = useState<Issued>();
+  const done = (token?: Issued) => {
+    setIssued(token);
+    setChosen(undefined);
+    setIsAdding(false);
+    loaded.reload();
+  };
+  return (
+    <Page
+      title="Operators"
+      about="Who may use this console and the admin API. Viewers look; admins change."
+      actions={
+        <ChangeButton look="primary" icon="add" onClick={() => setIsAdding(true)}>
+          Add operator
+        </ChangeButton>
+      }
+    >
+      <LoadFailure loaded={loaded} />
+      {data === undefined && failure === undefined && <Waiting />}
+      {data?.length === 0 && (
+        <Empty>There is no operator yet. Add the first one, so that nobody needs a link.</Empty>
+      )}
+      {data !== undefined && data.length > 0 && (
+        <Table label="Operators" columns={columnsOf(setChosen)} items={data} keyOf={({ id }) => id} />
+      )}
+      {isAdding && <AddOperator onClose={() => setIsAdding(false)} onDone={done} />}
+      {chosen?.step === 'rotate' && (
+        <Rotate operator={chosen.operator} onClose={() => setChosen(undefined)} onDone={done} />
+      )}
+      {chosen?.step === 'revoke' && (
+        <Revoke operator={chosen.operator} onClose={() => setChosen(undefined)} onDone={done} />
+      )}
+      {issued && (
+        <Secret
+          title={`Token of ${issued.name}`}
+          what="token"
+          secret={issued.token}
+          onClose={() => setIssued(undefined)}
+        />
+      )}
+    </Page>
+  );
+}
+
+function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Operator>[] {
+  return [
+    {
+      title: 'Name',
+      show: ({ name, lastFour }) => (
+        <>
+          <span class="name">{name}</span>
+          <span class="under">
+            Token ends in <code>{lastFour}</code>
+          </span>
+        </>
+      ),
+    },
+    { title: 'Role', show: ({ role }) => roleWords[role] },
+    { title: 'Added', show: ({ createdAt }) => <Time at={createdAt} /> },
+    {
+      title: 'State',
+      show: ({ revokedAt }) => (
+        <Badge
+          word={revokedAt === null ? { text: 'Active', tone: 'good' } : { text: 'Revoked', tone: 'quiet' }}
+        />
+      ),
+    },
+    {
+      title: 'Steps',
+      kind: 'actions',
+      show: (operator) =>
+        operator.revokedAt === null && (
+          <>
+            <ChangeButton
+              label={`Replace token of ${operator.name}`}
+              onClick={() => choose({ operator, step: 'rotate' })}
+            >
+              Replace token
+            </ChangeButton>
+            <ChangeButton
+              look="danger"
+              label={`Revoke ${operator.name}`}
+              onClick={() => choose({ operator, step: 'revoke' })}
+            >
+              Revoke
+            </ChangeButton>
+          </>
+        ),
+    },
+  ];
+}
+
+interface Closing {
+  readonly onClose: () => void;
+  readonly onDone: (issued?: Issued) => void;
+}
+
+const roleOptions = roles.map(
+  (role) => [role, role === 'viewer' ? 'Viewer: may look' : 'Admin: may look and change'] as const,
+);
+
+function AddOperator({ onClose, onDone }: Closing) {
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<Role>('viewer');
+  const add = async () => onDone(await call('POST /operators', { body: { name: name.trim(), role } }));
+  return (
+    <Dialog title="Add operator" onClose={onClose}>
+      <Form submit="Add operator" isReady={name.trim() !== ''} onSubmit={add} onCancel={onClose}>
+        {(failure) => (
+          <>
+            <TextField
+              label="Name"
+              name="name"
+              value={name}
+              onInput={setName}
+              failure={failure}
+              hint="The audit log shows it beside what they change."
+            />
+            <SelectField
+              label="Role"
+              name="role"
+              value={role}
+              options={roleOptions}
+              onChange={setRole}
+              failure={failure}
+            />
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+function Rotate({ operator: { id, name }, onClose, onDone }: Closing & { operator: Operator }) {
+  const rotate = async () =>
+    onDone(await call('POST /operators/{operatorId}/rotate', { params: { operatorId: id } }));
+  return (
+    <Confirm
+      title={`Replace the token of ${name}?`}
+      act="Replace token"
+      isDanger
+      onConfirm={rotate}
+      onClose={onClose}
+    >
+      <p>The old token and all sessions of {name} end at once. Give them the new one.</p>
+    </Confirm>
+  );
+}
+
+function Revoke({ operator: { id, name }, onClose, onDone }: Closing & { operator: Operator }) {
+  const revoke = async () => {
+    await call('POST /operators/{operatorId}/revoke', { params: { operatorId: id } });
+    notify(`${name} is revoked.`);
+    onDone();
+  };
+  return (
+    <Confirm
+      title={`Revoke ${name}?`}
+      act="Revoke operator"
+      isDanger
+      typed={name}
+      onConfirm={revoke}
+      onClose={onClose}
+    >
+      <p>
+        The token and all sessions of {name} end at once. This cannot be undone; what they did stays in the
+        audit log.
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,159 @@
+import { useState } from 'preact/hooks';
+import { type OrderStep, orderStatuses, stepsOf } from '../../src/domain/order-status.ts';
+import { call, callPage } from '../api.ts';
+import type { InputOf, PageOf, PlacedOrder } from '../contract.ts';
+import { useLoaded } from '../loaded.ts';
+import { Badge } from '../parts/badge.tsx';
+import { ChangeButton } from '../parts/button.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+import { ChoiceFilter, Filters, TextFilter } from '../parts/filters.tsx';
+import { Form, TextField } from '../parts/form.tsx';
+import { Page } from '../parts/layout.tsx';
+import { notify } from '../parts/notices.tsx';
+import { Paged } from '../parts/pages.tsx';
+import type { Column } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { place } from '../router.ts';
+import { orderStatusWords, orderStepWords } from '../words.ts';
+
+interface Chosen {
+  readonly order: PlacedOrder;
+  readonly step: OrderStep;
+}
+
+export function OrdersPage() {
+  const { query } = place.value;
+  const loaded = useLoaded(query.toString(), () => load(query));
+  const [isPlacing, setIsPlacing] = useState(false);
+  const [chosen, setChosen] = useState<Chosen>();
+  return (
+    <Page
+      title="Orders"
+      about="Each holds one animal until it is delivered or cancelled."
+      actions={
+        <ChangeButton look="primary" icon="add" onClick={() => setIsPlacing(true)}>
+          Place order
+        </ChangeButton>
+      }
+    >
+      <Filters>
+        <ChoiceFilter
+          name="status"
+          label="Status"
+          all="Any status"
+          options={orderStatuses.map((each) => [each, orderStatusWords[each].text])}
+        />
+        <TextFilter name="petId" label="Animal" placeholder="Any id" kind="digits" />
+        <TextFilter name="order" label="Order" placeholder="Any id" kind="digits" />
+      </Filters>
+      <Paged
+        label="Orders"
+        loaded={loaded}
+        columns={columnsOf((order, step) => setChosen({ order, step }))}
+        keyOf={({ id }) => id}
+        empty={query.size > 0 ? 'No order fits these filters.' : 'There are no orders yet.'}
+      />
+      {isPlacing && <PlaceOrder onClose={() => setIsPlacing(false)} onDone={loaded.reload} />}
+      {chosen && <Step {...chosen} onClose={() => setChosen(undefined)} onDone={loaded.reload} />}
+    </Page>
+  );
+}
+
+/** A page of orders, or the one order that is asked for by its id. */
+async function load(query: URLSearchParams): Promise<PageOf<PlacedOrder>> {
+  const orderId = query.get('order');
+  if (orderId === null) {
+    return callPage('GET /orders', { query: Object.fromEntries(query) as InputOf<'GET /orders'>['query'] });
+  }
+  return { items: [await call('GET /orders/{orderId}', { params: { orderId } })], next: undefined };
+}
+
+function columnsOf(choose: (order: PlacedOrder, step: OrderStep) => void): readonly Column<PlacedOrder>[] {
+  return [
+    { title: 'Order', show: ({ id }) => <span class="name">Order {String(id)}</span> },
+    { title: 'Animal', show: ({ petId }) => <a href={`#/animals?id=${petId}`}>Animal {String(petId)}</a> },
+    { title: 'Reference', show: ({ reference }) => reference ?? '–' },
+    { title: 'Placed', show: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: 'Last step', show: ({ updatedAt }) => <Time at={updatedAt} /> },
+    { title: 'Status', show: ({ status }) => <Badge word={orderStatusWords[status]} /> },
+    {
+      title: 'Steps',
+      kind: 'actions',
+      show: (order) =>
+        stepsOf(order.status).map((step) => (
+          <ChangeButton
+            key={step}
+            label={`${orderStepWords[step].act}, order ${order.id}`}
+            onClick={() => choose(order, step)}
+          >
+            {orderStepWords[step].act}
+          </ChangeButton>
+        )),
+    },
+  ];
+}
+
+interface Closing {
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+function Step({ order: { id, petId }, step, onClose, onDone }: Chosen & Closing) {
+  const { act, done, effect } = orderStepWords[step];
+  const take = async () => {
+    await call(`POST /orders/{orderId}/${step}`, { params: { orderId: id } });
+    notify(`Order ${id} is ${done}.`);
+    onDone();
+  };
+  return (
+    <Confirm
+      title={`${act}: order ${id}`}
+      act={act}
+      isDanger={step === 'cancel'}
+      onConfirm={take}
+      onClose={onClose}
+    >
+      <p>
+        The order is for animal {String(petId)}. {effect}
+      </p>
+    </Confirm>
+  );
+}
+
+function PlaceOrder({ onClose, onDone }: Closing) {
+  const [petId, setPetId] = useState('');
+  const [reference, setReference] = useState('');
+  const placeIt = async () => {
+    const named = reference.trim() === '' ? undefined : reference.trim();
+    const { id } = await call('POST /orders', { body: { petId: BigInt(petId), reference: named } });
+    notify(`Order ${id} is placed.`);
+    onDone();
+    onClose();
+  };
+  return (
+    <Dialog title="Place order" onClose={onClose}>
+      <Form submit="Place order" isReady={/^\d+$/.test(petId)} onSubmit={placeIt} onCancel={onClose}>
+        {(failure) => (
+          <>
+            <TextField
+              label="Animal"
+              name="petId"
+              value={petId}
+              onInput={setPetId}
+              failure={failure}
+              hint="Its id. Only an available animal can be ordered."
+            />
+            <TextField
+              label="Reference (optional)"
+              name="reference"
+              value={reference}
+              onInput={setReference}
+              failure={failure}
+            />
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,121 @@
+/** What runs, on what, and how it is set. */
+import { call } from '../api.ts';
+import type { AnswerOf } from '../contract.ts';
+import { bytes, counted } from '../format.ts';
+import { useLoaded } from '../loaded.ts';
+import { Badge } from '../parts/badge.tsx';
+import { LoadFailure } from '../parts/failure.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Card, Facts, Page, Waiting } from '../parts/layout.tsx';
+import { type Column, Table } from '../parts/table.tsx';
+import { Time } from '../parts/time.tsx';
+import { factsInWords } from '../store-facts.ts';
+import type { Word } from '../words.ts';
+import { Backups } from './backups.tsx';
+import { LoggingCard } from './logging.tsx';
+
+type System = AnswerOf<'GET /system'>;
+type Setting = System['settings'][number];
+type Instance = System['instances'][number];
+
+const everyMs = 5_000;
+
+export function SystemPage() {
+  const loaded = useLoaded('system', () => call('GET /system'), { everyMs });
+  const { data } = loaded;
+  return (
+    <Page title="System" about="The service, its store, its backups, and how it is set.">
+      <LoadFailure loaded={loaded} />
+      {data === undefined && loaded.failure === undefined && <Waiting lines={10} />}
+      {data && <Troubles troubles={data.troubles} />}
+      <div class="columns">
+        {data && <Service system={data} />}
+        {data && <Store store={data.store} />}
+      </div>
+      <Backups />
+      {data && (
+        <Card title="Instances" about="All processes of the service that share this store">
+          <Table
+            label="Instances"
+            columns={instanceColumns}
+            items={data.instances}
+            keyOf={({ name }) => name}
+          />
+        </Card>
+      )}
+      <LoggingCard />
+      {data && (
+        <Card title="Settings" about="Set by the environment when the service starts; passwords are masked">
+          <Table label="Settings" columns={settingColumns} items={data.settings} keyOf={({ name }) => name} />
+        </Card>
+      )}
+    </Page>
+  );
+}
+
+function Troubles({ troubles }: Pick<System, 'troubles'>) {
+  return (
+    <>
+      {troubles.map((trouble) => (
+        <p key={trouble} class="message bad">
+          <Icon name="warning" />
+          <span>{trouble}</span>
+        </p>
+      ))}
+    </>
+  );
+}
+
+function Service({ system: { version, runtime, startedAt, workers, memoryBytes } }: { system: System }) {
+  return (
+    <Card title="Service">
+      <Facts
+        facts={[
+          ['Version', version],
+          ['Runs on', runtime],
+          ['Started', <Time key="started" at={startedAt} />],
+          ['Answers with', counted(workers, 'process', 'processes')],
+          ['Memory', bytes(memoryBytes)],
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Store({ store }: Pick<System, 'store'>) {
+  return (
+    <Card title="Store">
+      <Facts facts={factsInWords(store)} />
+    </Card>
+  );
+}
+
+const instanceColumns: readonly Column<Instance>[] = [
+  { title: 'Name', show: ({ name }) => <span class="name">{name}</span> },
+  { title: 'Version', show: ({ version }) => version },
+  { title: 'Started', show: ({ startedAt }) => <Time at={startedAt} /> },
+  { title: 'Last sign of life', show: ({ seenAt }) => <Time at={seenAt} /> },
+];
+
+const sources: Readonly<Record<Setting['source'], Word>> = {
+  default: { text: 'Default', tone: 'quiet' },
+  environment: { text: 'Environment', tone: 'note' },
+  changed: { text: 'Changed here', tone: 'warn' },
+};
+
+const settingColumns: readonly Column<Setting>[] = [
+  {
+    title: 'Setting',
+    show: ({ name, about }) => (
+      <>
+        <code class="name">{name}</code>
+        <span class="under">{about}</span>
+      </>
+    ),
+  },
+  {
+    title: 'Value',
+    show: ({ value }) => (value === '' ? <span class="about">Not set</span> : <code>{value}</code>),
+  },
+  { title: 'From', show: ({ source }) => <Badge word={sources[source]} /> },
+];

@@ -1,0 +1,58 @@
+import type { ComponentChildren } from 'preact';
+import { mayChange, viewersReason } from '../session-state.ts';
+import { Icon, type IconName } from './icon.tsx';
+import { notify } from './notices.tsx';
+
+export type Look = 'plain' | 'primary' | 'danger' | 'quiet';
+
+interface ButtonProps {
+  readonly onClick?: () => unknown;
+  readonly look?: Look;
+  readonly icon?: IconName;
+  readonly type?: 'button' | 'submit';
+  readonly isBusy?: boolean;
+  readonly disabled?: boolean;
+  /** What it is called where its text does not say it: `Revoke key website`. */
+  readonly label?: string;
+  /** Why it cannot be used now. It can still be focused, so that everyone learns the reason. */
+  readonly reason?: string | undefined;
+  readonly children?: ComponentChildren;
+}
+
+export function Button({
+  onClick,
+  look = 'plain',
+  icon,
+  type = 'button',
+  label,
+  reason,
+  children,
+  ...state
+}: ButtonProps) {
+  const isOff = reason !== undefined || state.isBusy === true;
+  const press = (event: Event) => {
+    if (!isOff) return onClick?.();
+    event.preventDefault();
+    if (reason !== undefined) notify(reason, 'note');
+  };
+  return (
+    <button
+      type={type}
+      class={`button ${look}`}
+      onClick={press}
+      disabled={state.disabled}
+      aria-label={label}
+      aria-disabled={isOff}
+      aria-busy={state.isBusy}
+      title={reason}
+    >
+      {icon && <Icon name={icon} />}
+      {children}
+    </button>
+  );
+}
+
+/** A button that changes something: viewers learn why they cannot use it. */
+export function ChangeButton(props: ButtonProps) {
+  return <Button {...props} reason={mayChange.value ? props.reason : viewersReason} />;
+}

@@ -1,0 +1,73 @@
+/** What changed between two states of an object, member by member. */
+import { bytes, grouped, instant } from '../format.ts';
+import { spaced } from '../words.ts';
+
+const memberNames: Readonly<Record<string, string>> = {
+  id: 'Number',
+  petId: 'Animal',
+  categoryId: 'Category',
+  accountId: 'Account',
+  successorId: 'Replaced by key',
+  perMinute: 'Requests per minute',
+  perDay: 'Requests per day',
+  scopes: 'Rights',
+  lastFour: 'Ends in',
+  bytes: 'Size',
+  createdAt: 'Made',
+  updatedAt: 'Last changed',
+  expiresAt: 'Ends',
+  revokedAt: 'Revoked',
+  closedAt: 'Closed',
+};
+
+/** A member by its path, such as `quota perMinute`: people know the last of it. */
+function memberText(path: string): string {
+  return memberNames[path.split(' ').at(-1) ?? ''] ?? spaced(path);
+}
+
+interface States {
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+export function Difference({ before, after }: States) {
+  const [old, now] = [membersOf(before), membersOf(after)];
+  const names = [...new Set([...old.keys(), ...now.keys()])].filter(
+    (name) => old.get(name) !== now.get(name),
+  );
+  if (names.length === 0) return null;
+  return (
+    <dl class="difference">
+      {names.map((name) => (
+        <div key={name}>
+          <dt>{memberText(name)}</dt>
+          <dd>
+            {old.has(name) && <del>{old.get(name)}</del>}
+            {old.has(name) && now.has(name) && <span aria-hidden="true"> → </span>}
+            {now.has(name) && <ins>{now.get(name)}</ins>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Every value of an object by the names that lead to it. */
+function membersOf(value: unknown, path = ''): Map<string, string> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return new Map(value === null || value === undefined ? [] : [[path, shown(path, value)]]);
+  }
+  return new Map(
+    Object.entries(value).flatMap(([name, member]) => [
+      ...membersOf(member, path === '' ? name : `${path} ${name}`),
+    ]),
+  );
+}
+
+function shown(name: string, value: unknown): string {
+  if (Array.isArray(value)) return value.map((each) => shown(name, each)).join(', ');
+  if (/At$/.test(name) && (typeof value === 'number' || typeof value === 'string')) return instant(value);
+  if (name === 'bytes' && typeof value === 'number') return bytes(value);
+  if (typeof value === 'number' && !/id$/i.test(name)) return grouped(value);
+  return String(value);
+}

@@ -1,0 +1,76 @@
+/** What narrows a list down. It stands in the address, so that a list can be come back to, or sent to somebody. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { goTo, place } from '../router.ts';
+
+/** Sets a filter; the list begins anew. */
+export function setFilter(name: string, value: string): void {
+  const { path, query } = place.value;
+  const { cursor: _, ...others } = Object.fromEntries(query);
+  goTo(`/${path.join('/')}`, { query: { ...others, [name]: value }, replace: true });
+}
+
+export function filterOf(name: string): string {
+  return place.value.query.get(name) ?? '';
+}
+
+export function Filters({ children }: { children: ComponentChildren }) {
+  return <search class="filters">{children}</search>;
+}
+
+const typingPauseMs = 250;
+
+interface TextFilterProps {
+  readonly name: string;
+  readonly label: string;
+  readonly placeholder?: string;
+  readonly kind?: 'text' | 'digits' | 'date';
+}
+
+/** A filter that is typed; the list follows when the typing pauses. */
+export function TextFilter({ name, label, placeholder, kind = 'text' }: TextFilterProps) {
+  const current = filterOf(name);
+  const [text, setText] = useState(current);
+  useEffect(() => setText(current), [current]);
+  useEffect(() => {
+    const value = kind === 'digits' ? text.replace(/\D/g, '') : text.trim();
+    if (value === filterOf(name)) return;
+    const timer = setTimeout(() => setFilter(name, value), typingPauseMs);
+    return () => clearTimeout(timer);
+  }, [text, name, kind]);
+  return (
+    <label class="filter">
+      <span>{label}</span>
+      <input
+        type={(kind === 'date' ? 'date' : 'search') as 'search'}
+        inputMode={kind === 'digits' ? 'numeric' : 'text'}
+        value={text}
+        placeholder={placeholder}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+      />
+    </label>
+  );
+}
+
+interface ChoiceFilterProps {
+  readonly name: string;
+  readonly label: string;
+  readonly all: string;
+  readonly options: readonly (readonly [value: string, label: string])[];
+}
+
+export function ChoiceFilter({ name, label, all, options }: ChoiceFilterProps) {
+  return (
+    <label class="filter">
+      <span>{label}</span>
+      <select value={filterOf(name)} onChange={({ currentTarget }) => setFilter(name, currentTarget.value)}>
+        <option value="">{all}</option>
+        {options.map(([value, text]) => (
+          <option key={value} value={value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

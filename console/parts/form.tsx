@@ -1,0 +1,159 @@
+/** Forms: labels, hints, and mistakes where they were made. */
+import type { ComponentChildren } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import type { Failure } from '../api.ts';
+import { asFailure } from '../loaded.ts';
+import { Button, type Look } from './button.tsx';
+import { FailureNote } from './failure.tsx';
+
+interface FieldProps {
+  readonly label: string;
+  readonly hint?: string | undefined;
+  /** The member of the body it fills in, to find its mistakes. */
+  readonly name: string;
+  readonly failure?: Failure | undefined;
+  readonly children: (control: ControlProps) => ComponentChildren;
+}
+
+interface ControlProps {
+  readonly id: string;
+  readonly name: string;
+  readonly 'aria-describedby': string | undefined;
+  readonly 'aria-invalid': boolean;
+}
+
+export function Field({ label, hint, name, failure, children }: FieldProps) {
+  const id = useId();
+  const mistakes = failure?.mistakes.filter((mistake) => mistake.name.split(/[.[]/)[0] === name) ?? [];
+  const notes = hint !== undefined || mistakes.length > 0;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({
+        id,
+        name,
+        'aria-describedby': notes ? `${id}-notes` : undefined,
+        'aria-invalid': mistakes.length > 0,
+      })}
+      {notes && (
+        <div id={`${id}-notes`}>
+          {mistakes.map(({ message }) => (
+            <p key={message} class="mistake">
+              {label} {message}.
+            </p>
+          ))}
+          {hint !== undefined && <p class="hint">{hint}</p>}
+        </div>
+      )}
+    </div>
+  );
+}
+
+interface TextFieldProps extends Omit<FieldProps, 'children'> {
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly type?: 'text' | 'password' | 'search' | 'number' | 'date';
+  readonly placeholder?: string;
+  readonly autocomplete?: string;
+  readonly required?: boolean;
+}
+
+export function TextField({
+  value,
+  onInput,
+  type = 'text',
+  placeholder,
+  autocomplete = 'off',
+  required,
+  ...field
+}: TextFieldProps) {
+  return (
+    <Field {...field}>
+      {(control) => (
+        <input
+          {...control}
+          // Preact's types want to know which of them.
+          type={type as 'text'}
+          value={value}
+          placeholder={placeholder}
+          autocomplete={autocomplete}
+          required={required}
+          spellcheck={false}
+          onInput={({ currentTarget }) => onInput(currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface SelectFieldProps<Value extends string> extends Omit<FieldProps, 'children'> {
+  readonly value: Value;
+  readonly options: readonly (readonly [value: Value, label: string])[];
+  readonly onChange: (value: Value) => void;
+}
+
+export function SelectField<Value extends string>({
+  value,
+  options,
+  onChange,
+  ...field
+}: SelectFieldProps<Value>) {
+  return (
+    <Field {...field}>
+      {(control) => (
+        <select
+          {...control}
+          value={value}
+          onChange={({ currentTarget }) => onChange(currentTarget.value as Value)}
+        >
+          {options.map(([option, label]) => (
+            <option key={option} value={option}>
+              {label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+interface FormProps {
+  /** What it does; what it throws is shown, and the form stays. */
+  readonly onSubmit: () => Promise<void>;
+  readonly submit: string;
+  readonly look?: Look;
+  readonly onCancel?: () => void;
+  /** Whether what is filled in may be sent. */
+  readonly isReady?: boolean;
+  readonly children: (failure: Failure | undefined) => ComponentChildren;
+}
+
+export function Form({ onSubmit, submit, look = 'primary', onCancel, isReady = true, children }: FormProps) {
+  const [failure, setFailure] = useState<Failure>();
+  const [isBusy, setIsBusy] = useState(false);
+  const send = async (event: Event) => {
+    event.preventDefault();
+    if (isBusy) return;
+    setIsBusy(true);
+    setFailure(undefined);
+    try {
+      await onSubmit();
+    } catch (error) {
+      setFailure(asFailure(error));
+    } finally {
+      setIsBusy(false);
+    }
+  };
+  return (
+    <form onSubmit={send}>
+      {children(failure)}
+      {failure && <FailureNote failure={failure} />}
+      <footer>
+        {onCancel && <Button onClick={onCancel}>Cancel</Button>}
+        <Button type="submit" look={look} isBusy={isBusy} disabled={!isReady}>
+          {submit}
+        </Button>
+      </footer>
+    </form>
+  );
+}

@@ -1,0 +1,93 @@
+/** What pages are made of. */
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+
+interface PageProps {
+  readonly title: string;
+  /** Leads to the page above. */
+  readonly above?: { readonly href: string; readonly text: string };
+  readonly badge?: ComponentChildren;
+  readonly about?: ComponentChildren;
+  readonly actions?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+export function Page({ title, above, badge, about, actions, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · Animal Store`;
+  }, [title]);
+  return (
+    <>
+      <header class="page-head">
+        <div>
+          {above && (
+            <a class="above" href={above.href}>
+              {above.text}
+            </a>
+          )}
+          <h1>
+            {title} {badge}
+          </h1>
+          {about && <p class="about">{about}</p>}
+        </div>
+        {actions && <div class="actions">{actions}</div>}
+      </header>
+      {children}
+    </>
+  );
+}
+
+interface CardProps {
+  readonly title?: string;
+  readonly about?: ComponentChildren;
+  readonly actions?: ComponentChildren;
+  readonly class?: string;
+  readonly children: ComponentChildren;
+}
+
+export function Card({ title, about, actions, class: extra = '', children }: CardProps) {
+  return (
+    <section class={`card ${extra}`}>
+      {(title !== undefined || actions) && (
+        <header>
+          <div>
+            {title !== undefined && <h2>{title}</h2>}
+            {about && <p class="about">{about}</p>}
+          </div>
+          {actions && <div class="actions">{actions}</div>}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** What stands where a list would be. */
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <div class="empty">{children}</div>;
+}
+
+/** Holds the place of what is being read. */
+export function Waiting({ lines = 4 }: { lines?: number }) {
+  return (
+    <div class="waiting" role="status" aria-label="Loading">
+      {Array.from({ length: lines }, (_, line) => (
+        <i key={line} />
+      ))}
+    </div>
+  );
+}
+
+/** Names with their values, side by side. */
+export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

@@ -1,0 +1,126 @@
+/** Plots over time. What one points at, or reaches with the arrow keys, is told in the legend. */
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import { colourChanges } from '../theme.ts';
+import { optionsOf, stacked, type Values } from './plot-options.ts';
+
+export interface Series {
+  readonly name: string;
+  /** A custom property of the style: `--plot-good`. */
+  readonly colour: string;
+  readonly values: readonly (number | null)[];
+  /** What the legend says while nobody points anywhere. */
+  readonly summary: string;
+}
+
+export interface PlotProps {
+  /** What it shows, for those who do not see it. */
+  readonly label: string;
+  /** Unix s, ascending. */
+  readonly times: readonly number[];
+  readonly series: readonly Series[];
+  /** Lines for what goes up and down, areas and bars for what adds up. */
+  readonly kind: 'lines' | 'areas' | 'bars';
+  readonly show: (value: number) => string;
+  readonly showTime: (seconds: number) => string;
+  /** The same, as short as an axis needs it. */
+  readonly showTick: (seconds: number) => string;
+  /** A line that must not be crossed. */
+  readonly limit?: { readonly name: string; readonly value: number } | undefined;
+}
+
+export function Plot(props: PlotProps) {
+  const { label, times, series, kind, show, showTime, limit } = props;
+  const plot = useRef<uPlot>(undefined);
+  const [at, setAt] = useState<number>();
+  const time = at === undefined ? undefined : times[at];
+  const told = series.map(({ name, colour, values, summary }) => {
+    return { name, colour, value: at === undefined ? summary : showValue(values[at], show) };
+  });
+  const sentence = told.map(({ name, value }) => `${name}: ${value}`).join(', ');
+  // What is drawn, other than values; colours are read when drawing begins.
+  const shape = [kind, limit?.name, ...series.map(({ name }) => name), colourChanges.value].join();
+  return (
+    <figure class="plot">
+      <figcaption class="legend">
+        {told.map(({ name, colour, value }) => (
+          <span key={name}>
+            <i style={{ background: `var(${colour})` }} />
+            {name} <strong>{value}</strong>
+          </span>
+        ))}
+        {limit && (
+          <span>
+            <i class="limit" />
+            {limit.name} <strong>{show(limit.value)}</strong>
+          </span>
+        )}
+        <span class="at">{time === undefined ? '' : showTime(time)}</span>
+      </figcaption>
+      <Canvas key={shape} of={props} plot={plot} onPoint={setAt} />
+      <input
+        class="unseen"
+        type="range"
+        min={0}
+        max={times.length - 1}
+        value={at ?? times.length - 1}
+        aria-label={`Point in time: ${label}`}
+        aria-valuetext={`${showTime(time ?? times.at(-1) ?? 0)}, ${sentence}`}
+        onInput={({ currentTarget }) => pointAt(plot.current, currentTarget.valueAsNumber)}
+      />
+    </figure>
+  );
+}
+
+function showValue(value: number | null | undefined, show: (value: number) => string): string {
+  return value === null || value === undefined ? '–' : show(value);
+}
+
+function pointAt(plot: uPlot | undefined, index: number): void {
+  const time = plot?.data[0][index];
+  if (plot !== undefined && time !== undefined) plot.setCursor({ left: plot.valToPos(time, 'x'), top: 1 });
+}
+
+interface CanvasProps {
+  readonly of: PlotProps;
+  readonly plot: { current: uPlot | undefined };
+  readonly onPoint: (index: number | undefined) => void;
+}
+
+/** What is drawn; new values only move it. */
+function Canvas({ of: props, plot, onPoint }: CanvasProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const { times, series, kind, limit } = props;
+  const data = useMemo(() => dataOf(times, series, kind, limit), [times, series, kind, limit]);
+  const latest = useRef({ props, data, plot, onPoint });
+  latest.current = { props, data, plot, onPoint };
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    const first = latest.current;
+    const drawing = new uPlot(optionsOf(element, first.props, first.onPoint), first.data, element);
+    first.plot.current = drawing;
+    const resized = new ResizeObserver(() =>
+      drawing.setSize({ width: element.clientWidth, height: element.clientHeight }),
+    );
+    resized.observe(element);
+    return () => {
+      resized.disconnect();
+      drawing.destroy();
+    };
+  }, []);
+  useEffect(() => latest.current.plot.current?.setData(data), [data]);
+  return <div ref={place} class="canvas" role="img" aria-label={props.label} />;
+}
+
+function dataOf(
+  times: readonly number[],
+  series: readonly Series[],
+  kind: PlotProps['kind'],
+  limit: PlotProps['limit'],
+): uPlot.AlignedData {
+  const values: Values = series.map((one) => one.values);
+  const drawn = kind === 'lines' ? values : stacked(values).toReversed();
+  const line = limit === undefined ? [] : [times.map(() => limit.value)];
+  return [[...times], ...drawn.map((of) => [...of]), ...line];
+}

@@ -1,0 +1,45 @@
+/** A key or a token, shown this once. */
+import { useState } from 'preact/hooks';
+import { Button } from './button.tsx';
+import { Dialog } from './dialog.tsx';
+
+interface SecretProps {
+  /** `New key for website` */
+  readonly title: string;
+  /** What it is: key or token. */
+  readonly what: string;
+  readonly secret: string;
+  readonly onClose: () => void;
+}
+
+export function Secret({ title, what, secret, onClose }: SecretProps) {
+  const [copied, setCopied] = useState<'yes' | 'failed'>();
+  const copy = () =>
+    navigator.clipboard.writeText(secret).then(
+      () => setCopied('yes'),
+      () => setCopied('failed'),
+    );
+  return (
+    <Dialog title={title} onClose={onClose} isFirm>
+      <div class="effect">
+        <p>
+          Copy the {what} now and keep it in a safe place. It is shown only this once: nobody can see it
+          again.
+        </p>
+      </div>
+      <div class="secret">
+        <code>{secret}</code>
+        <Button look="primary" icon={copied === 'yes' ? 'check' : 'copy'} onClick={copy}>
+          {copied === 'yes' ? 'Copied' : 'Copy'}
+        </Button>
+      </div>
+      <p class="hint" role="status">
+        {copied === 'yes' && `The ${what} is in the clipboard.`}
+        {copied === 'failed' && `The browser does not allow copying here. Select the ${what} and copy it.`}
+      </p>
+      <footer>
+        <Button onClick={onClose}>I have kept it</Button>
+      </footer>
+    </Dialog>
+  );
+}

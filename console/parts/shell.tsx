@@ -1,0 +1,163 @@
+/** The frame around every page: where one can go, who is signed in, and whether the service can be reached. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { isConnected } from '../connection.ts';
+import { place } from '../router.ts';
+import { signOut } from '../session.ts';
+import { session } from '../session-state.ts';
+import { type Theme, theme, themes } from '../theme.ts';
+import { roleWords } from '../words.ts';
+import { Button } from './button.tsx';
+import { Icon, type IconName, Logo } from './icon.tsx';
+import { notify } from './notices.tsx';
+
+const destinations: readonly (readonly [path: string, text: string, icon: IconName])[][] = [
+  [['', 'Overview', 'overview']],
+  [
+    ['accounts', 'Accounts', 'accounts'],
+    ['usage', 'Usage', 'usage'],
+    ['bans', 'Bans', 'bans'],
+  ],
+  [
+    ['animals', 'Animals', 'animals'],
+    ['categories', 'Categories', 'categories'],
+    ['orders', 'Orders', 'orders'],
+  ],
+  [
+    ['audit', 'Audit log', 'audit'],
+    ['operators', 'Operators', 'operators'],
+    ['system', 'System', 'system'],
+  ],
+];
+
+export function Shell({ children }: { children: ComponentChildren }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const content = useRef<HTMLElement>(null);
+  const [first = ''] = place.value.path;
+  const path = place.value.path.join('/');
+  const shown = useRef(path);
+  useEffect(() => {
+    if (shown.current === path) return;
+    shown.current = path;
+    // Another page begins at its top, for readers of screens, too.
+    setIsOpen(false);
+    content.current?.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }, [path]);
+  return (
+    <div class={isOpen ? 'shell open' : 'shell'}>
+      <button type="button" class="skip" onClick={() => content.current?.focus()}>
+        Skip to content
+      </button>
+      <header class="top">
+        <Button
+          look="quiet"
+          icon={isOpen ? 'close' : 'menu'}
+          label={isOpen ? 'Close menu' : 'Menu'}
+          onClick={() => setIsOpen(!isOpen)}
+        />
+        <Brand />
+      </header>
+      <aside class="side" aria-label="Console">
+        <Brand />
+        <nav aria-label="Pages">
+          {destinations.map((group) => (
+            <ul key={group[0]?.[0]}>
+              {group.map(([to, text, icon]) => (
+                <li key={to}>
+                  <a href={`#/${to}`} aria-current={to === first ? 'page' : undefined}>
+                    <Icon name={icon} />
+                    {text}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          ))}
+        </nav>
+        <WhoIsHere />
+      </aside>
+      <main ref={content} id="content" tabIndex={-1}>
+        <Connection />
+        {children}
+      </main>
+    </div>
+  );
+}
+
+function Brand() {
+  return (
+    <a class="brand" href="#/">
+      <Logo />
+      Animal Store
+    </a>
+  );
+}
+
+/** Says that the service cannot be reached, for as long as it cannot. */
+export function Connection() {
+  return (
+    <div role="status">
+      {!isConnected.value && (
+        <p class="lost">
+          <Icon name="warning" />
+          <span>
+            <strong>The service cannot be reached.</strong> What you see may be old. This page goes on by
+            itself when the service is back.
+          </span>
+        </p>
+      )}
+    </div>
+  );
+}
+
+function WhoIsHere() {
+  if (!session.value) return null;
+  const { operator, role } = session.value;
+  return (
+    <div class="who">
+      <p>
+        <strong>{operator.replace(/^\w+:/, '')}</strong>
+        <span>{role === 'viewer' ? 'Viewer: may look, not change' : roleWords[role]}</span>
+      </p>
+      <ThemeSwitch />
+      <Button
+        look="quiet"
+        icon="leave"
+        onClick={() => signOut().catch(({ message }: Error) => notify(message, 'bad'))}
+      >
+        Sign out
+      </Button>
+    </div>
+  );
+}
+
+const themeWords: Readonly<Record<Theme, readonly [text: string, icon: IconName]>> = {
+  system: ['As the system', 'device'],
+  light: ['Light', 'light'],
+  dark: ['Dark', 'dark'],
+};
+
+export function ThemeSwitch() {
+  return (
+    <fieldset class="switch">
+      <legend class="unseen">Colours</legend>
+      {themes.map((each) => {
+        const [text, icon] = themeWords[each];
+        return (
+          <label key={each} title={text}>
+            <input
+              type="radio"
+              name="theme"
+              checked={theme.value === each}
+              onChange={() => {
+                theme.value = each;
+              }}
+            />
+            <Icon name={icon} />
+            <span class="unseen">{text}</span>
+          </label>
+        );
+      })}
+    </fieldset>
+  );
+}

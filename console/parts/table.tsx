@@ -1,0 +1,44 @@
+/** Lists as tables; on narrow screens each row becomes a small card. */
+import type { ComponentChildren } from 'preact';
+
+export interface Column<Item> {
+  readonly title: string;
+  readonly show: (item: Item) => ComponentChildren;
+  readonly kind?: 'number' | 'actions';
+}
+
+interface TableProps<Item> {
+  /** What is listed, for those who do not see it. */
+  readonly label: string;
+  readonly columns: readonly Column<Item>[];
+  readonly items: readonly Item[];
+  readonly keyOf: (item: Item) => string | number | bigint;
+  readonly isBusy?: boolean;
+}
+
+export function Table<Item>({ label, columns, items, keyOf, isBusy = false }: TableProps<Item>) {
+  return (
+    <table class="list" aria-label={label} aria-busy={isBusy}>
+      <thead>
+        <tr>
+          {columns.map(({ title, kind }) => (
+            <th key={title} scope="col" class={kind}>
+              {kind === 'actions' ? <span class="unseen">{title}</span> : title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((item) => (
+          <tr key={String(keyOf(item))}>
+            {columns.map(({ title, show, kind }) => (
+              <td key={title} class={kind} data-title={title}>
+                {show(item)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,124 @@
+/** The requests of an account over time, against what it may make. */
+import { useMemo, useState } from 'preact/hooks';
+import { call } from '../api.ts';
+import type { Account, AnswerOf } from '../contract.ts';
+import { compact, grouped } from '../format.ts';
+import { useLoaded } from '../loaded.ts';
+import { outcomes, sumOf } from '../outcomes.ts';
+import { Choice } from './choice.tsx';
+import { LoadFailure } from './failure.tsx';
+import { Card, Empty, Waiting } from './layout.tsx';
+import { Plot } from './plot.tsx';
+
+type Usage = AnswerOf<'GET /accounts/{accountId}/usage'>;
+type Resolution = 'hour' | 'day';
+
+interface Span {
+  readonly resolution: Resolution;
+  readonly steps: number;
+  readonly stepMs: number;
+}
+
+const spans: Readonly<Record<Resolution, Span>> = {
+  hour: { resolution: 'hour', steps: 48, stepMs: 3_600_000 },
+  day: { resolution: 'day', steps: 30, stepMs: 86_400_000 },
+};
+
+const everyMs = 30_000;
+
+export function UsagePlot({ account: { id, perDay } }: { account: Account }) {
+  const [resolution, setResolution] = useState<Resolution>('day');
+  const span = spans[resolution];
+  const load = async () => {
+    const query = { resolution, since: new Date(firstOf(span)).toISOString() };
+    return {
+      span,
+      usage: await call('GET /accounts/{accountId}/usage', { params: { accountId: id }, query }),
+    };
+  };
+  const loaded = useLoaded(`${id} ${resolution}`, load, { everyMs });
+  return (
+    <Card
+      title="Requests"
+      about={resolution === 'day' ? 'By day (UTC), of the last 30 days' : 'By hour, of the last 2 days'}
+      actions={
+        <Choice
+          label="Requests by"
+          options={[
+            ['day', 'Days'],
+            ['hour', 'Hours'],
+          ]}
+          value={resolution}
+          onChange={setResolution}
+        />
+      }
+    >
+      <LoadFailure loaded={loaded} />
+      {loaded.data === undefined ? <Waiting /> : <Drawn {...loaded.data} perDay={perDay} />}
+      <p class="hint">Requests of the last 10 seconds may be missing.</p>
+    </Card>
+  );
+}
+
+/** Unix ms of the first hour or day that is shown. */
+function firstOf({ steps, stepMs }: Span): number {
+  return (Math.floor(Date.now() / stepMs) - steps + 1) * stepMs;
+}
+
+function Drawn({ span, usage, perDay }: { span: Span; usage: Usage; perDay: number }) {
+  const { times, counts } = useMemo(() => spread(span, usage), [span, usage]);
+  const series = useMemo(
+    () =>
+      outcomes.map(({ name, text, colour }) => {
+        const values = counts.map((count) => count?.[name] ?? 0);
+        return {
+          name: text,
+          colour,
+          values,
+          summary: grouped(values.reduce((sum, value) => sum + value, 0)),
+        };
+      }),
+    [counts],
+  );
+  const most = Math.max(...counts.map((count) => (count === undefined ? 0 : sumOf(count))));
+  // A limit far above would press all bars flat.
+  const limit = useMemo(
+    () =>
+      span.resolution === 'day' && most * 5 > perDay ? { name: 'Limit per day', value: perDay } : undefined,
+    [span, most, perDay],
+  );
+  if (most === 0) return <Empty>No requests in this time.</Empty>;
+  const showTime = span.resolution === 'day' ? showDay : showHour;
+  return (
+    <>
+      <Plot
+        label="Requests of the account"
+        kind="bars"
+        {...{ times, series, limit, showTime }}
+        showTick={showTime}
+        show={compact}
+      />
+      {span.resolution === 'day' && limit === undefined && (
+        <p class="hint">The limit of {grouped(perDay)} a day is far above what was used.</p>
+      )}
+    </>
+  );
+}
+
+const day = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const hour = new Intl.DateTimeFormat('en', {
+  weekday: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  hour12: false,
+});
+const showDay = (seconds: number) => day.format(seconds * 1_000);
+const showHour = (seconds: number) => hour.format(seconds * 1_000);
+
+/** The usage with the hours or days that had none. */
+function spread(span: Span, usage: Usage) {
+  const found = new Map(usage.map((each) => [Date.parse(each.from), each]));
+  const first = firstOf(span);
+  const starts = Array.from({ length: span.steps }, (_, step) => first + step * span.stepMs);
+  return { times: starts.map((ms) => ms / 1_000), counts: starts.map((ms) => found.get(ms)) };
+}

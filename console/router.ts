@@ -1,0 +1,51 @@
+/** Which page is shown, by the fragment of the address: `#/accounts/7?state=open`. */
+import { signal } from '@preact/signals';
+
+export interface Place {
+  /** What stands between the slashes. */
+  readonly path: readonly string[];
+  readonly query: URLSearchParams;
+}
+
+export const place = signal<Place>(placeOf(location.hash));
+
+function placeOf(hash: string): Place {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
+  return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+export type Query = Readonly<Record<string, string | number | bigint | undefined>>;
+
+/** The address of a page; what is empty in the query is left out. */
+export function hrefOf(path: string, query: Query = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  const words = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return `#${path}${words === '' ? '' : `?${words}`}`;
+}
+
+export function goTo(
+  path: string,
+  { query = {}, replace = false }: { query?: Query; replace?: boolean } = {},
+): void {
+  const href = hrefOf(path, query);
+  if (replace) history.replaceState(null, '', `${location.pathname}${location.search}${href}`);
+  else history.pushState(null, '', href);
+  place.value = placeOf(location.hash);
+}
+
+export function watchAddress(): void {
+  // Both are needed: links change the fragment, and going back ends entries of pushState.
+  for (const event of ['hashchange', 'popstate']) {
+    addEventListener(event, () => {
+      place.value = placeOf(location.hash);
+    });
+  }
+}

@@ -1,0 +1,51 @@
+/** Signing in and out. */
+
+import { effect, signal } from '@preact/signals';
+import { call, Failure } from './api.ts';
+import { timesHealed } from './connection.ts';
+import type { InputOf } from './contract.ts';
+import { goTo } from './router.ts';
+import { session } from './session-state.ts';
+
+type Credentials = InputOf<'POST /session'>['body'];
+
+/** Why a console link did not work; undefined when none was followed, or it did. */
+export const linkFailure = signal<string | undefined>(undefined);
+
+/** Trades the code of a console link for a session, or finds the one there is. */
+async function findSession(): Promise<void> {
+  const code = /^#code=(.+)$/.exec(location.hash)?.[1];
+  if (code !== undefined) {
+    // Before anything else: the address bar, the history and whoever looks on must not keep it.
+    goTo('/', { replace: true });
+    await signIn({ code }).catch((error: unknown) => {
+      linkFailure.value = error instanceof Failure ? error.message : String(error);
+    });
+    if (session.value) return;
+  }
+  try {
+    session.value = await call('GET /session');
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'connection_lost') throw error;
+    session.value = undefined;
+  }
+}
+
+/** Finds out who is signed in; where the service cannot be reached, again when it can. */
+export function watchSession(): void {
+  effect(() => {
+    if (timesHealed.value >= 0 && session.peek() === null) void findSession().catch(() => {});
+  });
+}
+
+export async function signIn(credentials: Credentials): Promise<void> {
+  const found = await call('POST /session', { body: credentials });
+  linkFailure.value = undefined;
+  session.value = found;
+}
+
+export async function signOut(): Promise<void> {
+  await call('DELETE /session');
+  goTo('/', { replace: true });
+  session.value = undefined;
+}

@@ -1,0 +1,28 @@
+/** Light or dark: as the system is set, unless switched here. */
+import { effect, signal } from '@preact/signals';
+
+export const themes = ['system', 'light', 'dark'] as const;
+export type Theme = (typeof themes)[number];
+
+const place = 'animal-store-theme';
+
+export const theme = signal<Theme>(stored());
+
+/** Counts what changes colours, for what draws them itself. */
+export const colourChanges = signal(0);
+
+function stored(): Theme {
+  const word = localStorage.getItem(place);
+  return themes.find((known) => known === word) ?? 'system';
+}
+
+export function watchTheme(): void {
+  effect(() => {
+    document.documentElement.dataset.theme = theme.value;
+    localStorage.setItem(place, theme.value);
+    colourChanges.value = colourChanges.peek() + 1;
+  });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    colourChanges.value += 1;
+  });
+}

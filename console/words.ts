@@ -1,0 +1,156 @@
+/** Words for people instead of the API's codes. */
+import type { OperationId } from '../src/contract/operations.ts';
+import type { OrderStatus } from '../src/contract/orders.ts';
+import type { PetStatus } from '../src/contract/pets.ts';
+import type { OrderStep } from '../src/domain/order-status.ts';
+import type { PlanName } from '../src/domain/plan.ts';
+import type { Role } from '../src/domain/role.ts';
+import type { Scope } from '../src/domain/scope.ts';
+import type { Account, Key } from './contract.ts';
+
+export type Tone = 'good' | 'note' | 'warn' | 'bad' | 'quiet';
+
+/** What something is called, and how it is coloured. */
+export interface Word {
+  readonly text: string;
+  readonly tone: Tone;
+}
+
+export const petStatusWords: Readonly<Record<PetStatus, Word>> = {
+  available: { text: 'Available', tone: 'good' },
+  pending: { text: 'Reserved', tone: 'note' },
+  sold: { text: 'Sold', tone: 'quiet' },
+};
+
+export const orderStatusWords: Readonly<Record<OrderStatus, Word>> = {
+  placed: { text: 'Placed', tone: 'note' },
+  approved: { text: 'Approved', tone: 'good' },
+  delivered: { text: 'Delivered', tone: 'quiet' },
+  returned: { text: 'Returned', tone: 'warn' },
+  cancelled: { text: 'Cancelled', tone: 'quiet' },
+};
+
+export const keyStateWords: Readonly<Record<Key['state'], Word>> = {
+  live: { text: 'Works', tone: 'good' },
+  banned: { text: 'Banned', tone: 'bad' },
+  expired: { text: 'Expired', tone: 'warn' },
+  revoked: { text: 'Revoked', tone: 'quiet' },
+};
+
+export const scopeWords: Readonly<Record<Scope, string>> = {
+  'pets:read': 'Read animals and categories',
+  'pets:create': 'Add animals',
+  'pets:write': 'Change and delete animals and categories',
+  'orders:read': 'Read orders',
+  'orders:write': 'Place orders and take their steps',
+};
+
+export const planWords: Readonly<Record<PlanName, string>> = {
+  free: 'Free',
+  pro: 'Pro',
+  business: 'Business',
+  enterprise: 'Enterprise',
+};
+
+export function accountStateWord({ closedAt }: Pick<Account, 'closedAt'>): Word {
+  return closedAt === null ? { text: 'Open', tone: 'good' } : { text: 'Closed', tone: 'quiet' };
+}
+
+export const roleWords: Readonly<Record<Role, string>> = {
+  viewer: 'Viewer',
+  admin: 'Admin',
+};
+
+interface StepWords {
+  /** On the button. */
+  readonly act: string;
+  /** When it is done. */
+  readonly done: string;
+  /** What will happen. */
+  readonly effect: string;
+}
+
+export const orderStepWords: Readonly<Record<OrderStep, StepWords>> = {
+  approve: {
+    act: 'Approve',
+    done: 'approved',
+    effect: 'The animal stays reserved until the order is delivered or cancelled.',
+  },
+  deliver: { act: 'Deliver', done: 'delivered', effect: 'The animal counts as sold.' },
+  cancel: {
+    act: 'Cancel order',
+    done: 'cancelled',
+    effect: 'The animal can be bought by others again. A cancelled order cannot be reopened.',
+  },
+  return: {
+    act: 'Take back',
+    done: 'returned',
+    effect: 'The animal can be bought again, if it is still here.',
+  },
+};
+
+export const operationWords: Readonly<Record<OperationId, string>> = {
+  listPets: 'List animals',
+  createPet: 'Add an animal',
+  getPet: 'Get an animal (deprecated)',
+  updatePet: 'Change an animal',
+  deletePet: 'Delete an animal',
+  getInventory: 'Count animals',
+  listCategories: 'List categories',
+  getCategory: 'Get a category',
+  putCategory: 'Name a category',
+  deleteCategory: 'Delete a category',
+  placeOrder: 'Place an order',
+  listOrders: 'List orders',
+  getOrder: 'Get an order',
+  approveOrder: 'Approve an order',
+  deliverOrder: 'Deliver an order',
+  cancelOrder: 'Cancel an order',
+  returnOrder: 'Take an order back',
+  getRateLimit: 'Look at its limits',
+};
+
+/** What each change was; its object stands for the braces. */
+const changes: Readonly<Record<string, string>> = {
+  createAccount: 'Created {}',
+  updateAccount: 'Changed {}',
+  closeAccount: 'Closed {}',
+  reopenAccount: 'Reopened {}',
+  createKey: 'Issued {}',
+  updateKey: 'Changed what {} may do',
+  setKeyScopes: 'Changed what {} may do',
+  rotateKey: 'Replaced {}',
+  revokeKey: 'Revoked {}',
+  liftBan: 'Lifted the ban on {}',
+  createOperator: 'Added {}',
+  rotateOperator: 'Replaced the token of {}',
+  revokeOperator: 'Revoked {}',
+  createPet: 'Added {}',
+  updatePet: 'Changed {}',
+  deletePet: 'Deleted {}',
+  importPets: 'Imported {}',
+  placeOrder: 'Placed {}',
+  approveOrder: 'Approved {}',
+  deliverOrder: 'Delivered {}',
+  cancelOrder: 'Cancelled {}',
+  returnOrder: 'Took back {}',
+  putCategory: 'Named {}',
+  deleteCategory: 'Deleted {}',
+  createBackup: 'Made {}',
+  updateLogging: 'Changed what is logged: {}',
+};
+
+/** What a change was, in words: those before and behind its object. */
+export function changeWords(operation: string): readonly [before: string, behind: string] {
+  const [before = '', behind = ''] = (changes[operation] ?? `${spaced(operation)}: {}`).split('{}');
+  return [before, behind];
+}
+
+/** A name of code as words: `createdAt` becomes `Created at`. */
+export function spaced(name: string): string {
+  const words = name
+    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
+    .replaceAll(/[._-]/g, ' ')
+    .toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -1,0 +1,91 @@
+/** The OpenAPI document of the admin API, built from its rows like that of the clients' API. */
+import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
+import { AdminErrorBody } from '../../src/contract/admin/errors.ts';
+import { adminBasePath, allAdminOperations, roleOf } from '../../src/contract/admin/operations.ts';
+import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
+import { adminHeaders } from './admin-headers.ts';
+import { adminIntroduction } from './admin-introduction.ts';
+import { adminErrorExamples, adminResponsesOf, adminSharedResponses } from './admin-responses.ts';
+import { asClientsRead, pathsOf, textOf } from './build.ts';
+import { preconditions, requestId, requestParams } from './parameters.ts';
+import { adminTags } from './tags.ts';
+
+/** The text of `contract/admin-openapi.json`. */
+export function adminContractText(): string {
+  return textOf(adminDocument());
+}
+
+const securitySchemes = {
+  token: { type: 'http', scheme: 'bearer', description: "An operator's token." },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-animal-store-session',
+    description:
+      'A session of the console, given by `createSession`. Without TLS, on the machine itself, the cookie is ' +
+      '`animal-store-session-` and the port. Requests that change something need `Origin` or `Sec-Fetch-Site`, too.',
+  },
+} as const;
+
+function adminDocument() {
+  const info = {
+    title: 'Animal Store admin API',
+    version: '1.0.0',
+    summary: 'For those who run an animal store',
+    description: adminIntroduction,
+    license: { name: 'MIT', identifier: 'MIT' },
+  };
+  return createDocument(
+    {
+      openapi: '3.1.1',
+      info,
+      servers: [{ url: adminBasePath, description: 'The admin listener' }],
+      tags: adminTags,
+      security: [{ token: [] }, { session: [] }],
+      paths: pathsOf(allAdminOperations, operationObject),
+      components: {
+        schemas: { Error: AdminErrorBody },
+        headers: adminHeaders,
+        examples: adminErrorExamples,
+        responses: adminSharedResponses,
+        securitySchemes,
+      },
+    },
+    { override: asClientsRead(allAdminOperations) },
+  );
+}
+
+function operationObject(operation: Operation): ZodOpenApiOperationObject {
+  const { operationId, tag, summary, description } = operation;
+  const role = roleOf(operation);
+  const needs = role === undefined ? 'Nobody has to be signed in.' : `Needs the role \`${role}\`.`;
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description: `${description}\n\n${needs}`,
+    'x-stability': 'beta',
+    ...(role === undefined ? { security: [] } : { 'x-required-role': role }),
+    requestParams: requestParams(operation),
+    parameters: [requestId, ...(operation.preconditions ?? []).map((name) => preconditions[name])],
+    ...requestBodyOf(operation),
+    responses: adminResponsesOf(operation),
+  };
+}
+
+function requestBodyOf({ body, upload }: Operation): Pick<ZodOpenApiOperationObject, 'requestBody'> {
+  if (upload !== undefined) {
+    const content = Object.fromEntries(
+      upload.types.map((type) => [type, { schema: { type: 'string' } } as const]),
+    );
+    return { requestBody: { required: true, description: upload.description, content } };
+  }
+  if (body === undefined) return {};
+  const { schema, types = [mediaTypes.json], optional = false } = body;
+  return {
+    requestBody: {
+      required: !optional,
+      content: Object.fromEntries(types.map((type) => [type, { schema }])),
+    },
+  };
+}

@@ -1,0 +1,47 @@
+/** The response headers of the admin API, as components of its OpenAPI document. */
+import type { oas31 } from 'zod-openapi';
+import { headers } from './headers.ts';
+
+const {
+  'X-Request-Id': requestId,
+  ETag,
+  'Retry-After': retryAfter,
+  'Accept-Encoding': acceptEncoding,
+} = headers;
+
+export const adminHeaders = {
+  'X-Request-Id': requestId,
+  ETag,
+  'Retry-After': retryAfter,
+  'Accept-Encoding': acceptEncoding,
+  'Accept-Patch': headers['Accept-Patch'],
+  'Cache-Control': {
+    description: 'Nothing of it may be kept.',
+    required: true,
+    schema: { type: 'string', const: 'no-store' },
+  },
+  'WWW-Authenticate': {
+    description: 'Challenge (RFC 6750). Has `error` only if a token or code was sent.',
+    required: true,
+    schema: { type: 'string', examples: ['Bearer realm="animal-store-admin", error="invalid_token"'] },
+  },
+  Location: {
+    description: 'Where the new resource is.',
+    required: true,
+    schema: { type: 'string', format: 'uri-reference', examples: ['/admin/v1/accounts/1'] },
+  },
+  PageLinks: {
+    description:
+      'URLs of the first page (`rel="first"`) and, except on the last page, the next page (`rel="next"`) (RFC 8288).',
+    required: true,
+    schema: {
+      type: 'string',
+      examples: ['</admin/v1/keys?limit=20&cursor=LjIw>; rel="next", </admin/v1/keys?limit=20>; rel="first"'],
+    },
+  },
+  'Set-Cookie': {
+    description: 'Gives or takes the cookie of the session.',
+    required: true,
+    schema: { type: 'string' },
+  },
+} as const satisfies Record<string, oas31.HeaderObject>;

@@ -1,0 +1,37 @@
+/** What the OpenAPI documents of both listeners have in common. */
+import type { ZodOpenApiOperationObject, ZodOpenApiOverride, ZodOpenApiPathsObject } from 'zod-openapi';
+import type { Operation } from '../../src/contract/operation.ts';
+
+/** A document as it is committed. */
+export function textOf(document: object): string {
+  // The library repeats what is said of a parameter in a schema that refers to another one.
+  const withoutParam = (key: string, value: unknown) => (key === 'param' ? undefined : value);
+  return `${JSON.stringify(document, withoutParam, 2)}\n`;
+}
+
+/** The paths of rows, with each of their methods as it is described. */
+export function pathsOf<Row extends Operation>(
+  rows: readonly Row[],
+  describe: (row: Row) => ZodOpenApiOperationObject,
+): ZodOpenApiPathsObject {
+  const items = [...Map.groupBy(rows, ({ path }) => path)].map(([path, those]) => [
+    path,
+    Object.fromEntries(those.map((row) => [row.method.toLowerCase(), describe(row)])),
+  ]);
+  return Object.fromEntries(items);
+}
+
+/** Leaves out what the library adds that would mislead readers of the document. */
+export function asClientsRead(rows: readonly Operation[]): ZodOpenApiOverride {
+  const bodies: ReadonlySet<unknown> = new Set(rows.map(({ body }) => body?.schema));
+  return ({ jsonSchema, zodSchema, io }) => {
+    // Responses may gain members within a version (see `Pet`).
+    if (io === 'output') delete jsonSchema.additionalProperties;
+    // Generators for TypeScript take a member of a body with a default for a mandatory one; its description says it.
+    if (bodies.has(zodSchema)) {
+      for (const property of Object.values(jsonSchema.properties ?? {})) {
+        if (typeof property === 'object') delete property.default;
+      }
+    }
+  };
+}

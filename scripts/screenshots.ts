@@ -1,0 +1,93 @@
+/** Makes the pictures of the console in docs/screenshots, from a real service with a shop at work. Takes some minutes. */
+import { mkdir, rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { startConsole, type TestConsole } from '../test/support/console.ts';
+import { clientsAtWork } from './screenshots/clients.ts';
+import { openShop } from './screenshots/shop.ts';
+
+const folder = fileURLToPath(new URL('../docs/screenshots/', import.meta.url));
+
+const sizes = {
+  390: { width: 390, height: 844 },
+  1280: { width: 1_280, height: 860 },
+  1920: { width: 1_920, height: 1_080 },
+} as const;
+
+type Width = keyof typeof sizes;
+type Theme = 'light' | 'dark';
+
+/** Every page, by the name of its pictures, and where it is. */
+const places = {
+  overview: '/',
+  accounts: '/accounts',
+  account: '/accounts/2',
+  usage: '/usage',
+  bans: '/bans',
+  animals: '/animals',
+  import: '/animals/import',
+  categories: '/categories',
+  orders: '/orders',
+  audit: '/audit',
+  operators: '/operators',
+  system: '/system',
+} as const;
+
+interface Picture {
+  readonly name: string;
+  readonly place: string;
+  readonly width: Width;
+  readonly theme: Theme;
+  /** The button that opens what is shown. */
+  readonly press?: string;
+}
+
+/** At each width, in both themes. */
+function everyView<T>(view: (width: Width, theme: Theme) => T): T[] {
+  const widths = [390, 1280, 1920] as const;
+  return widths.flatMap((width) => [view(width, 'light'), view(width, 'dark')]);
+}
+
+const pictures: readonly Picture[] = [
+  ...Object.entries(places).flatMap(([name, place]) =>
+    everyView((width, theme) => ({ name, place, width, theme })),
+  ),
+  { name: 'issue-key', place: '/accounts/2', width: 1280, theme: 'light', press: 'Issue key' },
+  { name: 'close-account', place: '/accounts/3', width: 1280, theme: 'dark', press: 'Close account' },
+];
+
+/** So long are clients at work before the first picture, so that the plots have something to show. */
+const workMs = 150_000;
+
+await using console = await startConsole({ BAN_STRIKES: '20' });
+const shop = await openShop(console);
+const work = clientsAtWork(console.apiUrl, shop.keys);
+await Bun.sleep(workMs);
+await rm(folder, { recursive: true, force: true });
+await mkdir(folder, { recursive: true });
+for (const picture of pictures) await take(console, shop.token, picture);
+for (const view of everyView((width, theme) => ({ width, theme }))) await takeSignIn(console, view);
+await work.stop();
+
+async function take({ signedIn, closePages }: TestConsole, token: string, picture: Picture): Promise<void> {
+  const { name, place, width, theme, press } = picture;
+  const page = await signedIn(token, place, { viewport: sizes[width], colorScheme: theme });
+  await page.locator('.waiting').first().waitFor({ state: 'detached' });
+  if (press !== undefined) {
+    await page.getByRole('button', { name: press }).first().click();
+    await page.getByRole('dialog').waitFor();
+  }
+  await page.waitForLoadState('networkidle');
+  await page.screenshot({ path: `${folder}${name}-${width}-${theme}.png` });
+  await closePages();
+}
+
+async function takeSignIn(
+  { url, openPage, closePages }: TestConsole,
+  { width, theme }: Pick<Picture, 'width' | 'theme'>,
+): Promise<void> {
+  const page = await openPage({ viewport: sizes[width], colorScheme: theme });
+  await page.goto(url);
+  await page.getByLabel('Token').waitFor();
+  await page.screenshot({ path: `${folder}sign-in-${width}-${theme}.png` });
+  await closePages();
+}

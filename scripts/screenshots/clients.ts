@@ -1,0 +1,50 @@
+/** Clients at work, as a shop has them on a busy afternoon. */
+
+/** The keys that clients work with. */
+export interface ShopKeys {
+  readonly website: string;
+  readonly stock: string;
+  readonly tablet: string;
+  /** Of an account with few requests, which its program does not respect. */
+  readonly script: string;
+}
+
+const tickMs = 50;
+
+/** Lets clients work until they are stopped: most with success, some with mistakes, one too often. */
+export function clientsAtWork(apiUrl: string, keys: ShopKeys): { stop(): Promise<void> } {
+  let isOver = false;
+  const send = (key: string, path: string, method = 'GET', body?: unknown) =>
+    fetch(`${apiUrl}/v1${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }).then((answer) => answer.arrayBuffer());
+  const work = async () => {
+    for (let tick = 0; !isOver; tick += 1) {
+      // Customers come in waves.
+      const customers = 3 + Math.round(2 * Math.sin(tick / 120) + 2 * Math.random());
+      const visits = Array.from({ length: customers }, (_, n) => visit(send, keys, tick + n));
+      if (tick % 3 === 0) visits.push(send(keys.script, '/pets?status=sold'));
+      await Promise.all(visits);
+      await Bun.sleep(tickMs);
+    }
+  };
+  const done = work();
+  return {
+    stop: async () => {
+      isOver = true;
+      await done;
+    },
+  };
+}
+
+type Send = (key: string, path: string, method?: string, body?: unknown) => Promise<unknown>;
+
+function visit(send: Send, keys: ShopKeys, turn: number): Promise<unknown> {
+  if (turn % 40 === 0) return send(keys.stock, '/pets', 'POST', { name: 'Rex', categoryId: 1 });
+  if (turn % 33 === 0) return send(keys.website, '/pets?limit=1000');
+  if (turn % 21 === 0) return send(keys.tablet, `/pets/${(turn % 50) + 1}`);
+  if (turn % 13 === 0) return send(keys.website, '/inventory');
+  return send(keys.website, `/pets?status=available&limit=${20 + (turn % 30)}`);
+}

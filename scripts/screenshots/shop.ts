@@ -1,0 +1,142 @@
+/** A shop with all that the pictures show: accounts, keys, animals, orders, operators, and a month of requests. */
+import { adminBasePath } from '../../src/contract/admin/operations.ts';
+import type { TestConsole } from '../../test/support/console.ts';
+import type { ShopKeys } from './clients.ts';
+
+export interface Shop {
+  /** Of the operator who makes the pictures. */
+  readonly token: string;
+  readonly keys: ShopKeys;
+}
+
+/** Sends a request of the admin API; the answer is taken to be of the type. */
+type Send = <Answer = { readonly id: number }>(
+  method: string,
+  path: string,
+  body?: unknown,
+) => Promise<Answer>;
+
+export async function openShop(console: TestConsole): Promise<Shop> {
+  const token = await console.addOperator('anna', 'admin');
+  const send = sender(console.url, token);
+  await stock(send);
+  const keys = await accounts(send);
+  await operators(send);
+  await orders(send);
+  await pastRequests(console);
+  await send('POST', '/backups');
+  return { token, keys };
+}
+
+function sender(url: string, token: string): Send {
+  return async (method, path, body) => {
+    const isText = typeof body === 'string';
+    const response = await fetch(`${url}${adminBasePath}${path}`, {
+      method,
+      headers: {
+        Authorization: `Bearer ${token}`,
+        ...(body !== undefined && { 'Content-Type': isText ? 'text/csv' : 'application/json' }),
+      },
+      ...(body !== undefined && { body: isText ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${text}`);
+    return JSON.parse(text === '' ? 'null' : text);
+  };
+}
+
+const names = [
+  'Ozzy',
+  'Luna',
+  'Bella',
+  'Charlie',
+  'Lucy',
+  'Cooper',
+  'Max',
+  'Bailey',
+  'Daisy',
+  'Oliver',
+  'Milo',
+];
+const categories = ['Dogs', 'Cats', 'Guinea pigs', 'Rabbits', 'Goats'];
+const animals = 4_200;
+
+async function stock(send: Send): Promise<void> {
+  for (const [index, name] of categories.entries()) await send('PUT', `/categories/${index + 1}`, { name });
+  const lines = Array.from({ length: animals }, (_, n) => {
+    const status = n % 9 === 4 ? 'pending' : n % 4 === 3 ? 'sold' : 'available';
+    return `${names[(n * 7) % names.length]},${((n * 3) % categories.length) + 1},${status}`;
+  });
+  await send('POST', '/pets/import?format=csv', `name,categoryId,status\n${lines.join('\n')}\n`);
+}
+
+const allScopes = ['pets:read', 'pets:create', 'pets:write', 'orders:read', 'orders:write'];
+
+async function accounts(send: Send): Promise<ShopKeys> {
+  const issue = async (account: number, name: string, scopes: readonly string[]) =>
+    (await send<{ readonly key: string }>('POST', `/accounts/${account}/keys`, { name, scopes })).key;
+  const create = async (name: string, plan: string, quota = {}) =>
+    (await send('POST', '/accounts', { name, plan, ...quota })).id;
+
+  const flagship = await create('Seattle shop', 'pro');
+  const website = await issue(flagship, 'website', ['pets:read', 'orders:read', 'orders:write']);
+  const stockKey = await issue(flagship, 'stock feed', allScopes);
+  const trial = await send('POST', `/accounts/${flagship}/keys`, { name: 'trial', scopes: ['pets:read'] });
+  await send('POST', `/keys/${trial.id}/revoke`);
+  const portland = await create('Portland shop', 'business');
+  const tablet = await issue(portland, 'tablet', ['pets:read']);
+  const hobby = await create('Price comparison script', 'free');
+  const script = await issue(hobby, 'script', ['pets:read']);
+  await create('Warehouse', 'enterprise', { perMinute: 5_000, perDay: 2_000_000 });
+  const closed = await create('Tacoma outlet', 'free');
+  await send('POST', `/accounts/${closed}/close`);
+  await send('PATCH', `/accounts/${flagship}`, {
+    name: 'Seattle flagship',
+    plan: 'enterprise',
+    perMinute: 12_000,
+    perDay: 200_000,
+  });
+  return { website, stock: stockKey, tablet, script };
+}
+
+async function operators(send: Send): Promise<void> {
+  await send('POST', '/operators', { name: 'dashboard', role: 'viewer' });
+  const { id } = await send('POST', '/operators', { name: 'ben', role: 'admin' });
+  await send('POST', `/operators/${id}/revoke`);
+}
+
+async function orders(send: Send): Promise<void> {
+  const steps = [[], ['approve'], ['approve', 'deliver'], ['cancel'], ['approve', 'deliver', 'return']];
+  for (let turn = 0; turn < 14; turn += 1) {
+    const [pet] = await send<{ readonly id: number }[]>('GET', '/pets?status=available&limit=1');
+    const { id } = await send('POST', '/orders', { petId: pet?.id, reference: `cart-${1_042 + turn}` });
+    for (const step of steps[turn % steps.length] ?? []) await send('POST', `/orders/${id}/${step}`);
+  }
+}
+
+const [hourMs, dayMs] = [3_600_000, 86_400_000];
+
+/** A month of requests by the first two keys of the shop, as they would have been recorded then. */
+async function pastRequests({ app }: TestConsole): Promise<void> {
+  const now = Date.now();
+  const today = Math.floor(now / dayMs) * dayMs;
+  const hours = Array.from({ length: 29 * 24 }, (_, n) => today - (n + 1) * hourMs);
+  const keys = hours.map((hour) => {
+    const [ofDay, weekday] = [new Date(hour).getUTCHours(), new Date(hour).getUTCDay()];
+    const base = (weekday === 6 ? 9_500 : 5_800) * Math.max(0.08, Math.sin(((ofDay - 3) / 24) * 2 * Math.PI));
+    const ok = Math.round(base);
+    return {
+      keyId: 2,
+      accountId: 2,
+      ok,
+      refused: Math.round(ok / 45),
+      limited: weekday === 6 ? Math.round(ok / 12) : 0,
+      failed: 0,
+      deprecated: 0,
+      lastUsedAt: hour,
+      hour,
+    };
+  });
+  const instance = { name: 'web-1', version: '1.1.0', startedAt: now, seenAt: 0 };
+  await app.admin.storage.write('recordUsage', { minutes: [], keys, instance });
+}

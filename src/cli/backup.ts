@@ -1,0 +1,146 @@
+import { statSync } from 'node:fs';
+import { openAdminServices } from '../app.ts';
+import { backupMaker, sqlitePath, type Verified, verifyServer } from '../backups.ts';
+import type { Config } from '../config.ts';
+import { actorText } from '../domain/actor.ts';
+import { printable } from '../domain/printable.ts';
+import { backupTaskCommand } from './backup-task.ts';
+import { doing, Progress } from './progress.ts';
+import { interruption } from './signals.ts';
+import { CommandError, grouped, instant, messageOf, say, sayJson, shellWord, table } from './terminal.ts';
+
+interface JsonOption {
+  readonly json?: true;
+}
+
+export interface BackupOptions extends JsonOption {
+  readonly replace?: true;
+}
+
+const mib = 1_048_576;
+
+/** How much is written, and then that it is checked. */
+class BackupProgress implements Disposable {
+  #bar: Progress | undefined;
+  #line: Disposable | undefined;
+  #done = 0;
+
+  update(done: number, total: number): void {
+    if (this.#line !== undefined) return;
+    this.#bar ??= new Progress('MiB written', total);
+    this.#bar.update(done, Math.floor(done / mib));
+    if (done > 0 && done === this.#done) {
+      this.#bar[Symbol.dispose]();
+      this.#line = doing('Checking what was written');
+    }
+    this.#done = done;
+  }
+
+  [Symbol.dispose](): void {
+    (this.#line ?? this.#bar)?.[Symbol.dispose]();
+  }
+}
+
+/** Backs up the store of DATABASE_URL. */
+export async function backUp(config: Config, file: string, { replace, json }: BackupOptions): Promise<void> {
+  const path = embedded(config);
+  using interrupted = interruption();
+  const shown = new BackupProgress();
+  const facts = await backupMaker(path, backupTaskCommand())
+    .make(file, {
+      replace: replace === true,
+      now: Date.now(),
+      signal: interrupted.signal,
+      onProgress: (done, total) => shown.update(done, total),
+    })
+    .finally(() => shown[Symbol.dispose]());
+  const recorded = facts.format === facts.newestFormat ? await record(config, file, facts.bytes) : undefined;
+  if (json) return sayJson({ file, ...facts, createdAt: new Date(facts.createdAt).toISOString() });
+  const { pets = 0, accounts = 0 } = facts.counts;
+  say(
+    `Backed up ${grouped(pets)} animals and ${grouped(accounts)} accounts as of ${instant(facts.createdAt)} to ${file} (${size(facts.bytes)}).`,
+  );
+  say(`To check it: animal-store backup verify ${shellWord(file)}`);
+  if (recorded !== undefined) process.stderr.write(`animal-store: ${recorded}\n`);
+}
+
+/** The audit log has it; that it cannot be written does not undo the backup, so the reason is returned. */
+async function record(config: Config, file: string, bytes: number): Promise<string | undefined> {
+  try {
+    await using admin = await openAdminServices(config);
+    await admin.storage.write('recordAudit', {
+      at: Date.now(),
+      actor: actorText(admin.actor),
+      operation: 'createBackup',
+      object: `backup:${file}`,
+      before: null,
+      after: JSON.stringify({ name: file, bytes }),
+    });
+    return undefined;
+  } catch (error) {
+    return `The backup was made, but the audit log does not have it: ${messageOf(error)}`;
+  }
+}
+
+/** Verifies a file, or else the store of DATABASE_URL. */
+export async function verifyBackup(
+  config: Config,
+  file: string | undefined,
+  { json }: JsonOption,
+): Promise<void> {
+  using interrupted = interruption();
+  const path = file ?? sqlitePath(config.databaseUrl);
+  using _line = doing(path === undefined ? 'Counting rows' : `Verifying ${printable(path)}`);
+  const verified: Verified =
+    path === undefined
+      ? { kind: 'store', ...(await verifyServer(config.databaseUrl)) }
+      : await backupMaker(path, backupTaskCommand()).verify(path, interrupted.signal);
+  const name = file ?? 'the store';
+  if (!json) return report(name, verified);
+  const createdAt =
+    verified.kind === 'backup' ? { createdAt: new Date(verified.createdAt).toISOString() } : {};
+  sayJson({ file: file ?? null, sound: true, ...verified, ...createdAt });
+}
+
+function report(name: string, verified: Verified): void {
+  const { format, newestFormat } = verified;
+  const counts = Object.entries(verified.counts).map(([table, rows]) => [table, grouped(rows)]);
+  say(table(['TABLE', 'ROWS'], counts));
+  say(formatLine(format, newestFormat));
+  if (verified.kind === 'store') {
+    say(
+      verified.bytes === null
+        ? `Counted all rows of ${name}. Its server knows whether its files are in order.`
+        : `Read all of ${name} (${size(verified.bytes)}): it is in order.`,
+    );
+    return;
+  }
+  const { createdAt, madeBy, bytes, limitBytes } = verified;
+  const limits = limitBytes === 0 ? 'without counts and bans' : 'with counts and bans';
+  say(`Backup of ${instant(createdAt)}, made by version ${madeBy}, ${limits} (${size(bytes)}).`);
+  say(`${name} is sound.`);
+}
+
+function formatLine(format: number, newest: number): string {
+  if (format === newest) return `Format ${format}, as this version has it.`;
+  return format < newest
+    ? `Format ${format}; the next start of this version upgrades it to ${newest}.`
+    : `Format ${format}, which needs a newer version: this one supports up to ${newest}.`;
+}
+
+function size(bytes: number): string {
+  return `${(bytes / mib).toLocaleString('en-US', { maximumFractionDigits: 1 })} MiB`;
+}
+
+/** The path of the store. Throws `CommandError` when it is on a server, or not there. */
+function embedded({ databaseUrl }: Config): string {
+  const path = sqlitePath(databaseUrl);
+  if (path === undefined) {
+    throw new CommandError(
+      'DATABASE_URL is PostgreSQL, which has its own tools for backups, such as pg_dump. See docs/backup.md.',
+    );
+  }
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw new CommandError(`${path} is a folder.`);
+  return path;
+}

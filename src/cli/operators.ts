@@ -1,0 +1,59 @@
+import { openAdminServices } from '../app.ts';
+import type { Config } from '../config.ts';
+import { printable } from '../domain/printable.ts';
+import type { Role } from '../domain/role.ts';
+import type { IssuedToken } from '../operations/operators.ts';
+import { shownOperator } from '../operations/shown.ts';
+import { instant, say, sayJson, styled, table } from './terminal.ts';
+
+interface Json {
+  readonly json?: true;
+}
+
+export async function createOperator(config: Config, name: string, { role, json }: { role: Role } & Json) {
+  await using admin = await openAdminServices(config);
+  report(await admin.operators.create(name, role), json, 'Created');
+}
+
+export async function listOperators(config: Config, { json }: Json): Promise<void> {
+  await using admin = await openAdminServices(config);
+  const operators = await admin.operators.list();
+  if (json) return sayJson(operators.map(shownOperator));
+  if (operators.length === 0) return say('No operators. To add one: animal-store operators create NAME');
+  say(
+    table(
+      ['ID', 'NAME', 'ROLE', 'TOKEN', 'CREATED', 'STATE'],
+      operators.map(({ id, name, role, lastFour, createdAt, revokedAt }) => [
+        String(id),
+        name,
+        role,
+        `…${lastFour}`,
+        instant(createdAt),
+        revokedAt === null ? 'live' : 'revoked',
+      ]),
+    ),
+  );
+}
+
+export async function rotateOperator(config: Config, id: number, { json }: Json): Promise<void> {
+  await using admin = await openAdminServices(config);
+  report(await admin.operators.rotate(id), json, 'Replaced the token of');
+  if (!json) say('The old token and all sessions of the operator have ended.');
+}
+
+export async function revokeOperator(config: Config, id: number, { json }: Json): Promise<void> {
+  await using admin = await openAdminServices(config);
+  const operator = await admin.operators.revoke(id);
+  if (json) return sayJson(shownOperator(operator));
+  say(`Revoked operator ${id} (${printable(operator.name)}). The token and all sessions have ended.`);
+}
+
+function report({ operator, token }: IssuedToken, json: true | undefined, done: string): void {
+  if (json) {
+    sayJson({ ...shownOperator(operator), token });
+    return;
+  }
+  const { id, name, role } = operator;
+  say(`${done} operator ${id} (${printable(name)}), role ${role}. The token is shown only once:`);
+  say(`  ${styled('bold', token)}`);
+}

@@ -1,0 +1,43 @@
+import { openAdminServices } from '../app.ts';
+import type { Config } from '../config.ts';
+import { iso } from '../operations/shown.ts';
+import { instant, say, sayJson, styled, table } from './terminal.ts';
+
+/** How the store is, as this command reaches it, and which instances of the service use it. */
+export async function showStatus(config: Config, { json }: { json?: true }): Promise<void> {
+  await using admin = await openAdminServices(config);
+  const { store } = admin;
+  const [facts, instances] = [await store.facts(), await store.instances.list()];
+  // Last, for what was asked before may have shown that something is away.
+  const troubles = store.health();
+  if (json) {
+    const shown = instances.map(({ startedAt, seenAt, ...instance }) => ({
+      ...instance,
+      startedAt: iso(startedAt),
+      seenAt: iso(seenAt),
+    }));
+    return sayJson({ troubles, store: facts, instances: shown });
+  }
+  for (const trouble of troubles) say(styled('red', trouble));
+  if (troubles.length === 0) say('The store works.');
+  say();
+  say(
+    table(
+      ['STORE', ''],
+      Object.entries(facts).map(([name, value]) => [name, String(value ?? 'unknown')]),
+    ),
+  );
+  say();
+  if (instances.length === 0) return say('No instance of the service has given a sign of life.');
+  say(
+    table(
+      ['INSTANCE', 'VERSION', 'STARTED', 'LAST SIGN OF LIFE'],
+      instances.map(({ name, version, startedAt, seenAt }) => [
+        name,
+        version,
+        instant(startedAt),
+        instant(seenAt),
+      ]),
+    ),
+  );
+}

@@ -1,0 +1,44 @@
+/** Which errors the operations of operators may answer. */
+import { errorBodyOf } from '../error-body.ts';
+import type { ErrorCode } from '../errors.ts';
+import { isRead, type Operation } from '../operation.ts';
+import { allAdminOperations, roleOf } from './operations.ts';
+
+/** What any of them may answer. */
+const commonErrors = [
+  'invalid_parameter',
+  'sign_in_required',
+  'sign_in_failed',
+  'host_unknown',
+  'too_many_sign_ins',
+  'internal_error',
+  'service_unavailable',
+] as const satisfies readonly ErrorCode[];
+
+/** Every error an operation may answer: its own, what follows from its row, and what all have in common. */
+export function adminErrorsOf(operation: Operation): ErrorCode[] {
+  const { body, upload, paginated, preconditions, errors: own } = operation;
+  return [
+    ...new Set<ErrorCode>([
+      ...(paginated ? (['invalid_cursor'] as const) : []),
+      ...(body ? (['invalid_json', 'invalid_body'] as const) : []),
+      ...(body || upload ? (['body_too_large', 'unsupported_media_type'] as const) : []),
+      ...own,
+      ...(preconditions ? (['precondition_failed'] as const) : []),
+      ...(roleOf(operation) === 'admin' ? (['role_insufficient'] as const) : []),
+      ...(isRead(operation) ? [] : (['cross_site_request'] as const)),
+      ...commonErrors.filter((code) => code !== 'sign_in_required' || roleOf(operation) !== undefined),
+    ]),
+  ];
+}
+
+/** Every error the admin listener answers with. */
+export const adminErrorCodes: readonly ErrorCode[] = [
+  ...new Set<ErrorCode>([
+    ...allAdminOperations.flatMap(adminErrorsOf),
+    'route_not_found',
+    'method_not_allowed',
+  ]),
+];
+
+export const AdminErrorBody = errorBodyOf('Error', adminErrorCodes);

@@ -1,0 +1,53 @@
+import { noContent, type Operation, type Success, shown } from '../operation.ts';
+import { Session, SignIn } from './sessions.ts';
+
+const created: Success<Session> = {
+  descriptions: { 201: 'The session, as a cookie.' },
+  statusOf: () => 201,
+  schema: Session,
+  json: (session) => JSON.stringify(session),
+};
+
+export const sessionOperations = {
+  createSession: {
+    operationId: 'createSession',
+    method: 'POST',
+    path: '/session',
+    tag: 'Sessions',
+    summary: 'Sign in',
+    description:
+      'Trades a token, or the one-time code of a console link, for a session cookie. Programs need no session: they ' +
+      'send their token with each request.',
+    stability: 'beta',
+    role: 'anybody',
+    body: { schema: SignIn },
+    reads: [],
+    success: created,
+    errors: ['sign_in_failed', 'too_many_sign_ins'],
+  },
+  getSession: {
+    operationId: 'getSession',
+    method: 'GET',
+    path: '/session',
+    tag: 'Sessions',
+    summary: 'Get who is signed in',
+    description: 'Returns who makes this request.',
+    stability: 'beta',
+    reads: [],
+    success: shown(Session, 'Who is signed in.'),
+    errors: [],
+  },
+  deleteSession: {
+    operationId: 'deleteSession',
+    method: 'DELETE',
+    path: '/session',
+    tag: 'Sessions',
+    summary: 'Sign out',
+    description: 'Ends the session of the cookie.',
+    stability: 'beta',
+    role: 'viewer',
+    reads: [],
+    success: noContent('The session has ended.'),
+    errors: [],
+  },
+} as const satisfies Readonly<Record<string, Operation>>;

@@ -1,0 +1,50 @@
+/** What the shapes of the admin API are made of. */
+import * as z from 'zod';
+import { largestQuota, planNames } from '../../domain/plan.ts';
+import { int64, int64Hint, oneOf, text } from '../values.ts';
+
+/** An id of an account, key or operator, in an answer. */
+export const id = (description: string) =>
+  z
+    .int()
+    .min(1)
+    .meta({ description, override: { type: 'integer', format: 'int64', minimum: 1 }, examples: [1] });
+
+/** The same in a path. */
+export const idParameter = (description: string) => int64(`${description} ${int64Hint}`, 1);
+
+/** What people call something: an account, a key, an operator. */
+export const nameOf = (what: string, example: string) => text(`Name of the ${what}.`, example);
+
+export const PlanName = z
+  .enum(planNames, { error: oneOf(planNames) })
+  .meta({ id: 'Plan', description: 'Plan of an account. Only `enterprise` has limits of its own.' });
+
+export const quotaMember = (description: string) =>
+  z
+    .bigint({ error: 'must be a whole number' })
+    .refine((value) => value >= 1n && value <= BigInt(largestQuota), {
+      message: `must be from 1 to ${largestQuota}`,
+    })
+    .transform(Number)
+    .meta({
+      description,
+      override: { type: 'integer', format: 'int64', minimum: 1, maximum: largestQuota },
+      examples: [5_000],
+    });
+
+const instantForm = 'must be an instant such as 2026-11-22T09:30:00Z';
+
+/** An instant in a query or a body, as Unix ms. */
+export const instantInput = (description: string) =>
+  z.iso
+    .datetime({ offset: true, error: instantForm })
+    .transform((value) => Date.parse(value))
+    .meta({
+      description,
+      override: { type: 'string', format: 'date-time' },
+      examples: ['2026-11-22T09:30:00Z'],
+    });
+
+export const since = instantInput('Only what happened at this instant or later.').optional();
+export const until = instantInput('Only what happened before this instant.').optional();

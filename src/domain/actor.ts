@@ -1,0 +1,21 @@
+/** Who changes something: an operator, whoever uses the command line, or whoever opened the console with a one-time code. */
+export const actorKinds = ['operator', 'cli', 'console'] as const;
+
+export type ActorKind = (typeof actorKinds)[number];
+
+export interface Actor {
+  readonly kind: ActorKind;
+  /** The operator's name, or the name of the system's user. */
+  readonly name: string;
+}
+
+/** The actor as the audit log has it, such as `operator:anna`. */
+export function actorText({ kind, name }: Actor): string {
+  return `${kind}:${name}`;
+}
+
+/** The actor of such a text. */
+export function actorOf(text: string): Actor {
+  const [, kind, name = ''] = /^(\w+):(.*)$/s.exec(text) ?? [];
+  return { kind: actorKinds.find((known) => known === kind) ?? 'operator', name };
+}

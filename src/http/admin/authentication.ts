@@ -1,0 +1,46 @@
+import { Refusal } from '../../domain/refusal.ts';
+import type { SignedIn } from '../../operations/admin/handlers.ts';
+import { credentialOf } from '../credential.ts';
+import type { AdminContext, AdminIncoming } from './context.ts';
+import { sessionSecretOf } from './cookies.ts';
+
+/** Who makes a request, and whether a browser sent the proof by itself. */
+export interface Authenticated extends SignedIn {
+  readonly isByCookie: boolean;
+}
+
+/**
+ * Who sends the token or has the session. A token goes before a cookie. Refuses `sign_in_required`, `sign_in_failed` and
+ * `too_many_sign_ins`; a valid token is taken even from a network that failed too often.
+ */
+export async function authenticate(context: AdminContext, incoming: AdminIncoming): Promise<Authenticated> {
+  const { request } = incoming;
+  const credential = credentialOf(request.headers);
+  if (credential.kind !== 'none') {
+    const token = credential.kind === 'key' ? credential.key : '';
+    const signedIn = await context.sessions.byToken(token);
+    if (signedIn === undefined) throw failedSignIn(context, incoming, 'token');
+    return { ...signedIn, isByCookie: false };
+  }
+  const secret = sessionSecretOf(request);
+  const signedIn = secret === undefined ? undefined : await context.sessions.bySecret(secret);
+  if (signedIn === undefined) throw new Refusal('sign_in_required');
+  return { ...signedIn, isByCookie: true };
+}
+
+/** Counts and logs a failed sign-in; the refusal it gets. The log has where it came from, and nothing of what was sent. */
+export function failedSignIn(
+  { failedSignIns, log }: AdminContext,
+  { network, client, requestId }: AdminIncoming,
+  by: 'token' | 'code',
+): Refusal {
+  const waitSeconds = failedSignIns.waitSeconds(network);
+  if (waitSeconds > 0) return new Refusal('too_many_sign_ins');
+  const failures = failedSignIns.add(network);
+  const isLast = failedSignIns.waitSeconds(network) > 0;
+  log.warn(
+    { requestId, address: client, by, failures },
+    isLast ? 'failed sign-in; further ones of this network have to wait' : 'failed sign-in',
+  );
+  return new Refusal('sign_in_failed');
+}

@@ -1,0 +1,62 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { acceptsGzip } from '../accepts-gzip.ts';
+import type { HeaderFields } from '../headers.ts';
+import type { ConsoleFiles } from './console-files.ts';
+import type { AdminAnswer } from './replies.ts';
+
+/** A file as it is sent. */
+interface ReadyFile {
+  readonly headers: HeaderFields;
+  readonly plain: Blob;
+  readonly compressed: Blob;
+}
+
+type ReadyFiles = ReadonlyMap<string, ReadyFile>;
+
+/** The answers of the console's pages; undefined for a path that is none of them. The files are made ready when the first is asked for. */
+export class Console {
+  readonly #make: () => Promise<ConsoleFiles>;
+  #ready: Promise<ReadyFiles> | undefined;
+
+  constructor(make: () => Promise<ConsoleFiles>) {
+    this.#make = make;
+  }
+
+  /** Rejects with why the files could not be made. */
+  async answer(request: Request, path: string): Promise<AdminAnswer | undefined> {
+    this.#ready ??= this.#makeReady();
+    const file = (await this.#ready).get(path);
+    if (file === undefined) return undefined;
+    const { headers, plain, compressed } = file;
+    return acceptsGzip(request)
+      ? { status: 200, body: compressed, headers: { ...headers, 'Content-Encoding': 'gzip' } }
+      : { status: 200, body: plain, headers };
+  }
+
+  async #makeReady(): Promise<ReadyFiles> {
+    try {
+      const files = await this.#make();
+      const ready = [...files].map(async ([path, { type, body }]): Promise<[string, ReadyFile]> => {
+        const bytes = await body.arrayBuffer();
+        const compressed = new Blob([await promisify(gzip)(bytes, { level: 9 })]);
+        return [path, { headers: headersOf(path, type), plain: new Blob([bytes]), compressed }];
+      });
+      return new Map(await Promise.all(ready));
+    } catch (error) {
+      // Whoever asks next may find them.
+      this.#ready = undefined;
+      throw error;
+    }
+  }
+}
+
+function headersOf(path: string, type: string): HeaderFields {
+  // An asset's name changes with its content.
+  const isHashed = path.startsWith('/assets/');
+  return {
+    'Content-Type': type,
+    Vary: 'Accept-Encoding',
+    ...(isHashed && { 'Cache-Control': 'public, max-age=31536000, immutable' }),
+  };
+}

@@ -1,0 +1,82 @@
+import {
+  type AdminInputOf,
+  type AdminOperationId,
+  adminBasePath,
+  roleOf,
+} from '../../contract/admin/operations.ts';
+import { isTagged } from '../../contract/operations.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { mayDo } from '../../domain/role.ts';
+import { isShopOperation } from '../../operations/admin/shop.ts';
+import { answerOf } from '../answers.ts';
+import { readInput } from '../input.ts';
+import { type Authenticated, authenticate } from './authentication.ts';
+import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
+import { linesAnswer } from './lines.ts';
+import { type AdminAnswer, refuse, reply } from './replies.ts';
+import { signIn, signOut } from './session-answers.ts';
+
+/** Every request of the admin API goes this way. */
+export async function adminPipeline(context: AdminContext, incoming: AdminIncoming): Promise<Response> {
+  try {
+    const { request, operation } = incoming;
+    context.site.checkHost(request);
+    const signedIn = isForAnybody(operation) ? undefined : await authenticate(context, incoming);
+    // A token is sent by a program only; a cookie is sent by the browser, whatever page asks for it.
+    if (!isSafe(request) && signedIn?.isByCookie !== false)
+      context.site.checkOrigin(request, signedIn !== undefined);
+    const routed = routedOf(incoming);
+    checkRole(routed, signedIn);
+    incoming.mayTakeLong(signedIn !== undefined);
+    const answer = await answerTo(context, incoming, routed, signedIn);
+    incoming.mayTakeLong(answer.body instanceof ReadableStream);
+    return reply(incoming, answer);
+  } catch (error) {
+    incoming.mayTakeLong(false);
+    return refuse(context, incoming, error);
+  }
+}
+
+function isForAnybody(operation: AdminOperation | undefined): boolean {
+  return operation !== undefined && roleOf(operation) === undefined;
+}
+
+/** Whether it is a method that changes nothing (RFC 9110, section 9.2.1). */
+function isSafe({ method }: Request): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+const unknownPath = 'Unknown path. See /admin/v1/openapi.json for the available operations.';
+
+function routedOf({ route, operation }: AdminIncoming): AdminOperation {
+  if (route === undefined) throw new Refusal('route_not_found', { message: unknownPath });
+  if (operation === undefined) throw new Refusal('method_not_allowed');
+  return operation;
+}
+
+function checkRole(operation: AdminOperation, signedIn: Authenticated | undefined): void {
+  const needed = roleOf(operation);
+  if (needed === undefined) return;
+  if (signedIn === undefined) throw new Refusal('sign_in_required');
+  if (!mayDo(signedIn.role, needed)) throw new Refusal('role_insufficient');
+}
+
+async function answerTo(
+  context: AdminContext,
+  incoming: AdminIncoming,
+  operation: AdminOperation,
+  signedIn: Authenticated | undefined,
+): Promise<AdminAnswer> {
+  const { request, path } = incoming;
+  const { operationId } = operation;
+  const { input, preconditions } = await readInput<AdminInputOf<AdminOperationId>>(operation, request, path);
+  if (operationId === 'createSession')
+    return signIn(context, incoming, operation, input as AdminInputOf<'createSession'>);
+  if (operationId === 'deleteSession') return signOut(context, incoming, operation);
+  if (signedIn === undefined) throw new Refusal('sign_in_required');
+  const performed = await context.operations.perform(operation, { input, preconditions }, signedIn);
+  if ('lines' in performed) return linesAnswer(operation, request, performed.lines);
+  // What clients have, too, carries a tag for `If-Match`; the rest may show a secret, once.
+  const hasTag = isShopOperation(operationId) && isTagged(operation);
+  return answerOf(operation, input.query, performed, { base: adminBasePath, hasTag });
+}

@@ -1,0 +1,88 @@
+import { errors } from '../../contract/errors.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import type { Answer } from '../answers.ts';
+import type { HeaderFields } from '../headers.ts';
+import { errorBody, unavailableRetrySeconds } from '../replies.ts';
+import type { AdminContext, AdminIncoming } from './context.ts';
+import { adminHeaders } from './headers.ts';
+
+/** An answer, of which the body may be made while it is sent. */
+export type AdminAnswer = Omit<Answer, 'body'> & {
+  readonly body: string | Blob | ReadableStream<Uint8Array> | null;
+};
+
+const challenge = 'Bearer realm="animal-store-admin"';
+
+/** An answer with the headers that all have. */
+export function reply(
+  { request: { method }, requestId }: Pick<AdminIncoming, 'request' | 'requestId'>,
+  { status, body, headers: own }: AdminAnswer,
+): Response {
+  const headers = new Headers({ ...adminHeaders, 'X-Request-Id': requestId });
+  if (body !== null) headers.set('Content-Type', 'application/json');
+  for (const [name, value] of Object.entries(own)) headers.set(name, value);
+  // Bun leaves the date out where it leaves the body out.
+  if (method === 'HEAD') headers.set('Date', new Date().toUTCString());
+  // Bun takes what follows a CONNECT for a tunnel, so the next request on the connection would never be answered.
+  if (method === 'CONNECT') headers.set('Connection', 'close');
+  return new Response(body, { status, headers });
+}
+
+/** The answer to a request that failed, whatever the reason. Only refusals say why; the rest is logged. */
+export function refuse(context: AdminContext, incoming: AdminIncoming, error: unknown): Response {
+  const refusal = error instanceof Refusal ? error : new Refusal('internal_error', { cause: error });
+  const { status } = errors[refusal.code];
+  if (status >= 500) logFailure(context, incoming, refusal);
+  return reply(incoming, {
+    status,
+    body: errorBody(refusal),
+    headers: errorHeaders(context, incoming, refusal),
+  });
+}
+
+/** The answer when not even the refusal of a request succeeds. */
+export function failed({ log, makeRequestId }: AdminContext, error: unknown): Response {
+  const requestId = makeRequestId();
+  log.error({ requestId, err: error }, 'request failed');
+  const refusal = new Refusal('internal_error');
+  const headers = { ...adminHeaders, 'Content-Type': 'application/json', 'X-Request-Id': requestId };
+  return new Response(errorBody(refusal), { status: errors[refusal.code].status, headers });
+}
+
+/** Headers that belong to certain errors. */
+function errorHeaders(
+  { failedSignIns }: AdminContext,
+  { route, operation, network }: AdminIncoming,
+  { code, details }: Refusal,
+): HeaderFields {
+  switch (errors[code].status) {
+    case 401:
+      return {
+        'WWW-Authenticate': code === 'sign_in_required' ? challenge : `${challenge}, error="invalid_token"`,
+      };
+    case 405:
+      return { Allow: route?.allow ?? 'GET, HEAD' };
+    case 415:
+      return {
+        ...(details.some(({ name }) => name === 'Content-Encoding') && { 'Accept-Encoding': 'identity' }),
+        ...(operation?.method === 'PATCH' && { 'Accept-Patch': operation.body?.types?.join(', ') ?? '' }),
+      };
+    case 429:
+      return { 'Retry-After': String(Math.max(1, failedSignIns.waitSeconds(network))) };
+    case 503:
+      return { 'Retry-After': String(unavailableRetrySeconds) };
+    default:
+      return {};
+  }
+}
+
+/** The route, not the address: an operator may have put a secret into the path or the query, where none belongs. */
+function logFailure(
+  { log, outages }: AdminContext,
+  { request: { method }, requestId, route }: AdminIncoming,
+  { code, cause }: Refusal,
+): void {
+  const fields = { requestId, method, route: route?.path, code, err: cause };
+  if (code === 'service_unavailable') outages.refused(fields);
+  else log.error(fields, 'request failed');
+}

@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { adminBasePath, allAdminOperations } from '../../contract/admin/operations.ts';
+import { type Network, networkOf } from '../../domain/address.ts';
+import { clientAddress } from '../address.ts';
+import { pathOf } from '../query.ts';
+import { requestIdOf } from '../request-id.ts';
+import { type Route, routesBelow } from '../routes.ts';
+import { afterChunkedBody } from '../unread-body.ts';
+import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
+import { type AdminPages, adminPage, openapiPath } from './pages.ts';
+import { adminPipeline } from './pipeline.ts';
+import { failed } from './replies.ts';
+
+/** A connection on which nothing moves is closed after this long, unless an operation is under way. */
+const idleTimeoutSeconds = 20;
+/** What is under way when the listener stops gets this long. */
+const stopWithinMs = 200;
+const pollMs = 10;
+
+export interface AdminServerOptions {
+  readonly context: AdminContext;
+  readonly pages: AdminPages;
+  readonly hostname: string;
+  readonly port: number;
+  readonly trustedProxies: readonly Network[];
+}
+
+type Server = Bun.Server<undefined>;
+type BunRequest = Request & { readonly params?: Record<string, string> };
+type AdminRoute = Route<AdminOperation>;
+
+export interface AdminServer extends AsyncDisposable {
+  readonly hostname: string | undefined;
+  readonly port: number;
+}
+
+const noParams = {};
+
+/** Starts listening. Throws an error with the system's `code` when it cannot. */
+export function startAdminServer(options: AdminServerOptions): AdminServer {
+  const { context, pages, hostname, port, trustedProxies } = options;
+  const incomingOf = (request: BunRequest, server: Server, route?: AdminRoute): AdminIncoming => {
+    const peer = server.requestIP(request)?.address ?? '';
+    const client = clientAddress(peer, request.headers.get('x-forwarded-for'), trustedProxies);
+    return {
+      request,
+      route,
+      operation: route?.methods.get(request.method),
+      path: request.params ?? noParams,
+      requestId: requestIdOf(request, context.makeRequestId),
+      client,
+      network: networkOf(client),
+      mayTakeLong: (mayIt) => server.timeout(request, mayIt ? 0 : idleTimeoutSeconds),
+    };
+  };
+  const handle = (route: AdminRoute | undefined) => (request: BunRequest, server: Server) => {
+    return whole(request, adminPipeline(context, incomingOf(request, server, route)));
+  };
+  const page = (request: BunRequest, server: Server) => {
+    const path = pathOf(request.url);
+    const isOfApi = path === adminBasePath || path.startsWith(`${adminBasePath}/`);
+    if (isOfApi && path !== openapiPath) return handle(undefined)(request, server);
+    return whole(request, adminPage(context, pages, incomingOf(request, server), path));
+  };
+  const routes = routesBelow(adminBasePath, allAdminOperations, (operation) => operation);
+  const server = Bun.serve({
+    hostname,
+    port,
+    // `development: false` would switch it on, and operators would reach this service and another one by turns.
+    reusePort: false,
+    idleTimeout: idleTimeoutSeconds,
+    // Bun would show stacks to clients otherwise, unless NODE_ENV is "production".
+    development: false,
+    // The pipeline bounds bodies itself.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    routes: Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
+    fetch: page,
+    // What fails outside of every answer's own making; the runtime would send a page of its own.
+    error: (error) => failed(context, error),
+  });
+  return { hostname: server.hostname, port: server.port ?? port, [Symbol.asyncDispose]: () => stop(server) };
+}
+
+/** The rest of a chunked body is read before the answer, unless there is none. */
+function whole(request: Request, answer: Promise<Response>): Promise<Response> {
+  return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
+}
+
+async function stop(server: Server): Promise<void> {
+  const deadline = performance.now() + stopWithinMs;
+  void server.stop();
+  while (server.pendingRequests > 0 && performance.now() < deadline) await sleep(pollMs);
+  await server.stop(true);
+}

@@ -1,0 +1,45 @@
+/** The two operations that give or take the cookie. */
+import type { AdminInputOf } from '../../contract/admin/operations.ts';
+import { resultOf } from '../../contract/result.ts';
+import { actorText } from '../../domain/actor.ts';
+import { Refusal } from '../../domain/refusal.ts';
+import { sessionShown } from '../../operations/admin/sessions.ts';
+import type { Answer } from '../answers.ts';
+import { failedSignIn } from './authentication.ts';
+import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
+import { sessionCookie, sessionSecretOf } from './cookies.ts';
+
+/** Trades a token or a code for a session. The one that the browser had is over: its secret is never taken up again. */
+export async function signIn(
+  context: AdminContext,
+  incoming: AdminIncoming,
+  operation: AdminOperation,
+  { body }: AdminInputOf<'createSession'>,
+): Promise<Answer> {
+  const { sessions, failedSignIns, site, log } = context;
+  const { request, network, client, requestId } = incoming;
+  if (failedSignIns.waitSeconds(network) > 0) throw new Refusal('too_many_sign_ins');
+  try {
+    const { secret, signedIn } = await sessions.signIn(body);
+    const former = sessionSecretOf(request);
+    if (former !== undefined) await sessions.signOut(former);
+    log.info({ requestId, address: client, operator: actorText(signedIn.actor) }, 'signed in');
+    const { status, body: text = null } = resultOf(operation, sessionShown(signedIn));
+    const headers = { 'Set-Cookie': sessionCookie(request, site.isSecure(request), secret) };
+    return { status, body: text, headers };
+  } catch (error) {
+    const isWrong = error instanceof Refusal && error.code === 'sign_in_failed';
+    throw isWrong ? failedSignIn(context, incoming, body.token === undefined ? 'code' : 'token') : error;
+  }
+}
+
+export async function signOut(
+  { sessions, site }: AdminContext,
+  { request }: AdminIncoming,
+  operation: AdminOperation,
+): Promise<Answer> {
+  const secret = sessionSecretOf(request);
+  if (secret !== undefined) await sessions.signOut(secret);
+  const { status } = resultOf(operation, undefined);
+  return { status, body: null, headers: { 'Set-Cookie': sessionCookie(request, site.isSecure(request)) } };
+}

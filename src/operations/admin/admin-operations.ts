@@ -1,0 +1,89 @@
+import type { AdminInputOf, AdminOperationId, ShopOperationId } from '../../contract/admin/operations.ts';
+import type { Operation } from '../../contract/operation.ts';
+import { type Result, resultOf } from '../../contract/result.ts';
+import { type Awaitable, andThen } from '../../domain/awaitable.ts';
+import type { Preconditions } from '../preconditions.ts';
+import { accountHandlers } from './accounts.ts';
+import { auditHandlers } from './audit.ts';
+import { backupHandlers } from './backups.ts';
+import { banHandlers } from './bans.ts';
+import type { HandlersOf, SignedIn } from './handlers.ts';
+import { importHandlers } from './imports.ts';
+import { keyHandlers } from './keys.ts';
+import { operatorHandlers } from './operators.ts';
+import { type OperatorServices, type ServingParts, servicesAs } from './services.ts';
+import { sessionHandlers } from './sessions.ts';
+import { isShopOperation, performInShop } from './shop.ts';
+import { systemHandlers } from './system.ts';
+import { usageHandlers } from './usage.ts';
+
+/** Those that give or take the cookie of a session: the listener does them with `SessionOperations`. */
+type CookieOperationId = 'createSession' | 'deleteSession';
+
+type HandledId = Exclude<AdminOperationId, ShopOperationId | CookieOperationId>;
+
+type Services = OperatorServices & ServingParts;
+
+/** What each operation does that operators have for themselves. The compiler reports a missing one. */
+const handlers: HandlersOf<Services, HandledId> = {
+  ...backupHandlers,
+  ...sessionHandlers,
+  ...operatorHandlers,
+  ...accountHandlers,
+  ...keyHandlers,
+  ...banHandlers,
+  ...importHandlers,
+  ...usageHandlers,
+  ...auditHandlers,
+  ...systemHandlers,
+};
+
+/** A request of an operation, checked. */
+export interface AdminRequest {
+  readonly input: AdminInputOf<AdminOperationId>;
+  readonly preconditions: Preconditions;
+}
+
+/** What became of it: a result, or lines that are made while they are sent. */
+export type AdminPerformed = Result | Lines;
+
+export interface Lines {
+  /** Each is JSON. */
+  readonly lines: AsyncIterable<string>;
+}
+
+/** The operations of operators, by their row. */
+export class AdminOperations {
+  readonly #parts: ServingParts;
+
+  constructor(parts: ServingParts) {
+    this.#parts = parts;
+  }
+
+  /** What it changes is durable and recorded when this resolves. Refuses what the operation does, and `service_unavailable`. */
+  perform(
+    operation: Operation & { readonly operationId: AdminOperationId },
+    request: AdminRequest,
+    signedIn: SignedIn,
+  ): Awaitable<AdminPerformed> {
+    const services = servicesAs(this.#parts, signedIn.actor);
+    return andThen(outcomeOf(services, operation.operationId, request, signedIn), (outcome) =>
+      operation.success.lines ? { lines: outcome as AsyncIterable<string> } : resultOf(operation, outcome),
+    );
+  }
+}
+
+function outcomeOf(
+  services: Services,
+  id: AdminOperationId,
+  { input, preconditions }: AdminRequest,
+  signedIn: SignedIn,
+): Awaitable<unknown> {
+  if (isShopOperation(id))
+    return performInShop(services, id, input as AdminInputOf<ShopOperationId>, preconditions);
+  // The input was made by the row, so it is the one its handler takes.
+  const handler = handlers[id as HandledId] as Handler;
+  return handler(services, input as never, signedIn);
+}
+
+type Handler = (services: Services, input: never, signedIn: SignedIn) => Awaitable<unknown>;

@@ -1,0 +1,24 @@
+import type { AdminInputOf, AdminOperationId, AdminOutcomeOf } from '../../contract/admin/operations.ts';
+import type { Actor } from '../../domain/actor.ts';
+import type { Awaitable } from '../../domain/awaitable.ts';
+import type { Role } from '../../domain/role.ts';
+
+/** Who is signed in. */
+export interface SignedIn {
+  readonly actor: Actor;
+  readonly role: Role;
+  /** Unix ms; undefined for a token, which stays. */
+  readonly expiresAt: number | undefined;
+}
+
+/**
+ * Operations of operators, as functions of the services they need. They may refuse. A change is made with `writeAs`, so that it is
+ * recorded.
+ */
+export type HandlersOf<Services, Ids extends AdminOperationId> = {
+  readonly [Id in Ids]: (
+    services: Services,
+    input: AdminInputOf<Id>,
+    signedIn: SignedIn,
+  ) => Awaitable<AdminOutcomeOf<Id>>;
+};

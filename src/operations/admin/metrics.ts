@@ -1,0 +1,214 @@
+import { allOperations } from '../../contract/operations.ts';
+import { type Trouble, troubles } from '../../domain/trouble.ts';
+import type { StoreFacts } from '../../storage/admin.ts';
+import { latencyBounds, sumOf, type Traffic, type TrafficLatency } from '../traffic.ts';
+
+/** A metric, as Prometheus tells them apart. */
+export type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary';
+
+export type Labels = Readonly<Record<string, string>>;
+
+export interface Sample {
+  /** Behind the metric's name, as `_sum`. */
+  readonly suffix?: string;
+  readonly labels?: Labels;
+  readonly value: number;
+}
+
+export interface Metric {
+  readonly name: string;
+  readonly type: MetricType;
+  readonly help: string;
+  readonly samples: readonly Sample[];
+}
+
+export interface Measured {
+  readonly processes: readonly Traffic[];
+  /** Of the store as the process sees it that tells the metrics. */
+  readonly facts: StoreFacts;
+  readonly troubles: readonly string[];
+  /** Keys that are banned now. */
+  readonly bans: number;
+  readonly about: Labels;
+  /** Unix ms. */
+  readonly startedAt: number;
+}
+
+/** What every metric's name begins with. */
+const prefix = 'animal_store_';
+
+/** Of every operation these are told from the start: an alert needs to see them rise from 0. */
+const alwaysTold = ['ok', 'internal_error', 'service_unavailable'];
+
+export function metricsOf(measured: Measured): Metric[] {
+  return [...ofProcesses(measured), ...ofRequests(measured), ...ofStore(measured)].filter(
+    ({ samples }) => samples.length > 0,
+  );
+}
+
+function ofProcesses({ processes, about, startedAt }: Measured): Metric[] {
+  const { memoryBytes, eventLoop } = sumOf(processes);
+  return [
+    gauge('info', 'What runs: version, runtime, and the name of the instance.', { labels: about, value: 1 }),
+    gauge('start_time_seconds', 'When the instance started, in Unix seconds.', { value: startedAt / 1_000 }),
+    gauge('workers', 'Processes that serve requests.', { value: processes.length }),
+    gauge('memory_bytes', 'Memory of the processes that serve requests.', { value: memoryBytes }),
+    gauge(
+      'event_loop_delay_max_seconds',
+      'How late the event loop of a process was at most in the last minute.',
+      { value: eventLoop.maxSeconds },
+    ),
+    summary(
+      'event_loop_delay_seconds',
+      'How late event loops were whenever that was looked at.',
+      eventLoop.sumSeconds,
+      eventLoop.looks,
+    ),
+  ];
+}
+
+function ofRequests({ processes, bans }: Measured): Metric[] {
+  const { counts, latencies, inFlight, pageCache } = sumOf(processes);
+  const told = new Map<string, Sample>();
+  const tell = (operation: string, code: string, value: number) =>
+    told.set(`${operation} ${code}`, { labels: { operation, code }, value });
+  for (const { operationId } of allOperations) for (const code of alwaysTold) tell(operationId, code, 0);
+  for (const { operation, code, requests } of counts) tell(operation, code, requests);
+  return [
+    counter(
+      'requests_total',
+      'Requests under /v1 by operation and outcome: ok, or the error code.',
+      ...told.values(),
+    ),
+    {
+      name: `${prefix}request_duration_seconds`,
+      type: 'histogram',
+      help: 'How long requests under /v1 took, from their head to their answer.',
+      samples: latencies.flatMap(histogramOf),
+    },
+    gauge('requests_in_flight', 'Requests that are not answered yet.', { value: inFlight }),
+    counter(
+      'page_cache_requests_total',
+      'Lists that were asked for: sent again as they were (hit), or made anew (miss).',
+      { labels: { result: 'hit' }, value: pageCache.hits },
+      { labels: { result: 'miss' }, value: pageCache.misses },
+    ),
+    gauge('banned_keys', 'Keys that are banned now.', { value: bans }),
+  ];
+}
+
+function histogramOf({ operation, buckets, sumSeconds }: TrafficLatency): Sample[] {
+  let count = 0;
+  const cumulative = buckets.map((inBucket, index) => {
+    count += inBucket;
+    const le = latencyBounds[index] === undefined ? '+Inf' : String(latencyBounds[index]);
+    return { suffix: '_bucket', labels: { operation, le }, value: count };
+  });
+  return [
+    ...cumulative,
+    { suffix: '_sum', labels: { operation }, value: sumSeconds },
+    { suffix: '_count', labels: { operation }, value: count },
+  ];
+}
+
+function ofStore({ processes, facts, troubles: found }: Measured): Metric[] {
+  // On servers, workers commit by themselves; on an embedded store, one process writes for all, and each knows of it.
+  const isShared = processes.length > 1 && facts.engine !== 'SQLite';
+  const committing = isShared ? [facts, ...processes.map(({ store }) => store)] : [facts];
+  const total = (name: string) => sumOfFact(committing, name);
+  return [
+    ...ofCommits(total),
+    ...ofServers(total),
+    gauge(
+      'store_bytes',
+      'Size of the store, by its files; on PostgreSQL, of its tables.',
+      ...known(facts.dataBytes, { part: 'data' }),
+      ...known(facts.walBytes, { part: 'wal' }),
+      ...known(facts.limitBytes, { part: 'limits' }),
+      ...known(facts.bytes, { part: 'tables' }),
+    ),
+    gauge('disk_free_bytes', 'Free space on the disk of an embedded store.', ...known(facts.freeBytes)),
+    gauge(
+      'trouble',
+      'Whether a part of the store does not work now: 1, or 0 while all is well.',
+      ...Object.entries(troubles).map(([part, text]) => ({
+        labels: { part },
+        value: found.includes(text satisfies Trouble) ? 1 : 0,
+      })),
+    ),
+  ];
+}
+
+type Total = (name: string) => number | undefined;
+
+function ofCommits(total: Total): Metric[] {
+  return [
+    counter('writes_total', 'Changes that were committed, alone or with others.', ...known(total('units'))),
+    summary(
+      'commit_seconds',
+      'How long it took to commit groups of changes.',
+      total('seconds'),
+      total('groups'),
+    ),
+    gauge('writes_waiting', 'Changes that wait for their group to be committed.', ...known(total('waiting'))),
+  ];
+}
+
+function ofServers(total: Total): Metric[] {
+  const busy = total('poolBusy');
+  const idle = busy === undefined ? undefined : (total('poolConnections') ?? 0) - busy;
+  return [
+    gauge(
+      'postgres_connections',
+      'Connections to PostgreSQL.',
+      ...known(busy, { state: 'busy' }),
+      ...known(idle, { state: 'idle' }),
+    ),
+    gauge(
+      'postgres_waiting',
+      'Requests that wait for a connection to PostgreSQL.',
+      ...known(total('poolWaiting')),
+    ),
+    summary(
+      'postgres_statement_seconds',
+      'How long statements took on PostgreSQL, with the way there.',
+      total('postgresSeconds'),
+      total('postgresStatements'),
+    ),
+    summary(
+      'redis_request_seconds',
+      'How long requests took on Redis, with the way there.',
+      total('redisSeconds'),
+      total('redisRequests'),
+    ),
+  ];
+}
+
+function sumOfFact(facts: readonly StoreFacts[], name: string): number | undefined {
+  const values = facts.map((one) => one[name]).filter((value) => typeof value === 'number');
+  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
+}
+
+/** The sample of a value; none of one that is not known. */
+function known(value: unknown, labels?: Labels): Sample[] {
+  return typeof value === 'number' ? [labels === undefined ? { value } : { labels, value }] : [];
+}
+
+function counter(name: string, help: string, ...samples: Sample[]): Metric {
+  return { name: prefix + name, type: 'counter', help, samples };
+}
+
+function gauge(name: string, help: string, ...samples: Sample[]): Metric {
+  return { name: prefix + name, type: 'gauge', help, samples };
+}
+
+function summary(name: string, help: string, sum: number | undefined, count: number | undefined): Metric {
+  const samples =
+    sum === undefined || count === undefined
+      ? []
+      : [
+          { suffix: '_sum', value: sum },
+          { suffix: '_count', value: count },
+        ];
+  return { name: prefix + name, type: 'summary', help, samples };
+}

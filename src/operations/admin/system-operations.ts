@@ -1,0 +1,146 @@
+import type { Logging, Overview, Setting, System } from '../../contract/admin/system.ts';
+import type { OperationId } from '../../contract/operations.ts';
+import type { Awaitable } from '../../domain/awaitable.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { Instance } from '../../storage/admin.ts';
+import type { LoggingControl, LoggingPatch } from '../logging.ts';
+import { sumOf, type TrafficSource } from '../traffic.ts';
+import type { Store } from '../units.ts';
+import { stoppedAt } from '../usage.ts';
+import { type Concern, concernsOf, troublesOf } from './concerns.ts';
+import { type Metric, metricsOf } from './metrics.ts';
+import { liveSeconds } from './overview.ts';
+
+/** How long is told again what changes slowly and costs more: concerns, and bans. */
+const heldMs = 5_000;
+
+export interface SystemParts {
+  readonly store: Pick<Store, 'health' | 'facts' | 'instances' | 'limits' | 'pets' | 'usage'>;
+  readonly clock: Clock;
+  readonly traffic: TrafficSource;
+  readonly logging: LoggingControl;
+  readonly version: string;
+  readonly runtime: string;
+  /** Name of this instance in the list of all. */
+  readonly instance: string;
+  /** Unix ms. */
+  readonly startedAt: number;
+  /** As they were at the start. */
+  readonly settings: readonly Setting[];
+  /** When deprecated operations go, in Unix ms. */
+  readonly sunsets: ReadonlyMap<OperationId, number>;
+  /** What is wrong with backups. */
+  readonly backupConcern: () => Concern | undefined;
+}
+
+interface Held {
+  readonly until: number;
+  readonly bans: number;
+  readonly concerns: readonly Concern[];
+}
+
+/** How the service is doing, and how it is set. */
+export class SystemOperations {
+  readonly #parts: SystemParts;
+  #held: Held | undefined;
+
+  constructor(parts: SystemParts) {
+    this.#parts = parts;
+  }
+
+  async overview(): Promise<Overview> {
+    const { store, clock, traffic, startedAt } = this.#parts;
+    const { inFlight, seconds } = sumOf(await traffic.traffic());
+    const { bans, concerns } = await this.#slow();
+    const inventory = await store.pets.inventory();
+    return {
+      seconds: liveSeconds(seconds, Math.floor(startedAt / 1_000), Math.floor(clock.now() / 1_000)),
+      inFlight,
+      bans,
+      inventory: {
+        available: Number(inventory.available),
+        pending: Number(inventory.pending),
+        sold: Number(inventory.sold),
+      },
+      concerns: [...concerns],
+    };
+  }
+
+  async system(): Promise<System> {
+    const { store, traffic, version, runtime, startedAt } = this.#parts;
+    const processes = await traffic.traffic();
+    return {
+      version,
+      runtime,
+      startedAt: textOf(startedAt),
+      workers: processes.length,
+      memoryBytes: sumOf(processes).memoryBytes,
+      troubles: [...troublesOf(store)],
+      store: await store.facts(),
+      instances: (await this.#instances()).map((instance) => ({
+        name: instance.name,
+        version: instance.version,
+        startedAt: textOf(instance.startedAt),
+        seenAt: textOf(instance.seenAt),
+      })),
+      settings: this.#settings(),
+    };
+  }
+
+  get logging(): Logging {
+    return this.#parts.logging.current;
+  }
+
+  updateLogging(patch: LoggingPatch): Awaitable<Logging> {
+    return this.#parts.logging.update(patch);
+  }
+
+  /** What is told to Prometheus. */
+  async metrics(): Promise<readonly Metric[]> {
+    const { store, traffic, version, runtime, instance, startedAt } = this.#parts;
+    const { bans } = await this.#slow();
+    return metricsOf({
+      processes: await traffic.traffic(),
+      facts: await store.facts(),
+      troubles: troublesOf(store),
+      bans,
+      about: { version, runtime, name: instance },
+      startedAt,
+    });
+  }
+
+  async #slow(): Promise<Held> {
+    const { store, clock, traffic, backupConcern } = this.#parts;
+    const now = clock.steady();
+    if (this.#held !== undefined && now < this.#held.until) return this.#held;
+    const known = { ...this.#parts, seconds: sumOf(await traffic.traffic()).seconds };
+    const concerns = [...(await concernsOf(known, await this.#instances()))];
+    const ofBackups = backupConcern();
+    if (ofBackups !== undefined) concerns.push(ofBackups);
+    const bans = (await store.limits.bans()).length;
+    this.#held = { until: now + heldMs, bans, concerns };
+    return this.#held;
+  }
+
+  /** Those that were not stopped; this one is there even when it has not given its first sign of life yet. */
+  async #instances(): Promise<Instance[]> {
+    const { store, clock, instance: name, version, startedAt } = this.#parts;
+    const others = (await store.instances.list()).filter(
+      (known) => known.name !== name && known.seenAt !== stoppedAt,
+    );
+    return [{ name, version, startedAt, seenAt: clock.now() }, ...others];
+  }
+
+  #settings(): Setting[] {
+    const { level, requests } = this.#parts.logging.current;
+    const now: Readonly<Record<string, string>> = { LOG_LEVEL: level, LOG_REQUESTS: requests };
+    return this.#parts.settings.map((setting) => {
+      const value = now[setting.name] ?? setting.value;
+      return value === setting.value ? setting : { ...setting, value, source: 'changed' };
+    });
+  }
+}
+
+function textOf(ms: number): string {
+  return new Date(ms).toISOString();
+}

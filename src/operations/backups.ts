@@ -1,0 +1,204 @@
+import type { Backup, BackupState, Verification } from '../contract/admin/backups.ts';
+import type { Concern } from '../contract/admin/system.ts';
+import { type Actor, actorText } from '../domain/actor.ts';
+import type { Clock } from '../domain/clock.ts';
+import { Refusal } from '../domain/refusal.ts';
+import type { BackupFault, BackupFolder, BackupMaker, NamedFile } from '../storage/backup.ts';
+import type { Writes } from './units.ts';
+
+/** What backups of an embedded store are made with. */
+export interface BackupParts {
+  readonly maker: BackupMaker;
+  readonly folder: BackupFolder;
+}
+
+export interface BackupSettings {
+  /** How often one is made, in ms; undefined when only on request. */
+  readonly everyMs: number | undefined;
+  /** How many of them are kept. */
+  readonly keep: number;
+}
+
+export interface BackupContext extends BackupSettings {
+  /** Where making one is recorded. */
+  readonly store: Pick<Writes, 'write'>;
+  readonly clock: Clock;
+  /** Undefined where none can be made: on a server, or without a folder. */
+  readonly parts: BackupParts | undefined;
+}
+
+/** After a failure the next try is this much later, or after the interval if that is shorter. */
+const retryMs = 300_000;
+
+/** What became of a backup that was due. */
+export type ScheduledBackup =
+  | { readonly kind: 'made'; readonly backup: Backup; readonly removed: readonly string[] }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/** The backups in the folder of the service. */
+export class BackupOperations implements AsyncDisposable {
+  readonly #context: BackupContext;
+  readonly #stopping = new AbortController();
+  #running: { readonly ended: Promise<unknown>; done: number; total: number } | undefined;
+  #lastError: string | undefined;
+  /** When the last one failed, Unix ms; undefined when it did not. */
+  #failedAt: number | undefined;
+  /** When the latest was made, Unix ms; undefined while nobody has looked. */
+  #latest: number | undefined;
+
+  constructor(context: BackupContext) {
+    this.#context = context;
+  }
+
+  async state(): Promise<BackupState> {
+    const { parts, everyMs, keep } = this.#context;
+    let files: readonly NamedFile[] = [];
+    let unreadable: string | undefined;
+    try {
+      files = (await parts?.folder.list()) ?? [];
+    } catch (error) {
+      unreadable = reasonOf(error);
+    }
+    return {
+      folder: parts?.folder.path ?? null,
+      everySeconds: everyMs === undefined ? null : Math.ceil(everyMs / 1_000),
+      keep,
+      running: this.#running === undefined ? null : { done: this.#running.done, total: this.#running.total },
+      lastError: this.#lastError ?? unreadable ?? null,
+      backups: files.map(shown),
+    };
+  }
+
+  /** Makes one and resolves when it is there. Refuses `backup_not_possible`, and `backup_in_progress` while there is another. */
+  async create(actor: Actor): Promise<Backup> {
+    const backup = await this.#make();
+    await this.#context.store.write('recordAudit', {
+      at: this.#context.clock.now(),
+      actor: actorText(actor),
+      operation: 'createBackup',
+      object: `backup:${backup.name}`,
+      before: null,
+      after: JSON.stringify(backup),
+    });
+    return backup;
+  }
+
+  /** Refuses `backup_not_found`, and `backup_damaged` with what is wrong with it. */
+  async verify(name: string): Promise<Verification> {
+    const { parts } = this.#context;
+    const path = parts?.folder.pathOf(name);
+    if (parts === undefined || path === undefined) throw new Refusal('backup_not_found');
+    const verified = await parts.maker.verify(path, this.#stopping.signal).catch((error: unknown) => {
+      throw verificationRefusal(error);
+    });
+    if (verified.kind !== 'backup') throw new Refusal('backup_not_found');
+    const { createdAt, format, counts } = verified;
+    return { name, createdAt: new Date(createdAt).toISOString(), format, counts };
+  }
+
+  /** What operators have to know: that backups are asked for and fail; undefined while all is well. */
+  get concern(): Concern | undefined {
+    if (this.#lastError === undefined) return undefined;
+    return {
+      what: `The last backup failed: ${this.#lastError}`,
+      remedy:
+        'Correct what it says, then make a backup. Scheduled backups are tried again every five minutes.',
+    };
+  }
+
+  /** Makes the one that is due and removes those that are too many; undefined when none is due. */
+  async makeDue(): Promise<ScheduledBackup | undefined> {
+    if (this.#running !== undefined || !(await this.#isDue())) return undefined;
+    try {
+      const backup = await this.#make();
+      const removed = (await this.#context.parts?.folder.prune(this.#context.keep, backup.name)) ?? [];
+      return { kind: 'made', backup, removed };
+    } catch (error) {
+      return this.#stopping.signal.aborted ? undefined : { kind: 'failed', reason: reasonOf(error) };
+    }
+  }
+
+  /** Ends the one under way, of which nothing is left. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort();
+    await this.#running?.ended.catch(() => undefined);
+  }
+
+  async #isDue(): Promise<boolean> {
+    const { parts, everyMs, clock } = this.#context;
+    if (parts === undefined || everyMs === undefined) return false;
+    const now = clock.now();
+    if (this.#failedAt !== undefined) return now >= this.#failedAt + Math.min(everyMs, retryMs);
+    this.#latest ??= latestOf(await parts.folder.list().catch(() => []), now);
+    // A clock that was set back does not put it off.
+    return now >= this.#latest + everyMs || now < this.#latest;
+  }
+
+  async #make(): Promise<Backup> {
+    const { parts, clock } = this.#context;
+    if (parts === undefined) throw new Refusal('backup_not_possible');
+    if (this.#running !== undefined) throw new Refusal('backup_in_progress');
+    const { maker, folder } = parts;
+    // To the second, as its name has it.
+    const now = Math.floor(clock.now() / 1_000) * 1_000;
+    const name = folder.nameAt(now);
+    const running = { ended: Promise.resolve<unknown>(undefined), done: 0, total: 0 };
+    this.#running = running;
+    try {
+      await folder.make();
+      const making = maker.make(folder.pathOf(name) as string, {
+        replace: false,
+        now,
+        signal: this.#stopping.signal,
+        onProgress: (done, total) => Object.assign(running, { done, total }),
+      });
+      running.ended = making;
+      const { bytes } = await making;
+      this.#lastError = undefined;
+      this.#failedAt = undefined;
+      this.#latest = now;
+      return shown({ name, bytes, createdAt: now });
+    } catch (error) {
+      if (faultOf(error) === 'exists') throw new Refusal('backup_in_progress');
+      this.#lastError = reasonOf(error);
+      this.#failedAt = clock.now();
+      throw new Refusal('backup_failed', { message: this.#lastError, cause: error });
+    } finally {
+      this.#running = undefined;
+    }
+  }
+}
+
+function shown({ name, bytes, createdAt }: NamedFile): Backup {
+  return { name, bytes, createdAt: new Date(createdAt).toISOString() };
+}
+
+/** When the latest was made, Unix ms; those of a date that is still to come do not count. */
+function latestOf(files: readonly NamedFile[], now: number): number {
+  return files.find(({ createdAt }) => createdAt <= now)?.createdAt ?? Number.NEGATIVE_INFINITY;
+}
+
+/** What a `BackupError` says went wrong, in a word. */
+function faultOf(error: unknown): BackupFault | undefined {
+  return error instanceof Error && 'fault' in error ? (error.fault as BackupFault) : undefined;
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Refusal) return error.message ?? error.code;
+  return error instanceof Error ? error.message : String(error);
+}
+
+function verificationRefusal(error: unknown): unknown {
+  const message = reasonOf(error);
+  switch (faultOf(error)) {
+    case 'missing':
+    case 'foreign':
+      return new Refusal('backup_not_found');
+    case 'damaged':
+      return new Refusal('backup_damaged', { message });
+    case undefined:
+      return error;
+    default:
+      return new Refusal('backup_failed', { message, cause: error });
+  }
+}

@@ -1,0 +1,196 @@
+/** CSV by RFC 4180: comma, double quotes, a header row; UTF-8. */
+import { NotInt64, parseInt64 } from '../../contract/json.ts';
+import type { Pet } from '../../contract/pets.ts';
+import { invalidFile } from './invalid-file.ts';
+import { type Line, maxRowBytes } from './lines.ts';
+import {
+  type Checked,
+  checkPet,
+  type InputRecord,
+  idHint,
+  joined,
+  type ReaderOptions,
+  type RecordReader,
+  recordOf,
+  textOf,
+} from './records.ts';
+
+const columns = ['name', 'categoryId', 'status'] as const;
+type Column = (typeof columns)[number];
+
+const quote = 34;
+const byteOrderMark = '\ufeff';
+
+const field = /(?:"([^"]*(?:""[^"]*)*)"|([^",]*))(,|$)/y;
+
+/** The fields of a record; undefined when its quotes are not where they may be. */
+function fieldsOf(record: string): string[] | undefined {
+  if (!record.includes('"')) return record.split(',');
+  const fields: string[] = [];
+  field.lastIndex = 0;
+  for (;;) {
+    const match = field.exec(record);
+    if (match === null) return undefined;
+    const [, quoted, plain = '', delimiter] = match;
+    fields.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
+    if (delimiter === '') return fields;
+  }
+}
+
+function hasOddQuotes(bytes: Buffer): boolean {
+  let odd = false;
+  for (let at = bytes.indexOf(quote); at !== -1; at = bytes.indexOf(quote, at + 1)) odd = !odd;
+  return odd;
+}
+
+/** What a file of rejected rows has in front of each row. */
+const rejectPrefix = /^[^",]*,(?:"[^"]*(?:""[^"]*)*"|[^",]*),/;
+const rejectHeader = 'line,reason,';
+
+/**
+ * Reads CSV. A record goes on over line feeds as long as a quote is open; if no record comes of it, its first line
+ * alone is rejected and the lines after it are read anew, so that one stray quote costs one row.
+ */
+export class CsvReader implements RecordReader {
+  #header: string | undefined;
+  #columns: readonly string[] = [];
+  /** Where name, categoryId and status stand. */
+  #positions: readonly number[] = [];
+  /** Whether the rows have line and reason in front, because they were rejected before. */
+  #hasReasons = false;
+  #open: Line[] = [];
+  #openBytes = 0;
+  readonly #newIds: boolean;
+
+  constructor({ newIds }: ReaderOptions = { newIds: false }) {
+    this.#newIds = newIds;
+  }
+
+  take(line: Line): InputRecord[] {
+    if (this.#header === undefined) {
+      this.#readHeader(line);
+      return [];
+    }
+    const odd = hasOddQuotes(line.bytes);
+    if (this.#open.length === 0 && !odd) return this.#whole([line]);
+    this.#open.push(line);
+    this.#openBytes += line.bytes.length + 1;
+    if (this.#openBytes > maxRowBytes) return this.#giveUp();
+    if (!odd || this.#open.length === 1) return [];
+    const lines = this.#open;
+    const record = textOf(joined(lines));
+    if ('text' in record && fieldsOf(record.text) === undefined) return this.#giveUp();
+    this.#close();
+    return this.#whole(lines);
+  }
+
+  end(): InputRecord[] {
+    if (this.#header === undefined) {
+      throw invalidFile(`The input is empty. A CSV file must start with a header row: ${columns.join(',')}.`);
+    }
+    const records: InputRecord[] = [];
+    while (this.#open.length > 0) records.push(...this.#giveUp());
+    return records;
+  }
+
+  check(record: InputRecord): Checked {
+    const read = textOf(record);
+    if ('reason' in read) return read;
+    const fields = fieldsOf(read.text);
+    if (fields === undefined) {
+      return {
+        reason: 'has a misplaced quote: enclose the whole field in quotes, and double any quote inside it',
+      };
+    }
+    if (fields.length !== this.#columns.length) {
+      return {
+        reason: `has ${fields.length} ${fields.length === 1 ? 'field' : 'fields'}, but the header has ${this.#columns.length}`,
+      };
+    }
+    const [name, categoryId = '', status = ''] = this.#positions.map((position) => fields[position]);
+    return checkPet({
+      name,
+      categoryId: categoryId === '' ? undefined : (parseInt64(categoryId) ?? new NotInt64(categoryId)),
+      status: status === '' ? undefined : status,
+    });
+  }
+
+  rejectsHeader(): string {
+    return this.#header === undefined ? '' : `${rejectHeader}${this.#header}\n`;
+  }
+
+  rejected(line: number, reason: string, bytes: Uint8Array): Uint8Array {
+    return Buffer.concat([Buffer.from(`${line},${fieldText(reason)},`), bytes, Buffer.from('\n')]);
+  }
+
+  #readHeader(line: Line): void {
+    const read = textOf(recordOf(line));
+    const text = 'text' in read ? read.text.replace(byteOrderMark, '') : '';
+    this.#hasReasons = text.startsWith(rejectHeader);
+    this.#header = this.#hasReasons ? text.slice(rejectHeader.length) : text;
+    this.#columns = fieldsOf(this.#header) ?? [];
+    this.#positions = columns.map((column) => this.#columns.indexOf(column));
+    const mistakes = headerMistakes(this.#columns, this.#newIds);
+    if (mistakes.length > 0) {
+      throw invalidFile(
+        `The first line must be a header row with the columns ${columns.join(', ')}, in any order: ${mistakes.join('; ')}.`,
+      );
+    }
+  }
+
+  #whole(lines: readonly Line[]): InputRecord[] {
+    const [first] = lines;
+    const record = lines.length === 1 && first !== undefined ? recordOf(first) : joined(lines);
+    if (record.bytes.length === 0) return [];
+    if (!this.#hasReasons) return [record];
+    // Latin-1 maps every byte to one character, so that lengths agree whatever the bytes are.
+    const prefix = rejectPrefix.exec(record.bytes.toString('latin1'))?.[0] ?? '';
+    return [{ ...record, bytes: record.bytes.subarray(prefix.length) }];
+  }
+
+  #giveUp(): InputRecord[] {
+    const [first, ...later] = this.#open;
+    this.#close();
+    if (first === undefined) return [];
+    return [...this.#whole([first]), ...later.flatMap((line) => this.take(line))];
+  }
+
+  #close(): void {
+    this.#open = [];
+    this.#openBytes = 0;
+  }
+}
+
+function headerMistakes(found: readonly string[], newIds: boolean): string[] {
+  const named = (names: readonly string[]) => names.map((name) => JSON.stringify(name)).join(', ');
+  const missing = columns.filter((column) => column !== 'status' && !found.includes(column));
+  const unknown = found.filter((name) => name !== 'id' && !columns.includes(name as Column));
+  const twice = [...columns, 'id'].filter((column) => found.indexOf(column) !== found.lastIndexOf(column));
+  return [
+    ...(missing.length > 0
+      ? [`missing ${missing.length === 1 ? 'column' : 'columns'} ${named(missing)}`]
+      : []),
+    ...(found.includes('id') && !newIds ? [`"id" ${idHint}`] : []),
+    ...(unknown.length > 0 ? [`unknown column ${named(unknown)}`] : []),
+    ...(twice.length > 0 ? [`${named(twice)} is repeated`] : []),
+  ];
+}
+
+export const csvHeader = `${columns.join(',')}\n`;
+
+/** An animal as a row; only fields that need quotes have them. */
+export function csvRow({ name, categoryId, status }: Pet): string {
+  return `${fieldText(name)},${categoryId},${status}\n`;
+}
+
+/** What spreadsheets take for the beginning of a formula (OWASP, CSV injection). */
+const formula = /^[=+\-@\t\r]/;
+
+/** An animal as a row for a spreadsheet: an apostrophe keeps a name from being run as a formula. */
+export function spreadsheetRow(pet: Pet): string {
+  return csvRow(formula.test(pet.name) ? { ...pet, name: `'${pet.name}` } : pet);
+}
+
+function fieldText(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

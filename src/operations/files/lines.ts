@@ -1,0 +1,50 @@
+import { maxBodyBytes } from '../../contract/bounds.ts';
+
+/** Longest row that is read, in bytes: the API's own bound on an animal. */
+export const maxRowBytes = maxBodyBytes;
+
+const lineFeed = 10;
+const none = Buffer.alloc(0);
+
+/** A line of the input. */
+export interface Line {
+  /** From 1. */
+  readonly number: number;
+  /** Without its line feed; cut one byte after `maxRowBytes`, so that a longer one is known to be. */
+  readonly bytes: Buffer;
+}
+
+/** Cuts a stream of bytes into lines. It holds no more than one line, however long the lines are. */
+export class LineSplitter {
+  #number = 0;
+  #rest: Buffer = none;
+
+  push(chunk: Buffer): Line[] {
+    const lines: Line[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, start)) {
+      lines.push(this.#line(chunk.subarray(start, end)));
+      start = end + 1;
+    }
+    this.#rest = this.#joined(chunk.subarray(start));
+    return lines;
+  }
+
+  /** The last line, if the input does not end with a line feed. */
+  end(): Line[] {
+    return this.#rest.length === 0 ? [] : [this.#line(none)];
+  }
+
+  #line(end: Buffer): Line {
+    const bytes = this.#joined(end);
+    this.#rest = none;
+    this.#number++;
+    return { number: this.#number, bytes };
+  }
+
+  #joined(end: Buffer): Buffer {
+    const room = maxRowBytes + 1 - this.#rest.length;
+    const kept = end.length > room ? end.subarray(0, room) : end;
+    return this.#rest.length === 0 ? kept : Buffer.concat([this.#rest, kept]);
+  }
+}

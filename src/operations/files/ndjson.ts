@@ -1,0 +1,72 @@
+/** NDJSON: one JSON object a line; UTF-8. */
+import { JsonError, MemberError, parseJson } from '../../contract/json.ts';
+import type { Pet } from '../../contract/pets.ts';
+import type { Line } from './lines.ts';
+import {
+  type Checked,
+  checkPet,
+  type InputRecord,
+  type ReaderOptions,
+  type RecordReader,
+  recordOf,
+  textOf,
+} from './records.ts';
+
+/** What a file of rejected rows has in front of each row, also after a tool has spaced it anew. */
+const rejectPrefix = /^\s*\{\s*"line"\s*:\s*\d+\s*,\s*"reason"\s*:\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*,?/;
+
+export class NdjsonReader implements RecordReader {
+  readonly #newIds: boolean;
+
+  constructor({ newIds }: ReaderOptions = { newIds: false }) {
+    this.#newIds = newIds;
+  }
+
+  take(line: Line): InputRecord[] {
+    const record = recordOf(line);
+    return record.bytes.length === 0 ? [] : [record];
+  }
+
+  end(): InputRecord[] {
+    return [];
+  }
+
+  check(record: InputRecord): Checked {
+    const read = textOf(record);
+    if ('reason' in read) return read;
+    try {
+      const value = parseJson(read.text.replace(rejectPrefix, '{'));
+      return checkPet(this.#newIds ? withoutId(value) : value);
+    } catch (error) {
+      if (error instanceof JsonError) return { reason: `is not valid JSON: ${error.message}` };
+      if (error instanceof MemberError) return { reason: error.message };
+      throw error;
+    }
+  }
+
+  rejectsHeader(): string {
+    return '';
+  }
+
+  rejected(line: number, reason: string, bytes: Uint8Array): Uint8Array {
+    // The bytes are kept as they are, valid or not: as Latin-1, every byte is one character.
+    const row = Buffer.from(bytes).toString('latin1').replace(rejectPrefix, '{');
+    const members = row.replace(/^\s*\{/, '');
+    const comma = /^\s*\}/.test(members) ? '' : ',';
+    return Buffer.concat([
+      Buffer.from(`{"line":${line},"reason":${JSON.stringify(reason)}${comma}`),
+      Buffer.from(`${members}\n`, 'latin1'),
+    ]);
+  }
+}
+
+function withoutId(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('id' in value)) return value;
+  const { id: _id, ...others } = value;
+  return others;
+}
+
+/** An animal as a line, without the id, which the importing store assigns. */
+export function ndjsonRow({ name, categoryId, status }: Pet): string {
+  return `{"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}\n`;
+}

@@ -1,0 +1,76 @@
+import type { ErrorDetail } from '../../contract/errors.ts';
+import { NewPet } from '../../contract/pets.ts';
+import { validate } from '../../contract/validation.ts';
+import { type Line, maxRowBytes } from './lines.ts';
+
+/** A row as it stands in the input, not yet understood. */
+export interface InputRecord {
+  /** The first and the last of its lines. */
+  readonly line: number;
+  readonly endLine: number;
+  /** Without the end of its last line. */
+  readonly bytes: Buffer;
+}
+
+/** What a record turned out to be. */
+export type Checked = { readonly pet: NewPet } | { readonly reason: string };
+
+export interface ReaderOptions {
+  /** Whether rows may have an id, which is passed over. */
+  readonly newIds: boolean;
+}
+
+/** A format animals are imported from. */
+export interface RecordReader {
+  /** Takes the next line; returns the records that are complete by it. Refuses `import_invalid` for a wrong header. */
+  take(line: Line): InputRecord[];
+  /** The records left when the input ends. Refuses `import_invalid` when it ended too soon. */
+  end(): InputRecord[];
+  check(record: InputRecord): Checked;
+  /** The first line of a file of rejected rows, if the format has one. */
+  rejectsHeader(): string;
+  /** A rejected row, with line and reason in front. */
+  rejected(line: number, reason: string, bytes: Uint8Array): Uint8Array;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+const lineFeed = Buffer.from('\n');
+
+/** The text of a record; undefined, with the reason why, when it has none. */
+export function textOf({ bytes }: InputRecord): { readonly text: string } | { readonly reason: string } {
+  if (bytes.length > maxRowBytes) return { reason: `is longer than ${maxRowBytes} bytes` };
+  try {
+    return { text: utf8.decode(bytes) };
+  } catch {
+    return { reason: 'is not valid UTF-8' };
+  }
+}
+
+/** Checks what a record says by the schema of the API. */
+export function checkPet(value: unknown): Checked {
+  const validated = validate(NewPet, value, 'body');
+  if ('value' in validated) return { pet: validated.value };
+  return { reason: validated.mistakes.map(worded).join('; ') };
+}
+
+function worded({ name, message }: ErrorDetail): string {
+  return name === 'id' ? `id ${idHint}` : `${name} ${message}`.trim();
+}
+
+/** What to do about an id in the input. */
+export const idHint = 'is not kept: with --new-ids, the animals get new ones';
+
+/** The record a line is. A carriage return before the line feed belongs to the end of the line. */
+export function recordOf({ number, bytes }: Line): InputRecord {
+  const end = bytes.at(-1) === 13 ? -1 : undefined;
+  return { line: number, endLine: number, bytes: bytes.subarray(0, end) };
+}
+
+/** Lines that are one record, with their line feeds. */
+export function joined(lines: readonly Line[]): InputRecord {
+  const parts = lines.flatMap(({ bytes }) => [bytes, lineFeed]).slice(0, -1);
+  const last = lines.at(-1)?.number ?? 0;
+  const record = recordOf({ number: last, bytes: Buffer.concat(parts) });
+  return { ...record, line: lines[0]?.number ?? last };
+}

@@ -1,0 +1,92 @@
+import type { NewPet } from '../../contract/pets.ts';
+import { printable } from '../../domain/printable.ts';
+import type { ImportRow, RejectedRow } from '../imports.ts';
+import { invalidFile } from './invalid-file.ts';
+import { type Line, LineSplitter } from './lines.ts';
+import type { InputRecord, RecordReader } from './records.ts';
+
+/** Longest reason that is given, in characters; it may quote what stands in the input. */
+const longestReason = 500;
+
+/** The bytes that are read. */
+export interface RowsInput {
+  readonly name: string;
+  /** Ends early, without an error, when the signal is aborted. */
+  read(signal: AbortSignal): AsyncIterable<Buffer>;
+}
+
+export interface RowsOptions {
+  readonly input: RowsInput;
+  readonly reader: RecordReader;
+  /** Rows that begin on this line or before it are passed over. */
+  readonly afterLine: number;
+  /** Whether a row is to be imported; the others are skipped. */
+  readonly fits: (pet: NewPet) => boolean;
+  /** Whether an input that ends before a row behind `afterLine` is a mistake. */
+  readonly mustHaveRow: boolean;
+  /** Takes the rejected ones of the rows passed over; undefined when nobody asks for them. */
+  readonly onPassedOver: ((row: RejectedRow) => void) | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** The rows of an input, read and checked; it holds no more of them than one chunk of the input brings. */
+export class Rows {
+  readonly #options: RowsOptions;
+  #lastLine = 0;
+  #hasRow = false;
+  /** How much of the input has been read. */
+  bytesRead = 0;
+  /** How many rows were valid, but not to be imported. */
+  skipped = 0;
+
+  constructor(options: RowsOptions) {
+    this.#options = options;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ImportRow[]> {
+    const { input, reader, signal, afterLine, mustHaveRow } = this.#options;
+    const splitter = new LineSplitter();
+    for await (const chunk of input.read(signal)) {
+      this.bytesRead += chunk.length;
+      yield this.#rowsOf(splitter.push(chunk));
+      // What is half read when the import is interrupted is no row.
+      if (signal.aborted) return;
+    }
+    if (signal.aborted) return;
+    yield this.#rowsOf(splitter.end());
+    yield reader.end().flatMap((record) => this.#rowOf(record));
+    if (mustHaveRow && !this.#hasRow) {
+      throw invalidFile(
+        `No rows at or after line ${afterLine + 1}: ${input.name} has ${this.#lastLine} lines. Nothing was imported.`,
+      );
+    }
+  }
+
+  #rowsOf(lines: readonly Line[]): ImportRow[] {
+    this.#lastLine = lines.at(-1)?.number ?? this.#lastLine;
+    return lines.flatMap((line) => this.#options.reader.take(line)).flatMap((record) => this.#rowOf(record));
+  }
+
+  #rowOf(record: InputRecord): ImportRow[] {
+    const { afterLine, onPassedOver, reader, fits } = this.#options;
+    const isPassedOver = record.line <= afterLine;
+    this.#hasRow ||= !isPassedOver;
+    if (isPassedOver && onPassedOver === undefined) return [];
+    const { line, endLine, bytes } = record;
+    const checked = reader.check(record);
+    if ('pet' in checked) {
+      if (isPassedOver) return [];
+      if (fits(checked.pet)) return [{ line, endLine, pet: checked.pet }];
+      this.skipped++;
+      return [];
+    }
+    const row = { line, endLine, reason: cut(printable(checked.reason)), bytes };
+    if (!isPassedOver) return [row];
+    onPassedOver?.(row);
+    return [];
+  }
+}
+
+function cut(reason: string): string {
+  return reason.length > longestReason ? `${reason.slice(0, longestReason)}…` : reason;
+}

@@ -1,0 +1,120 @@
+import type { SignIn } from '../contract/admin/sessions.ts';
+import { type Actor, actorOf, actorText } from '../domain/actor.ts';
+import type { Clock } from '../domain/clock.ts';
+import { fingerprint, isWellFormedKey, makeKey, type RandomBytes } from '../domain/key.ts';
+import { Refusal } from '../domain/refusal.ts';
+import type { Session } from '../storage/admin.ts';
+import type { SignedIn } from './admin/handlers.ts';
+import type { OneTimeCode } from './one-time-code.ts';
+import type { Store } from './units.ts';
+
+/** A session ends after this long, however much it is used. */
+export const sessionMs = 43_200_000;
+/** And when it was not used for this long. */
+const idleMs = 3_600_000;
+/** How often at most its use is written down. */
+const noteUseEveryMs = 60_000;
+
+/** A session just begun: the only time its secret is known. */
+export interface NewSession {
+  readonly secret: string;
+  readonly signedIn: SignedIn;
+}
+
+export interface SessionsOptions {
+  readonly store: Pick<Store, 'operators' | 'sessions' | 'write'>;
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+  readonly code: OneTimeCode;
+  /** In whose name somebody acts who came by the one-time code. */
+  readonly codeActor: Actor;
+}
+
+/** Who may sign in, and who is signed in. Secrets are stored as their SHA-256. */
+export class SessionOperations {
+  readonly #store: SessionsOptions['store'];
+  readonly #clock: Clock;
+  readonly #randomBytes: RandomBytes;
+  readonly #code: OneTimeCode;
+  readonly #codeActor: Actor;
+
+  constructor({ store, clock, randomBytes, code, codeActor }: SessionsOptions) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#randomBytes = randomBytes;
+    this.#code = code;
+    this.#codeActor = codeActor;
+  }
+
+  /** Whose token this is; undefined for nobody's. */
+  async byToken(token: string): Promise<SignedIn | undefined> {
+    const operator = await this.#operatorOf(token);
+    return operator && { actor: operatorActor(operator.name), role: operator.role, expiresAt: undefined };
+  }
+
+  /** Whose session has this secret; undefined when none has, or it has ended. */
+  async bySecret(secret: string): Promise<SignedIn | undefined> {
+    if (!isWellFormedKey(secret, 'session')) return undefined;
+    const session = await this.#store.sessions.find(fingerprint(secret));
+    const now = this.#clock.now();
+    if (session === undefined || now >= session.expiresAt || now >= session.usedAt + idleMs) return undefined;
+    if (await this.#hasEnded(session)) return undefined;
+    if (now >= session.usedAt + noteUseEveryMs) await this.#noteUse(session.fingerprint, now);
+    return { actor: actorOf(session.actor), role: session.role, expiresAt: session.expiresAt };
+  }
+
+  /** Begins a session with a secret of its own. Refuses `sign_in_failed`. */
+  async signIn({ token, code }: SignIn): Promise<NewSession> {
+    const now = this.#clock.now();
+    const who = token === undefined ? this.#byCode(code ?? '') : await this.#operatorOf(token);
+    if (who === undefined) throw new Refusal('sign_in_failed');
+    const actor = who.id === undefined ? this.#codeActor : operatorActor(who.name);
+    const secret = makeKey(this.#randomBytes, 'session');
+    const session: Session = {
+      fingerprint: fingerprint(secret),
+      operatorId: who.id,
+      actor: actorText(actor),
+      role: who.role,
+      usedAt: now,
+      expiresAt: now + sessionMs,
+    };
+    await this.#store.write('addSession', { session, idleMs, lastFour: who.lastFour });
+    return { secret, signedIn: { actor, role: who.role, expiresAt: session.expiresAt } };
+  }
+
+  /** Ends the session with this secret, if there is one. */
+  async signOut(secret: string): Promise<void> {
+    if (isWellFormedKey(secret, 'session')) await this.#store.write('removeSession', fingerprint(secret));
+  }
+
+  async #operatorOf(token: string) {
+    return isWellFormedKey(token, 'token')
+      ? this.#store.operators.findByToken(fingerprint(token))
+      : undefined;
+  }
+
+  #byCode(code: string) {
+    const role = 'admin' as const;
+    return this.#code.redeem(code) ? { id: undefined, name: '', role, lastFour: undefined } : undefined;
+  }
+
+  /** Sessions go in the transaction that revokes their operator. One that was being made meanwhile is told here. */
+  async #hasEnded({ operatorId }: Session): Promise<boolean> {
+    if (operatorId === undefined) return false;
+    const operator = await this.#store.operators.find(operatorId);
+    return operator?.revokedAt !== null;
+  }
+
+  /** A store that cannot be written does not keep operators out. */
+  async #noteUse(fingerprint: string, at: number): Promise<void> {
+    try {
+      await this.#store.write('useSession', { fingerprint, at });
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+    }
+  }
+}
+
+function operatorActor(name: string): Actor {
+  return { kind: 'operator', name };
+}

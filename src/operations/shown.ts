@@ -1,0 +1,63 @@
+/** What operators are shown, in the shapes of the admin contract: instants as text, and never a secret. */
+import type { AccountLimits, Account as ShownAccount } from '../contract/admin/accounts.ts';
+import type { RecordedEntry } from '../contract/admin/audit.ts';
+import type { Ban as ShownBan } from '../contract/admin/bans.ts';
+import type { Key as ShownKey } from '../contract/admin/keys.ts';
+import type { Operator as ShownOperator } from '../contract/admin/operators.ts';
+import type { Verdict, WindowState } from '../domain/limit.ts';
+import type { AuditEntry, Operator } from '../storage/admin.ts';
+import type { Account, Key } from '../storage/storage.ts';
+import type { KeyBan } from './bans.ts';
+import type { KeyInUse } from './keys.ts';
+
+/** An instant (Unix ms) in UTC. */
+export function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** The same where there may be none. */
+export function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : iso(ms);
+}
+
+export function shownAccount({ quota, createdAt, closedAt, ...account }: Account): ShownAccount {
+  return { ...account, ...quota, createdAt: iso(createdAt), closedAt: isoOrNull(closedAt) };
+}
+
+/** What is stored of a key, without how it is used. */
+export function storedKey({ scopes, createdAt, expiresAt, revokedAt, successorId, ...key }: Key) {
+  return {
+    ...key,
+    scopes: [...scopes],
+    createdAt: iso(createdAt),
+    expiresAt: isoOrNull(expiresAt),
+    revokedAt: isoOrNull(revokedAt),
+    successorId,
+  };
+}
+
+export function shownKey({ state, lastUsedAt, requestsToday, ...key }: KeyInUse): ShownKey {
+  return { ...storedKey(key), state, lastUsedAt: isoOrNull(lastUsedAt), requestsToday };
+}
+
+export function shownOperator({ createdAt, revokedAt, ...operator }: Operator): ShownOperator {
+  return { ...operator, createdAt: iso(createdAt), revokedAt: isoOrNull(revokedAt) };
+}
+
+export function shownBan({ bannedUntil, ...ban }: KeyBan): ShownBan {
+  return { ...ban, bannedUntil: iso(bannedUntil) };
+}
+
+export function shownLimits({ minute, day }: Verdict): AccountLimits {
+  return { minute: shownWindow(minute), day: shownWindow(day) };
+}
+
+/** A window is open once something is used of it. */
+function shownWindow({ limit, remaining, resetAt }: WindowState) {
+  const used = limit - remaining;
+  return { limit, used, resetAt: used === 0 ? null : iso(resetAt * 1_000) };
+}
+
+export function shownEntry({ id, at, ...entry }: AuditEntry): RecordedEntry {
+  return { id: Number(id), at: iso(at), ...entry };
+}

@@ -1,0 +1,12 @@
+import type { NewAuditEntry, UsageBounds, UsageReport } from '../../storage/admin.ts';
+import type { Transaction, Units } from '../../storage/transaction.ts';
+
+export const usageUnits = {
+  recordUsage: { writes: [], run: ({ usage }: Transaction, report: UsageReport) => usage.add(report) },
+  pruneUsage: { writes: [], run: ({ usage }: Transaction, bounds: UsageBounds) => usage.prune(bounds) },
+} as const satisfies Units;
+
+/** What an operator does that is no change of the data: a ban that is lifted. */
+export const auditUnits = {
+  recordAudit: { writes: [], run: ({ audit }: Transaction, entry: NewAuditEntry) => audit.append(entry) },
+} as const satisfies Units;

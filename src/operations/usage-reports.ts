@@ -1,0 +1,128 @@
+import type { Clock } from '../domain/clock.ts';
+import type {
+  KeyUsage,
+  MinuteUsage,
+  OutcomeCounts,
+  TimeRange,
+  UsageOwner,
+  UsagePeriod,
+  UsageResolution,
+} from '../storage/admin.ts';
+import type { Store } from './units.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** How far back reports go unless they are told. */
+const defaultMs = { minutes: hourMs, hour: 7 * dayMs, day: 400 * dayMs, deprecated: 30 * dayMs } as const;
+
+/**
+ * The longest time that is reported at once; of a longer one, the end. Whoever reads an embedded store answers nobody
+ * meanwhile.
+ */
+const longestMs = { minutes: 6 * hourMs, days: 31 * dayMs } as const;
+
+/** A time as it is asked for, in Unix ms. */
+export interface AskedRange {
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+}
+
+/** The requests of a key, and whose it is. */
+export interface CallerUsage extends KeyUsage {
+  readonly keyName: string;
+  readonly accountName: string;
+}
+
+/** The requests of an operation in a minute. */
+export interface OperationMinute {
+  /** Unix ms of its beginning. */
+  readonly minute: number;
+  readonly operation: string;
+  /** Requests by outcome: `ok`, or an error code. */
+  readonly codes: Readonly<Record<string, number>>;
+}
+
+/** Who makes how many requests, as it was recorded: those of the last 10 seconds may be missing. */
+export class UsageReports {
+  readonly #store: Pick<Store, 'usage' | 'keys' | 'accounts'>;
+  readonly #clock: Clock;
+
+  constructor(store: Pick<Store, 'usage' | 'keys' | 'accounts'>, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Requests by minute and operation, of the last hour unless asked otherwise; 6 hours at most. */
+  async minutes(asked: AskedRange): Promise<OperationMinute[]> {
+    const { since, until } = this.#range(asked, defaultMs.minutes);
+    const range = { since: Math.max(since, until - longestMs.minutes), until };
+    return byOperation(await this.#store.usage.minutes(range));
+  }
+
+  /** Requests of a key or an account by hour or day, as far back as they are kept unless asked otherwise. */
+  async periods(owner: UsageOwner, resolution: UsageResolution, asked: AskedRange): Promise<UsagePeriod[]> {
+    return this.#store.usage.periods(owner, resolution, this.#range(asked, defaultMs[resolution]));
+  }
+
+  /** The keys with the most requests, of today (UTC) unless asked otherwise; whole days are counted, 31 at most. */
+  async topCallers(asked: AskedRange, limit: number): Promise<CallerUsage[]> {
+    return this.#named(await this.#store.usage.topKeys('all', this.#days(asked, 0), limit));
+  }
+
+  /** The keys with the most requests of deprecated operations, of the last 30 days unless asked otherwise. */
+  async deprecatedCallers(asked: AskedRange, limit: number): Promise<CallerUsage[]> {
+    const range = this.#days(asked, defaultMs.deprecated);
+    return this.#named(await this.#store.usage.topKeys('deprecated', range, limit));
+  }
+
+  #range({ since, until = this.#clock.now() + 1 }: AskedRange, defaultLength: number): TimeRange {
+    return { since: since ?? until - defaultLength, until };
+  }
+
+  #days(asked: AskedRange, defaultLength: number): TimeRange {
+    const { since, until } = this.#range(asked, defaultLength);
+    return { since: dayOf(Math.max(since, until - longestMs.days)), until };
+  }
+
+  async #named(usages: readonly KeyUsage[]): Promise<CallerUsage[]> {
+    const { keys, accounts } = this.#store;
+    const keyNames = namesOf(await keys.findMany(usages.map(({ keyId }) => keyId)));
+    const accountIds = new Set(usages.map(({ accountId }) => accountId));
+    const accountNames = namesOf(await accounts.findMany([...accountIds]));
+    return usages.map((usage) => ({
+      ...usage,
+      keyName: keyNames.get(usage.keyId) ?? '',
+      accountName: accountNames.get(usage.accountId) ?? '',
+    }));
+  }
+}
+
+function namesOf(items: readonly { readonly id: number; readonly name: string }[]) {
+  return new Map(items.map(({ id, name }) => [id, name]));
+}
+
+/** The beginning of the day (UTC) of an instant. */
+export function dayOf(ms: number): number {
+  return Math.floor(ms / dayMs) * dayMs;
+}
+
+/** All requests of a time. */
+export function sumOf(periods: readonly OutcomeCounts[]): OutcomeCounts {
+  const sum = { ok: 0, refused: 0, limited: 0, failed: 0 };
+  for (const name of ['ok', 'refused', 'limited', 'failed'] as const) {
+    for (const period of periods) sum[name] += period[name];
+  }
+  return sum;
+}
+
+/** One row for each minute and operation, in the order in which they come. */
+function byOperation(rows: readonly MinuteUsage[]): OperationMinute[] {
+  const found = new Map<string, { minute: number; operation: string; codes: Record<string, number> }>();
+  for (const { minute, operation, code, requests } of rows) {
+    const name = `${minute} ${operation}`;
+    const row = found.get(name) ?? { minute, operation, codes: {} };
+    row.codes[code] = (row.codes[code] ?? 0) + requests;
+    found.set(name, row);
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '../domain/clock.ts';
+import type { Instance, UsageBounds } from '../storage/admin.ts';
+import type { TrafficCounter } from './traffic-counter.ts';
+import type { Store } from './units.ts';
+
+/** How often usage is recorded: so much may be missing after a crash. */
+const recordEveryMs = 10_000;
+/** The first sign of life: not while the first requests are answered. */
+const firstRecordMs = 1_000;
+/** How long the end waits for the last of it; a store that is slower than that has troubles of its own. */
+const lastRecordMs = 400;
+/** Rows of each kind in a write, so that a client's change behind it does not wait long. */
+const rowsPerWrite = 250;
+/** How often what is too old is looked for, while there was none. */
+const pruneEveryMs = 600_000;
+
+/** As the last sign of life: a stop in good order. */
+export const stoppedAt = 0;
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+export interface UsageRecorderOptions {
+  readonly store: Pick<Store, 'write' | 'health'>;
+  readonly counter: TrafficCounter;
+  readonly clock: Clock;
+  /** Who gives a sign of life with it. */
+  readonly instance: Omit<Instance, 'seenAt'>;
+  /** Whether this process also removes what is too old: one of several is enough. */
+  readonly prunes: boolean;
+  /** Told when usage is lost. That it cannot be written now is told by the store. */
+  readonly notice: (message: string, fields: Readonly<Record<string, unknown>>) => void;
+}
+
+/** Until when usage is kept, seen from now. */
+export function usageBounds(now: number): UsageBounds {
+  return {
+    minutes: now - 2 * dayMs,
+    hours: now - 7 * dayMs,
+    days: now - 400 * dayMs,
+    instances: now - dayMs,
+  };
+}
+
+/**
+ * Records what a process counted, off the way of its requests: every ten seconds, earlier when there is much, and at its
+ * end. What cannot be written stays counted, and is written with what comes later.
+ */
+export class UsageRecorder implements AsyncDisposable {
+  readonly #options: UsageRecorderOptions;
+  #timer: NodeJS.Timeout;
+  #recording: Promise<void> | undefined;
+  #isFailing = false;
+  #isEnding = false;
+  #nextPruneAt: number;
+
+  constructor(options: UsageRecorderOptions) {
+    this.#options = options;
+    options.counter.keys.whenMany = () => void this.record();
+    // Not while the service starts, with every other instance of a cluster.
+    this.#nextPruneAt = options.clock.steady() + minuteMs;
+    this.#timer = this.#after(firstRecordMs);
+  }
+
+  /** Records all that is counted so far. Never rejects: what fails is tried again. */
+  record(): Promise<void> {
+    this.#recording ??= this.#recordAll().finally(() => {
+      this.#recording = undefined;
+    });
+    return this.#recording;
+  }
+
+  /** Records the last of it, and that this was a stop in good order; what cannot be written now is lost. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isEnding = true;
+    clearTimeout(this.#timer);
+    const last = (this.#recording ?? Promise.resolve()).then(() => this.record());
+    await Promise.race([last, sleep(lastRecordMs, undefined, { ref: false })]);
+  }
+
+  #after(ms: number): NodeJS.Timeout {
+    return setTimeout(() => void this.#tick(), ms).unref();
+  }
+
+  async #tick(): Promise<void> {
+    await this.record();
+    if (this.#options.prunes && !this.#isFailing) await this.#prune();
+    if (!this.#isEnding) this.#timer = this.#after(recordEveryMs);
+  }
+
+  async #recordAll(): Promise<void> {
+    const { store, counter, notice } = this.#options;
+    const lost = counter.keys.takeLost();
+    if (lost > 0) notice('requests are missing from the usage of keys', { requests: lost });
+    try {
+      // A store that no request can use is told once, by whoever found it so; it is not written to.
+      store.health();
+      // What could not be written before comes first, and then what was counted since.
+      if (this.#hasMore()) await this.#recordGroups();
+      await this.#recordGroups();
+      this.#isFailing = false;
+    } catch {
+      this.#isFailing = true;
+    }
+  }
+
+  #hasMore(): boolean {
+    const { counter } = this.#options;
+    return counter.hasMinutes || counter.keys.hasRows;
+  }
+
+  /** Writes groups of rows: at least one, for the sign of life. What is counted meanwhile is for the next time. */
+  async #recordGroups(): Promise<void> {
+    do await this.#recordGroup();
+    while (this.#hasMore());
+  }
+
+  async #recordGroup(): Promise<void> {
+    const { store, counter, clock, instance } = this.#options;
+    const minutes = counter.peekMinutes(rowsPerWrite);
+    const keys = counter.keys.peek(rowsPerWrite);
+    const seenAt = this.#isEnding ? stoppedAt : clock.now();
+    await store.write('recordUsage', { minutes, keys, instance: { ...instance, seenAt } });
+    counter.dropMinutes(minutes.length);
+    counter.keys.drop(keys);
+  }
+
+  /** Removes a little of what is too old, and goes on with it the next time when there is more. */
+  async #prune(): Promise<void> {
+    const { store, clock } = this.#options;
+    if (clock.steady() < this.#nextPruneAt) return;
+    try {
+      const mayBeMore = await store.write('pruneUsage', usageBounds(clock.now()));
+      if (!mayBeMore) this.#nextPruneAt = clock.steady() + pruneEveryMs;
+    } catch {
+      // What is too old can wait; that the store cannot be written is told already.
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import type { SQL } from 'bun';
+import type { StoreFacts } from '../admin.ts';
+import { StorageUnavailable } from '../storage.ts';
+import type { PostgresDatabase } from './database.ts';
+import { migrationSteps } from './migration-steps.ts';
+
+interface ServerRow {
+  readonly version: string;
+  /** Of the tables of this store, with their indexes. */
+  readonly bytes: bigint;
+}
+
+const askForServer = (sql: SQL): SQL.Query<ServerRow[]> => sql`
+  SELECT current_setting('server_version') AS version,
+         (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
+          WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r') AS bytes`;
+
+/** What is to be told of the database; of a server that does not answer, what this process knows. */
+export async function factsOf(database: PostgresDatabase): Promise<StoreFacts> {
+  const [server] = await database.read(askForServer).catch((error) => {
+    if (error instanceof StorageUnavailable) return [];
+    throw error;
+  });
+  const { connections, busy, waiting, roundTrips } = database.poolFacts;
+  return {
+    format: migrationSteps.length,
+    postgresVersion: server?.version ?? null,
+    postgresTrouble: database.trouble ?? null,
+    dataBytes: server === undefined ? null : Number(server.bytes),
+    poolConnections: connections,
+    poolBusy: busy,
+    poolWaiting: waiting,
+    postgresStatements: roundTrips.count,
+    postgresSeconds: roundTrips.seconds,
+  };
+}

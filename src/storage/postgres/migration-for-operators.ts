@@ -1,0 +1,125 @@
+import type { SQL } from 'bun';
+import { folded } from '../account-row.ts';
+
+export const operatorTables = `
+  -- What operators need: who they are, what they did, and who used how much.
+  CREATE TABLE operators (
+    id          bigint PRIMARY KEY,
+    name        text   NOT NULL,
+    role        text   NOT NULL CHECK (role IN ('viewer', 'admin')),
+    fingerprint text   NOT NULL UNIQUE,
+    last_four   text   NOT NULL,
+    created_at  bigint NOT NULL,
+    revoked_at  bigint
+  );
+  CREATE UNIQUE INDEX operators_by_name ON operators (name) WHERE revoked_at IS NULL;
+
+  CREATE TABLE sessions (
+    fingerprint text   COLLATE "C" PRIMARY KEY,
+    operator_id bigint,
+    actor       text   NOT NULL,
+    role        text   NOT NULL CHECK (role IN ('viewer', 'admin')),
+    used_at     bigint NOT NULL,
+    expires_at  bigint NOT NULL
+  );
+
+  CREATE TABLE audit (
+    id        bigint PRIMARY KEY,
+    at        bigint NOT NULL,
+    actor     text   COLLATE "C" NOT NULL,
+    operation text   NOT NULL,
+    object    text   COLLATE "C" NOT NULL,
+    before    text,
+    after     text
+  );
+  -- In the order in which pages are read, by whatever is filtered.
+  CREATE INDEX audit_by_time ON audit (at, id);
+  CREATE INDEX audit_by_actor ON audit (actor, at, id);
+  CREATE INDEX audit_by_object ON audit (object, at, id);
+  CREATE INDEX audit_by_object_and_actor ON audit (object, actor, at, id);
+
+  -- Rows of usage are written over every few seconds; with room beside them the indexes do not notice.
+  CREATE TABLE usage_minutes (
+    minute    bigint NOT NULL,
+    operation text   COLLATE "C" NOT NULL,
+    code      text   COLLATE "C" NOT NULL,
+    requests  bigint NOT NULL,
+    PRIMARY KEY (minute, operation, code)
+  ) WITH (fillfactor = 70);
+  CREATE TABLE usage_hours (
+    hour         bigint NOT NULL,
+    key_id       bigint NOT NULL,
+    account_id   bigint NOT NULL,
+    ok           bigint NOT NULL,
+    refused      bigint NOT NULL,
+    limited      bigint NOT NULL,
+    failed       bigint NOT NULL,
+    deprecated   bigint NOT NULL,
+    last_used_at bigint NOT NULL,
+    PRIMARY KEY (hour, key_id)
+  ) WITH (fillfactor = 70);
+  CREATE INDEX usage_hours_by_account ON usage_hours (account_id, hour);
+  CREATE INDEX usage_hours_by_key ON usage_hours (key_id, hour);
+  CREATE TABLE usage_days (
+    day          bigint NOT NULL,
+    key_id       bigint NOT NULL,
+    account_id   bigint NOT NULL,
+    ok           bigint NOT NULL,
+    refused      bigint NOT NULL,
+    limited      bigint NOT NULL,
+    failed       bigint NOT NULL,
+    deprecated   bigint NOT NULL,
+    last_used_at bigint NOT NULL,
+    PRIMARY KEY (day, key_id)
+  ) WITH (fillfactor = 70);
+  CREATE INDEX usage_days_by_account ON usage_days (account_id, day);
+  CREATE INDEX usage_days_by_key ON usage_days (key_id, day);
+  CREATE INDEX usage_days_deprecated ON usage_days (day) WHERE deprecated > 0;
+
+  CREATE TABLE instances (
+    name       text   COLLATE "C" PRIMARY KEY,
+    version    text   NOT NULL,
+    started_at bigint NOT NULL,
+    seen_at    bigint NOT NULL
+  );
+
+  INSERT INTO counters (name, last) VALUES ('operators', 0), ('audit', 0);
+
+  -- This comes last: until the commit it keeps out who looks for a key. Keys before accounts, as whoever adds a key has them.
+  CREATE INDEX keys_by_account ON keys (account_id, id);
+  ALTER TABLE accounts ADD COLUMN name_folded text COLLATE "C", ADD COLUMN closed_at bigint;
+  `;
+
+/** How many accounts are folded at once. */
+const foldedAtOnce = 1_000;
+
+/**
+ * Folds the names of all accounts. Those that instances of an older version still make are folded by the server, which
+ * knows upper and lower case as well as its locale does.
+ */
+export async function foldNames(transaction: SQL): Promise<void> {
+  for (let last = 0n; ; ) {
+    const accounts = await transaction<{ id: bigint; name: string }[]>`
+      SELECT id, name FROM accounts WHERE id > ${last} ORDER BY id LIMIT ${foldedAtOnce}`;
+    const names = JSON.stringify(accounts.map(({ id, name }) => [String(id), folded(name)]));
+    await transaction`
+      UPDATE accounts SET name_folded = value->>1 FROM json_array_elements(${names}::text::json) AS folded (value)
+      WHERE id = (value->>0)::bigint`;
+    if (accounts.length < foldedAtOnce) break;
+    last = accounts.at(-1)?.id ?? last;
+  }
+  await transaction.unsafe(`
+    ALTER TABLE accounts ALTER COLUMN name_folded SET NOT NULL;
+    CREATE INDEX accounts_by_name ON accounts (name_folded, id);
+    CREATE INDEX accounts_by_state ON accounts ((closed_at IS NULL), id);
+    CREATE INDEX accounts_by_state_and_name ON accounts ((closed_at IS NULL), name_folded, id);
+    CREATE FUNCTION fold_name() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+      NEW.name_folded := lower(
+        CASE WHEN getdatabaseencoding() = 'UTF8' THEN normalize(NEW.name, NFKC) ELSE NEW.name END
+      );
+      RETURN NEW;
+    END $$;
+    CREATE TRIGGER folded BEFORE INSERT ON accounts
+      FOR EACH ROW WHEN (NEW.name_folded IS NULL) EXECUTE FUNCTION fold_name()`);
+}

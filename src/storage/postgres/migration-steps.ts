@@ -1,0 +1,186 @@
+import type { SQL } from 'bun';
+import { foldNames, operatorTables } from './migration-for-operators.ts';
+
+/** SQL, or what is done in code for SQL does not do it alike on every server. */
+export type MigrationStep = string | ((transaction: SQL) => Promise<void>);
+
+/**
+ * Ids come from rows of `counters`, taken in the statement that inserts: a sequence would hand out a small id to a
+ * transaction that commits late, and a reader that paged past it already would never see its animal.
+ */
+export const migrationSteps: readonly MigrationStep[] = [
+  `
+  CREATE TABLE counters (
+    name text   PRIMARY KEY,
+    last bigint NOT NULL
+  );
+  INSERT INTO counters (name, last) VALUES ('pets', 0), ('accounts', 0), ('keys', 0);
+
+  CREATE TABLE pets (
+    id          bigint PRIMARY KEY,
+    name        text   NOT NULL,
+    category_id bigint NOT NULL,
+    status      text   NOT NULL CHECK (status IN ('available', 'pending', 'sold'))
+  );
+  CREATE INDEX pets_by_status ON pets (status, id);
+
+  CREATE TABLE accounts (
+    id         bigint PRIMARY KEY,
+    name       text   NOT NULL,
+    plan       text   NOT NULL CHECK (plan IN ('free', 'pro', 'business', 'enterprise')),
+    per_minute bigint CHECK ((per_minute IS NOT NULL) = (plan = 'enterprise')),
+    per_day    bigint CHECK ((per_day IS NOT NULL) = (plan = 'enterprise')),
+    created_at bigint NOT NULL
+  );
+
+  CREATE TABLE keys (
+    id          bigint PRIMARY KEY,
+    account_id  bigint NOT NULL REFERENCES accounts (id),
+    name        text   NOT NULL,
+    fingerprint text   NOT NULL UNIQUE,
+    last_four   text   NOT NULL,
+    created_at  bigint NOT NULL,
+    expires_at  bigint,
+    revoked_at  bigint
+  );
+
+  CREATE TABLE imports (
+    source    text    PRIMARY KEY,
+    last_line bigint  NOT NULL,
+    added     bigint  NOT NULL,
+    rejected  bigint  NOT NULL,
+    finished  boolean NOT NULL
+  );
+
+  -- What Redis is given back after it lost its memory.
+  CREATE TABLE usage_snapshots (
+    account_id    bigint PRIMARY KEY,
+    minute_opened bigint NOT NULL,
+    minute_count  bigint NOT NULL,
+    day_opened    bigint NOT NULL,
+    day_count     bigint NOT NULL
+  );
+  CREATE TABLE ban_snapshots (
+    key_id       bigint PRIMARY KEY,
+    account_id   bigint NOT NULL,
+    banned_until bigint NOT NULL,
+    ban_level    bigint NOT NULL
+  );
+  CREATE INDEX ban_snapshots_by_account ON ban_snapshots (account_id);
+  `,
+  `
+  -- Rises with every change of what is counted; that of keys also with what they stand for: plans, bans that end.
+  ALTER TABLE counters ADD COLUMN version bigint NOT NULL DEFAULT 0;
+  `,
+  `
+  -- What tells this store from every other: its keys in Redis begin with it, behind the prefix its instances use.
+  CREATE TABLE store (
+    id           text NOT NULL,
+    redis_prefix text
+  );
+  INSERT INTO store (id) VALUES (left(replace(gen_random_uuid()::text, '-', ''), 12));
+  -- The end of the ban that was lifted last: who decided it may come to save it only now.
+  ALTER TABLE ban_snapshots ADD COLUMN lifted_until bigint NOT NULL DEFAULT 0;
+  `,
+  `
+  -- The key a key was rotated to: it is rotated once.
+  ALTER TABLE keys ADD COLUMN successor_id bigint;
+  `,
+  `
+  -- How many animals there are. Triggers count, so that nobody who writes animals can miss it: instances of an older version
+  -- that still run, imports, a copy. One row is no hot spot: who writes animals holds the row "pets" of the counters until
+  -- the commit anyway, for ids without gaps, and so waits there and not here, nor in a circle.
+  CREATE TABLE inventory (
+    available bigint NOT NULL,
+    pending   bigint NOT NULL,
+    sold      bigint NOT NULL
+  );
+  CREATE TABLE inventory_by_category (
+    category_id bigint PRIMARY KEY,
+    available   bigint NOT NULL,
+    pending     bigint NOT NULL,
+    sold        bigint NOT NULL
+  );
+  CREATE FUNCTION count_pets() RETURNS trigger LANGUAGE plpgsql AS $$
+  DECLARE
+    sign bigint := TG_ARGV[0];
+  BEGIN
+    INSERT INTO inventory_by_category AS counted (category_id, available, pending, sold)
+    SELECT category_id, sign * count(*) FILTER (WHERE status = 'available'),
+           sign * count(*) FILTER (WHERE status = 'pending'), sign * count(*) FILTER (WHERE status = 'sold')
+    FROM changed GROUP BY category_id
+    ON CONFLICT (category_id) DO UPDATE SET
+      available = counted.available + excluded.available,
+      pending = counted.pending + excluded.pending, sold = counted.sold + excluded.sold;
+    IF sign < 0 THEN
+      DELETE FROM inventory_by_category
+      WHERE category_id IN (SELECT category_id FROM changed) AND available = 0 AND pending = 0 AND sold = 0;
+    END IF;
+    UPDATE inventory SET
+      available = inventory.available + sign * total.available,
+      pending = inventory.pending + sign * total.pending, sold = inventory.sold + sign * total.sold
+    FROM (
+      SELECT count(*) FILTER (WHERE status = 'available') AS available,
+             count(*) FILTER (WHERE status = 'pending') AS pending, count(*) FILTER (WHERE status = 'sold') AS sold
+      FROM changed
+    ) AS total;
+    RETURN NULL;
+  END $$;
+  -- From here on nobody else writes animals until the commit, and so the counts are of all there are.
+  CREATE TRIGGER added AFTER INSERT ON pets
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_pets('1');
+  CREATE TRIGGER added_by_change AFTER UPDATE ON pets
+    REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_pets('1');
+  CREATE TRIGGER removed_by_change AFTER UPDATE ON pets
+    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_pets('-1');
+  CREATE TRIGGER removed AFTER DELETE ON pets
+    REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION count_pets('-1');
+  INSERT INTO inventory_by_category (category_id, available, pending, sold)
+    SELECT category_id, count(*) FILTER (WHERE status = 'available'),
+           count(*) FILTER (WHERE status = 'pending'), count(*) FILTER (WHERE status = 'sold')
+    FROM pets GROUP BY category_id;
+  INSERT INTO inventory (available, pending, sold)
+    SELECT coalesce(sum(available), 0), coalesce(sum(pending), 0), coalesce(sum(sold), 0) FROM inventory_by_category;
+  CREATE INDEX pets_by_category ON pets (category_id, status, id);
+
+  CREATE TABLE categories (
+    id   bigint PRIMARY KEY,
+    name text   NOT NULL
+  );
+
+  -- Orders outlive their animal.
+  CREATE TABLE orders (
+    id         bigint PRIMARY KEY,
+    pet_id     bigint NOT NULL,
+    status     text   NOT NULL CHECK (status IN ('placed', 'approved', 'delivered', 'returned', 'cancelled')),
+    reference  text,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL
+  );
+  -- An animal is held by one order at most.
+  CREATE UNIQUE INDEX open_orders ON orders (pet_id) WHERE status IN ('placed', 'approved');
+  CREATE INDEX orders_by_status ON orders (status, id);
+  CREATE INDEX orders_by_pet ON orders (pet_id, status, id);
+
+  -- What successes answered, for repetitions of the same request.
+  CREATE TABLE idempotent_answers (
+    -- The account's id, a colon and the key.
+    id       text   COLLATE "C" PRIMARY KEY,
+    request  text   NOT NULL,
+    status   bigint NOT NULL,
+    body     text,
+    location text,
+    kept_at  bigint NOT NULL
+  );
+  CREATE INDEX idempotent_answers_by_age ON idempotent_answers (kept_at);
+
+  -- Of categories only the version counts: clients choose their ids.
+  INSERT INTO counters (name, last) VALUES ('orders', 0), ('categories', 0);
+
+  -- Keys that were made before there were scopes may do what they could do then. This comes last: until the commit it
+  -- keeps out who looks for a key.
+  ALTER TABLE keys ADD COLUMN scopes text NOT NULL DEFAULT 'pets:read pets:create';
+  `,
+  operatorTables,
+  foldNames,
+];

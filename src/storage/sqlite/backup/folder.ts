@@ -1,0 +1,71 @@
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import type { BackupFolder, NamedFile } from '../../backup.ts';
+import { isBackup } from './backup-file.ts';
+import { removeLeftOvers } from './left-overs.ts';
+
+const suffix = '.backup';
+/** A UTC instant as names have it, which every file system allows. */
+const instantForm = /^(\d{4}-\d\d-\d\dT\d\d)(\d\d)(\d\d)Z$/;
+
+/** Several stores may keep theirs in one folder: names begin as the data file's does. */
+export class SqliteBackupFolder implements BackupFolder {
+  readonly path: string;
+  readonly #prefix: string;
+
+  constructor(path: string, dataFile: string) {
+    this.path = resolve(path);
+    this.#prefix = `${basename(dataFile).replace(/\.db$/, '')}-`;
+  }
+
+  async list(): Promise<NamedFile[]> {
+    const names = await readdir(this.path).catch(ifMissing);
+    const found = await Promise.all(names.map((name) => this.#fileOf(name)));
+    return found.filter((file) => file !== undefined).sort((a, b) => b.createdAt - a.createdAt);
+  }
+
+  pathOf(name: string): string | undefined {
+    return this.#instantOf(name) === undefined ? undefined : join(this.path, name);
+  }
+
+  nameAt(now: number): string {
+    const instant = new Date(now).toISOString().replace(/:(\d\d):(\d\d)\.\d+Z$/, '$1$2Z');
+    return `${this.#prefix}${instant}${suffix}`;
+  }
+
+  async make(): Promise<void> {
+    await mkdir(this.path, { recursive: true, mode: 0o700 });
+    removeLeftOvers(this.path, (name) => this.#instantOf(name) !== undefined);
+  }
+
+  async prune(keep: number, latest: string): Promise<string[]> {
+    // Whatever the dates of the others are.
+    const others = (await this.list()).filter(({ name }) => name !== latest);
+    const old = others.slice(keep - 1).map(({ name }) => name);
+    for (const name of old) await rm(join(this.path, name), { force: true });
+    return old;
+  }
+
+  async #fileOf(name: string): Promise<NamedFile | undefined> {
+    const createdAt = this.#instantOf(name);
+    if (createdAt === undefined) return undefined;
+    const path = join(this.path, name);
+    const found = await stat(path).catch(() => undefined);
+    // A file that only has such a name is somebody else's.
+    if (found?.isFile() !== true || !isBackup(path)) return undefined;
+    return { name, bytes: found.size, createdAt };
+  }
+
+  /** Unix ms; undefined for a name that this folder does not give. */
+  #instantOf(name: string): number | undefined {
+    if (!name.startsWith(this.#prefix) || !name.endsWith(suffix)) return undefined;
+    const [, hour, minute, second] = instantForm.exec(name.slice(this.#prefix.length, -suffix.length)) ?? [];
+    const at = Date.parse(`${hour}:${minute}:${second}Z`);
+    return Number.isNaN(at) ? undefined : at;
+  }
+}
+
+function ifMissing(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
+}

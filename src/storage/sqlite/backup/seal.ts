@@ -1,0 +1,80 @@
+import type { Database } from 'bun:sqlite';
+import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { BackupError } from '../../backup.ts';
+
+/**
+ * The SHA-256 of a whole backup stands in the backup itself, in a table of one row and so on a page of its own. It is the
+ * digest of the file with the digest's own place filled with this.
+ */
+const blank = '0'.repeat(64);
+const chunkBytes = 1_048_576;
+
+/** Makes the place for the digest. */
+export function makeSealTable(database: Database): void {
+  database.run('CREATE TABLE backup_seal (sha256 TEXT NOT NULL) STRICT');
+  database.query('INSERT INTO backup_seal VALUES (?)').run(blank);
+}
+
+export interface SealPage {
+  /** At which byte of the file it begins, and its length. */
+  readonly at: number;
+  readonly bytes: number;
+}
+
+/** The page that has the digest. Throws `BackupError` when there is none. */
+export function sealPageOf(database: Database): SealPage {
+  const [page] = database
+    .query<{ at: number | bigint; bytes: number | bigint }, []>(
+      `SELECT pgoffset AS at, pgsize AS bytes FROM dbstat WHERE name = 'backup_seal'`,
+    )
+    .all();
+  if (page === undefined) throw new BackupError('damaged', 'The backup is damaged: it has no digest.');
+  return { at: Number(page.at), bytes: Number(page.bytes) };
+}
+
+/** Writes the digest to a file that nobody has open. */
+export function seal(path: string, page: SealPage): void {
+  const file = openSync(path, 'r+');
+  try {
+    const place = placeOf(file, page, blank);
+    writeSync(file, digestOf(file, place), place, 'latin1');
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Whether not a bit of the file is another one than when it was sealed with this digest. */
+export function isIntact(path: string, page: SealPage, digest: string): boolean {
+  const file = openSync(path, 'r');
+  try {
+    return digestOf(file, placeOf(file, page, digest)) === digest;
+  } finally {
+    closeSync(file);
+  }
+}
+
+function placeOf(file: number, { at, bytes }: SealPage, digest: string): number {
+  const content = Buffer.alloc(bytes);
+  readSync(file, content, 0, bytes, at);
+  const place = content.indexOf(digest, 'latin1');
+  if (place === -1 || digest.length !== blank.length) {
+    throw new BackupError('damaged', 'The backup is damaged: its digest cannot be read.');
+  }
+  return at + place;
+}
+
+/** The digest of the file with `blank` at the place. */
+function digestOf(file: number, place: number): string {
+  const hash = new Bun.CryptoHasher('sha256');
+  const chunk = Buffer.alloc(chunkBytes);
+  for (let at = 0; ; ) {
+    const bytes = readSync(file, chunk, 0, chunkBytes, at);
+    if (bytes === 0) return hash.digest('hex');
+    const part = chunk.subarray(0, bytes);
+    const from = Math.max(place, at);
+    const to = Math.min(place + blank.length, at + bytes);
+    if (from < to) part.fill(blank.slice(0, to - from), from - at, to - at, 'latin1');
+    hash.update(part);
+    at += bytes;
+  }
+}

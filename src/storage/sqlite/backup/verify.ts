@@ -1,0 +1,88 @@
+import { Database, SQLiteError } from 'bun:sqlite';
+import { BackupError, type Verified } from '../../backup.ts';
+import { storeApplicationId } from '../database.ts';
+import { dataFormat } from '../migrations.ts';
+import {
+  backupApplicationId,
+  countsOf,
+  type FileHeader,
+  headerOf,
+  limitTable,
+  type Notes,
+  newestFormat,
+  pragma,
+} from './backup-file.ts';
+import { checkStore } from './check.ts';
+import { isIntact, sealPageOf } from './seal.ts';
+
+/** Reads a backup, or a store, from end to end and changes nothing. Blocks until it is done. Throws `BackupError`. */
+export function verifyFile(path: string): Verified {
+  const header = headerOf(path);
+  if (header.applicationId !== backupApplicationId && header.applicationId !== storeApplicationId) {
+    throw new BackupError('foreign', `${path} is a database of another program, not a backup.`);
+  }
+  try {
+    using database = new Database(path, { readonly: true, strict: true });
+    // What is in a file that somebody else had is not run.
+    database.run('PRAGMA trusted_schema = OFF');
+    database.run('PRAGMA cell_size_check = ON');
+    return header.applicationId === backupApplicationId
+      ? verifyBackup(database, path, header)
+      : verifyStore(database, path, header);
+  } catch (error) {
+    throw failure(path, error);
+  }
+}
+
+function verifyStore(database: Database, path: string, { bytes }: FileHeader): Verified {
+  if (database.query('SELECT 1 FROM sqlite_schema WHERE name = ?').all(dataFormat.table).length === 0) {
+    throw new BackupError('foreign', `${path} belongs to a store, but is not its data file.`);
+  }
+  checkStore(database, 'integrity_check');
+  const format = pragma(database, 'user_version');
+  return { kind: 'store', format, newestFormat, counts: countsOf(database), bytes };
+}
+
+function verifyBackup(database: Database, path: string, { pages, pageBytes, bytes }: FileHeader): Verified {
+  if (bytes < pages * pageBytes) {
+    const missing = `${bytes} of ${pages * pageBytes} bytes are there`;
+    throw new BackupError('damaged', `The backup ${path} is not whole: ${missing}. Copy it again.`);
+  }
+  const [row] = database.query<{ sha256: string }, []>('SELECT sha256 FROM backup_seal').all();
+  if (!isIntact(path, sealPageOf(database), row?.sha256 ?? '')) {
+    throw new BackupError(
+      'damaged',
+      `The backup ${path} is damaged: its content is not what it was when it was made (SHA-256 differs). Use another copy.`,
+    );
+  }
+  const notes = notesOf(database);
+  checkStore(database, 'integrity_check');
+  const counts = countsOf(database);
+  if (JSON.stringify(counts) !== JSON.stringify(notes.counts)) {
+    throw new BackupError('damaged', `The backup ${path} does not have the rows that were noted in it.`);
+  }
+  const [limits] = database
+    .query<{ bytes: number | null }, []>(`SELECT sum(length(bytes)) AS bytes FROM ${limitTable}`)
+    .all();
+  if ((limits?.bytes ?? 0) !== notes.limitBytes) {
+    throw new BackupError('damaged', `The backup ${path} does not have all of the limit state.`);
+  }
+  return { kind: 'backup', ...notes, newestFormat, bytes };
+}
+
+/** What a backup says about itself. */
+export function notesOf(database: Database): Notes {
+  const [row] = database.query<{ notes: string }, []>('SELECT notes FROM backup').all();
+  return JSON.parse(row?.notes ?? '') as Notes;
+}
+
+function failure(path: string, error: unknown): Error {
+  if (error instanceof BackupError) return error;
+  const { message } = error as Error;
+  const code = error instanceof SQLiteError ? String(error.code) : '';
+  if (/^SQLITE_(CANTOPEN|IOERR|BUSY|PERM|NOMEM|READONLY)/.test(code)) {
+    return new BackupError('failed', `Cannot read ${path}: ${message}.`, error);
+  }
+  // Whatever else SQLite stumbles over is in the file.
+  return new BackupError('damaged', `The backup ${path} is damaged: ${message}. Use another copy.`, error);
+}

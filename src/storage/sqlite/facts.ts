@@ -1,0 +1,58 @@
+import type { Database } from 'bun:sqlite';
+import { statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { StoreFacts } from '../admin.ts';
+import type { Snapshot } from './snapshot.ts';
+
+interface FactsRow {
+  readonly version: string;
+  readonly format: bigint;
+  readonly pageBytes: bigint;
+  readonly freePages: bigint;
+}
+
+/** What is to be told of the files of a store. */
+export class SqliteFacts {
+  readonly #database: Database;
+  readonly #limitFile: string;
+  readonly #snapshot: Snapshot;
+  readonly #select;
+
+  constructor(database: Database, limitFile: string, snapshot: Snapshot) {
+    this.#database = database;
+    this.#limitFile = limitFile;
+    this.#snapshot = snapshot;
+    this.#select = database.query<FactsRow, []>(
+      `SELECT sqlite_version() AS version, user_version AS format, page_size AS pageBytes,
+              freelist_count AS freePages
+       FROM pragma_user_version, pragma_page_size, pragma_freelist_count`,
+    );
+  }
+
+  read(): StoreFacts {
+    const row = this.#snapshot.read(() => this.#select.get());
+    const { filename } = this.#database;
+    return {
+      engine: 'SQLite',
+      sqliteVersion: row?.version ?? null,
+      format: Number(row?.format),
+      dataBytes: sizeOf(filename),
+      walBytes: sizeOf(`${filename}-wal`),
+      pageBytes: Number(row?.pageBytes),
+      freePages: Number(row?.freePages),
+      limitBytes: sizeOf(this.#limitFile),
+      freeBytes: freeAt(dirname(filename)),
+    };
+  }
+}
+
+/** What is free on the disk that a folder is on, for others than the system's administrator. */
+function freeAt(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+/** 0 where there is no file. */
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+
+/**
+ * Who runs this program: the user's name in the system's list, else its number. What the environment says is not asked, for
+ * anybody can set it.
+ */
+export function systemUser(): string {
+  const uid = process.getuid?.();
+  return uid === undefined ? userInfo().username : (nameOf(uid) ?? String(uid));
+}
+
+/** Undefined where the list is another one, as on macOS or in a directory service. */
+function nameOf(uid: number): string | undefined {
+  try {
+    const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
+    return lines.map((line) => line.split(':')).find(([, , id]) => id === String(uid))?.[0];
+  } catch {
+    return undefined;
+  }
+}

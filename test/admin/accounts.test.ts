@@ -1,0 +1,162 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import { nextOf, openDesk } from '../support/admin-answers.ts';
+
+interface Account {
+  readonly id: number;
+  readonly name: string;
+  readonly plan: string;
+  readonly perMinute: number;
+  readonly perDay: number;
+  readonly createdAt: string;
+  readonly closedAt: string | null;
+}
+
+const desk = await openDesk();
+const { app, ask, done, list } = desk;
+afterAll(() => desk[Symbol.asyncDispose]());
+
+const create = (name: string, plan = 'pro', more = {}) =>
+  done<Account>('POST', '/accounts', { name, plan, ...more });
+const mistakesIn = ({ body }: { body: unknown }) =>
+  (body as { details?: { in: string; name: string }[] }).details?.map((one) => `${one.in}:${one.name}`);
+
+test('an account is created, found and changed, and each answer shows it as it is', async () => {
+  const made = await create('Seattle shop');
+  expect(made).toEqual({
+    id: made.id,
+    name: 'Seattle shop',
+    plan: 'pro',
+    perMinute: 300,
+    perDay: 10_000,
+    createdAt: new Date(app.clock.now()).toISOString(),
+    closedAt: null,
+  });
+  const renamed = await done<Account>('PATCH', `/accounts/${made.id}`, { name: 'Portland shop' });
+  expect(renamed).toEqual({ ...made, name: 'Portland shop' });
+  expect(await done<Account>('GET', `/accounts/${made.id}`)).toEqual(renamed);
+  const bigger = await done<Account>('PATCH', `/accounts/${made.id}`, { plan: 'business' });
+  expect(bigger).toEqual({ ...renamed, plan: 'business', perMinute: 1_000, perDay: 100_000 });
+});
+
+test('limits without a plan are those of the plan that the account has', async () => {
+  const { id } = await create('Partner', 'enterprise', { perMinute: 10, perDay: 100 });
+  const changed = await done<Account>('PATCH', `/accounts/${id}`, { perDay: 200 });
+  expect(changed).toMatchObject({ plan: 'enterprise', perMinute: 10, perDay: 200 });
+});
+
+test('a plan that cannot be given is invalid_body, naming it', async () => {
+  const { id } = await create('Fixed');
+  for (const [method, target, body] of [
+    ['POST', '/accounts', { name: 'A', plan: 'enterprise' }],
+    ['POST', '/accounts', { name: 'A', plan: 'enterprise', perMinute: 9, perDay: 8 }],
+    ['POST', '/accounts', { name: 'A', plan: 'free', perDay: 8 }],
+    ['PATCH', `/accounts/${id}`, { plan: 'enterprise', perMinute: 5 }],
+    ['PATCH', `/accounts/${id}`, { perMinute: 5 }],
+    ['PATCH', `/accounts/${id}`, { plan: 'gold' }],
+  ] as const) {
+    const answer = await ask(method, target, body);
+    expect([answer.status, answer.code, mistakesIn(answer)]).toEqual([400, 'invalid_body', ['body:plan']]);
+  }
+  expect(await done<Account>('GET', `/accounts/${id}`)).toMatchObject({ plan: 'pro' });
+});
+
+test('the keys of a closed account are refused from the next request on, until it is reopened', async () => {
+  const { account, key } = await app.tenant('pro');
+  const status = async () => (await app.call('GET', '/pets', { key })).status;
+  expect(await status()).toBe(200);
+  const closed = await done<Account>('POST', `/accounts/${account.id}/close`);
+  expect(closed.closedAt).toBe(new Date(app.clock.now()).toISOString());
+  expect(await status()).toBe(401);
+  app.clock.advance(60);
+  expect(await done<Account>('POST', `/accounts/${account.id}/close`)).toEqual(closed);
+  expect(await done<Account>('POST', `/accounts/${account.id}/reopen`)).toMatchObject({ closedAt: null });
+  expect(await status()).toBe(200);
+});
+
+test('limits show what is used of both windows, and cost nothing', async () => {
+  const { account, key } = await app.tenant('pro');
+  const limits = () => done<object>('GET', `/accounts/${account.id}/limits`);
+  expect(await limits()).toEqual({
+    minute: { limit: 300, used: 0, resetAt: null },
+    day: { limit: 10_000, used: 0, resetAt: null },
+  });
+  for (let sent = 0; sent < 3; sent++) await app.call('GET', '/pets', { key });
+  const inSeconds = (seconds: number) => new Date(app.clock.now() + seconds * 1_000).toISOString();
+  const used = {
+    minute: { limit: 300, used: 3, resetAt: inSeconds(60) },
+    day: { limit: 10_000, used: 3, resetAt: inSeconds(86_400) },
+  };
+  expect(await limits()).toEqual(used);
+  expect(await limits()).toEqual(used);
+});
+
+test.each(['', '/limits', '/usage'])(
+  'an account that is not there is 404: GET /accounts/9999%s',
+  async (rest) => {
+    for (const id of ['9999', '9223372036854775807', 'x']) {
+      const { status, code } = await ask('GET', `/accounts/${id}${rest}`);
+      expect([status, code]).toEqual([404, 'account_not_found']);
+    }
+  },
+);
+
+describe('a list', () => {
+  test('by name has those that begin like it, in the order of their names, page by page', async () => {
+    const made: Account[] = [];
+    for (const name of ['Müller 3', 'MÜLLER 1', 'müller 2', 'Mueller', 'müller 2'])
+      made.push(await create(name));
+    const { items, pages } = await list<Account>(`/accounts?name=${encodeURIComponent('müLLer')}&limit=1`);
+    expect(items.map(({ name }) => name)).toEqual(['MÜLLER 1', 'müller 2', 'müller 2', 'Müller 3']);
+    expect(items).toEqual([1, 2, 4, 0].map((index) => made[index] as Account));
+    expect(pages).toEqual([1, 1, 1, 1]);
+  });
+
+  test('goes on where it was, though the account it ended with was renamed', async () => {
+    for (const name of ['Page a', 'Page b', 'Page c']) await create(name);
+    const first = await ask('GET', '/accounts?name=page&limit=1');
+    const [{ id }] = first.body as [Account];
+    await done<Account>('PATCH', `/accounts/${id}`, { name: 'Zebra' });
+    const second = await ask('GET', nextOf(first) ?? '');
+    expect((second.body as Account[]).map(({ name }) => name)).toEqual(['Page b']);
+  });
+
+  test('has only open or only closed ones when it is asked for them', async () => {
+    const { id } = await create('Shut');
+    await done<Account>('POST', `/accounts/${id}/close`);
+    const idsOf = async (query: string) =>
+      (await list<Account>(`/accounts?limit=2${query}`)).items.map((one) => one.id);
+    const [all, open, closed] = [await idsOf(''), await idsOf('&state=open'), await idsOf('&state=closed')];
+    expect(closed).toContain(id);
+    expect(open).toEqual(all.filter((one) => !closed.includes(one)));
+    expect(all).toEqual(all.toSorted((one, other) => one - other));
+  });
+
+  test('refuses a cursor of other filters, and that of another list', async () => {
+    const cursorOf = async (target: string) => {
+      const next = nextOf(await ask('GET', target));
+      return new URLSearchParams(next?.split('?')[1]).get('cursor') ?? expect.unreachable();
+    };
+    for (const name of ['A', 'B'])
+      await app.call('POST', '/pets', { body: JSON.stringify({ name, categoryId: 1 }) });
+    for (const name of ['Mia 1', 'Mia 2']) await create(name);
+    const byId = await cursorOf('/accounts?limit=1');
+    const byName = await cursorOf('/accounts?limit=1&name=m');
+    const ofAudit = await cursorOf('/audit?limit=1');
+    const ofPets = await cursorOf('/pets?limit=1');
+    for (const target of [
+      `/accounts?name=m&cursor=${byId}`,
+      `/accounts?cursor=${byName}`,
+      `/accounts?state=open&cursor=${byId}`,
+      `/keys?cursor=${byId}`,
+      `/audit?cursor=${byId}`,
+      `/accounts?cursor=${ofAudit}`,
+      `/accounts?cursor=${ofPets}`,
+      `/pets?cursor=${byId}`,
+      `/orders?cursor=${ofPets}`,
+      `/categories?cursor=${ofPets}`,
+    ]) {
+      const answer = await ask('GET', target);
+      expect([target, answer.status, answer.code]).toEqual([target, 400, 'invalid_cursor']);
+    }
+  });
+});

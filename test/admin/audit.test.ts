@@ -1,0 +1,67 @@
+import { afterAll, expect, test } from 'bun:test';
+import { callAdmin } from '../support/admin.ts';
+import { openDesk } from '../support/admin-answers.ts';
+
+interface Entry {
+  readonly operation: string;
+  readonly object: string;
+  readonly after: { readonly name?: string };
+}
+
+const desk = await openDesk();
+const { app, ask, done, list } = desk;
+afterAll(() => desk[Symbol.asyncDispose]());
+
+const actor = `operator:${desk.operator.name}`;
+const query = `actor=${encodeURIComponent(actor)}`;
+const int64 = '9223372036854775807';
+
+const { id: accountId } = await done<{ id: number }>('POST', '/accounts', { name: 'A', plan: 'pro' });
+const instants: string[] = [];
+for (const name of ['B', 'C', 'D']) {
+  app.clock.advance(60);
+  instants.push(new Date(app.clock.now()).toISOString());
+  await done('PATCH', `/accounts/${accountId}`, { name });
+}
+const pet = await done<{ id: number }>('POST', '/pets', { name: 'Ozzy', categoryId: 1 });
+await callAdmin(app, 'PATCH', `/pets/${pet.id}`, {
+  token: desk.operator.token,
+  headers: { 'Content-Type': 'application/json' },
+  body: `{"categoryId":${int64}}`,
+});
+
+const account = `account:${accountId}`;
+const all = [
+  `createAccount ${account} A`,
+  ...['B', 'C', 'D'].map((name) => `updateAccount ${account} ${name}`),
+  `createPet pet:${pet.id} Ozzy`,
+  `updatePet pet:${pet.id} Ozzy`,
+];
+const toldBy = (entries: readonly Entry[]) =>
+  entries.map(({ operation, object, after }) => `${operation} ${object} ${after.name}`);
+
+test('the list has the latest first, page by page', async () => {
+  const { items, pages } = await list<Entry>(`/audit?${query}&limit=4`);
+  expect(toldBy(items)).toEqual(all.toReversed());
+  expect(pages).toEqual([4, 2]);
+  expect(items.at(-1)).toMatchObject({ actor, before: null, after: { name: 'A', plan: 'pro' } } as object);
+});
+
+test('the filters can be combined, and stay in the links', async () => {
+  const found = async (filters: string) =>
+    toldBy((await list<Entry>(`/audit?${query}&limit=1${filters}`)).items);
+  expect(await found(`&object=${account}`)).toEqual(all.slice(0, 4).toReversed());
+  expect(await found(`&since=${instants[1]}`)).toEqual(all.slice(2).toReversed());
+  expect(await found(`&since=${instants[0]}&until=${instants[2]}`)).toEqual(all.slice(1, 3).toReversed());
+  expect(await found('&object=account:9999')).toEqual([]);
+  expect((await ask('GET', '/audit?since=yesterday')).code).toBe('invalid_parameter');
+});
+
+test('the export has all lines, the oldest first, with integers digit for digit', async () => {
+  const { headers, text } = await ask('GET', `/audit/export?${query}`);
+  expect(headers.get('content-type')).toBe('application/x-ndjson');
+  const lines = text.trimEnd().split('\n');
+  expect(toldBy(lines.map((line) => JSON.parse(line) as Entry))).toEqual(all);
+  const after = `{"id":${pet.id},"name":"Ozzy","categoryId":${int64},"status":"available"}`;
+  expect(lines.at(-1)).toEndWith(`"after":${after}}`);
+});

@@ -1,0 +1,73 @@
+/** Backups through the admin API, with the real listener. */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { addOperator, addOperatorTo, callAdmin, sendAdmin } from '../support/admin.ts';
+import { startTestApp } from '../support/app.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { operatorOf, startService } from '../support/process.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+test('an admin makes a backup, sees it listed, and verifies it; a viewer makes none', async () => {
+  await using folder = await temporaryFolder();
+  await using app = await startTestApp({ BACKUP_FOLDER: folder.path, BACKUP_KEEP: '7' });
+  const { token, name: operator } = await addOperator(app, 'admin');
+  const viewer = await addOperator(app, 'viewer');
+  expect((await callAdmin(app, 'POST', '/backups', { token: viewer.token })).code).toBe('role_insufficient');
+  const made = await callAdmin(app, 'POST', '/backups', { token });
+  expect(made.status).toBe(201);
+  const { name } = made.body as { name: string };
+  const listed = await callAdmin(app, 'GET', '/backups', { token: viewer.token });
+  expect(listed.body).toEqual({
+    folder: folder.path,
+    everySeconds: null,
+    keep: 7,
+    running: null,
+    lastError: null,
+    backups: [made.body],
+  });
+  const verified = await callAdmin(app, 'POST', '/backups/verify', { token: viewer.token, body: { name } });
+  expect([verified.status, verified.body]).toEqual([200, expect.objectContaining({ name })]);
+  const audit = await callAdmin(app, 'GET', `/audit?object=backup:${name}`, { token });
+  expect(audit.text).toContain(`operator:${operator}`);
+
+  writeFileSync(join(folder.path, name), 'x', { flag: 'a' });
+  const damaged = await callAdmin(app, 'POST', '/backups/verify', { token, body: { name } });
+  expect([damaged.status, damaged.code]).toEqual([422, 'backup_damaged']);
+  const missing = await callAdmin(app, 'POST', '/backups/verify', { token, body: { name: `../${name}` } });
+  expect([missing.status, missing.code]).toEqual([404, 'backup_not_found']);
+});
+
+test('without a folder no backup is made, and the answer says what to set', async () => {
+  await using app = await startTestApp();
+  const { token } = await addOperator(app, 'admin');
+  const refused = await callAdmin(app, 'POST', '/backups', { token });
+  expect([refused.status, refused.code]).toEqual([409, 'backup_not_possible']);
+  expect(refused.text).toContain('BACKUP_FOLDER');
+  expect((await callAdmin(app, 'GET', '/backups', { token })).body).toMatchObject({
+    folder: null,
+    backups: [],
+  });
+});
+
+test.each(['1', '2'])('a service with %s worker makes it in a process of its own', async (workers) => {
+  await using folder = await temporaryFolder();
+  const backups = join(folder.path, 'backups');
+  await using service = await startService(folder.path, {
+    WORKERS: workers,
+    ADMIN_PORT: '0',
+    BACKUP_FOLDER: backups,
+  });
+  const url = /^Console +(http:\S+?)(?:\/#.*)?$/m.exec(service.stdout())?.[1] ?? '';
+  await using operator = await operatorOf(folder.path);
+  const { token } = await addOperatorTo(operator.storage, 'admin');
+  const made = await sendAdmin(url, 'POST', '/backups', { token });
+  expect([made.status, readdirSync(backups)]).toEqual([201, [(made.body as { name: string }).name]]);
+  const verified = await sendAdmin(url, 'POST', '/backups/verify', {
+    token,
+    body: { name: readdirSync(backups)[0] },
+  });
+  expect(verified.status).toBe(200);
+});

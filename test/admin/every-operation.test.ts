@@ -1,0 +1,196 @@
+/** What nobody may do, asked of every operation of the contract. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { randomBytes } from 'node:crypto';
+import { adminBasePath, allAdminOperations, roleOf } from '../../src/contract/admin/operations.ts';
+import { isRead, type Operation } from '../../src/contract/operation.ts';
+import { methodsOf } from '../../src/contract/operations.ts';
+import { makeKey } from '../../src/domain/key.ts';
+import { adminHeaders } from '../../src/http/admin/headers.ts';
+import { addOperator, adminUrl, callAdmin, fromConsole, signIn } from '../support/admin.ts';
+import { startTestApp } from '../support/app.ts';
+
+// Many are refused on purpose; each from another network, so that none has to wait.
+const app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
+afterAll(() => app[Symbol.asyncDispose]());
+
+const admin = await addOperator(app, 'admin');
+const viewer = await addOperator(app, 'viewer');
+const adminCookie = await signIn(app, admin.token);
+const viewerCookie = await signIn(app, viewer.token);
+
+let networks = 0;
+const elsewhere = () => ({ 'X-Forwarded-For': `198.51.${++networks >> 8}.${networks & 255}` });
+
+/** The operation's address, with a 1 for every parameter. */
+const targetOf = ({ path }: Operation) => path.replace(/\{\w+\}/g, '1');
+const isForAnybody = (operation: Operation) => roleOf(operation) === undefined;
+
+const protectedOnes = allAdminOperations.filter((operation) => !isForAnybody(operation));
+const unsafeOnes = allAdminOperations.filter((operation) => !isRead(operation));
+const adminsOnly = allAdminOperations.filter((operation) => roleOf(operation) === 'admin');
+
+test('every change but the look at a backup needs an admin, and every read a viewer', () => {
+  const viewers = unsafeOnes.filter((operation) => roleOf(operation) !== 'admin');
+  expect(viewers.map(({ operationId }) => operationId).sort()).toEqual([
+    'createSession',
+    'deleteSession',
+    'verifyBackup',
+  ]);
+  for (const operation of allAdminOperations.filter(isRead)) expect(roleOf(operation)).toBe('viewer');
+});
+
+/** One proof of every kind that is none. */
+const invalid: Record<string, Record<string, string>> = {
+  'an unknown token': { Authorization: `Bearer ${makeKey(randomBytes, 'token')}` },
+  'a token with a typo': { Authorization: `Bearer ${admin.token.slice(0, -1)}-` },
+  "a client's key": { Authorization: `Bearer ${app.key}` },
+  "a session's secret as a token": { Authorization: `Bearer ${adminCookie.split('=')[1]}` },
+  'a token behind Basic': { Authorization: `Basic ${btoa(`x:${admin.token}`)}` },
+  'a scheme alone': { Authorization: 'Bearer' },
+  'a token as a cookie': { Cookie: adminCookie.replace(/=.*/, `=${admin.token}`) },
+  'an unknown session': { Cookie: adminCookie.replace(/=.*/, `=${makeKey(randomBytes, 'session')}`) },
+  'an empty session': { Cookie: adminCookie.replace(/=.*/, '=') },
+  'a session under another name': { Cookie: adminCookie.replace(/^[^=]+/, 'session') },
+};
+
+describe.each(protectedOnes)('$operationId', (operation) => {
+  const { method } = operation;
+  const target = targetOf(operation);
+
+  test('is refused with 401 without a token or a session', async () => {
+    const { status, code, headers } = await callAdmin(app, method, target);
+    expect([status, code]).toEqual([401, 'sign_in_required']);
+    expect(headers.get('www-authenticate')).toBe('Bearer realm="animal-store-admin"');
+  });
+
+  test.each(Object.keys(invalid))('is refused with 401 for %s', async (kind) => {
+    const headers = { ...fromConsole(app), ...elsewhere(), ...invalid[kind] };
+    const { status, code } = await callAdmin(app, method, target, { headers });
+    expect([status, code]).toEqual([401, 'Cookie' in headers ? 'sign_in_required' : 'sign_in_failed']);
+  });
+});
+
+describe.each(adminsOnly)('$operationId', (operation) => {
+  const { method } = operation;
+
+  test('is refused with 403 for a viewer, by token and by session', async () => {
+    const target = targetOf(operation);
+    const headers = fromConsole(app);
+    const answers = [
+      await callAdmin(app, method, target, { token: viewer.token }),
+      await callAdmin(app, method, target, { cookie: viewerCookie, headers }),
+    ];
+    for (const { status, code } of answers) expect([status, code]).toEqual([403, 'role_insufficient']);
+  });
+});
+
+const foreign: Record<string, Record<string, string>> = {
+  'does not say where it comes from': {},
+  'is of another origin': { Origin: 'https://evil.example' },
+  'is of another port of this machine': { Origin: 'http://127.0.0.1:1' },
+  'is of a sandboxed frame': { Origin: 'null' },
+  'is of the same host by https': { Origin: adminUrl(app).replace('http:', 'https:') },
+  'is of a host that only begins like this one': { Origin: `${adminUrl(app)}.evil.example` },
+  'is cross-site': { 'Sec-Fetch-Site': 'cross-site' },
+  'is of the same site but another origin': { 'Sec-Fetch-Site': 'same-site' },
+  'is typed into the address bar': { 'Sec-Fetch-Site': 'none' },
+  'is cross-site under our origin': { Origin: adminUrl(app), 'Sec-Fetch-Site': 'cross-site' },
+  'is of another origin that says same-origin': {
+    Origin: 'https://evil.example',
+    'Sec-Fetch-Site': 'same-origin',
+  },
+};
+
+describe.each(unsafeOnes.filter((operation) => !isForAnybody(operation)))('$operationId', (operation) => {
+  const { method } = operation;
+  const target = targetOf(operation);
+
+  test.each(Object.keys(foreign))('is refused with 403 when a request with a session %s', async (kind) => {
+    const { status, code } = await callAdmin(app, method, target, {
+      cookie: adminCookie,
+      headers: foreign[kind] ?? {},
+    });
+    expect([status, code]).toEqual([403, 'cross_site_request']);
+  });
+});
+
+describe.each(unsafeOnes.filter(({ body, upload }) => body ?? upload))('$operationId', (operation) => {
+  const forms = ['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/plain'];
+
+  test.each(forms)('takes no body of the type %s, which any page may send', async (type) => {
+    const { status, code } = await callAdmin(app, operation.method, targetOf(operation), {
+      cookie: adminCookie,
+      headers: { ...fromConsole(app), ...elsewhere(), 'Content-Type': type },
+      body: '{"name":"x"}',
+    });
+    expect([status, code]).toEqual([415, 'unsupported_media_type']);
+  });
+});
+
+describe.each([...Map.groupBy(allAdminOperations, ({ path }) => path)])('%s', (path, those) => {
+  const target = path.replace(/\{\w+\}/g, '1');
+
+  test('refuses every other method with 405 and Allow, and grants no origin anything', async () => {
+    const allowed = those.flatMap(methodsOf).sort();
+    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY']) {
+      if (allowed.includes(method)) continue;
+      const headers = { Origin: 'https://evil.example', 'Access-Control-Request-Method': 'POST' };
+      const answer = await callAdmin(app, method, target, { token: admin.token, headers });
+      expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, allowed.join(', ')]);
+      expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+    }
+  });
+
+  test('is unknown to the port that clients use', async () => {
+    for (const key of [admin.token, app.key]) {
+      const headers = { Authorization: `Bearer ${key}`, Cookie: adminCookie };
+      const response = await fetch(app.url + adminBasePath + target, { headers });
+      expect(response.status).toBe(404);
+    }
+  });
+});
+
+test('every answer says that it is not to be framed, guessed at, kept, or fed from elsewhere', async () => {
+  const policy = adminHeaders['Content-Security-Policy'];
+  expect(policy).toStartWith("default-src 'none';");
+  expect(policy).not.toContain('unsafe');
+  expect(policy).toContain("frame-ancestors 'none'");
+  const expected = {
+    'content-security-policy': policy,
+    'x-frame-options': 'DENY',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'cache-control': 'no-store',
+    'x-request-id': expect.any(String),
+  };
+  for (const [method, target] of [
+    ['GET', '/session'],
+    ['POST', '/session'],
+    ['GET', '/elsewhere'],
+    ['GET', 'root:/elsewhere'],
+    ['GET', 'root:/metrics'],
+    ['PUT', 'root:/'],
+  ] as const) {
+    const { headers } = await callAdmin(app, method, target);
+    expect(Object.fromEntries(headers)).toMatchObject(expected);
+  }
+});
+
+test('what clients named like a script comes back as JSON that no browser runs', async () => {
+  const name = '</script><script>alert(1)</script>';
+  const body = { name, categoryId: 1 };
+  const made = await callAdmin(app, 'POST', '/pets', { token: admin.token, body });
+  expect(made.status).toBe(201);
+  const { headers, body: shown } = await callAdmin(app, 'GET', '/pets', { token: viewer.token });
+  expect(shown).toEqual([expect.objectContaining({ name })]);
+  expect(headers.get('content-type')).toBe('application/json');
+  expect(headers.get('x-content-type-options')).toBe('nosniff');
+});
+
+test('the port that clients use knows neither metrics nor the console', async () => {
+  for (const path of ['/metrics', '/admin', '/admin/', '/assets/index.js', '/admin/v1/openapi.json']) {
+    expect((await fetch(app.url + path, { headers: { Cookie: adminCookie } })).status).toBe(404);
+  }
+});

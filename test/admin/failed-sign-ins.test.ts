@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'bun:test';
+import { randomBytes } from 'node:crypto';
+import { makeKey } from '../../src/domain/key.ts';
+import { addOperator, callAdmin } from '../support/admin.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { keptLog } from '../support/log.ts';
+
+const from = (address: string) => ({ 'X-Forwarded-For': address });
+const behindProxy = { TRUSTED_PROXIES: '127.0.0.1' };
+
+const wrongToken = () => makeKey(randomBytes, 'token');
+
+/** A guess of each kind. */
+const guesses: Record<string, (app: TestApp, address: string) => ReturnType<typeof callAdmin>> = {
+  'a token at the sign-in': (app, address) =>
+    callAdmin(app, 'POST', '/session', { headers: from(address), body: { token: wrongToken() } }),
+  'a code at the sign-in': (app, address) =>
+    callAdmin(app, 'POST', '/session', { headers: from(address), body: { code: 'guess' } }),
+  'a token with a request': (app, address) =>
+    callAdmin(app, 'GET', '/session', { headers: from(address), token: wrongToken() }),
+  'a token with a request for metrics': (app, address) =>
+    callAdmin(app, 'GET', 'root:/metrics', { headers: from(address), token: wrongToken() }),
+};
+
+describe.each(Object.keys(guesses))('who guesses %s', (kind) => {
+  const guess = guesses[kind] ?? expect.unreachable();
+
+  test('has ten guesses a minute, then is told how long to wait', async () => {
+    await using app = await startTestApp(behindProxy);
+    for (let count = 0; count < 10; count++) {
+      expect((await guess(app, '192.0.2.1')).code).toBe('sign_in_failed');
+      app.clock.advance(1);
+    }
+    const { status, code, headers } = await guess(app, '192.0.2.1');
+    expect([status, code, headers.get('retry-after')]).toEqual([429, 'too_many_sign_ins', '50']);
+    app.clock.advance(49);
+    expect((await guess(app, '192.0.2.1')).code).toBe('too_many_sign_ins');
+    app.clock.advance(1);
+    expect((await guess(app, '192.0.2.1')).code).toBe('sign_in_failed');
+  });
+});
+
+/** Uses up the guesses of an address. */
+async function exhaust(app: TestApp, address: string): Promise<void> {
+  for (let count = 0; count < 10; count++)
+    await callAdmin(app, 'GET', '/session', { headers: from(address), token: wrongToken() });
+}
+
+test('other networks do not wait, and neighbours in one IPv6 network do', async () => {
+  await using app = await startTestApp(behindProxy);
+  await exhaust(app, '2001:db8::1');
+  const codeFrom = async (address: string) =>
+    (await callAdmin(app, 'GET', '/session', { headers: from(address), token: wrongToken() })).code;
+  expect(await codeFrom('2001:db8::ffff:1')).toBe('too_many_sign_ins');
+  expect(await codeFrom('2001:db8:0:1::1')).toBe('sign_in_failed');
+  expect(await codeFrom('192.0.2.1')).toBe('sign_in_failed');
+});
+
+test('a network that waits cannot sign in, even with what is right; its tokens and sessions go on working', async () => {
+  await using app = await startTestApp(behindProxy);
+  const { token } = await addOperator(app, 'viewer');
+  const headers = from('192.0.2.1');
+  const signedIn = await callAdmin(app, 'POST', '/session', { headers, body: { token } });
+  const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0];
+  await exhaust(app, '192.0.2.1');
+  const refused = await callAdmin(app, 'POST', '/session', { headers, body: { token } });
+  expect(refused.code).toBe('too_many_sign_ins');
+  expect((await callAdmin(app, 'GET', '/session', { headers, token })).status).toBe(200);
+  expect((await callAdmin(app, 'GET', '/session', { headers, cookie })).status).toBe(200);
+});
+
+test('nobody has more guesses by saying to be somebody else, where no proxy is trusted', async () => {
+  await using app = await startTestApp();
+  for (let count = 0; count < 10; count++)
+    await callAdmin(app, 'GET', '/session', { headers: from(`192.0.2.${count}`), token: wrongToken() });
+  const { code } = await callAdmin(app, 'GET', '/session', {
+    headers: from('192.0.2.99'),
+    token: wrongToken(),
+  });
+  expect(code).toBe('too_many_sign_ins');
+});
+
+test('the log has where each came from, once it is full no more lines, and never what was sent', async () => {
+  const { log, lines } = keptLog();
+  await using app = await startTestApp(behindProxy, log);
+  const sent = Array.from({ length: 12 }, wrongToken);
+  for (const token of sent) {
+    await callAdmin(app, 'POST', '/session', { headers: from('192.0.2.1'), body: { token } });
+  }
+  const failures = lines.filter(({ msg }) => String(msg).startsWith('failed sign-in'));
+  expect(failures).toHaveLength(10);
+  for (const line of failures) expect(line).toMatchObject({ address: '192.0.2.1', by: 'token' });
+  expect(failures.at(-1)?.msg).toBe('failed sign-in; further ones of this network have to wait');
+  const text = JSON.stringify(lines);
+  for (const token of sent) {
+    expect(text).not.toContain(token);
+    expect(text).not.toContain(token.slice(4, 20));
+  }
+});

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { type Desk, openDesk } from '../support/admin-answers.ts';
+
+interface Report {
+  readonly state: string;
+  readonly added: number;
+  readonly rejected: number;
+  readonly rejects: readonly { readonly line: number; readonly text: string; readonly reason: string }[];
+}
+
+let desk: Desk;
+beforeAll(async () => {
+  desk = await openDesk();
+});
+afterAll(() => desk[Symbol.asyncDispose]());
+
+const send = (file: string, query = '', type = 'text/csv') =>
+  desk.ask('POST', `/pets/import${query}`, file, { headers: { 'Content-Type': type } });
+const imported = async (...args: Parameters<typeof send>) => {
+  const { status, text, body } = await send(...args);
+  if (status !== 200) throw new Error(`The import was answered ${status}: ${text}`);
+  return body as Report;
+};
+const animals = async () => {
+  const {
+    available = 0,
+    pending = 0,
+    sold = 0,
+  } = await desk.done<Record<string, number>>('GET', '/inventory');
+  return available + pending + sold;
+};
+const header = 'name,categoryId,status\n';
+const rows = (count: number, name: string) =>
+  Array.from({ length: count }, (_, index) => `${name} ${index},1,sold\n`).join('');
+
+test('every row comes in once or is answered with its line and reason', async () => {
+  const before = await animals();
+  const file = `${header}${rows(2_500, 'once')}bad,x,sold\n"a\nb",1,sold\n,1,sold\n`;
+  const { rejects, ...counts } = await imported(file);
+  expect(counts).toEqual({ state: 'imported', added: 2_500, rejected: 3 });
+  expect(rejects.map(({ line, text }) => [line, text])).toEqual([
+    [2_502, 'bad,x,sold'],
+    [2_503, '"a\nb",1,sold'],
+    [2_505, ',1,sold'],
+  ]);
+  const about = ['categoryId must be an integer', 'control characters', 'name must not be empty'];
+  for (const [index, { reason }] of rejects.entries()) expect(reason).toContain(about[index] ?? '');
+  expect(await animals()).toBe(before + 2_500);
+});
+
+test('the same file again adds nothing, and says that it is in already', async () => {
+  const file = header + rows(10, 'twice');
+  await imported(file);
+  const before = await animals();
+  expect(await imported(file)).toEqual({ state: 'already_imported', added: 10, rejected: 0, rejects: [] });
+  expect(await animals()).toBe(before);
+});
+
+test('an import that broke off goes on where it was, and is told as a whole', async () => {
+  const file = `${header}bad,x,sold\n${rows(1_200, 'resumed')}`;
+  const source = new Bun.CryptoHasher('sha256').update(file).digest('hex');
+  const progress = { lastLine: 3, added: 1, rejected: 1, finished: false };
+  const pets = [{ name: 'resumed 0', categoryId: 1n, status: 'sold' as const }];
+  await desk.app.operator.storage.write('commitImport', { pets, run: { source, ...progress }, fromLine: 0 });
+  const before = await animals();
+  const { rejects, ...counts } = await imported(file);
+  expect(counts).toEqual({ state: 'imported', added: 1_200, rejected: 1 });
+  expect(rejects.map(({ line }) => line)).toEqual([2]);
+  expect(await animals()).toBe(before + 1_199);
+});
+
+test('NDJSON is read, too, and a file with ids only when new ones are asked for', async () => {
+  const file = '{"id":7,"name":"A","categoryId":1}\n{"id":8,"name":"B","categoryId":1}\n';
+  const type = 'application/x-ndjson';
+  expect(await imported(file, '?format=ndjson', type)).toMatchObject({ added: 0, rejected: 2 });
+  const withNewIds = await imported(`${file}\n`, '?format=ndjson&newIds=true', type);
+  expect(withNewIds).toMatchObject({ added: 2, rejected: 0 });
+});
+
+test('a file that is none to import is 422, and nothing of it is in', async () => {
+  const before = await animals();
+  for (const file of ['', 'name,age\nA,1\n', 'A,1,sold\n']) {
+    const { status, code } = await send(file);
+    expect([file, status, code]).toEqual([file, 422, 'import_invalid']);
+  }
+  expect(await animals()).toBe(before);
+});
+
+test('the log has that an import began, and how it ended', async () => {
+  await imported(header + rows(1_500, 'logged'));
+  const [ended, begun] = await desk.done<object[]>('GET', '/audit?limit=2');
+  const what = { operation: 'importPets', actor: `operator:${desk.operator.name}`, before: null };
+  expect(begun).toMatchObject({ ...what, after: { added: 1_000, finished: false } });
+  expect(ended).toMatchObject({ ...what, after: { added: 1_500, rejected: 0, finished: true } });
+});
+
+test('more rejects than an answer has are counted, and the first 10,000 shown', async () => {
+  const file = `${header}${'bad,x,sold\n'.repeat(10_050)}good,1,sold\n`;
+  const { added, rejected, rejects } = await imported(file);
+  expect([added, rejected, rejects.length, rejects.at(-1)?.line]).toEqual([1, 10_050, 10_000, 10_001]);
+});

@@ -1,0 +1,126 @@
+/** Where the admin API listens, and when the service starts without it, or not at all. */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { readConfig } from '../../src/config.ts';
+import { sendAdmin } from '../support/admin.ts';
+import { startTestApp } from '../support/app.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { keptLog } from '../support/log.ts';
+import { serveCommand, settingsIn, start, startService } from '../support/process.ts';
+import { rejectionOf } from '../support/rejection.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const adminOf = (environment: Record<string, string>) => readConfig(environment).admin;
+
+test('the admin API listens on the port after that of the service, on this machine only', () => {
+  expect(adminOf({})).toMatchObject({ host: '127.0.0.1', port: 3_001 });
+  expect(adminOf({ PORT: '8080', HOST: '0.0.0.0' })).toMatchObject({ host: '127.0.0.1', port: 8_081 });
+  expect(adminOf({ PORT: '0' })).toMatchObject({ port: 0 });
+  expect(adminOf({ PORT: '65535' })).toMatchObject({ port: 65_534 });
+  expect(adminOf({ ADMIN_PORT: '9000' })).toMatchObject({ port: 9_000 });
+  expect(adminOf({ ADMIN_PORT: 'off' })).toBeUndefined();
+});
+
+test('it does not listen for other machines without an address with TLS, and the message says why and what to do', () => {
+  for (const host of ['0.0.0.0', '::', '10.0.0.7', 'admin.internal']) {
+    expect(() => readConfig({ ADMIN_HOST: host })).toThrow(
+      new RegExp(
+        `ADMIN_ORIGIN must be set when ADMIN_HOST is ${host}: .* in the clear\\. Put a proxy with TLS`,
+      ),
+    );
+    const ADMIN_ORIGIN = 'https://admin.example.com';
+    expect(adminOf({ ADMIN_HOST: host, ADMIN_ORIGIN })).toMatchObject({ host, origin: ADMIN_ORIGIN });
+    expect(adminOf({ ADMIN_HOST: host, ADMIN_PORT: 'off' })).toBeUndefined();
+  }
+  for (const host of ['127.0.0.1', '127.8.0.1', '::1', 'localhost'])
+    expect(adminOf({ ADMIN_HOST: host })).toBeDefined();
+});
+
+test('it does not share the port of the service', () => {
+  expect(() => readConfig({ PORT: '8080', ADMIN_PORT: '8080' })).toThrow('ADMIN_PORT must be another port');
+});
+
+/** A port that somebody else listens on, who would share it with whoever asks for that. */
+function takenPort(): { readonly port: number } & AsyncDisposable {
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    reusePort: true,
+    fetch: () => new Response(),
+  });
+  return { port: server.port ?? 0, [Symbol.asyncDispose]: () => server.stop(true) };
+}
+
+test('the service starts without it, and says so, when the port next to its own is taken', async () => {
+  await using taken = takenPort();
+  const { log, lines } = keptLog();
+  await using app = await startTestApp({ PORT: String(taken.port - 1) }, log);
+  expect(app.app.console).toBeUndefined();
+  expect(lines).toContainEqual(
+    expect.objectContaining({
+      port: taken.port,
+      msg: expect.stringMatching(/off: their port is taken; set ADMIN_PORT/),
+    }),
+  );
+  expect((await app.call('GET', '/pets')).status).toBe(200);
+});
+
+test('the service does not start when a port that was set for it is taken, and leaves nothing behind', async () => {
+  await using taken = takenPort();
+  const error = await rejectionOf(startTestApp({ ADMIN_PORT: String(taken.port) }));
+  expect((error as Error).message).toMatch(
+    new RegExp(
+      `^Port ${taken.port} on 127\\.0\\.0\\.1 is already in use\\. .* set ADMIN_PORT to another port`,
+    ),
+  );
+});
+
+test('the service says where the console is; without a terminal no code is made, which a log would keep', async () => {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path);
+  const url = /^Console {12}(http:\/\/127\.0\.0\.1:\d+)$/m.exec(service.stdout())?.[1] ?? '';
+  expect((await fetch(`${url}/admin/v1/session`)).status).toBe(401);
+  expect(service.stdout()).not.toContain('code');
+});
+
+testWith({ name: 'script', package: 'bsdutils' }, ['script', '--version'])(
+  'on a terminal the service prints a link, with a code that opens the console once and is in no log',
+  async () => {
+    await using folder = await temporaryFolder();
+    const quoted = serveCommand.map((word) => `'${word}'`).join(' ');
+    const command = ['script', '--quiet', '--return', '--command', quoted, '/dev/null'];
+    await using terminal = start(command, { environment: settingsIn(folder.path) });
+    await terminal.said(/Console +\S+#code=\S+\s/);
+    const [, url = '', code = ''] = /Console +(\S+)\/#code=([\w-]{32})/.exec(terminal.stdout()) ?? [];
+    const redeem = () => sendAdmin(url, 'POST', '/session', { body: { code } });
+    expect((await redeem()).body).toMatchObject({
+      operator: expect.stringMatching(/^console:./),
+      role: 'admin',
+    });
+    expect((await redeem()).code).toBe('sign_in_failed');
+    // A terminal shows the log, too.
+    expect(terminal.stdout().split(code)).toHaveLength(2);
+  },
+);
+
+test('off is off, and nothing is said of a console', async () => {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path, { ADMIN_PORT: 'off' });
+  expect(service.stdout()).not.toContain('Console');
+});
+
+test('an address that is none of this machine is named with its setting', async () => {
+  await using folder = await temporaryFolder();
+  const environment = {
+    ...settingsIn(folder.path),
+    ADMIN_HOST: '192.0.2.1',
+    ADMIN_ORIGIN: 'https://admin.example.com',
+  };
+  await using service = start(serveCommand, { environment });
+  expect(await service.exited).toBe(1);
+  expect(service.stderr()).toContain(
+    'Cannot listen on 192.0.2.1: this machine has no such address. Set ADMIN_HOST',
+  );
+});

@@ -1,0 +1,244 @@
+/** What Prometheus reads, and what is made of it: a dashboard, alerts, and the table in the documentation. */
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { metricsText } from '../../src/http/admin/metrics.ts';
+import { type Metric, metricsOf } from '../../src/operations/admin/metrics.ts';
+import { TrafficCounter } from '../../src/operations/traffic-counter.ts';
+import { addOperator, callAdmin } from '../support/admin.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { FakeClock } from '../support/clock.ts';
+import { newPet } from '../support/pets.ts';
+import { metricsIn, parseMetrics, samplesIn } from '../support/prometheus.ts';
+
+const file = (path: string) => readFileSync(join(import.meta.dir, '../..', path), 'utf8');
+
+async function scraped(app: TestApp): Promise<string> {
+  const { token } = await addOperator(app, 'viewer');
+  const { status, headers, text } = await callAdmin(app, 'GET', 'root:/metrics', { token });
+  expect(status).toBe(200);
+  expect(headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+  return text;
+}
+
+async function useInEveryWay(app: TestApp): Promise<void> {
+  await app.call('GET', '/pets');
+  await app.call('GET', '/pets');
+  await app.call('POST', '/pets', { body: newPet() });
+  await app.call('GET', '/pets/99');
+  await app.call('GET', '/nowhere');
+  await app.call('GET', '/pets', { key: null });
+}
+
+/** All metrics that there can be: of an embedded store, and of servers. */
+const store = { groups: 3, units: 7, seconds: 0.5, waiting: 1, engine: 'any' };
+const all: readonly Metric[] = metricsOf({
+  processes: [
+    {
+      ...new TrafficCounter(new FakeClock()).traffic(),
+      ...{ startedAt: 0, inFlight: 0, memoryBytes: 1, store: {} },
+      pageCache: { hits: 0, misses: 0 },
+      eventLoop: { maxSeconds: 0, sumSeconds: 0, looks: 0 },
+    },
+  ],
+  facts: {
+    ...store,
+    ...{ dataBytes: 1, walBytes: 2, limitBytes: 3, bytes: 4, freeBytes: 5 },
+    ...{ poolConnections: 4, poolBusy: 1, poolWaiting: 0, postgresStatements: 9, postgresSeconds: 0.1 },
+    ...{ redisRequests: 9, redisSeconds: 0.1 },
+  },
+  troubles: [],
+  bans: 0,
+  about: { version: '1.0.0' },
+  startedAt: 0,
+});
+/** As they are asked for. */
+const names = new Set(
+  all.flatMap(({ name, type }) => {
+    if (type === 'summary') return [`${name}_sum`, `${name}_count`];
+    return type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name];
+  }),
+);
+
+describe('/metrics', () => {
+  test('is read by an independent parser, each metric with its type, its help and its samples', async () => {
+    await using app = await startTestApp();
+    await useInEveryWay(app);
+    const text = await scraped(app);
+    const parsed = parseMetrics(text);
+    const heads = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name, type]);
+    expect(parsed.map(({ name, type }) => [name, type])).toEqual(heads as [string, string][]);
+    const known = new Set(all.map(({ name }) => name));
+    for (const { name, help, metrics } of parsed) {
+      expect(known).toContain(name);
+      expect(help).toEndWith('.');
+      expect(metrics.length).toBeGreaterThan(0);
+    }
+    // A line ends every text, and each sample is there once.
+    expect(text).toEndWith('\n');
+    const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    expect(samplesIn(text).size).toBe(samples.length);
+  });
+
+  test('counts what was answered, and how long it took', async () => {
+    await using app = await startTestApp();
+    await useInEveryWay(app);
+    const samples = samplesIn(await scraped(app));
+    const requests = (labels: string) => samples.get(`animal_store_requests_total{${labels}}`);
+    expect(requests('operation="listPets",code="ok"')).toBe(2);
+    expect(requests('operation="listPets",code="missing_api_key"')).toBe(1);
+    expect(requests('operation="createPet",code="ok"')).toBe(1);
+    expect(requests('operation="getPet",code="pet_not_found"')).toBe(1);
+    expect(requests('operation="none",code="route_not_found"')).toBe(1);
+    // What an alert waits for is there from the start.
+    expect(requests('operation="placeOrder",code="internal_error"')).toBe(0);
+    const latency = 'animal_store_request_duration_seconds';
+    const buckets = [...samples].filter(([name]) =>
+      name.startsWith(`${latency}_bucket{operation="listPets"`),
+    );
+    const cumulative = buckets.map(([, count]) => count);
+    expect(cumulative).toEqual([...cumulative].sort((one, other) => one - other));
+    expect(buckets.at(-1)).toEqual([`${latency}_bucket{operation="listPets",le="+Inf"}`, 3]);
+    expect(samples.get(`${latency}_count{operation="listPets"}`)).toBe(3);
+    expect(samples.get(`${latency}_sum{operation="listPets"}`)).toBeGreaterThan(0);
+    expect(samples.get('animal_store_page_cache_requests_total{result="hit"}')).toBe(1);
+    expect(samples.get('animal_store_writes_total')).toBeGreaterThan(0);
+    expect(samples.get('animal_store_store_bytes{part="data"}')).toBeGreaterThan(0);
+    expect(samples.get('animal_store_trouble{part="dataFile"}')).toBe(0);
+  });
+
+  test('never counts down, and has no more samples however many keys, paths and addresses there are', async () => {
+    await using app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
+    await useInEveryWay(app);
+    const before = samplesIn(await scraped(app));
+    for (let client = 0; client < 20; client++) {
+      const { key } = await app.tenant('free');
+      const headers = { 'X-Forwarded-For': `203.0.113.${client}` };
+      await app.call('GET', `/pets/${client + 100}`, { key, headers });
+      await app.call('GET', `/nowhere/${client}`, { key, headers });
+    }
+    const text = await scraped(app);
+    const after = samplesIn(text);
+    expect([...after.keys()]).toEqual([...before.keys()]);
+    const rising = parseMetrics(text).flatMap(({ name, type }) => (type === 'gauge' ? [] : [name]));
+    expect(rising.length).toBeGreaterThan(4);
+    for (const [sample, value] of before) {
+      if (rising.some((name) => sample.startsWith(name)))
+        expect(after.get(sample)).toBeGreaterThanOrEqual(value);
+    }
+  });
+
+  test('is for operators', async () => {
+    await using app = await startTestApp();
+    const { status, text } = await callAdmin(app, 'GET', 'root:/metrics');
+    expect(status).toBe(401);
+    expect(text).not.toContain('animal_store_');
+  });
+
+  test('escapes what labels and help may have, as the format says', () => {
+    const samples = [{ labels: { name: 'a"b\\c\nd' }, value: Number.POSITIVE_INFINITY }];
+    const text = metricsText([{ name: 'm', type: 'gauge', help: 'One \\ two\nthree.', samples }]);
+    expect(text).toBe('# HELP m One \\\\ two\\nthree.\n# TYPE m gauge\nm{name="a\\"b\\\\c\\nd"} +Inf\n');
+  });
+});
+
+describe('names of metrics', () => {
+  test('say what is measured in which unit, as Prometheus recommends', () => {
+    for (const { name, type } of all) {
+      expect(name).toMatch(/^animal_store_[a-z]+(?:_[a-z]+)*$/);
+      expect(name.endsWith('_total')).toBe(type === 'counter');
+      if (type === 'histogram' || type === 'summary') expect(name).toEndWith('_seconds');
+      expect(name).not.toMatch(/_(?:ms|milliseconds|kb|mb|percent|count|sum|bucket)(?:_|$)/);
+    }
+  });
+});
+
+/** What is made of the metrics. */
+const made: readonly { readonly what: string; readonly expressions: readonly string[] }[] = [
+  {
+    what: 'deploy/grafana.json',
+    expressions: [...file('deploy/grafana.json').matchAll(/"expr": ("(?:[^"\\]|\\.)*")/g)].map(
+      ([, text = '""']) => JSON.parse(text) as string,
+    ),
+  },
+  {
+    what: 'deploy/alerts.yml',
+    expressions: (Bun.YAML.parse(file('deploy/alerts.yml')) as Alerts).groups.flatMap(({ rules }) =>
+      rules.map(({ expr }) => expr),
+    ),
+  },
+];
+
+interface Alerts {
+  readonly groups: readonly {
+    readonly rules: readonly {
+      readonly alert: string;
+      readonly expr: string;
+      readonly annotations: { readonly summary: string; readonly remedy: string };
+    }[];
+  }[];
+}
+
+describe.each(made)('$what', ({ what, expressions }) => {
+  test('uses only metrics that there are', () => {
+    expect(expressions.length).toBeGreaterThan(5);
+    const unknown = expressions.flatMap(metricsIn).filter((name) => !names.has(name));
+    expect(unknown).toEqual([]);
+  });
+
+  test('takes rates of counters and of nothing else', () => {
+    const rising = new Set(
+      all.flatMap(({ name, type }) => {
+        if (type === 'gauge') return [];
+        return type === 'counter' ? [name] : [`${name}_sum`, `${name}_count`, `${name}_bucket`];
+      }),
+    );
+    for (const expression of expressions) {
+      const rated = [...expression.matchAll(/\b(?:rate|increase)\((animal_store_\w+)/g)].map(
+        ([, name = '']) => name,
+      );
+      for (const name of rated) expect(rising).toContain(name);
+      for (const name of metricsIn(expression)) {
+        if (rising.has(name)) expect(rated).toContain(name);
+      }
+    }
+  });
+
+  test('has closed brackets and quotes', () => {
+    for (const expression of expressions) {
+      const bare = expression.replace(/"[^"]*"/g, '');
+      expect(bare).not.toContain('"');
+      const open: string[] = [];
+      for (const sign of bare.match(/[()[\]{}]/g) ?? []) {
+        const partner = { ')': '(', ']': '[', '}': '{' }[sign];
+        if (partner === undefined) open.push(sign);
+        else expect([what, expression, open.pop()]).toEqual([what, expression, partner]);
+      }
+      expect(open).toEqual([]);
+    }
+  });
+});
+
+test('deploy/grafana.json shows every metric, and names no labels that there are not', () => {
+  const [{ expressions = [] } = {}] = made;
+  const text = expressions.join('\n');
+  const missing = all.filter(({ name }) => !text.includes(name)).map(({ name }) => name);
+  // The average of the delay is for those who look closer.
+  expect(missing).toEqual(['animal_store_event_loop_delay_seconds']);
+});
+
+test('every alert says what is wrong and what to do', () => {
+  const { groups } = Bun.YAML.parse(file('deploy/alerts.yml')) as Alerts;
+  for (const { alert, annotations } of groups.flatMap(({ rules }) => rules)) {
+    expect(alert).toMatch(/^AnimalStore[A-Z]\w+$/);
+    expect(annotations.summary).toMatch(/\.$/);
+    expect(annotations.remedy).toMatch(/\.$/);
+  }
+});
+
+test('docs/monitoring.md has every metric with its type and help', () => {
+  const rows = [...file('docs/monitoring.md').matchAll(/^\| `(animal_store_\w+)` \| (\w+) \| (.+) \|$/gm)];
+  expect(rows.map(([, name, type, help]) => [name, type, help])).toEqual(
+    all.map(({ name, type, help }) => [name, type, help]),
+  );
+});

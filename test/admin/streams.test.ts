@@ -1,0 +1,115 @@
+/** What is longer than a request or an answer otherwise is: files on their way in, and lines on their way out. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { auditOperations } from '../../src/contract/admin/audit-operations.ts';
+import { maxUploadBytes } from '../../src/contract/bounds.ts';
+import { linesAnswer } from '../../src/http/admin/lines.ts';
+import { addOperator, adminUrl, callAdmin } from '../support/admin.ts';
+import { startTestApp } from '../support/app.ts';
+import { exchange } from '../support/raw.ts';
+import { rejectionOf } from '../support/rejection.ts';
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+const { token } = await addOperator(app, 'admin');
+const viewer = await addOperator(app, 'viewer');
+
+const csv = 'id,name,categoryId,status\n1,Ozzy,1,available\n2,Maple,7,sold\n';
+
+/** A text in pieces of that length, sent in chunks. */
+function inChunks(text: string, length: number): ReadableStream<Uint8Array> {
+  const pieces = new TextEncoder().encode(text);
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (at >= pieces.length) return controller.close();
+      controller.enqueue(pieces.subarray(at, at + length));
+      at += length;
+    },
+  });
+}
+
+describe('a file', () => {
+  const type = { 'Content-Type': 'text/csv' };
+
+  test('comes in whole, in one piece or in chunks of any length', async () => {
+    const bodies = [csv, inChunks(csv.replace('Ozzy', 'Rex'), 1), inChunks(csv.replace('Ozzy', 'Bo'), 7)];
+    for (const body of bodies) {
+      const { status, body: report } = await callAdmin(app, 'POST', '/pets/import?newIds=true', {
+        token,
+        headers: type,
+        body,
+      });
+      expect([status, report]).toEqual([200, expect.objectContaining({ added: 2, rejected: 0 })]);
+    }
+  });
+
+  test('is taken in no other type, nor compressed', async () => {
+    for (const headers of [{ 'Content-Type': 'application/json' }, { ...type, 'Content-Encoding': 'gzip' }]) {
+      const { code } = await callAdmin(app, 'POST', '/pets/import', { token, headers, body: csv });
+      expect(code).toBe('unsupported_media_type');
+    }
+  });
+
+  test('that says to be larger than any may be is refused before it comes', async () => {
+    const head =
+      `POST /admin/v1/pets/import HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n` +
+      `Content-Type: text/csv\r\nContent-Length: ${maxUploadBytes + 1}\r\nConnection: close\r\n\r\n`;
+    const [response] = await exchange(adminUrl(app), head);
+    expect([response?.status, JSON.parse(response?.body ?? '{}').code]).toEqual([413, 'body_too_large']);
+  });
+
+  test('of somebody who may not is refused, and the connection serves the next request', async () => {
+    const { code } = await callAdmin(app, 'POST', '/pets/import', {
+      token: viewer.token,
+      headers: type,
+      body: inChunks(csv.repeat(20_000), 65_536),
+    });
+    expect(code).toBe('role_insufficient');
+    expect((await callAdmin(app, 'GET', '/session', { token })).status).toBe(200);
+  });
+});
+
+describe('lines', () => {
+  const get = new Request('http://localhost/');
+
+  test('are whole JSON each, and a file to download', async () => {
+    const { headers, text, status } = await callAdmin(app, 'GET', '/audit/export', { token });
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('application/x-ndjson');
+    expect(headers.get('content-disposition')).toBe('attachment; filename="exportAudit.ndjson"');
+    const lines = text.trimEnd().split('\n');
+    for (const line of lines) expect(JSON.parse(line)).toHaveProperty('actor');
+  });
+
+  test('are not read on when nobody takes them any more', async () => {
+    let hasEnded = false;
+    async function* endless() {
+      try {
+        for (;;) yield '{}';
+      } finally {
+        hasEnded = true;
+      }
+    }
+    const { body } = await linesAnswer(auditOperations.exportAudit, get, endless());
+    const reader = (body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    await reader.cancel();
+    expect(hasEnded).toBe(true);
+  });
+
+  test('that fail at once are refused, and later are broken off', async () => {
+    async function* failing(after: number) {
+      for (let line = 0; line < after; line++) yield '{}';
+      throw new Error('gone');
+    }
+    const atOnce = linesAnswer(auditOperations.exportAudit, get, failing(0));
+    expect(await rejectionOf(atOnce)).toMatchObject({ message: 'gone' });
+    const { body } = await linesAnswer(auditOperations.exportAudit, get, failing(2));
+    expect(await rejectionOf(new Response(body).text())).toMatchObject({ message: 'gone' });
+  });
+
+  test('are not begun for HEAD', async () => {
+    const { status, text, headers } = await callAdmin(app, 'HEAD', '/audit/export', { token });
+    expect([status, text, headers.get('content-type')]).toEqual([200, '', 'application/x-ndjson']);
+  });
+});

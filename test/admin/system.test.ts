@@ -1,0 +1,211 @@
+/** How the service is doing and set, as operators see it, and what of it they change while it runs. */
+import { describe, expect, test } from 'bun:test';
+import { readConfig, settings } from '../../src/config.ts';
+import type { Concern, Overview, System } from '../../src/contract/admin/system.ts';
+import type { Caller } from '../../src/storage/storage.ts';
+import { addOperator, callAdmin } from '../support/admin.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { keptLog } from '../support/log.ts';
+import { newPet } from '../support/pets.ts';
+
+async function asOperator(app: TestApp) {
+  const { token } = await addOperator(app, 'admin');
+  const get = async (target: string) => {
+    const { status, body } = await callAdmin(app, 'GET', target, { token });
+    expect(status).toBe(200);
+    return body;
+  };
+  return {
+    token,
+    overview: async () => (await get('/overview')) as Overview,
+    system: async () => (await get('/system')) as System,
+    logging: async () => get('/system/logging'),
+  };
+}
+
+/** Concerns are looked at again after a while. */
+const laterSeconds = 10;
+
+describe('getOverview', () => {
+  test('tells every second since the start that is over, with what became of the requests and how long they took', async () => {
+    await using app = await startTestApp();
+    const operator = await asOperator(app);
+    await app.call('POST', '/pets', { body: newPet() });
+    await app.call('GET', '/pets/99');
+    app.clock.advance(2);
+    await app.call('GET', '/pets', { key: null });
+    expect((await operator.overview()).seconds.length).toBe(2);
+    app.clock.advance(1);
+    const { seconds, inventory, inFlight, bans, concerns } = await operator.overview();
+    const counts = seconds.map(({ ok, refused, limited, failed }) => [ok, refused, limited, failed]);
+    expect(counts).toEqual([
+      [1, 1, 0, 0],
+      [0, 0, 0, 0],
+      [0, 1, 0, 0],
+    ]);
+    expect(seconds.map(({ p50 }) => p50 === null)).toEqual([false, true, false]);
+    for (const { p50, p99 } of seconds) expect(p99 ?? 0).toBeGreaterThanOrEqual(p50 ?? 0);
+    expect({ inventory, inFlight, bans, concerns }).toEqual({
+      inventory: { available: 1, pending: 0, sold: 0 },
+      ...{ inFlight: 0, bans: 0, concerns: [] },
+    });
+    app.clock.advance(3_600);
+    expect((await operator.overview()).seconds.length).toBe(299);
+  });
+
+  test('counts the keys that are banned now', async () => {
+    await using app = await startTestApp({ BAN_STRIKES: '1' });
+    const operator = await asOperator(app);
+    const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 9 });
+    for (let request = 0; request < 6; request++) {
+      await app.call('GET', '/pets', { key });
+      app.clock.advance(1);
+    }
+    expect((await operator.overview()).bans).toBe(1);
+  });
+});
+
+describe('concerns', () => {
+  const whats = (concerns: readonly Concern[]) => concerns.map(({ what }) => what);
+
+  test('name what fails in the last minute, and end with it', async () => {
+    await using app = await startTestApp();
+    const operator = await asOperator(app);
+    const { counter } = app.app.watch;
+    for (let failure = 0; failure < 5; failure++)
+      counter.count('createPet', 'service_unavailable', undefined, performance.now());
+    counter.count('listPets', undefined, undefined, performance.now());
+    const { concerns } = await operator.overview();
+    expect(whats(concerns)).toEqual(['5 of 6 requests in the last minute were answered with 5xx.']);
+    expect(concerns[0]?.remedy).toEndWith('.');
+    app.clock.advance(61);
+    expect((await operator.overview()).concerns).toEqual([]);
+  });
+
+  test('name an instance that ended without a word, and none that was stopped', async () => {
+    await using app = await startTestApp({ INSTANCE_NAME: 'here' });
+    const operator = await asOperator(app);
+    const { storage } = app.app.admin;
+    const note = (name: string, seenAt: number) =>
+      storage.write('recordUsage', {
+        ...{ minutes: [], keys: [] },
+        instance: { name, version: '1.0.0', startedAt: 1, seenAt },
+      });
+    await note('gone', app.clock.now());
+    await note('stopped', 0);
+    expect((await operator.overview()).concerns).toEqual([]);
+    app.clock.advance(61);
+    expect(whats((await operator.overview()).concerns)).toEqual([
+      'Instance gone was last seen at 2027-01-15T10:00:00.000Z, and was not stopped in good order.',
+    ]);
+    expect((await operator.system()).instances.map(({ name }) => name)).toEqual(['here', 'gone']);
+  });
+
+  test('name a deprecated operation that is still called within 60 days of its end', async () => {
+    await using app = await startTestApp({ GET_PET_SUNSET: '2027-04-15T00:00:00Z' });
+    const operator = await asOperator(app);
+    await app.call('GET', '/pets/1');
+    await app.app.watch.recordUsage();
+    expect((await operator.overview()).concerns).toEqual([]);
+    app.clock.set('2027-03-01T10:00:00Z');
+    expect((await operator.overview()).concerns).toEqual([]);
+    await app.call('GET', '/pets/1');
+    await app.app.watch.recordUsage();
+    app.clock.advance(laterSeconds);
+    expect(whats((await operator.overview()).concerns)).toEqual([
+      'Deprecated operations were called in the last 7 days, and getPet goes on 2027-04-15.',
+    ]);
+  });
+});
+
+describe('getSystem', () => {
+  test('tells what runs, on what, and every setting with its source', async () => {
+    await using app = await startTestApp({ INSTANCE_NAME: 'first', LOG_LEVEL: 'warn' });
+    const operator = await asOperator(app);
+    const system = await operator.system();
+    expect(system).toMatchObject({
+      ...{ version: '1.0.0', runtime: `Bun ${Bun.version}`, workers: 1, troubles: [] },
+      startedAt: '2027-01-15T10:00:00.000Z',
+      store: { engine: 'SQLite' },
+      instances: [{ name: 'first', version: '1.0.0' }],
+    });
+    expect(system.memoryBytes).toBeGreaterThan(1_000_000);
+    expect(system.settings.map(({ name }) => name)).toEqual(Object.keys(settings));
+    const settingOf = (name: string) => system.settings.find((setting) => setting.name === name);
+    expect(settingOf('INSTANCE_NAME')).toMatchObject({ value: 'first', source: 'environment' });
+    expect(settingOf('LOG_SLOW_MS')).toMatchObject({ value: '500', source: 'default' });
+  });
+
+  test('shows no password of a setting', () => {
+    const { settings: shown } = readConfig({
+      DATABASE_URL: 'postgres://shop:hunter2@db.example.com/shop',
+      REDIS_URL: 'rediss://:hunter2@redis.example.com',
+    });
+    expect(JSON.stringify(shown)).not.toContain('hunter2');
+    expect(JSON.stringify(shown)).toContain('db.example.com');
+  });
+});
+
+describe('updateLogging', () => {
+  test('changes at once which requests and levels are logged, until a restart', async () => {
+    const { log, lines } = keptLog();
+    await using app = await startTestApp({}, log);
+    const operator = await asOperator(app);
+    const requests = () => lines.filter(({ msg }) => msg === 'request').map(({ operation }) => operation);
+    const update = async (body: unknown) =>
+      (await callAdmin(app, 'PATCH', '/system/logging', { token: operator.token, body })).body;
+    expect(await operator.logging()).toEqual({ level: 'info', requests: 'off' });
+    await app.call('GET', '/pets');
+    expect(await update({ requests: 'errors', level: 'info' })).toEqual({
+      level: 'info',
+      requests: 'errors',
+    });
+    await app.call('GET', '/pets');
+    await app.call('GET', '/pets/99');
+    expect(requests()).toEqual(['getPet']);
+    expect(await update({ requests: 'all' })).toEqual({ level: 'info', requests: 'all' });
+    await app.call('GET', '/pets');
+    expect(requests()).toEqual(['getPet', 'listPets']);
+    const changed = (await operator.system()).settings.find(({ name }) => name === 'LOG_REQUESTS');
+    expect(changed).toMatchObject({ value: 'all', source: 'changed' });
+    expect(await update({ level: 'warn' })).toEqual({ level: 'warn', requests: 'all' });
+    await app.call('GET', '/pets');
+    expect(requests().length).toBe(2);
+    await update({ requests: 'off' });
+    await app.restart();
+    expect(await operator.logging()).toEqual({ level: 'warn', requests: 'off' });
+  });
+
+  test('is refused of who may only look, and of words that there are not', async () => {
+    await using app = await startTestApp();
+    const viewer = await addOperator(app, 'viewer');
+    const admin = await addOperator(app, 'admin');
+    const body = { requests: 'none' };
+    expect((await callAdmin(app, 'PATCH', '/system/logging', { token: viewer.token, body })).status).toBe(
+      403,
+    );
+    expect((await callAdmin(app, 'PATCH', '/system/logging', { token: admin.token, body })).status).toBe(400);
+  });
+});
+
+describe('usage', () => {
+  test('tells of whom the most requests are, by the names of key and account', async () => {
+    await using app = await startTestApp();
+    const { token } = await addOperator(app, 'viewer');
+    const { counter } = app.app.watch;
+    const { account, keyId } = await app.tenant('pro');
+    const caller = { keyId, accountId: account.id } as Caller;
+    for (let request = 0; request < 3; request++)
+      counter.count('listPets', undefined, caller, performance.now());
+    await app.call('GET', '/pets');
+    await app.app.watch.recordUsage();
+    const { body } = await callAdmin(app, 'GET', '/usage/callers?limit=1', { token });
+    expect(body).toEqual([
+      {
+        ...{ keyId, keyName: 'pro', accountId: account.id, accountName: 'pro' },
+        ...{ ok: 3, refused: 0, limited: 0, failed: 0, deprecated: 0 },
+        lastUsedAt: '2027-01-15T10:00:00.000Z',
+      },
+    ]);
+  });
+});

@@ -1,0 +1,239 @@
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { fileSizeLimits, onSmallDisk } from '../faults/disk.ts';
+import { rowsOf } from '../storage/sqlite-files.ts';
+import { backUp, change } from '../support/backup.ts';
+import { commandLine, ended, newWorkplace, type Workplace } from '../support/cli.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const testLimited = testWith(...fileSizeLimits);
+const testSmallDisk = testWith(
+  { name: 'right to mounts of their own (user namespaces)', package: 'util-linux', optional: true },
+  onSmallDisk(tmpdir(), 'rw', ['true']),
+);
+
+/** A place with a store that has an account. */
+async function newShop(): Promise<Workplace> {
+  const place = await newWorkplace();
+  await place.json('keys', 'create', '--plan', 'free', '--name', 'shop');
+  return place;
+}
+
+async function refusal(place: Workplace, ...words: string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await place.run(words);
+  expect({ words, exitCode, stdout }).toEqual({ words, exitCode: 1, stdout: '' });
+  return stderr;
+}
+
+async function succeed(place: Workplace, ...words: string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await place.run(words);
+  expect({ words, exitCode, stderr }).toEqual({ words, exitCode: 0, stderr: '' });
+  return stdout;
+}
+
+describe('backup', () => {
+  test('says what is in it, as of when, and records it in the audit log', async () => {
+    await using place = await newShop();
+    await place.write('pets.csv', 'name,categoryId\nRex,1\nMia,2\n');
+    await succeed(place, 'import', 'pets.csv');
+    expect(await succeed(place, 'backup', 'made.backup')).toMatch(
+      /^Backed up 2 animals and 1 accounts as of \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ to made\.backup \([\d.]+ MiB\)\.\nTo check it: animal-store backup verify made\.backup\n$/,
+    );
+    expect(statSync(place.path('made.backup')).mode & 0o777).toBe(0o600);
+    const last = 'SELECT operation, object FROM audit ORDER BY id DESC LIMIT 1';
+    expect(rowsOf(place.path('store.db'), last)).toEqual([
+      { operation: 'createBackup', object: 'backup:made.backup' },
+    ]);
+  });
+
+  test('replaces a backup when it is asked to, and nothing else ever', async () => {
+    await using place = await newShop();
+    await succeed(place, 'backup', 'made.backup');
+    const before = readFileSync(place.path('made.backup'));
+    expect(await refusal(place, 'backup', 'made.backup')).toContain('Use --replace');
+    expect(readFileSync(place.path('made.backup')).equals(before)).toBe(true);
+    await place.write('letter', 'Dear animals');
+    mkdirSync(place.path('folder'));
+    for (const name of ['store.db', 'letter', 'folder']) {
+      expect(await refusal(place, 'backup', name, '--replace')).toContain('is not a backup');
+    }
+    symlinkSync(place.path('made.backup'), place.path('latest'));
+    await succeed(place, 'backup', 'latest', '--replace');
+    expect(readFileSync(place.path('made.backup')).equals(before)).toBe(false);
+    await succeed(place, 'backup', 'verify', 'latest');
+  });
+
+  test('into a folder that is not there, or of a store that is not there, says so', async () => {
+    await using place = await newShop();
+    expect(await refusal(place, 'backup', 'missing/made.backup')).toContain('There is no folder');
+    const elsewhere = { environment: { DATABASE_URL: 'sqlite:missing.db' } };
+    const { exitCode, stderr } = await place.run(['backup', 'made.backup'], elsewhere);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('No store found at')]);
+    const cluster = {
+      environment: { DATABASE_URL: 'postgres://a@127.0.0.1/b', REDIS_URL: 'redis://127.0.0.1' },
+    };
+    const refused = await place.run(['backup', 'made.backup'], cluster);
+    expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringContaining('pg_dump')]);
+    expect(await place.files()).not.toContain('made.backup');
+  });
+
+  test('removes what a killed one left behind', async () => {
+    await using place = await newShop();
+    // No process has this number.
+    await place.write('made.backup.4194999.partial', 'half');
+    await place.write('made.backup.4194999.partial.limits', 'half');
+    await succeed(place, 'backup', 'made.backup');
+    expect((await place.files()).filter((name) => name.includes('partial'))).toEqual([]);
+  });
+
+  testLimited('on a disk that takes no more leaves nothing behind, and says why', async () => {
+    await using place = await newShop();
+    for (const bytes of [0, 5_000, 100_000]) {
+      const command = ['prlimit', `--fsize=${bytes}:`, ...commandLine, 'backup', 'made.backup'];
+      const env = { PATH: process.env.PATH ?? '', DATABASE_URL: `sqlite:${place.path('store.db')}` };
+      const child = Bun.spawn(command, {
+        cwd: place.folder,
+        env,
+        stdin: 'pipe',
+        stdout: 'pipe',
+        stderr: 'pipe',
+      });
+      const { exitCode, stderr } = await ended(child);
+      expect([exitCode, stderr]).toEqual([1, expect.stringContaining('Cannot make the backup')]);
+      expect((await place.files()).filter((name) => name.startsWith('made'))).toEqual([]);
+    }
+  });
+
+  testSmallDisk('says how much space it takes before it begins, when there is less', async () => {
+    await using place = await newShop();
+    // The limit state makes the store larger than the disk.
+    await Bun.write(place.path('store.limits'), new Uint8Array(8_000_000));
+    mkdirSync(place.path('small'));
+    const command = onSmallDisk(place.path('small'), 'rw', [...commandLine, 'backup', 'small/made.backup']);
+    const env = { PATH: process.env.PATH ?? '', DATABASE_URL: `sqlite:${place.path('store.db')}` };
+    const child = Bun.spawn(command, {
+      cwd: place.folder,
+      env,
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    const { exitCode, stderr } = await ended(child);
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringMatching(/Not enough space .*: it takes about \d+ MiB, 4 MiB are free/),
+    ]);
+  });
+
+  test('is no store: a service does not serve it', async () => {
+    await using place = await newShop();
+    await succeed(place, 'backup', 'made.backup');
+    const { exitCode, stderr } = await place.run(['pets', 'list'], {
+      environment: { DATABASE_URL: 'sqlite:made.backup' },
+    });
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringContaining('made.backup is a backup. To serve what is in it'),
+    ]);
+  });
+});
+
+describe('backup verify', () => {
+  test('of a sound one says when it was made and what is in it, for people and for machines', async () => {
+    await using place = await newShop();
+    const made = await place.json<{ createdAt: string; bytes: number }>('backup', 'made.backup');
+    const said = await succeed(place, 'backup', 'verify', 'made.backup');
+    expect(said).toContain('\npets ');
+    expect(said).toContain('made.backup is sound.\n');
+    expect(await place.json('backup', 'verify', 'made.backup')).toMatchObject({
+      file: 'made.backup',
+      sound: true,
+      kind: 'backup',
+      createdAt: made.createdAt,
+      bytes: made.bytes,
+      counts: { pets: 0, accounts: 1 },
+    });
+  });
+
+  test('of a damaged one fails, for people and for machines', async () => {
+    await using place = await newShop();
+    await succeed(place, 'backup', 'made.backup');
+    change(place.path('made.backup'), "UPDATE accounts SET name = 'x'");
+    expect(await refusal(place, 'backup', 'verify', 'made.backup')).toContain('is damaged');
+    const error = JSON.parse(await refusal(place, 'backup', 'verify', 'made.backup', '--json'));
+    expect(error).toMatchObject({ error: { message: expect.stringContaining('is damaged') } });
+  });
+
+  test('without a file reads the store, served or not', async () => {
+    await using place = await newShop();
+    expect(await succeed(place, 'backup', 'verify')).toContain('Read all of the store');
+    await using _service = await place.serve();
+    expect(await place.json('backup', 'verify')).toMatchObject({ kind: 'store', counts: { accounts: 1 } });
+  });
+});
+
+describe('restore', () => {
+  test('to another path makes a store there, in a folder of its own', async () => {
+    await using place = await newShop();
+    await succeed(place, 'backup', 'made.backup');
+    expect(await succeed(place, 'restore', 'made.backup', '--to', 'drill/copy.db')).toContain(
+      'To serve it: ',
+    );
+    expect(statSync(place.path('drill/copy.db')).mode & 0o777).toBe(0o600);
+    const { exitCode } = await place.run(['accounts', 'list'], {
+      environment: { DATABASE_URL: 'sqlite:drill/copy.db' },
+    });
+    expect(exitCode).toBe(0);
+  });
+
+  test('replaces a store only when it is asked to, and a file that is none never', async () => {
+    await using place = await newShop();
+    await succeed(place, 'backup', 'made.backup');
+    expect(await refusal(place, 'restore', 'made.backup')).toContain('Use --replace');
+    await place.write('letter', 'Dear animals');
+    expect(await refusal(place, 'restore', 'made.backup', '--to', 'letter', '--replace')).toContain(
+      'is not a store',
+    );
+    expect(readFileSync(place.path('letter'), 'utf8')).toBe('Dear animals');
+    await succeed(place, 'restore', 'made.backup', '--replace');
+  });
+
+  test('of anything but a sound backup changes nothing', async () => {
+    await using place = await newShop();
+    await succeed(place, 'backup', 'made.backup');
+    const before = readFileSync(place.path('store.db'));
+    copyFileSync(place.path('made.backup'), place.path('damaged.backup'));
+    change(place.path('damaged.backup'), "UPDATE accounts SET name = 'x'");
+    await place.write('letter', 'Dear animals');
+    const newer = place.path('newer');
+    mkdirSync(newer);
+    copyFileSync(place.path('store.db'), `${newer}/store.db`);
+    change(`${newer}/store.db`, 'PRAGMA user_version = 9999');
+    backUp(newer, place.path('newer.backup'));
+    const reasons = { missing: 'There is no file', letter: 'is not a backup', 'store.db': 'is not a backup' };
+    const others = {
+      'damaged.backup': 'damaged.backup is damaged',
+      'newer.backup': 'Restore it with that version',
+    };
+    for (const [name, reason] of Object.entries({ ...reasons, ...others })) {
+      expect(await refusal(place, 'restore', name, '--replace')).toContain(reason);
+    }
+    expect(readFileSync(place.path('store.db')).equals(before)).toBe(true);
+    expect(existsSync(place.path('store.db.restoring'))).toBe(false);
+  });
+
+  test('brings a damaged store back', async () => {
+    await using place = await newShop();
+    await succeed(place, 'backup', 'made.backup');
+    const bytes = readFileSync(place.path('store.db'));
+    bytes.fill(0xa5, 100);
+    await Bun.write(place.path('store.db'), bytes);
+    expect(await refusal(place, 'accounts', 'list')).toContain('store.db');
+    await succeed(place, 'restore', 'made.backup', '--replace');
+    expect(await succeed(place, 'accounts', 'list')).toContain('shop');
+  });
+});

@@ -1,0 +1,212 @@
+/** The command line beside the admin API: whatever one can do, the other can, and what either changes is recorded. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Command } from 'commander';
+import { programOf } from '../../src/cli/program.ts';
+import { type AdminOperationId, adminOperations, roleOf } from '../../src/contract/admin/operations.ts';
+import { isRead, type Operation } from '../../src/contract/operation.ts';
+import { fingerprint } from '../../src/domain/key.ts';
+import type { AuditEntry } from '../../src/storage/admin.ts';
+import { systemUser } from '../../src/system-user.ts';
+import { newWorkplace, type Workplace } from '../support/cli.ts';
+import { operatorOf } from '../support/process.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+/** The commands that do it; or, as a sentence, why there is none. */
+const doors: Readonly<Record<AdminOperationId, readonly string[] | string>> = {
+  createSession: 'Whoever can open the store needs no session.',
+  getSession: 'Whoever can open the store needs no session.',
+  deleteSession: 'Whoever can open the store needs no session.',
+  listOperators: ['operators list'],
+  createOperator: ['operators create'],
+  rotateOperator: ['operators rotate'],
+  revokeOperator: ['operators revoke'],
+  listAccounts: ['accounts list'],
+  createAccount: ['accounts create'],
+  getAccount: ['accounts show'],
+  updateAccount: ['accounts rename', 'accounts set-plan'],
+  closeAccount: ['accounts close'],
+  reopenAccount: ['accounts reopen'],
+  getAccountLimits: ['limits show'],
+  getAccountUsage: ['usage'],
+  listKeys: ['keys list'],
+  createKey: ['keys create'],
+  getKey: ['keys show'],
+  updateKey: ['keys set-scopes'],
+  rotateKey: ['keys rotate'],
+  revokeKey: ['keys revoke'],
+  getKeyUsage: ['usage'],
+  listBans: ['bans list'],
+  liftBan: ['bans lift'],
+  listPets: ['pets list'],
+  createPet: ['import'],
+  updatePet: ['pets update'],
+  deletePet: ['pets remove'],
+  getInventory: ['inventory'],
+  listCategories: ['categories list'],
+  getCategory: ['categories show'],
+  putCategory: ['categories set'],
+  deleteCategory: ['categories remove'],
+  listOrders: ['orders list'],
+  getOrder: ['orders show'],
+  placeOrder: ['orders place'],
+  approveOrder: ['orders approve'],
+  deliverOrder: ['orders deliver'],
+  cancelOrder: ['orders cancel'],
+  returnOrder: ['orders return'],
+  importPets: ['import'],
+  listMinutes: ['usage'],
+  listTopCallers: ['usage'],
+  listDeprecatedCallers: ['usage'],
+  listAudit: ['audit list'],
+  exportAudit: ['audit export'],
+  getOverview: 'It is in the memory of the process that serves; its metrics show it, too.',
+  getSystem: ['status'],
+  getLogging: 'LOG_LEVEL and LOG_REQUESTS say it at the start; it is changed in the process that serves.',
+  updateLogging: 'LOG_LEVEL and LOG_REQUESTS say it at the start; it is changed in the process that serves.',
+  listBackups: 'They are files: list the folder.',
+  createBackup: ['backup'],
+  verifyBackup: ['backup verify'],
+};
+
+/** Every command that does something, with the words that call it. */
+function commandsOf(command: Command, words: readonly string[] = []): string[] {
+  return command.commands.flatMap((child) => {
+    const path = [...words, child.name()];
+    return [path.join(' '), ...commandsOf(child, path)];
+  });
+}
+
+test('every operation of the admin API has a command, or a reason why there is none', () => {
+  const commands = commandsOf(programOf({}));
+  expect(Object.keys(doors).sort()).toEqual(Object.keys(adminOperations).sort());
+  const missing = Object.values(doors)
+    .filter((door) => typeof door !== 'string')
+    .flat()
+    .filter((command) => !commands.includes(command));
+  expect(missing).toEqual([]);
+});
+
+/** What is changed by whom, one after the other: the command, and what the audit log calls it. */
+const changes: readonly (readonly [command: string, args: readonly string[], recorded: readonly string[]])[] =
+  [
+    [
+      'accounts create',
+      ['--name', 'Shop', '--plan', 'enterprise', '--per-minute', '1', '--per-day', '1'],
+      ['createAccount'],
+    ],
+    ['keys create', ['--account', '1', '--name', 'till', '--scopes', 'all'], ['createKey']],
+    ['bans lift', ['1'], ['liftBan']],
+    ['accounts rename', ['1', 'Corner shop'], ['updateAccount']],
+    ['accounts set-plan', ['1', 'pro'], ['updateAccount']],
+    ['accounts close', ['1'], ['closeAccount']],
+    ['accounts reopen', ['1'], ['reopenAccount']],
+    ['keys set-scopes', ['1', 'pets:read'], ['setKeyScopes']],
+    ['keys rotate', ['1'], ['rotateKey']],
+    ['keys revoke', ['2'], ['revokeKey']],
+    ['operators create', ['anna', '--role', 'admin'], ['createOperator']],
+    ['operators rotate', ['1'], ['rotateOperator']],
+    ['operators revoke', ['1'], ['revokeOperator']],
+    ['import', ['pets.csv'], ['importPets', 'importPets']],
+    ['pets update', ['1', '--name', 'Ozzy'], ['updatePet']],
+    ['orders place', ['1'], ['placeOrder']],
+    ['orders approve', ['1'], ['approveOrder']],
+    ['orders deliver', ['1'], ['deliverOrder']],
+    ['orders return', ['1'], ['returnOrder']],
+    ['orders place', ['1'], ['placeOrder']],
+    ['orders cancel', ['2'], ['cancelOrder']],
+    ['pets remove', ['2'], ['deletePet']],
+    ['categories set', ['3', 'Dogs'], ['putCategory']],
+    ['categories remove', ['3'], ['deleteCategory']],
+    ['backup', ['store.backup'], ['createBackup']],
+  ];
+
+let place: Workplace;
+/** What each change came to, and the entries of the log that it left. */
+const done: { readonly command: string; readonly answer: unknown; readonly entries: AuditEntry[] }[] = [];
+
+beforeAll(async () => {
+  place = await newWorkplace();
+  await place.write('pets.csv', 'name,categoryId,status\nA,1,available\nB,1,available\n');
+  await using operator = await operatorOf(place.folder);
+  let last = 0n;
+  for (const [command, args] of changes) {
+    if (command === 'bans lift') await banKey(done.at(-1)?.answer as { readonly key: string });
+    const answer = await place.json(...command.split(' '), ...args);
+    const all = await operator.audit.list(undefined, 100, {});
+    const entries = all.filter(({ id }) => id > last).reverse();
+    last = entries.at(-1)?.id ?? last;
+    done.push({ command, answer, entries });
+  }
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+/** Lets a client with a limit of 1 a day get itself banned. */
+async function banKey({ key }: { readonly key: string }): Promise<void> {
+  await using service = await place.serve({ BAN_STRIKES: '1' });
+  const headers = { Authorization: `Bearer ${key}` };
+  const text = async () => (await fetch(`${service.url}/v1/pets`, { headers })).text();
+  await until(async () => (await text()).includes('api_key_banned'));
+}
+
+test('every command that changes something is tried here', () => {
+  const isChange = (operation: Operation) => !isRead(operation) && roleOf(operation) === 'admin';
+  const expected = Object.entries(doors).flatMap(([id, door]) =>
+    isChange(adminOperations[id as AdminOperationId]) && typeof door !== 'string' ? door : [],
+  );
+  const tried = new Set<string>(changes.map(([command]) => command));
+  expect([...tried].sort()).toEqual([...new Set(expected)].sort());
+});
+
+test.each(changes.map(([command, , recorded], index) => [command, recorded, index] as const))(
+  '%s is recorded, with whoever runs it',
+  (_command, recorded, index) => {
+    const { entries } = done[index] ?? { entries: [] };
+    expect(entries.map(({ operation }) => operation)).toEqual([...recorded]);
+    for (const { actor, before, after } of entries) {
+      expect(actor).toBe(`cli:${systemUser()}`);
+      expect(before).not.toBe(after);
+    }
+  },
+);
+
+test('no key, no token and no fingerprint of one ever stands in the log', async () => {
+  const secrets = done
+    .map(({ answer }) => answer as { readonly key?: string; readonly token?: string })
+    .flatMap(({ key, token }) => [key, token])
+    .filter((secret) => secret !== undefined);
+  expect(secrets.length).toBe(4);
+  const { stdout } = await place.run(['audit', 'export', '-']);
+  expect(stdout.split('\n').length).toBeGreaterThan(changes.length);
+  for (const secret of secrets) {
+    expect(stdout).not.toContain(secret);
+    expect(stdout).not.toContain(fingerprint(secret));
+  }
+});
+
+test('a command that fails, and one that changes nothing, leave no entry', async () => {
+  await using operator = await operatorOf(place.folder);
+  const before = await operator.audit.list(undefined, 1, {});
+  const failing = [
+    ['accounts', 'rename', '99', 'Nobody'],
+    ['keys', 'revoke', '99'],
+    ['bans', 'lift', '1'],
+    ['pets', 'remove', '99'],
+    ['orders', 'approve', '2'],
+    ['operators', 'rotate', '1'],
+  ];
+  const failed = await Promise.all(failing.map((args) => place.run(args)));
+  for (const { exitCode } of failed) expect(exitCode).toBe(1);
+  const idle = [
+    ['accounts', 'rename', '1', 'Corner shop'],
+    ['accounts', 'reopen', '1'],
+    ['keys', 'revoke', '2'],
+    ['operators', 'revoke', '1'],
+    ['pets', 'update', '1', '--name', 'Ozzy'],
+    ['import', 'pets.csv'],
+  ];
+  const succeeded = await Promise.all(idle.map((args) => place.run(args)));
+  for (const { exitCode } of succeeded) expect(exitCode).toBe(0);
+  expect(await operator.audit.list(undefined, 1, {})).toEqual(before);
+});

@@ -1,0 +1,80 @@
+/** What commands show of use: who makes how many requests, what is left of limits, and how the store is. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { newWorkplace, type Workplace } from '../support/cli.ts';
+import { operatorOf } from '../support/process.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const counts = { ok: 5, refused: 4, limited: 3, failed: 2 };
+const instance = { name: 'one', version: '1.1.0', startedAt: 1_000 };
+
+let place: Workplace;
+beforeAll(async () => {
+  place = await newWorkplace();
+  await place.json('keys', 'create', '--plan', 'free', '--name', 'till');
+  await using operator = await operatorOf(place.folder);
+  const now = operator.clock.now();
+  const [minute, hour] = [now - (now % 60_000), now - (now % 3_600_000)];
+  const minutes = [
+    { minute, operation: 'listPets', code: 'ok', requests: 5 },
+    { minute, operation: 'listPets', code: 'invalid_parameter', requests: 4 },
+  ];
+  const keys = [{ keyId: 1, accountId: 1, hour, ...counts, deprecated: 1, lastUsedAt: minute }];
+  await operator.storage.write('recordUsage', { minutes, keys, instance: { ...instance, seenAt: now } });
+});
+afterAll(() => place[Symbol.asyncDispose]());
+
+test('usage names the keys with the most requests, and those who call what is deprecated', async () => {
+  const caller = { keyId: 1, keyName: 'till', accountId: 1, accountName: 'till', ...counts, deprecated: 1 };
+  expect(await place.json<object[]>('usage')).toMatchObject([caller]);
+  expect(await place.json<object[]>('usage', '--deprecated')).toMatchObject([caller]);
+  expect(await place.json<object[]>('usage', '--since', '2020-01-01', '--until', '2020-02-01')).toEqual([]);
+  const { stdout } = await place.run(['usage']);
+  expect(stdout).toMatch(/^KEY +NAME +ACCOUNT +ACCOUNT NAME +OK +4XX +429 +5XX +DEPRECATED +LAST USED\n/);
+});
+
+test('usage of an account, of a key and of operations is told over time', async () => {
+  expect(await place.json<object[]>('usage', '--account', '1')).toMatchObject([counts]);
+  expect(await place.json<object[]>('usage', '--key', '1', '--by', 'day')).toMatchObject([counts]);
+  const codes = { ok: 5, invalid_parameter: 4 };
+  expect(await place.json<object[]>('usage', '--minutes')).toMatchObject([{ operation: 'listPets', codes }]);
+});
+
+test('keys show says when a key was used last, and how often today', async () => {
+  expect(await place.json<object>('keys', 'show', '1')).toMatchObject({ state: 'live', requestsToday: 14 });
+});
+
+test('limits show tells what the running service counted', async () => {
+  const { key, accountId } = await place.json<{ key: string; accountId: number }>(
+    'keys',
+    'create',
+    '--plan',
+    'pro',
+  );
+  const limits = () => place.json<{ day: object }>('limits', 'show', String(accountId));
+  expect((await limits()).day).toEqual({ limit: 10_000, used: 0, resetAt: null });
+  await using service = await place.serve();
+  const headers = { Authorization: `Bearer ${key}` };
+  for (let sent = 0; sent < 2; sent++) await fetch(`${service.url}/v1/pets`, { headers });
+  expect((await limits()).day).toMatchObject({ limit: 10_000, used: 2 });
+});
+
+test('status shows the store and its instances', async () => {
+  const status = await place.json<{ troubles: string[]; store: object; instances: object[] }>('status');
+  expect(status).toMatchObject({ troubles: [], store: { engine: 'SQLite' } });
+  expect(status.instances).toContainEqual(expect.objectContaining({ name: 'one', version: '1.1.0' }));
+  expect((await place.run(['status'])).stdout).toContain('The store works.');
+});
+
+test.each([
+  ['two of those that exclude each other', ['usage', '--account', '1', '--key', '1'], /only one of/],
+  ['a time that is none', ['usage', '--since', 'yesterday'], /such as 24h/],
+  ['a role that is none', ['operators', 'create', 'a', '--role', 'root'], /viewer, admin/],
+  ['an operator without a role', ['operators', 'create', 'a'], /--role <role>/],
+  ['more than a page', ['usage', '--limit', '101'], /at most 100/],
+])('%s is wrong use', async (_mistake, args, message) => {
+  const { exitCode, stdout, stderr } = await place.run(args);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toMatch(message);
+});

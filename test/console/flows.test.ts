@@ -1,0 +1,243 @@
+/** What operators do, from the first visit to signing out, with a client at work meanwhile. */
+import { describe, expect, setDefaultTimeout } from 'bun:test';
+import { testTimeoutMs, until } from '../support/wait.ts';
+import { consoleOfTests, testInBrowser } from './given.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+/** So few that a test is soon banned. */
+const given = consoleOfTests({ BAN_STRIKES: '3' });
+
+describe('coming in', () => {
+  testInBrowser('by a console link works once, and its code leaves the address at once', async () => {
+    const { app, url, openPage } = await given();
+    const link = `${url}/#code=${app.console?.makeCode()}`;
+    const page = await openPage();
+    await page.goto(link);
+    await page.getByRole('heading', { name: 'Overview' }).waitFor();
+    expect(page.url()).not.toContain('code');
+    const other = await openPage();
+    await other.goto(link);
+    await other.getByText('Sign in with a token, or ask for a new link').waitFor();
+    expect(other.url()).not.toContain('code');
+  });
+
+  testInBrowser(
+    'by a token leads to the page that was asked for; so it is after the session has ended',
+    async () => {
+      const { url, openPage, addOperator } = await given();
+      const token = await addOperator('carla', 'admin');
+      const page = await openPage();
+      await page.goto(`${url}/#/orders?status=placed`);
+      await page.getByLabel('Token').fill('aso_wrong');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText('The token or code is not valid').waitFor();
+      await page.getByLabel('Token').fill(token);
+      await page.getByLabel('Token').press('Enter');
+      await page.getByRole('heading', { name: 'Orders' }).waitFor();
+      expect(await page.getByLabel('Status').inputValue()).toBe('placed');
+
+      await page.context().clearCookies();
+      await page.getByRole('link', { name: 'Audit log' }).click();
+      await page.getByLabel('Token').fill(token);
+      await page.getByLabel('Token').press('Enter');
+      await page.getByRole('heading', { name: 'Audit log' }).waitFor();
+    },
+  );
+
+  testInBrowser('a viewer sees why nothing can be changed, and changes nothing', async () => {
+    const { signedIn, addOperator, addAccount } = await given();
+    const { account } = await addAccount('Looked at', 'free');
+    const page = await signedIn(await addOperator('vera', 'viewer'), `/accounts/${account.id}`);
+    await page.getByRole('button', { name: 'Close account' }).press('Enter');
+    await page.getByText('Only admins can change this').waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+
+  testInBrowser('signing out ends the session, here and for the cookie', async () => {
+    const { url, signedIn, addOperator } = await given();
+    const page = await signedIn(await addOperator('otto', 'admin'), '/system');
+    const cookies = await page.context().cookies();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').waitFor();
+    await page.context().addCookies(cookies);
+    expect((await page.context().request.get(`${url}/admin/v1/session`)).status()).toBe(401);
+  });
+});
+
+describe('accounts and keys', () => {
+  testInBrowser(
+    'a key that is issued works for a client, whose request is on the overview at once',
+    async () => {
+      const { apiUrl, signedIn, addOperator } = await given();
+      const page = await signedIn(await addOperator('ines', 'admin'), '/accounts');
+      await page.getByRole('button', { name: 'New account' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('Corner shop');
+      await page.getByRole('button', { name: 'Create account' }).click();
+      await page.getByRole('heading', { name: 'Corner shop' }).waitFor();
+      await page.getByRole('button', { name: 'Issue key' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('till');
+      await page.getByRole('dialog').getByRole('button', { name: 'Issue key' }).click();
+      await page.getByRole('button', { name: 'I have kept it' }).waitFor();
+      const key = await page.getByRole('dialog').locator('code').innerText();
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+      await page.getByRole('button', { name: 'Copy' }).click();
+      await page.getByRole('button', { name: 'Copied' }).waitFor();
+      await page.getByRole('button', { name: 'I have kept it' }).click();
+      expect(await page.content()).not.toContain(key);
+
+      await page.getByRole('link', { name: 'Overview' }).click();
+      const shown = page.getByText(/^[\d,]+ in five minutes$/);
+      const count = async () => Number.parseInt((await shown.innerText()).replaceAll(',', ''), 10);
+      const before = await count();
+      const answer = await fetch(`${apiUrl}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
+      expect(answer.status).toBe(200);
+      await until(async () => (await count()) > before);
+    },
+  );
+
+  testInBrowser(
+    'a key that hammers is banned, which the console shows; a lifted ban lets it in again',
+    async () => {
+      const { apiUrl, signedIn, addOperator, addAccount } = await given();
+      const { key } = await addAccount('Hammering', 'enterprise', { perMinute: 1, perDay: 1_000 });
+      const ask = () => fetch(`${apiUrl}/v1/rate-limit`, { headers: { Authorization: `Bearer ${key}` } });
+      const read = () => fetch(`${apiUrl}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
+      const page = await signedIn(await addOperator('hugo', 'admin'), '/bans');
+      await page.getByText('No key is banned now').waitFor();
+      await until(async () => (await (await read()).text()).includes('api_key_banned'));
+      await page.getByRole('button', { name: 'Lift ban on key Hammering' }).click();
+      await page.getByText('Key Hammering works again').waitFor();
+      await page.getByText('No key is banned now').waitFor();
+      expect((await ask()).status).toBe(200);
+    },
+  );
+
+  testInBrowser("a changed plan is a working client's limit from its next request on", async () => {
+    const { apiUrl, signedIn, addOperator, addAccount } = await given();
+    const { account, key } = await addAccount('Growing', 'free');
+    const limit = async () =>
+      (await fetch(`${apiUrl}/v1/rate-limit`, { headers: { Authorization: `Bearer ${key}` } })).headers.get(
+        'X-RateLimit-Limit',
+      );
+    const page = await signedIn(await addOperator('greta', 'admin'), `/accounts/${account.id}`);
+    const before = await limit();
+    await page.getByRole('button', { name: 'Change plan' }).click();
+    await page.getByLabel('Plan', { exact: true }).selectOption('business');
+    await page.getByRole('dialog').getByRole('button', { name: 'Change plan' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect([before, await limit()]).toEqual(['60', '1000']);
+    await page.getByText('Changed account').first().waitFor();
+  });
+
+  testInBrowser('a key is revoked only by its name; then it is refused', async () => {
+    const { apiUrl, signedIn, addOperator, addAccount } = await given();
+    const { account, key } = await addAccount('Leaving', 'free');
+    const page = await signedIn(await addOperator('rita', 'admin'), `/accounts/${account.id}`);
+    await page.getByRole('button', { name: 'Revoke key Leaving' }).click();
+    const revoke = page.getByRole('dialog').getByRole('button', { name: 'Revoke key' });
+    expect(await revoke.isDisabled()).toBe(true);
+    await page.getByLabel('Name', { exact: true }).fill('Leaving');
+    await revoke.click();
+    await page.getByText('Revoked', { exact: true }).waitFor();
+    const answer = await fetch(`${apiUrl}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
+    expect(answer.status).toBe(401);
+  });
+
+  testInBrowser('an account is closed by keyboard alone', async () => {
+    const { signedIn, addOperator, addAccount } = await given();
+    const { account } = await addAccount('Typed', 'free');
+    const page = await signedIn(await addOperator('kim', 'admin'), '/accounts');
+    const { keyboard } = page;
+    const focusOn = async (name: string) => {
+      await until(async () => {
+        await keyboard.press('Tab');
+        return (
+          (
+            await page
+              .locator(':focus')
+              .innerText()
+              .catch(() => '')
+          ).trim() === name
+        );
+      });
+    };
+    await page.getByRole('link', { name: 'Typed' }).waitFor();
+    await focusOn('Typed');
+    await keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Typed' }).waitFor();
+    await focusOn('Close account');
+    await keyboard.press('Enter');
+    await page.getByRole('dialog').getByLabel('Name').waitFor();
+    await keyboard.type('Typed');
+    await keyboard.press('Enter');
+    await page.getByText('Typed is closed').waitFor();
+    expect((await page.locator(':focus').innerText()).trim()).not.toBe('');
+    expect((await (await given()).app.admin.accounts.find(account.id)).closedAt).not.toBeNull();
+  });
+});
+
+describe('the shop', () => {
+  testInBrowser(
+    '66,042 animals are imported from a file, with a bar that moves and the bad lines to download',
+    async () => {
+      const { signedIn, addOperator } = await given();
+      const page = await signedIn(await addOperator('iris', 'admin'), '/animals/import');
+      const lines = Array.from({ length: 66_042 }, (_, n) => `Animal ${n + 1},${(n % 9) + 1},available`);
+      lines[99] = 'Nobody,dog,available';
+      const buffer = Buffer.from(`name,categoryId,status\n${lines.join('\n')}\n`);
+      await page
+        .locator('input[type=file]')
+        .setInputFiles({ name: 'animals.csv', mimeType: 'text/csv', buffer });
+      await page.getByRole('progressbar').waitFor();
+      await page.getByText('66,041 animals were added').waitFor();
+      const download = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Download' }).click();
+      const saved = await (await download).path();
+      expect(await Bun.file(saved).text()).toMatch(
+        /^name,categoryId,status,line,reason\r\nNobody,dog,available,101,".*categoryId.*"\r\n$/,
+      );
+      await page.getByRole('link', { name: 'Animals' }).first().click();
+      await page.getByText('Animal 1', { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'Next' }).click();
+      await page.getByText('Animal 21', { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'Previous' }).click();
+      await page.getByText('Animal 1', { exact: true }).waitFor();
+    },
+  );
+
+  testInBrowser('an order is walked through to the end, and its animal with it', async () => {
+    const { signedIn, addOperator } = await given();
+    const page = await signedIn(await addOperator('olga', 'admin'), '/animals');
+    await page.getByRole('button', { name: 'Add animal' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Wanda');
+    await page.getByLabel('Category', { exact: true }).last().fill('9223372036854775807');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add animal' }).click();
+    const id = /animal (\d+)/.exec(await page.getByText(/^Wanda is animal/).innerText())?.[1] ?? '';
+    await page.getByRole('link', { name: 'Orders', exact: true }).first().click();
+    await page.getByRole('button', { name: 'Place order' }).click();
+    await page.getByRole('dialog').getByLabel('Animal').fill(id);
+    await page.getByRole('dialog').getByRole('button', { name: 'Place order' }).click();
+    for (const [step, state] of [
+      ['Approve', 'Approved'],
+      ['Deliver', 'Delivered'],
+      ['Take back', 'Returned'],
+    ] as const) {
+      await page.getByRole('button', { name: `${step}, order` }).click();
+      await page.getByRole('dialog').getByRole('button', { name: step }).click();
+      await page.getByRole('cell', { name: state }).waitFor();
+    }
+    await page.goto(`${(await given()).url}/#/animals?categoryId=9223372036854775807`);
+    await page.getByText('Category 9223372036854775807').waitFor();
+    await page.getByRole('cell', { name: 'Available' }).waitFor();
+  });
+});
+
+testInBrowser('a backup is made while the service serves, and found to be sound', async () => {
+  const { signedIn, addOperator } = await given();
+  const page = await signedIn(await addOperator('bo', 'admin'), '/system');
+  await page.getByRole('button', { name: 'Make backup' }).click();
+  await page.getByText(/^Backup .* is made/).waitFor();
+  await page.getByRole('button', { name: /^Verify / }).click();
+  await page.getByText('Sound', { exact: true }).waitFor();
+});

@@ -1,0 +1,63 @@
+/** Rules that every OpenAPI document of the service has to keep. */
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { type RulesetDefinition, Spectral } from '@stoplight/spectral-core';
+import { oas } from '@stoplight/spectral-rulesets';
+import Ajv from 'ajv/dist/2020';
+import addFormats from 'ajv-formats';
+
+/** What Redocly's recommended rules find. */
+export async function redoclyProblems(source: string): Promise<unknown[]> {
+  const config = await createConfig({ extends: ['recommended'] });
+  const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
+  return problems.map(({ ruleId, message, location }) => ({ ruleId, message, at: location[0]?.pointer }));
+}
+
+/** What Spectral's rules for OpenAPI find. */
+export async function spectralProblems(source: string): Promise<unknown[]> {
+  const spectral = new Spectral();
+  spectral.setRuleset({ extends: [oas] } as RulesetDefinition);
+  const problems = await spectral.run(source);
+  return problems.map(({ code, message, path }) => ({ code, message, at: path.join('/') }));
+}
+
+/** The examples that do not fit their schemas. */
+export function misfitsIn(document: object): Example[] {
+  const ajv = addFormats(new Ajv({ strict: false, allErrors: true }));
+  ajv.addSchema({ $id: 'document', ...document });
+  return [...examplesIn(document)].filter(({ schema, value }) => !ajv.validate(`document#${schema}`, value));
+}
+
+/** An example in a document. */
+export interface Example {
+  /** JSON Pointer of the schema it must fit, as a URI fragment. */
+  readonly schema: string;
+  readonly value: unknown;
+}
+
+/** The examples of media types (beside their schema) and of schemas (within them). */
+export function* examplesIn(document: unknown, node = document, pointer = ''): Generator<Example> {
+  if (typeof node !== 'object' || node === null) return;
+  const { schema, examples } = node as { schema?: unknown; examples?: unknown };
+  if (Array.isArray(examples)) {
+    for (const value of examples) yield { schema: pointer, value };
+  } else if (schema !== undefined) {
+    for (const example of Object.values(examples ?? {})) {
+      yield { schema: `${pointer}/schema`, value: resolved(document, example).value };
+    }
+  }
+  for (const [key, child] of Object.entries(node)) {
+    yield* examplesIn(
+      document,
+      child,
+      `${pointer}/${encodeURIComponent(key.replace(/~/g, '~0').replace(/\//g, '~1'))}`,
+    );
+  }
+}
+
+function resolved(document: unknown, example: { $ref?: string; value?: unknown }): { value?: unknown } {
+  if (example.$ref === undefined) return example;
+  return example.$ref
+    .slice(2)
+    .split('/')
+    .reduce((node, key) => (node as Record<string, unknown>)[key], document) as object;
+}

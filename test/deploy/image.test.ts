@@ -1,0 +1,37 @@
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
+import { cp, mkdir, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import packageJson from '../../package.json' with { type: 'json' };
+import { temporaryFolder } from '../support/folder.ts';
+import { root, start } from '../support/process.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+
+/** What the image's first stage copies from the project. */
+const copied = [...read('Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = '']) =>
+  paths.split(' '),
+);
+
+test('the image copies nothing that is not there, or that .dockerignore keeps out', () => {
+  const letIn = read('.dockerignore').matchAll(/^!(\S+)$/gm);
+  expect(copied.toSorted()).toEqual([...letIn].map(([, path = '']) => path).toSorted());
+  expect(copied.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
+
+test('what the image copies is all that its build needs, and the file it makes runs', async () => {
+  await using folder = await temporaryFolder();
+  for (const path of copied) {
+    await mkdir(dirname(join(folder.path, path)), { recursive: true });
+    await cp(join(root, path), join(folder.path, path), { recursive: true });
+  }
+  await symlink(join(root, 'node_modules'), join(folder.path, 'node_modules'));
+  const build = /^RUN node_modules\/\.bin\/bun (\S+)/m.exec(read('Dockerfile'))?.[1] ?? '';
+  await using building = start([process.execPath, build], { cwd: folder.path });
+  expect([await building.exited, building.stderr()]).toEqual([0, '']);
+  await using running = start([join(folder.path, 'dist/animal-store'), '--version'], { cwd: folder.path });
+  expect([await running.exited, running.stdout()]).toEqual([0, `${packageJson.version}\n`]);
+});

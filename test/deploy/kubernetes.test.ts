@@ -1,0 +1,61 @@
+import { expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import packageJson from '../../package.json' with { type: 'json' };
+import { settings } from '../../src/config.ts';
+import { root } from '../support/process.ts';
+import { Manifest } from './kubernetes.ts';
+import { longestStopSeconds } from './stopping.ts';
+
+const manifest = Manifest.parse(Bun.YAML.parse(readFileSync(join(root, 'deploy/kubernetes.yaml'), 'utf8')));
+const [deployment, service, budget] = manifest;
+const { spec: pod, metadata } = deployment.spec.template;
+const [container] = pod.containers;
+
+test('the service, the budget and the spreading are about the pods of the deployment', () => {
+  for (const labels of [
+    deployment.spec.selector.matchLabels,
+    service.spec.selector,
+    budget.spec.selector.matchLabels,
+    ...pod.topologySpreadConstraints.map(({ labelSelector }) => labelSelector.matchLabels),
+  ]) {
+    expect(metadata.labels).toEqual(labels);
+  }
+});
+
+test('every port is one that the service listens on, and the admin listener is not among them', () => {
+  const port = container.env.find(({ name }) => name === 'PORT')?.value;
+  expect(container.ports).toEqual([{ name: 'http', containerPort: Number(port) }]);
+  const { startupProbe, livenessProbe, readinessProbe } = container;
+  const asked = [startupProbe, livenessProbe, readinessProbe].map(({ httpGet }) => httpGet.port);
+  expect(new Set([...asked, ...service.spec.ports.map(({ targetPort }) => targetPort)])).toEqual(
+    new Set(['http']),
+  );
+});
+
+test('a pod is given the time that a stop takes after preStop', () => {
+  const needed = container.lifecycle.preStop.sleep.seconds + longestStopSeconds;
+  expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(needed);
+});
+
+test('an instance that is not ready is left in peace, and one that is not alive is not', () => {
+  expect(container.readinessProbe.httpGet.path).toBe('/readyz');
+  expect(container.livenessProbe.httpGet.path).toBe('/livez');
+});
+
+test('its variables are settings, none of them a secret', () => {
+  const names = container.env.map(({ name }) => name);
+  expect(Object.keys(settings)).toEqual(expect.arrayContaining(names));
+  for (const secret of ['DATABASE_URL', 'REDIS_URL']) expect(names).not.toContain(secret);
+});
+
+test('a field that Kubernetes does not know is found', () => {
+  const misspelt = { ...deployment, spec: { ...deployment.spec, replica: 2 } };
+  expect(Manifest.safeParse([misspelt, service, budget]).success).toBe(false);
+});
+
+test('the image is of the version that is being made', () => {
+  const changelog = readFileSync(join(root, 'CHANGELOG.md'), 'utf8');
+  const next = /^## Unreleased \((\S+)\)$/m.exec(changelog)?.[1] ?? packageJson.version;
+  expect(container.image).toEndWith(`:${next}`);
+});

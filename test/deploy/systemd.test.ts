@@ -1,0 +1,41 @@
+import { expect, setDefaultTimeout } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryFolder } from '../support/folder.ts';
+import { root, start } from '../support/process.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+import { longestStopSeconds } from './stopping.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const testUnit = testWith({ name: 'systemd-analyze', package: 'systemd' }, ['systemd-analyze', '--version']);
+
+const unit = readFileSync(join(root, 'deploy/animal-store.service'), 'utf8');
+
+/** What systemd may count against the unit, of 100: it has to reach clients and databases, and little else. */
+const exposure = 15;
+
+/** The unit as a file of its own, with a program that is on every machine in the place of the service. */
+async function analyze(...words: readonly string[]): Promise<{ exitCode: number; output: string }> {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'animal-store.service');
+  await Bun.write(file, unit.replace('/usr/local/bin/animal-store serve', Bun.which('true') ?? ''));
+  await using analyzing = start(['systemd-analyze', '--no-pager', ...words, file]);
+  const exitCode = await analyzing.exited;
+  return { exitCode, output: analyzing.stdout() + analyzing.stderr() };
+}
+
+testUnit('systemd finds no mistake in the unit', async () => {
+  expect(await analyze('verify')).toEqual({ exitCode: 0, output: '' });
+});
+
+testUnit('the unit leaves the service next to nothing of the machine', async () => {
+  const { exitCode, output } = await analyze('security', '--offline=true', `--threshold=${exposure}`);
+  expect([exitCode, output]).toEqual([0, expect.stringContaining('Overall exposure level')]);
+});
+
+testUnit('systemd waits for a stop longer than it takes', () => {
+  const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]);
+  expect(seconds).toBeGreaterThan(longestStopSeconds);
+});

@@ -1,0 +1,154 @@
+/** Backs up a service under load, kills one of the processes at a random moment, and restores the backup elsewhere. */
+import { Database } from 'bun:sqlite';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { commandLine, type Ended, ended } from '../support/cli.ts';
+import { clientOf } from '../support/client.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
+import { ample, dataFileIn, issueKey, type Service, settingsIn, startService } from '../support/process.ts';
+import { childrenOf } from '../support/process-tree.ts';
+import { randomFrom } from '../support/random.ts';
+import { type Acknowledged, Writers } from './kill-load.ts';
+
+/** Who is killed: the service, the command, or the process that makes the file for it. */
+const victims = ['service', 'command', 'maker'] as const;
+/** About as long as the command takes; the load lasts up to as long before it. */
+const killWithinMs = 1_000;
+const leastAcknowledged = 40;
+/** The restored store is served in one of so many rounds. */
+const servedEvery = 5;
+
+export interface BackupRoundsOptions {
+  readonly rounds: number;
+  readonly seed: number;
+  readonly progress?: (line: string) => void;
+}
+
+export interface BackupFigures {
+  /** Animals that were acknowledged before a backup began, over all rounds: all were restored. */
+  acknowledgedBefore: number;
+  /** Animals that were restored. */
+  restored: number;
+  /** Backups that were interrupted before they had their name. */
+  interrupted: number;
+  slowestBackupMs: number;
+}
+
+/** Throws at the first promise that is broken. */
+export async function backupRounds({ rounds, seed, progress }: BackupRoundsOptions): Promise<BackupFigures> {
+  const random = randomFrom(seed);
+  const figures: BackupFigures = { acknowledgedBefore: 0, restored: 0, interrupted: 0, slowestBackupMs: 0 };
+  await using folder = await temporaryFolder();
+  for (let round = 1; round <= rounds; round++) {
+    const victim = victims[Math.floor(random() * victims.length)] as (typeof victims)[number];
+    await using service = await startService(folder.path, { LOG_LEVEL: 'warn', DRAIN_SECONDS: '0' });
+    const key = await issueKey(folder.path, 'enterprise', ample);
+    const animals = new Writers();
+    const load = animals.run(clientOf(service.url, key), `round ${round}`);
+    const enough = Promise.all([animals.reached(leastAcknowledged), moment(random)]);
+    await Promise.race([enough, load]);
+
+    const before = [...animals.acknowledged];
+    const from = performance.now();
+    const backingUp = startBackup(folder.path);
+    await Promise.race([moment(random), backingUp.ended]);
+    const killed = kill(victim, service, backingUp.pid);
+    const result = await backingUp.ended;
+    figures.slowestBackupMs = Math.max(figures.slowestBackupMs, Math.round(performance.now() - from));
+    if (!existsSync(backupIn(folder.path))) {
+      if (!killed || victim === 'service') throw new Error(`No backup was made: ${result.stderr}`);
+      figures.interrupted++;
+      // What it left behind is in nobody's way.
+      const { exitCode, stderr } = await startBackup(folder.path).ended;
+      if (exitCode !== 0) throw new Error(`The next backup failed: ${stderr}`);
+    } else if (result.exitCode !== 0 && victim === 'service') throw new Error(`It failed: ${result.stderr}`);
+    service.signal('SIGKILL');
+    await Promise.all([service.exited, load]);
+
+    const restored = await checkRestored(
+      folder,
+      before,
+      animals,
+      round % servedEvery === 0 ? key : undefined,
+    );
+    figures.acknowledgedBefore += before.length;
+    figures.restored += restored;
+    progress?.(
+      `round ${round}: ${victim} killed, ${before.length} acknowledged before, ${restored} restored`,
+    );
+  }
+  return figures;
+}
+
+/** Any moment of a backup. */
+const moment = (random: () => number) => Bun.sleep(random() * killWithinMs);
+
+const backupIn = (folder: string) => join(folder, 'made.backup');
+
+function startBackup(folder: string): { readonly pid: number; readonly ended: Promise<Ended> } {
+  const child = Bun.spawn([...commandLine, 'backup', 'made.backup'], {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? '', ...settingsIn(folder) },
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  return { pid: child.pid, ended: ended(child) };
+}
+
+/** Kills one of them; false when it has ended already. */
+function kill(victim: (typeof victims)[number], service: Service, command: number): boolean {
+  const pid = victim === 'service' ? service.pid : victim === 'command' ? command : childrenOf(command)[0];
+  if (pid === undefined) return false;
+  try {
+    process.kill(pid, 'SIGKILL');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Restores the backup to another folder and compares; returns how many animals of the round are there. */
+async function checkRestored(
+  folder: TemporaryFolder,
+  before: readonly Acknowledged[],
+  animals: Writers,
+  servedKey: string | undefined,
+): Promise<number> {
+  await using elsewhere = await temporaryFolder();
+  const restore = Bun.spawn([...commandLine, 'restore', backupIn(folder.path)], {
+    env: { PATH: process.env.PATH ?? '', ...settingsIn(elsewhere.path) },
+    stdin: 'pipe',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const { exitCode, stderr } = await ended(restore);
+  if (exitCode !== 0) throw new Error(`The backup cannot be restored: ${stderr}`);
+  const stored = storedIn(elsewhere.path);
+  for (const { id, name } of before) {
+    if (stored.get(name) !== id)
+      throw new Error(`"${name}" was acknowledged as ${id} and is ${stored.get(name)}.`);
+  }
+  const ofRound = [...stored.keys()].filter((name) => animals.wasSent(name));
+  if (servedKey !== undefined) await checkServed(elsewhere.path, servedKey, before.at(-1));
+  rmSync(backupIn(folder.path));
+  const left = readdirSync(folder.path).filter((name) => name.includes('partial'));
+  if (left.length > 0) throw new Error(`There is left: ${left.join(', ')}`);
+  return ofRound.length;
+}
+
+/** The ids of all animals by their names. Throws unless SQLite finds the file in order. */
+function storedIn(folder: string): Map<string, number> {
+  using database = new Database(dataFileIn(folder), { readonly: true });
+  const soundness = JSON.stringify(database.query('PRAGMA integrity_check').all());
+  if (soundness !== '[{"integrity_check":"ok"}]') throw new Error(`The file is damaged: ${soundness}`);
+  const rows = database.query<{ id: number; name: string }, []>('SELECT id, name FROM pets').all();
+  return new Map(rows.map(({ id, name }) => [name, id]));
+}
+
+async function checkServed(folder: string, key: string, last: Acknowledged | undefined): Promise<void> {
+  await using service = await startService(folder, { LOG_LEVEL: 'warn', DRAIN_SECONDS: '0' });
+  const { status, text } = await clientOf(service.url, key).get(`/pets/${last?.id}`);
+  if (status !== 200 || !text.includes(`"${last?.name}"`))
+    throw new Error(`It is answered ${status}: ${text}`);
+}

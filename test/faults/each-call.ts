@@ -1,0 +1,91 @@
+/** Kills a command before each of the calls with which it changes files, so that every state it can leave behind is seen. */
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { commandLine } from '../support/cli.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { settingsIn } from '../support/process.ts';
+import { callsIn } from './strace.ts';
+
+/** The calls that change a file or a name. */
+const changing =
+  'write,pwrite64,pwritev,ftruncate,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat';
+
+export interface EachCall {
+  /** What the command finds. */
+  readonly folder: string;
+  readonly words: readonly string[];
+  /** Files of the folder that are watched, and the folder itself. */
+  readonly files: readonly string[];
+  /** Looks at what the command left behind in a folder. */
+  readonly check: (folder: string, killedAt: string) => Promise<void>;
+}
+
+/** Returns how often it was killed. Of equal calls in a row the first one alone is tried. */
+export async function killAtEachCall({ folder, words, files, check }: EachCall): Promise<number> {
+  const points = pointsOf(await traced(folder, words, files, undefined, async () => undefined));
+  for (const { name, number, text } of points) {
+    await traced(folder, words, files, `${name}:signal=KILL:when=${number}`, (place) =>
+      check(place, `${name}(${text})`),
+    );
+  }
+  return points.length;
+}
+
+interface Point {
+  readonly name: string;
+  /** The how many-th call of this name. */
+  readonly number: number;
+  readonly text: string;
+}
+
+function pointsOf(lines: readonly string[]): Point[] {
+  const threads = Map.groupBy(lines, (line) => /^\d+/.exec(line)?.[0] ?? '');
+  return [...threads.values()].flatMap((own) => {
+    const counts = new Map<string, number>();
+    const calls = callsIn(own).map(({ name, text }) => {
+      const number = (counts.get(name) ?? 0) + 1;
+      counts.set(name, number);
+      return { name, number, text: text.slice(0, 100) };
+    });
+    return calls.filter((call, index) => kindOf(call) !== kindOf(calls[index - 1]));
+  });
+}
+
+/** The name of the call, and its file if that is in the trace. */
+function kindOf(call: Point | undefined): string {
+  return `${call?.name} ${/<[^>]*>/.exec(call?.text ?? '')?.[0]}`;
+}
+
+/** Runs the command in a copy of the folder, and returns the lines of the trace. */
+async function traced(
+  folder: string,
+  words: readonly string[],
+  files: readonly string[],
+  inject: string | undefined,
+  check: (place: string) => Promise<void>,
+): Promise<string[]> {
+  await using place = await temporaryFolder();
+  await using notes = await temporaryFolder();
+  cpSync(folder, place.path, { recursive: true });
+  const trace = join(notes.path, 'trace');
+  const child = Bun.spawn(
+    [
+      'strace',
+      ...['-f', '-qq', '-y', '-o', trace, '-e', `trace=${changing}`],
+      ...(inject === undefined ? [] : ['-e', `inject=${inject}`]),
+      ...[place.path, ...files.map((name) => join(place.path, name))].flatMap((path) => ['-P', path]),
+      ...commandLine,
+      ...words,
+    ],
+    {
+      cwd: place.path,
+      env: { PATH: process.env.PATH ?? '', ...settingsIn(place.path) },
+      stdin: 'ignore',
+      stdout: 'ignore',
+      stderr: 'ignore',
+    },
+  );
+  await child.exited;
+  await check(place.path);
+  return (await Bun.file(trace).text()).split('\n');
+}

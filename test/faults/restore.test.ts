@@ -1,0 +1,76 @@
+import { Database } from 'bun:sqlite';
+import { expect, setDefaultTimeout } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { verifyFile } from '../../src/storage/sqlite/backup/verify.ts';
+import { backUp, contentsOf, makeSampleStore, strict } from '../support/backup.ts';
+import { clientOf } from '../support/client.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { dataFileIn, operatorOf, startService } from '../support/process.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+import { killAtEachCall } from './each-call.ts';
+import { tracing } from './strace.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const testTraced = testWith(...tracing);
+
+/** A store with a backup of an earlier state, and with what came after in its log, as `kill -9` leaves it. */
+async function makePlace(folder: string): Promise<void> {
+  const { key } = await makeSampleStore(folder, ['first']);
+  backUp(folder, join(folder, 'made.backup'));
+  await using service = await startService(folder, strict);
+  await clientOf(service.url, key).add('second');
+  await using operator = await operatorOf(folder);
+  await operator.storage.limits.lift(3);
+}
+
+testTraced(
+  'kill -9 of a restore at any call leaves the old store or the new one, each with its own bans',
+  async () => {
+    await using folder = await temporaryFolder();
+    await makePlace(folder.path);
+    const old = { animals: ['first', 'second'], bans: [] };
+    const restored = { animals: ['first'], bans: [3] };
+    const found = { old: 0, restored: 0 };
+    await killAtEachCall({
+      folder: folder.path,
+      words: ['restore', 'made.backup', '--replace'],
+      files: ['', '-wal', '-shm', '-journal', '.restoring']
+        .map((suffix) => `store.db${suffix}`)
+        .concat('store.limits', 'store.limits.new'),
+      check: async (place, killedAt) => {
+        const contents = await contentsOf(place);
+        expect([killedAt, contents]).toEqual([killedAt, contents.animals.length === 1 ? restored : old]);
+        found[contents.animals.length === 1 ? 'restored' : 'old']++;
+        using database = new Database(dataFileIn(place));
+        expect(database.query('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
+      },
+    });
+    expect(found.old).toBeGreaterThan(5);
+    expect(found.restored).toBeGreaterThan(5);
+  },
+);
+
+testTraced(
+  'kill -9 of a backup, or of the process that makes it, at any call leaves no file with its name or a whole one',
+  async () => {
+    await using folder = await temporaryFolder();
+    await makePlace(folder.path);
+    let whole = 0;
+    const kills = await killAtEachCall({
+      folder: folder.path,
+      words: ['backup', 'next.backup'],
+      files: ['next.backup'],
+      check: async (place, killedAt) => {
+        const path = join(place, 'next.backup');
+        if (!existsSync(path)) return;
+        whole++;
+        expect([killedAt, verifyFile(path)]).toEqual([killedAt, expect.objectContaining({ kind: 'backup' })]);
+      },
+    });
+    expect(kills).toBeGreaterThan(whole);
+    expect(whole).toBeGreaterThan(0);
+  },
+);

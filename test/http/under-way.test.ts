@@ -1,0 +1,53 @@
+/** A connection whose request is under way is not idle, however long the answer takes. */
+
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { connect, type Socket } from 'node:net';
+import { underWay } from '../../src/http/under-way.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+/** The least there is. */
+const idleSeconds = 1;
+
+/** Sends a request on a connection of its own; what has come back when it is closed is told by `closed`. */
+function ask(port: number, path: string) {
+  const socket: Socket = connect(port, '127.0.0.1');
+  const answered = Promise.withResolvers<void>();
+  let text = '';
+  socket.on('data', (data) => {
+    text += data;
+    answered.resolve();
+  });
+  socket.on('error', () => undefined);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+  const closed = new Promise<string>((resolve) => socket.on('close', () => resolve(text)));
+  return { answered: answered.promise, closed };
+}
+
+test('it outlasts the idle time-out, is answered, and is closed when it is idle from then on', async () => {
+  const late = Promise.withResolvers<Response>();
+  await using server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: idleSeconds,
+    fetch: (request, its) => {
+      const isKept = request.url.endsWith('/kept');
+      return isKept ? underWay(its, request, late.promise, idleSeconds) : new Promise<Response>(() => {});
+    },
+  });
+  const port = server.port ?? 0;
+  const kept = ask(port, '/kept');
+  const other = ask(port, '/other');
+  // The runtime takes it for idle, and so it would the first one.
+  expect(await other.closed).toBe('');
+  late.resolve(new Response('late'));
+  await kept.answered;
+  expect(await kept.closed).toEndWith('late');
+});
+
+test('what is there at once is passed on as it is', () => {
+  const answer = new Response('now');
+  const never = { timeout: () => expect.unreachable() };
+  expect(underWay(never, new Request('http://localhost/'), answer)).toBe(answer);
+});

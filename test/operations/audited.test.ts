@@ -1,0 +1,108 @@
+/** What an operator changes and what the audit log says of it are one. */
+import { afterAll, expect, test } from 'bun:test';
+import { writeAs } from '../../src/operations/by-operator.ts';
+import { subjects } from '../../src/operations/subjects.ts';
+import { units } from '../../src/operations/units.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { makeStore, operatorOf } from '../support/process.ts';
+import { rejectionOf } from '../support/rejection.ts';
+
+const folder = await temporaryFolder();
+await makeStore(folder.path);
+const admin = await operatorOf(folder.path);
+const { accounts, audit, operators, storage } = admin;
+afterAll(async () => {
+  await admin[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const entries = (object?: string) => audit.list(undefined, 100_000, { object });
+
+test('every change that an operator may ask for says what it is done to', () => {
+  const others = [
+    'createFirstKey',
+    'createPetOnce',
+    'once',
+    'audited',
+    'addSession',
+    'useSession',
+    'removeSession',
+  ];
+  const ofTheServiceItself = [...others, 'recordUsage', 'pruneUsage', 'recordAudit', 'commitImport'];
+  expect([...Object.keys(subjects), ...ofTheServiceItself].sort()).toEqual(Object.keys(units).sort());
+});
+
+test('an entry says who, when, what, on what, from what to what', async () => {
+  const { id } = await accounts.create('Shop', 'pro');
+  const from = admin.clock.now();
+  await accounts.update(id, { name: 'Corner shop', plan: 'business' });
+  const [changed, made] = await entries(`account:${id}`);
+  expect(made).toMatchObject({ operation: 'createAccount', before: null, after: changed?.before });
+  expect(changed).toMatchObject({ operation: 'updateAccount', actor: `cli:${admin.actor.name}` });
+  expect(changed?.at).toBeGreaterThanOrEqual(from);
+  const [before, after] = [changed?.before, changed?.after].map((text) => JSON.parse(text ?? ''));
+  expect(before).toMatchObject({ name: 'Shop', plan: 'pro', perDay: 10_000 });
+  expect(after).toEqual({
+    ...before,
+    name: 'Corner shop',
+    plan: 'business',
+    perMinute: 1_000,
+    perDay: 100_000,
+  });
+});
+
+test('a change whose entry cannot be written is not made', async () => {
+  const [before, recorded] = [await Array.fromAsync(accounts.all()), await entries()];
+  const input = { name: 'Nobody knows', plan: 'free', quota: { perMinute: 60, perDay: 1_000 }, createdAt: 0 };
+  // The log takes no entry without an actor.
+  const nobody = { unit: 'createAccount', input, actor: null as unknown as string, at: 0 } as const;
+  await rejectionOf(storage.write('audited', nobody));
+  expect(await Array.fromAsync(accounts.all())).toEqual(before);
+  expect(await entries()).toEqual(recorded);
+});
+
+test('a change that is refused leaves no entry', async () => {
+  const before = await entries();
+  await operators.create('anna', 'viewer');
+  expect(await rejectionOf(operators.create('anna', 'admin'))).toMatchObject({ code: 'name_taken' });
+  const refused = { params: { petId: 99n }, preconditions: {}, now: 0 };
+  expect(await rejectionOf(writeAs(admin, 'deletePet', refused))).toMatchObject({ code: 'pet_not_found' });
+  expect((await entries()).length).toBe(before.length + 1);
+});
+
+test('what changes nothing is not recorded', async () => {
+  const { id } = await accounts.create('Closed', 'free');
+  await accounts.close(id);
+  const before = await entries();
+  await accounts.close(id);
+  await accounts.rename(id, 'Closed');
+  await accounts.setPlan(id, 'free');
+  expect(await entries()).toEqual(before);
+});
+
+test('a new token is recorded, whatever it ends with', async () => {
+  const { operator } = await operators.create('ben', 'viewer');
+  const replaced = { id: operator.id, fingerprint: 'f'.repeat(64), lastFour: operator.lastFour };
+  await writeAs(admin, 'rotateOperator', replaced);
+  const [latest] = await entries(`operator:${operator.id}`);
+  expect(latest).toMatchObject({ operation: 'rotateOperator', before: latest?.after });
+});
+
+test('an export has all entries that fit, the oldest first, however many there are', async () => {
+  const at = 1_700_000_000_000;
+  const entry = { actor: 'operator:long', operation: 'updateAccount', before: null, after: null };
+  const write = (index: number) =>
+    storage.write('recordAudit', { ...entry, at: at + index, object: `account:${index % 2}` });
+  await Promise.all(Array.from({ length: 2_345 }, (_, index) => write(index)));
+  for (const [filter, expected] of [
+    [{ actor: 'operator:long' }, 2_345],
+    [{ actor: 'operator:long', object: 'account:1' }, 1_172],
+    [{ actor: 'operator:long', since: at + 345 }, 2_000],
+    [{ actor: 'operator:long', since: at + 345, until: at + 1_345 }, 1_000],
+    [{ actor: 'operator:nobody' }, 0],
+  ] as const) {
+    const times = (await Array.fromAsync(audit.all(filter))).map((one) => one.at);
+    expect(times.length).toBe(expected);
+    expect(times).toEqual([...new Set(times)].sort((one, other) => one - other));
+  }
+});

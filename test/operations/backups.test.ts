@@ -1,0 +1,192 @@
+/** When the service makes backups, on a real store and by a clock that the test moves. */
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AdminServices } from '../../src/app.ts';
+import { backupMaker } from '../../src/backups.ts';
+import { backupHandlers } from '../../src/operations/admin/backups.ts';
+import { BackupOperations, type BackupSettings } from '../../src/operations/backups.ts';
+import { SqliteBackupFolder } from '../../src/storage/sqlite/backup/folder.ts';
+import { FakeClock } from '../support/clock.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
+import { dataFileIn, makeStore, operatorOf } from '../support/process.ts';
+import { rejectionOf } from '../support/rejection.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const hour = 3_600;
+let folder: TemporaryFolder;
+let admin: AdminServices;
+let clock: FakeClock;
+let backups: string;
+let number = 0;
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  await makeStore(folder.path);
+  admin = await operatorOf(folder.path);
+});
+afterAll(async () => {
+  await admin[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  clock = new FakeClock();
+  backups = join(folder.path, `backups ${++number}`);
+});
+
+const daily: BackupSettings = { everyMs: 24 * hour * 1_000, keep: 3 };
+
+/** The operations of a service that has just started. */
+function started(settings: BackupSettings = daily): BackupOperations {
+  const data = dataFileIn(folder.path);
+  const parts = { maker: backupMaker(data), folder: new SqliteBackupFolder(backups, data) };
+  return new BackupOperations({ store: admin.storage, clock, parts, ...settings });
+}
+
+const actor = { kind: 'operator', name: 'anna' } as const;
+
+describe('backups of the service', () => {
+  test('are due at once when there is none, then when the last is as old as the interval, also after a restart', async () => {
+    const first = started();
+    expect(await first.makeDue()).toMatchObject({ kind: 'made', removed: [] });
+    clock.advance(24 * hour - 1);
+    expect(await first.makeDue()).toBeUndefined();
+    expect(await started().makeDue()).toBeUndefined();
+    clock.advance(1);
+    expect(await started().makeDue()).toMatchObject({
+      kind: 'made',
+      backup: { name: 'store-2027-01-16T100000Z.backup', createdAt: '2027-01-16T10:00:00.000Z' },
+    });
+  });
+
+  test('are as many as are to be kept; the latest are', async () => {
+    const operations = started();
+    for (let day = 0; day < 5; day++) {
+      await operations.makeDue();
+      clock.advance(24 * hour);
+    }
+    const { backups: kept } = await operations.state();
+    expect(kept.map(({ name }) => name)).toEqual([
+      'store-2027-01-19T100000Z.backup',
+      'store-2027-01-18T100000Z.backup',
+      'store-2027-01-17T100000Z.backup',
+    ]);
+  });
+
+  test('are made although there are some of a date that is still to come, and are not removed for them', async () => {
+    const operations = started({ ...daily, keep: 1 });
+    const { name } = await operations.create(actor);
+    const future = 'store-2099-01-01T000000Z.backup';
+    copyFileSync(join(backups, name), join(backups, future));
+    clock.advance(24 * hour);
+    expect(await started({ ...daily, keep: 1 }).makeDue()).toMatchObject({
+      kind: 'made',
+      removed: [future, name],
+    });
+    expect((await operations.state()).backups).toHaveLength(1);
+  });
+
+  test('that fail say why until one works, and are tried again after five minutes', async () => {
+    writeFileSync(backups, 'in the way');
+    const operations = started();
+    expect(await operations.makeDue()).toMatchObject({
+      kind: 'failed',
+      reason: expect.stringContaining(backups),
+    });
+    expect(await operations.state()).toMatchObject({
+      lastError: expect.stringContaining(backups),
+      backups: [],
+    });
+    expect(operations.concern?.what).toContain(backups);
+    expect(operations.concern?.remedy).toContain('tried again');
+    clock.advance(299);
+    expect(await operations.makeDue()).toBeUndefined();
+    await Bun.file(backups).delete();
+    clock.advance(1);
+    expect(await operations.makeDue()).toMatchObject({ kind: 'made' });
+    expect(operations.concern).toBeUndefined();
+    expect((await operations.state()).lastError).toBeNull();
+  });
+
+  test('find what a service that was killed left behind, and remove it', async () => {
+    mkdirSync(backups);
+    const stranger = 'store-2027-01-01.4194999.partial';
+    // No process has this number.
+    for (const name of ['.4194999.partial', '.4194999.partial.limits']) {
+      writeFileSync(join(backups, `store-2027-01-01T000000Z.backup${name}`), 'half');
+    }
+    writeFileSync(join(backups, stranger), 'of another program');
+    const { name } = await started().create(actor);
+    expect(readdirSync(backups).sort()).toEqual([stranger, name].sort());
+  });
+
+  test('are only made on request without an interval', async () => {
+    const operations = started({ everyMs: undefined, keep: 3 });
+    expect(await operations.makeDue()).toBeUndefined();
+    expect(await operations.state()).toMatchObject({ folder: backups, everySeconds: null, backups: [] });
+  });
+});
+
+describe('createBackup', () => {
+  test('is recorded in the audit log with its name', async () => {
+    const { name, bytes } = await started().create(actor);
+    const [entry] = await admin.storage.audit.list(undefined, 1, {});
+    expect(entry).toMatchObject({
+      actor: 'operator:anna',
+      operation: 'createBackup',
+      object: `backup:${name}`,
+    });
+    expect(entry?.after).toContain(String(bytes));
+  });
+
+  test('is refused while there is another one, and where there is no folder for it', async () => {
+    const operations = started();
+    const first = operations.create(actor);
+    expect(await rejectionOf(operations.create(actor))).toMatchObject({ code: 'backup_in_progress' });
+    await first;
+    // Of the same second, and so of the same name.
+    expect(await rejectionOf(operations.create(actor))).toMatchObject({ code: 'backup_in_progress' });
+    const none = new BackupOperations({ store: admin.storage, clock, parts: undefined, ...daily });
+    expect(await rejectionOf(none.create(actor))).toMatchObject({ code: 'backup_not_possible' });
+    expect(await none.state()).toMatchObject({ folder: null, backups: [], running: null });
+  });
+});
+
+describe('verifyBackup', () => {
+  const verify = (operations: BackupOperations, name: string) =>
+    backupHandlers.verifyBackup({ backups: operations }, { body: { name } } as never);
+
+  test('of a sound one says what is in it; of a damaged one that it is', async () => {
+    const operations = started();
+    const { name, createdAt } = await operations.create(actor);
+    expect(await verify(operations, name)).toMatchObject({ name, createdAt, counts: { pets: 0 } });
+    writeFileSync(join(backups, name), 'x', { flag: 'a' });
+    expect(await rejectionOf(verify(operations, name))).toMatchObject({ code: 'backup_damaged' });
+  });
+
+  test('reaches no file outside the folder, and none that is no backup of this store', async () => {
+    const operations = started();
+    const { name } = await operations.create(actor);
+    mkdirSync(join(backups, 'store-'));
+    copyFileSync(join(backups, name), join(folder.path, name));
+    copyFileSync(join(backups, name), join(backups, 'another.backup'));
+    expect(existsSync(join(backups, 'store-', '..', '..', name))).toBe(true);
+    for (const wrong of [
+      `../${name}`,
+      `store-/../../${name}`,
+      join(folder.path, name),
+      `./${name}`,
+      'another.backup',
+      `${name}\0`,
+      'store-2027-01-15T100001Z.backup',
+      'store-2027-99-99T999999Z.backup',
+      '',
+    ]) {
+      expect([wrong, await rejectionOf(verify(operations, wrong))]).toEqual([
+        wrong,
+        expect.objectContaining({ code: 'backup_not_found' }),
+      ]);
+    }
+  });
+});

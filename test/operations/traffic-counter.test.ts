@@ -1,0 +1,190 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { clientErrors, type ErrorCode } from '../../src/contract/errors.ts';
+import { allOperations, type OperationId } from '../../src/contract/operations.ts';
+import { latencyBounds, sumOf, type Traffic } from '../../src/operations/traffic.ts';
+import { TrafficCounter } from '../../src/operations/traffic-counter.ts';
+import type { MinuteUsage } from '../../src/storage/admin.ts';
+import type { Caller } from '../../src/storage/storage.ts';
+import { FakeClock } from '../support/clock.ts';
+import { always } from '../support/property.ts';
+
+const callerOf = (keyId: number) => ({ keyId, accountId: keyId * 10 }) as Caller;
+const justNow = () => performance.now();
+
+function counterAt(instant: string) {
+  const clock = new FakeClock(instant);
+  return { clock, counter: new TrafficCounter(clock) };
+}
+
+/** All rows of minutes, taken a few at a time. */
+function takeMinutes(counter: TrafficCounter, most = 3): MinuteUsage[] {
+  const taken: MinuteUsage[] = [];
+  for (let rows = counter.peekMinutes(most); rows.length > 0; rows = counter.peekMinutes(most)) {
+    taken.push(...rows);
+    counter.dropMinutes(rows.length);
+  }
+  return taken;
+}
+
+describe('minutes', () => {
+  test('have every request once, whenever they are taken and however the clock goes', () => {
+    const request = fc.record({
+      operation: fc.constantFrom<OperationId | undefined>(
+        ...allOperations.map(({ operationId }) => operationId),
+        undefined,
+      ),
+      code: fc.constantFrom<ErrorCode | undefined>(...(Object.keys(clientErrors) as ErrorCode[]), undefined),
+      pauseSeconds: fc.integer({ min: -90, max: 90 }),
+      isTaken: fc.boolean(),
+    });
+    always(fc.array(request, { maxLength: 60 }), (requests) => {
+      const { clock, counter } = counterAt('2027-01-15T10:00:00Z');
+      const taken: MinuteUsage[] = [];
+      const expected = new Map<string, number>();
+      for (const { operation, code, pauseSeconds, isTaken } of requests) {
+        clock.step(pauseSeconds);
+        counter.count(operation, code, undefined, justNow());
+        const minute = clock.now() - (clock.now() % 60_000);
+        const name = `${minute} ${operation ?? 'none'} ${code ?? 'ok'}`;
+        expected.set(name, (expected.get(name) ?? 0) + 1);
+        if (isTaken) taken.push(...takeMinutes(counter));
+      }
+      taken.push(...takeMinutes(counter), ...takeMinutes(counter));
+      const found = new Map<string, number>();
+      for (const { minute, operation, code, requests: count } of taken) {
+        const name = `${minute} ${operation} ${code}`;
+        found.set(name, (found.get(name) ?? 0) + count);
+      }
+      expect(found).toEqual(expected);
+    });
+  });
+
+  test('stay until they are dropped', () => {
+    const { counter } = counterAt('2027-01-15T10:00:00Z');
+    counter.count('listPets', undefined, undefined, justNow());
+    expect(counter.peekMinutes(9)).toEqual(counter.peekMinutes(9));
+    expect(counter.peekMinutes(9).length).toBe(1);
+  });
+});
+
+describe('seconds', () => {
+  test('are told for five minutes, with what became of the requests', () => {
+    const { clock, counter } = counterAt('2027-01-15T10:00:00Z');
+    const first = clock.seconds;
+    counter.count('listPets', undefined, undefined, justNow());
+    counter.count('listPets', 'rate_limit_exceeded', undefined, justNow());
+    clock.advance(299);
+    counter.count('createPet', 'service_unavailable', undefined, justNow());
+    counter.count(undefined, 'missing_api_key', undefined, justNow());
+    const of = () => counter.traffic().seconds.map(({ buckets: _, ...second }) => second);
+    const last = { at: first + 299, ok: 0, refused: 1, limited: 0, failed: 1 };
+    expect(of()).toEqual([{ at: first, ok: 1, refused: 0, limited: 1, failed: 0 }, last]);
+    clock.advance(1);
+    expect(of()).toEqual([last]);
+    counter.count('listPets', undefined, undefined, justNow());
+    expect(of()).toEqual([last, { at: first + 300, ok: 1, refused: 0, limited: 0, failed: 0 }]);
+  });
+});
+
+describe('latency', () => {
+  test('is in the bucket of the first bound that it does not exceed', () => {
+    const { counter } = counterAt('2027-01-15T10:00:00Z');
+    counter.count('listPets', undefined, undefined, justNow() - 3);
+    counter.count('listPets', undefined, undefined, justNow() - 20_000);
+    const { buckets = [], sumSeconds } =
+      counter.traffic().latencies.find(({ operation }) => operation === 'listPets') ?? {};
+    expect(buckets.length).toBe(latencyBounds.length + 1);
+    // Longer than 2.5 ms, and longer than any bound.
+    expect(buckets.slice(0, latencyBounds.indexOf(0.002_5) + 1)).toEqual(Array(6).fill(0));
+    expect(buckets.at(-1)).toBe(1);
+    expect(buckets.reduce((sum, count) => sum + count, 0)).toBe(2);
+    expect(sumSeconds).toBeGreaterThanOrEqual(20.003);
+  });
+});
+
+describe('keys', () => {
+  test('have their requests by what became of them, those of deprecated operations, and the last minute', () => {
+    const { clock, counter } = counterAt('2027-01-15T10:58:30Z');
+    counter.count('listPets', undefined, callerOf(7), justNow());
+    counter.count('getPet', 'pet_not_found', callerOf(7), justNow());
+    counter.count('listPets', undefined, undefined, justNow());
+    clock.advance(60);
+    counter.count('listPets', 'api_key_banned', callerOf(7), justNow());
+    counter.count('createPet', 'internal_error', callerOf(8), justNow());
+    const hour = Date.parse('2027-01-15T10:00:00Z');
+    const lastUsedAt = Date.parse('2027-01-15T10:59:00Z');
+    const none = { hour, ok: 0, refused: 0, limited: 0, failed: 0, deprecated: 0, lastUsedAt };
+    expect(counter.keys.peek(9)).toEqual([
+      { ...none, keyId: 7, accountId: 70, ok: 1, refused: 1, limited: 1, deprecated: 1 },
+      { ...none, keyId: 8, accountId: 80, failed: 1 },
+    ]);
+  });
+
+  test('have a row for each hour, the oldest first, and each stays until it is dropped', () => {
+    const { clock, counter } = counterAt('2027-01-15T10:59:59Z');
+    counter.count('listPets', undefined, callerOf(7), justNow());
+    clock.advance(1);
+    counter.count('listPets', undefined, callerOf(7), justNow());
+    counter.count('listPets', undefined, callerOf(8), justNow());
+    const taken = [];
+    for (let rows = counter.keys.peek(1); rows.length > 0; rows = counter.keys.peek(1)) {
+      expect(counter.keys.peek(1)).toEqual(rows);
+      taken.push(...rows.map(({ keyId, hour, ok }) => [keyId, new Date(hour).getUTCHours(), ok]));
+      counter.keys.drop(rows);
+    }
+    expect(taken).toEqual([
+      [7, 10, 1],
+      [7, 11, 1],
+      [8, 11, 1],
+    ]);
+  });
+
+  test('are bounded: while very many wait, others are lost and counted as lost', () => {
+    const { counter } = counterAt('2027-01-15T10:00:00Z');
+    let calls = 0;
+    counter.keys.whenMany = () => {
+      calls++;
+    };
+    for (let keyId = 1; keyId <= 40_003; keyId++)
+      counter.count('listPets', undefined, callerOf(keyId), justNow());
+    counter.count('listPets', undefined, callerOf(1), justNow());
+    expect(calls).toBe(1);
+    expect([counter.keys.takeLost(), counter.keys.takeLost()]).toEqual([3, 0]);
+    const rows = counter.keys.peek(50_000);
+    expect(rows.length).toBe(40_000);
+    expect(rows[0]?.ok).toBe(2);
+    counter.keys.drop(rows);
+    counter.count('listPets', undefined, callerOf(40_003), justNow());
+    expect(counter.keys.peek(9).length).toBe(1);
+  });
+});
+
+test('what two processes counted is added up, name by name', () => {
+  const { clock, counter } = counterAt('2027-01-15T10:00:00Z');
+  counter.count('listPets', undefined, undefined, justNow());
+  clock.advance(1);
+  counter.count('getOrder', 'order_not_found', undefined, justNow());
+  const one: Traffic = {
+    ...counter.traffic(),
+    ...{ startedAt: 1, inFlight: 2, memoryBytes: 10, store: {} },
+    pageCache: { hits: 1, misses: 2 },
+    eventLoop: { maxSeconds: 0.5, sumSeconds: 2, looks: 8 },
+  };
+  const sum = sumOf([one, { ...one, eventLoop: { ...one.eventLoop, maxSeconds: 0.7 } }]);
+  const twice = (numbers: readonly number[]) => numbers.map((number) => 2 * number);
+  expect(sum).toEqual({
+    counts: one.counts.map((count) => ({ ...count, requests: 2 })),
+    latencies: one.latencies.map(({ operation, buckets, sumSeconds }) => {
+      return { operation, buckets: twice(buckets), sumSeconds: 2 * sumSeconds };
+    }),
+    seconds: one.seconds.map(({ at, ok, refused, limited, failed, buckets }) => {
+      const [a = 0, b = 0, c = 0, d = 0] = twice([ok, refused, limited, failed]);
+      return { at, ok: a, refused: b, limited: c, failed: d, buckets: twice(buckets) };
+    }),
+    inFlight: 4,
+    memoryBytes: 20,
+    pageCache: { hits: 2, misses: 4 },
+    eventLoop: { maxSeconds: 0.7, sumSeconds: 4, looks: 16 },
+  });
+});

@@ -1,0 +1,115 @@
+import { describe, expect } from 'bun:test';
+import { TrafficCounter } from '../../src/operations/traffic-counter.ts';
+import type { Store } from '../../src/operations/units.ts';
+import { UsageRecorder } from '../../src/operations/usage.ts';
+import type { UsageReport } from '../../src/storage/admin.ts';
+import { type Caller, StorageUnavailable } from '../../src/storage/storage.ts';
+import { type Bench, sqlitePlace, storeTests } from '../storage/place.ts';
+
+const test = storeTests(sqlitePlace);
+const keys = 1_200;
+
+/** A recorder on a real store, which a test can keep from being written, and the sizes of what was written. */
+function recording({ store, clock }: Bench) {
+  const counter = new TrafficCounter(clock);
+  const written: number[] = [];
+  const told: string[] = [];
+  const state = { fails: false };
+  const write = (async (name: 'recordUsage', input: UsageReport) => {
+    if (state.fails) throw new StorageUnavailable('the disk is full');
+    await store.write(name, input);
+    written.push(Math.max(input.keys.length, input.minutes.length));
+  }) as Store['write'];
+  const recorder = new UsageRecorder({
+    store: { write, health: () => store.health() },
+    counter,
+    clock,
+    instance: { name: 'one', version: '1.0.0', startedAt: clock.now() },
+    prunes: false,
+    notice: (message) => told.push(message),
+  });
+  const use = (keyId: number) =>
+    counter.count('listPets', undefined, { keyId, accountId: 1 } as Caller, performance.now());
+  return {
+    recorder,
+    written,
+    told,
+    state,
+    use,
+    useAll: () => {
+      for (let keyId = 1; keyId <= keys; keyId++) use(keyId);
+    },
+    /** Requests of all keys and of all minutes, as stored. */
+    stored: async () => {
+      const range = { since: 0, until: clock.now() + 86_400_000 };
+      const periods = await store.usage.periods({ accountId: 1 }, 'hour', range);
+      const minutes = await store.usage.minutes(range);
+      return {
+        ofKeys: periods.reduce((sum, { ok }) => sum + ok, 0),
+        ofMinutes: minutes.reduce((sum, { requests }) => sum + requests, 0),
+      };
+    },
+    [Symbol.asyncDispose]: () => recorder[Symbol.asyncDispose](),
+  };
+}
+
+describe('usage', () => {
+  test('is written in small groups, and once', async (bench) => {
+    await using under = recording(bench);
+    under.useAll();
+    await under.recorder.record();
+    expect(under.written).toEqual([250, 250, 250, 250, 200]);
+    expect(await under.stored()).toEqual({ ofKeys: keys, ofMinutes: keys });
+    await under.recorder.record();
+    expect(await under.stored()).toEqual({ ofKeys: keys, ofMinutes: keys });
+  });
+
+  test('that cannot be written is written with what comes later', async (bench) => {
+    await using under = recording(bench);
+    under.state.fails = true;
+    under.useAll();
+    await under.recorder.record();
+    bench.clock.advance(3_600);
+    under.useAll();
+    await under.recorder.record();
+    expect(under.written).toEqual([]);
+    under.state.fails = false;
+    under.use(1);
+    await under.recorder.record();
+    expect(await under.stored()).toEqual({ ofKeys: 2 * keys + 1, ofMinutes: 2 * keys + 1 });
+    expect(under.told).toEqual([]);
+  });
+
+  test('of many keys is written without waiting for its time', async (bench) => {
+    await using under = recording(bench);
+    for (let keyId = 1; keyId <= 10_000; keyId++) under.use(keyId);
+    // What was begun by itself.
+    await under.recorder.record();
+    expect(await under.stored()).toEqual({ ofKeys: 10_000, ofMinutes: 10_000 });
+  });
+
+  test('is whole after a stop, which says that it was in good order', async (bench) => {
+    const under = recording(bench);
+    await under.recorder.record();
+    const [alive] = await bench.store.instances.list();
+    expect(alive).toEqual({
+      name: 'one',
+      version: '1.0.0',
+      startedAt: bench.clock.now(),
+      seenAt: bench.clock.now(),
+    });
+    under.use(1);
+    await under[Symbol.asyncDispose]();
+    expect(await under.stored()).toEqual({ ofKeys: 1, ofMinutes: 1 });
+    expect((await bench.store.instances.list())[0]?.seenAt).toBe(0);
+  });
+
+  test('of keys that is lost, for too much waits, is told with the number of requests', async (bench) => {
+    await using under = recording(bench);
+    under.state.fails = true;
+    for (let keyId = 1; keyId <= 40_002; keyId++) under.use(keyId);
+    await under.recorder.record();
+    await under.recorder.record();
+    expect(under.told).toEqual(['requests are missing from the usage of keys']);
+  });
+});

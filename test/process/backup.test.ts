@@ -1,0 +1,136 @@
+/** Backups as people make them: by the command line beside the service, and by the service itself. */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { makeSampleStore, strict } from '../support/backup.ts';
+import { commandLine, ended } from '../support/cli.ts';
+import { clientOf } from '../support/client.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { dataFileIn, issueKey, operatorOf, settingsIn, startService } from '../support/process.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+/** Runs the command line on the store in a folder. */
+function run(folder: string, ...words: string[]) {
+  const env = { PATH: process.env.PATH ?? '', ...settingsIn(folder) };
+  return ended(
+    Bun.spawn([...commandLine, ...words], {
+      cwd: folder,
+      env,
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    }),
+  );
+}
+
+async function succeed(folder: string, ...words: string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await run(folder, ...words);
+  if (exitCode !== 0) throw new Error(`${words.join(' ')} ended with ${exitCode}:\n${stdout}${stderr}`);
+  return stdout;
+}
+
+test('what a restored store serves is what was there at the backup: animals, keys, counts and bans, and nothing from after', async () => {
+  await using folder = await temporaryFolder();
+  const { key, bannedKey } = await makeSampleStore(folder.path, ['before']);
+  let remaining = 0;
+  {
+    await using service = await startService(folder.path, strict);
+    const client = clientOf(service.url, key);
+    remaining = (await client.get('/pets?limit=1')).remaining;
+    await succeed(folder.path, 'backup', 'made.backup');
+    expect((await client.add('after')).status).toBe(201);
+    await succeed(folder.path, 'bans', 'lift', '3');
+    await succeed(folder.path, 'keys', 'revoke', '2');
+  }
+  // The service was killed: its log has what came after, and must not reach the restored file.
+  expect(existsSync(`${dataFileIn(folder.path)}-wal`)).toBe(true);
+  const said = await succeed(folder.path, 'restore', 'made.backup', '--replace');
+  expect(said).toContain('Restored 1 animals, 3 accounts and 3 API keys as of ');
+  expect(existsSync(`${dataFileIn(folder.path)}-wal`)).toBe(false);
+
+  await using service = await startService(folder.path, strict);
+  const client = clientOf(service.url, key);
+  const reply = await client.get('/pets');
+  expect(JSON.parse(reply.text)).toMatchObject([{ id: 1, name: 'before' }]);
+  expect(reply.text).not.toContain('after');
+  expect(reply.remaining).toBe(remaining - 1);
+  expect((await clientOf(service.url, bannedKey).get('/pets')).text).toContain('banned');
+  expect(service.stderr()).not.toContain('other users of this machine');
+});
+
+test('a store is not restored while a service or a command uses it, and is then as it was', async () => {
+  await using folder = await temporaryFolder();
+  await makeSampleStore(folder.path, ['before']);
+  await succeed(folder.path, 'backup', 'made.backup');
+  {
+    await using service = await startService(folder.path, strict);
+    const refused = await run(folder.path, 'restore', 'made.backup', '--replace');
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('A service is using the store'),
+    ]);
+    const key = await issueKey(folder.path, 'pro');
+    expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
+  }
+  await using operator = await operatorOf(folder.path);
+  expect(await operator.storage.pets.find(1n)).toBeDefined();
+  const refused = await run(folder.path, 'restore', 'made.backup', '--replace');
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining('A command is using the store'),
+  ]);
+});
+
+test('the service makes a backup when the last is older than the interval, keeps as many as it should, and touches nothing else', async () => {
+  await using folder = await temporaryFolder();
+  const { key } = await makeSampleStore(folder.path, ['before']);
+  const backups = join(folder.path, 'backups');
+  mkdirSync(backups);
+  await succeed(folder.path, 'backup', 'made.backup');
+  const old = ['2020-01-01T000000Z', '2020-01-02T000000Z', '2020-01-03T000000Z'].map(
+    (at) => `store-${at}.backup`,
+  );
+  const others = [
+    'store-2020-01-01T000000Z.txt',
+    'other-2020-01-01T000000Z.backup',
+    'store-2020-01-04T000000Z.backup',
+  ];
+  for (const name of [...old, ...others.slice(0, 2)])
+    copyFileSync(join(folder.path, 'made.backup'), join(backups, name));
+  // The name alone does not make it one of ours.
+  writeFileSync(join(backups, 'store-2020-01-04T000000Z.backup'), 'a letter');
+  const settings = { ...strict, BACKUP_FOLDER: backups, BACKUP_EVERY: '365d', BACKUP_KEEP: '2' };
+  const made = () =>
+    readdirSync(backups).filter((name) => name.endsWith('.backup') && !name.includes('2020'));
+  {
+    await using service = await startService(folder.path, settings);
+    await service.logged('backup made');
+    expect(readdirSync(backups).sort()).toEqual([...others, old[2] as string, ...made()].sort());
+    expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
+  }
+  await succeed(folder.path, 'backup', 'verify', join(backups, made()[0] as string));
+});
+
+test('with several workers one backup is made for all of them', async () => {
+  await using folder = await temporaryFolder();
+  const backups = join(folder.path, 'backups');
+  await makeSampleStore(folder.path, ['before']);
+  const settings = { ...strict, BACKUP_FOLDER: backups, BACKUP_EVERY: '365d', WORKERS: '2' };
+  await using service = await startService(folder.path, settings);
+  await service.logged('backup made');
+  expect(readdirSync(backups)).toHaveLength(1);
+});
+
+test('a backup that fails is told in the log with its reason and tried again until it works', async () => {
+  await using folder = await temporaryFolder();
+  await makeSampleStore(folder.path, ['before']);
+  const backups = join(folder.path, 'backups');
+  writeFileSync(backups, 'in the way');
+  const settings = { ...strict, BACKUP_FOLDER: backups, BACKUP_EVERY: '2s' };
+  await using service = await startService(folder.path, settings);
+  await service.logged('backup failed; trying again');
+  await Bun.file(backups).delete();
+  await service.logged('backup made');
+});

@@ -1,0 +1,57 @@
+/** A root folder as the container image has it: the executable, the C library, /proc and /dev, and nothing else. */
+import { copyFile, mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { findProgram } from '../support/server-process.ts';
+
+/** What this needs of the machine: the right to mounts of its own. */
+export const bareRoots = [
+  { name: 'right to mounts of their own (user namespaces)', package: 'util-linux', optional: true },
+  ['unshare', '--map-root-user', '--mount', 'true'],
+] as const;
+
+/** Where the service has its files: the only folder that it can write to. */
+export const dataFolder = '/data';
+
+/** Puts the root into an empty folder, and returns the command line that runs the program in it. */
+export async function bareRoot(
+  folder: string,
+  program: string,
+): Promise<(words: readonly string[]) => string[]> {
+  for (const library of librariesOf(program)) {
+    const path = join(folder, library);
+    await mkdir(dirname(path), { recursive: true });
+    await copyFile(library, path);
+  }
+  for (const empty of ['proc', 'dev', dataFolder]) await mkdir(join(folder, empty));
+  await Bun.write(join(folder, 'animal-store'), '');
+  const script = [
+    'mount --bind "$0" "$0"',
+    'mount --bind "$1" "$0/animal-store"',
+    'mount --rbind /proc "$0/proc"',
+    'mount --rbind /dev "$0/dev"',
+    `mount -t tmpfs data "$0${dataFolder}"`,
+    'mount -o remount,bind,ro "$0"',
+    'chroot=$2',
+    'shift 2',
+    'exec "$chroot" "$0" /animal-store "$@"',
+  ].join(' && ');
+  const chroot = findProgram('chroot') ?? 'chroot';
+  return (words) => [
+    'unshare',
+    '--map-root-user',
+    '--mount',
+    'sh',
+    '-c',
+    script,
+    folder,
+    program,
+    chroot,
+    ...words,
+  ];
+}
+
+/** The shared libraries that a program names, with what loads them. */
+function librariesOf(program: string): string[] {
+  const { stdout } = Bun.spawnSync(['ldd', program]);
+  return [...stdout.toString().matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, path = '']) => path);
+}

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import packageJson from '../../package.json' with { type: 'json' };
+import { clientOf } from '../support/client.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { root, type Service, settingsIn, start, startService } from '../support/process.ts';
+import { childrenOf, isRunning } from '../support/process-tree.ts';
+import { testWith } from '../support/requirements.ts';
+import { testServers } from '../support/servers.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
+import { bareRoot, bareRoots, dataFolder } from './bare-root.ts';
+import { buildExecutable, EmptyPlace, type Executable } from './executable.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const testBareRoot = testWith(...bareRoots);
+
+let executable: Executable;
+beforeAll(async () => {
+  executable = await buildExecutable();
+});
+afterAll(() => executable[Symbol.asyncDispose]());
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+/** Runs a command that has to succeed, and returns what it says. */
+async function said(place: EmptyPlace, words: readonly string[], environment = {}): Promise<string> {
+  await using running = place.run(words, { environment: { ...settingsIn(place.folder), ...environment } });
+  expect([await running.exited, running.stderr()]).toEqual([0, '']);
+  return running.stdout();
+}
+
+async function stop(service: Service): Promise<void> {
+  service.signal('SIGTERM');
+  expect(await service.exited).toBe(0);
+}
+
+/** The addresses of the page's script and style. */
+async function assetsOf(page: string): Promise<string[]> {
+  const html = await (await fetch(page)).text();
+  return [...html.matchAll(/ (?:src|href)="(\/assets\/[^"]+\.(?:js|css))"/g)].map(([, path = '']) => path);
+}
+
+async function statusAndType(url: string): Promise<string> {
+  const response = await fetch(url);
+  const bytes = await response.bytes();
+  return bytes.length === 0 ? 'empty' : `${response.status} ${response.headers.get('content-type')}`;
+}
+
+test('the build says where the file is, how large, and how long it took, and leaves nothing else there', () => {
+  expect(executable.said).toMatch(/^\/.*\/animal-store {3}\d+\.\d MB {3}built in \d+\.\d s\n$/);
+  expect(readdirSync(join(executable.path, '..'))).toEqual(['animal-store']);
+});
+
+test('nothing in the file tells of the machine that built it', () => {
+  expect(readFileSync(executable.path).includes(root)).toBe(false);
+});
+
+test('in an empty folder, without Node or any other program, it serves the API, all pages and the console, and keeps the data', async () => {
+  await using place = await EmptyPlace.make(executable);
+  let key: string;
+  {
+    await using service = await place.serve();
+    key = service.firstKey ?? '';
+    expect((await clientOf(service.url, key).add('Ozzy')).status).toBe(201);
+    const pages = {
+      '/livez': '200 application/json',
+      '/readyz': '200 application/json',
+      '/openapi.json': '200 application/json',
+      '/docs': '200 text/html; charset=utf-8',
+      '/docs/scalar.js': '200 text/javascript; charset=utf-8',
+      '/docs/guides': '200 text/html; charset=utf-8',
+      '/docs/guides/orders': '200 text/html; charset=utf-8',
+      '/docs/errors': '200 text/html; charset=utf-8',
+      '/docs/icon.svg': '200 image/svg+xml',
+    };
+    for (const [path, expected] of Object.entries(pages)) {
+      expect([path, await statusAndType(service.url + path)]).toEqual([path, expected]);
+    }
+    const admin = /^Console +(http:\S+)$/m.exec(service.stdout())?.[1] ?? '';
+    expect(await statusAndType(`${admin}/`)).toBe('200 text/html;charset=utf-8');
+    const assets = await assetsOf(`${admin}/`);
+    expect(assets).toHaveLength(2);
+    for (const asset of assets) expect(await statusAndType(admin + asset)).toStartWith('200 text/');
+    await stop(service);
+  }
+  await using again = await place.serve();
+  expect(JSON.parse((await clientOf(again.url, key).get('/pets/1')).text).name).toBe('Ozzy');
+  await stop(again);
+  const files = readdirSync(place.folder);
+  expect(files.filter((name) => !name.startsWith('store.'))).toEqual([]);
+});
+
+testBareRoot('it runs where there is nothing but it and a C library, and writes to one folder', async () => {
+  await using folder = await temporaryFolder();
+  const command = await bareRoot(folder.path, executable.path);
+  const environment = { PATH: process.env.PATH ?? '', WORKERS: '2', DRAIN_SECONDS: '0' };
+  await using service = await startService(dataFolder, environment, command(['serve']));
+  expect((await clientOf(service.url, service.firstKey ?? '').add('Ozzy')).status).toBe(201);
+  await stop(service);
+});
+
+test('its workers are the same file, serve and write, and end with it', async () => {
+  await using place = await EmptyPlace.make(executable);
+  await using service = await place.serve({ WORKERS: '2' });
+  const workers = childrenOf(service.pid);
+  expect(workers).toHaveLength(2);
+  if (process.platform === 'linux') {
+    const programs = workers.map((worker) => readlinkSync(`/proc/${worker}/exe`));
+    expect(new Set(programs)).toEqual(new Set([realpathSync(executable.path)]));
+  }
+  expect((await clientOf(service.url, service.firstKey ?? '').add('Ozzy')).status).toBe(201);
+  await stop(service);
+  await until(() => !workers.some(isRunning));
+});
+
+test('it says its version and its help, and refuses what it does not know', async () => {
+  await using place = await EmptyPlace.make(executable);
+  expect(await said(place, ['--version'])).toBe(`${packageJson.version}\n`);
+  expect(await said(place, ['--help'])).toContain('Usage: animal-store [options] [command]');
+  await using wrong = place.run(['sreve']);
+  expect([await wrong.exited, wrong.stdout()]).toEqual([2, '']);
+  expect(wrong.stderr()).toContain("unknown command 'sreve'");
+});
+
+test('its commands work beside the service, and the one it names to manage keys does as it stands', async () => {
+  await using place = await EmptyPlace.make(executable);
+  await using service = await place.serve();
+  const line = /^ {2}(cd .* --help)$/m.exec(service.stdout())?.[1] ?? '';
+  await using pasted = start(['/bin/sh', '-c', line], { environment: { PATH: '' } });
+  expect([await pasted.exited, pasted.stderr()]).toEqual([0, '']);
+  const { key } = JSON.parse(await said(place, ['keys', 'create', '--account', '1', '--json']));
+  expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
+  await Bun.write(join(place.folder, 'animals.csv'), 'name,categoryId,status\nOzzy,1,available\n');
+  await said(place, ['import', 'animals.csv', '--json']);
+  expect(JSON.parse((await clientOf(service.url, key).get('/pets')).text)).toHaveLength(1);
+  await said(place, ['backup', 'copy.db', '--json']);
+  await said(place, ['backup', 'verify', 'copy.db', '--json']);
+  expect(await said(place, ['ready'], { PORT: new URL(service.url).port })).toBe('{"status":"ready"}\n');
+});
+
+test('`ready` fails, and says why, where nobody listens', async () => {
+  await using place = await EmptyPlace.make(executable);
+  // A port that was free a moment ago.
+  const taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+  const { port } = taken;
+  await taken.stop(true);
+  await using asking = place.run(['ready'], { environment: { PORT: String(port) } });
+  expect([await asking.exited, asking.stdout()]).toEqual([1, '']);
+  expect(asking.stderr()).toStartWith(`animal-store: No answer from http://127.0.0.1:${port}/readyz: `);
+});
+
+test('it reads a .env of its folder, and runs nothing that a bunfig.toml there names', async () => {
+  await using place = await EmptyPlace.make(executable);
+  await Bun.write(join(place.folder, '.env'), 'LOG_LEVEL=loud\n');
+  await Bun.write(join(place.folder, 'bunfig.toml'), 'preload = ["./stranger.ts"]\n');
+  await Bun.write(join(place.folder, 'stranger.ts'), 'console.log("a stranger was here");\n');
+  await using service = place.run(['serve']);
+  expect([await service.exited, service.stdout()]).toEqual([2, '']);
+  expect(service.stderr()).toContain('LOG_LEVEL');
+});
+
+test.skipIf(servers === undefined)(
+  'it copies its store to PostgreSQL and serves it from there, with limits in Redis',
+  async () => {
+    if (servers === undefined) return;
+    await using place = await EmptyPlace.make(executable);
+    await using schema = await servers.makeSchema();
+    let key: string;
+    {
+      await using embedded = await place.serve();
+      key = embedded.firstKey ?? '';
+      expect((await clientOf(embedded.url, key).add('Ozzy')).status).toBe(201);
+      await stop(embedded);
+    }
+    const cluster = {
+      DATABASE_URL: schema.url,
+      REDIS_URL: servers.redisUrl,
+      REDIS_PREFIX: servers.makePrefix(),
+    };
+    const from = settingsIn(place.folder).DATABASE_URL ?? '';
+    await said(place, ['copy', '--json'], { FROM_DATABASE_URL: from, TO_DATABASE_URL: schema.url });
+    await using service = await place.serve(cluster);
+    const { status, remaining } = await clientOf(service.url, key).get('/pets/1');
+    expect([status, remaining]).toEqual([200, 59]);
+    await stop(service);
+  },
+);

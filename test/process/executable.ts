@@ -1,0 +1,74 @@
+/** The service as the one file that `npm run build` makes, and empty places to run it in. */
+import { chmod, chown, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
+import {
+  type Running,
+  type RunOptions,
+  root,
+  type Service,
+  start,
+  startService,
+} from '../support/process.ts';
+import { asServerUser, serverUser } from '../support/server-process.ts';
+
+export interface Executable extends AsyncDisposable {
+  readonly path: string;
+  /** What the build said. */
+  readonly said: string;
+}
+
+/** Builds the file, in a folder in which nothing else is. */
+export async function buildExecutable(): Promise<Executable> {
+  await using made = new AsyncDisposableStack();
+  const folder = made.use(await temporaryFolder());
+  await chmod(folder.path, 0o755);
+  const path = join(folder.path, 'animal-store');
+  await using building = start([process.execPath, join(root, 'scripts/build.ts'), path]);
+  if ((await building.exited) !== 0) throw new Error(building.stdout() + building.stderr());
+  const kept = made.move();
+  return { path, said: building.stdout(), [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** An empty folder of another user, if this one may become another; the path of programs leads to nothing. */
+export class EmptyPlace implements AsyncDisposable {
+  readonly folder: string;
+  readonly #executable: string;
+  readonly #parent: TemporaryFolder;
+
+  private constructor(executable: string, parent: TemporaryFolder) {
+    this.#executable = executable;
+    this.#parent = parent;
+    this.folder = join(parent.path, 'work');
+  }
+
+  static async make({ path }: Executable): Promise<EmptyPlace> {
+    const parent = await temporaryFolder();
+    await chmod(parent.path, 0o755);
+    const place = new EmptyPlace(path, parent);
+    await mkdir(place.folder);
+    const user = serverUser();
+    if (user !== undefined) await chown(place.folder, user, user);
+    return place;
+  }
+
+  serve(environment: Readonly<Record<string, string>> = {}): Promise<Service> {
+    return startService(this.folder, { ...this.#bare, ...environment }, this.#command('serve'), this.folder);
+  }
+
+  run(words: readonly string[], { environment, cwd = this.folder }: RunOptions = {}): Running {
+    return start(this.#command(...words), { environment: { ...this.#bare, ...environment }, cwd });
+  }
+
+  #command(...words: readonly string[]): string[] {
+    return asServerUser([this.#executable, ...words]);
+  }
+
+  get #bare(): Record<string, string> {
+    return { PATH: join(this.#parent.path, 'nothing'), HOME: '', DRAIN_SECONDS: '0' };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#parent[Symbol.asyncDispose]();
+  }
+}

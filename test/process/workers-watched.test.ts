@@ -1,0 +1,107 @@
+/** What operators see of several workers, and set about them, through the process that was started. */
+import { expect, setDefaultTimeout } from 'bun:test';
+import { randomBytes } from 'node:crypto';
+import { fingerprint, lastFour, makeKey } from '../../src/domain/key.ts';
+import type { Service } from '../support/process.ts';
+import { childrenOf } from '../support/process-tree.ts';
+import { samplesIn } from '../support/prometheus.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
+import { Connection } from './connection.ts';
+import { type WorkerStores, workersTests } from './worker-stores.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const test = workersTests();
+
+/** Calls of the admin listener of a service, in the name of a new operator. */
+async function operatorOf(service: Service, { operator }: WorkerStores) {
+  const token = makeKey(randomBytes, 'token');
+  const { storage } = operator;
+  await storage.write('createOperator', {
+    ...{ name: `watcher-${service.pid}`, role: 'admin', createdAt: 1 },
+    ...{ fingerprint: fingerprint(token), lastFour: lastFour(token) },
+  });
+  await service.said(/^Console +\S+\n/m);
+  const url = /^Console +(\S+)$/m.exec(service.stdout())?.[1] ?? '';
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+  return {
+    metrics: async () => samplesIn(await (await fetch(`${url}/metrics`, { headers })).text()),
+    system: async () =>
+      (await (await fetch(`${url}/admin/v1/system`, { headers })).json()) as { workers: number },
+    setLogging: async (patch: unknown) => {
+      const body = JSON.stringify(patch);
+      const { status } = await fetch(`${url}/admin/v1/system/logging`, { method: 'PATCH', headers, body });
+      expect(status).toBe(200);
+    },
+  };
+}
+
+const listed = 'animal_store_requests_total{operation="listPets",code="ok"}';
+
+/** Asks on new connections until the condition holds; returns how often. */
+async function ask({ url }: Service, key: string, enough: (asked: number) => boolean): Promise<number> {
+  let asked = 0;
+  await until(async () => {
+    using connection = await Connection.open(url);
+    const { status } = await connection.get('/v1/pets', key);
+    expect(status).toBe(200);
+    return enough(++asked);
+  });
+  return asked;
+}
+
+/** The numbers of the workers that logged a request. */
+const logging = (service: Service) =>
+  new Set(
+    service
+      .stderr()
+      .split('\n')
+      .filter((line) => line.includes('"msg":"request"'))
+      .map((line) => (JSON.parse(line) as { worker: number }).worker),
+  );
+
+test('all workers are told of as one, and what one counted stays when it ends', async (stores) => {
+  await using service = await stores.startInstance({ ADMIN_PORT: '0' });
+  const { key } = await stores.issueKey();
+  const operator = await operatorOf(service, stores);
+  const asked = await ask(service, key, (count) => count === 30);
+  const before = await operator.metrics();
+  expect(before.get(listed)).toBe(asked);
+  expect(before.get('animal_store_workers')).toBe(2);
+  expect(await operator.system()).toMatchObject({ workers: 2 });
+
+  for (const victim of childrenOf(service.pid)) process.kill(victim, 'SIGKILL');
+  await until(() => service.stderr().split('"msg":"worker serving"').length === 3);
+  expect((await operator.metrics()).get(listed)).toBe(asked);
+  const askedAgain = await ask(service, key, (count) => count === 30);
+  const after = await operator.metrics();
+  expect(after.get(listed)).toBe(asked + askedAgain);
+  expect(after.get('animal_store_workers')).toBe(2);
+});
+
+test('every worker logs what an operator says, those that are started later, too', async (stores) => {
+  await using service = await stores.startInstance({ ADMIN_PORT: '0' });
+  const { key } = await stores.issueKey();
+  const operator = await operatorOf(service, stores);
+  await ask(service, key, (count) => count === 10);
+  expect(logging(service).size).toBe(0);
+  await operator.setLogging({ requests: 'all' });
+  await ask(service, key, () => logging(service).size === 2);
+
+  for (const victim of childrenOf(service.pid)) process.kill(victim, 'SIGKILL');
+  await until(() => service.stderr().split('"msg":"worker serving"').length === 3);
+  const lines = service.stderr().length;
+  const since = () => ({ ...service, stderr: () => service.stderr().slice(lines) });
+  await ask(service, key, () => logging(since()).size === 2);
+});
+
+test('the usage of all workers is recorded when they stop', async (stores) => {
+  const service = await stores.startInstance({ ADMIN_PORT: 'off' });
+  const { key, accountId } = await stores.issueKey();
+  const asked = await ask(service, key, (count) => count === 40);
+  service.signal('SIGTERM');
+  expect(await service.exited).toBe(0);
+  const range = { since: Date.now() - 7_200_000, until: Date.now() + 1 };
+  const periods = await stores.operator.storage.usage.periods({ accountId }, 'hour', range);
+  expect(periods.reduce((sum, { ok }) => sum + ok, 0)).toBe(asked);
+});

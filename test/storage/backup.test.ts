@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { BackupError } from '../../src/storage/backup.ts';
+import { verifyFile } from '../../src/storage/sqlite/backup/verify.ts';
+import { backUp, change, makeSampleStore } from '../support/backup.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
+import { dataFileIn, limitFileIn, makeStore } from '../support/process.ts';
+import { randomFrom } from '../support/random.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const animals = Array.from({ length: 50 }, (_, number) => `animal ${number}`);
+let folder: TemporaryFolder;
+let backup: string;
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  await makeSampleStore(folder.path, animals);
+  backup = join(folder.path, 'made.backup');
+  backUp(folder.path, backup, 1_795_000_000_000);
+});
+afterAll(() => folder[Symbol.asyncDispose]());
+
+/** A copy of the backup, to be spoilt. */
+function copy(name: string): string {
+  const path = join(folder.path, name);
+  copyFileSync(backup, path);
+  return path;
+}
+
+function faultOf(path: string): { fault: string; message: string } {
+  try {
+    verifyFile(path);
+  } catch (error) {
+    if (error instanceof BackupError) return { fault: error.fault, message: error.message };
+    throw error;
+  }
+  return { fault: 'none', message: '' };
+}
+
+describe('a backup', () => {
+  test('is one file that only its owner can read, with every row, the limit state and when it was made', () => {
+    expect(verifyFile(backup)).toMatchObject({
+      kind: 'backup',
+      createdAt: 1_795_000_000_000,
+      madeBy: '1.2.3',
+      counts: { pets: animals.length, accounts: 3, keys: 3 },
+      limitBytes: statSync(limitFileIn(folder.path)).size,
+      bytes: statSync(backup).size,
+    });
+    expect(statSync(backup).mode & 0o777).toBe(0o600);
+  });
+
+  test('leaves nothing beside it, and the store as it was', () => {
+    const before = readFileSync(dataFileIn(folder.path));
+    const other = join(folder.path, 'other.backup');
+    backUp(folder.path, other);
+    expect(Bun.file(`${other}.limits`).size).toBe(0);
+    expect(Bun.file(`${other}-journal`).size).toBe(0);
+    expect(readFileSync(dataFileIn(folder.path)).equals(before)).toBe(true);
+  });
+
+  test('of a store that was never served has no limit state', async () => {
+    await using own = await temporaryFolder();
+    await using place = await temporaryFolder();
+    await makeStore(own.path);
+    expect(backUp(own.path, join(place.path, 'new.backup')).limitBytes).toBe(0);
+    expect(verifyFile(join(place.path, 'new.backup'))).toMatchObject({ limitBytes: 0, counts: { pets: 0 } });
+  });
+
+  test('of a damaged store is refused with advice', async () => {
+    await using own = await temporaryFolder();
+    const data = dataFileIn(own.path);
+    copyFileSync(backup, data);
+    change(data, `PRAGMA application_id = ${0x416e5374}`);
+    const bytes = readFileSync(data);
+    // All but the first pages, which have the schema.
+    bytes.fill(0xa5, bytes.length / 2);
+    writeFileSync(data, bytes);
+    expect(() => backUp(own.path, join(own.path, 'made.backup'))).toThrow(/damaged/);
+  });
+});
+
+describe('damage is noticed:', () => {
+  test('one bit, wherever it is', () => {
+    const path = copy('bit.backup');
+    const sound = readFileSync(path);
+    const random = randomFrom(7);
+    for (let round = 0; round < 200; round++) {
+      const bytes = Buffer.from(sound);
+      // The first rounds are in the header, where most of what SQLite believes is.
+      const at = Math.floor(random() * (round < 100 ? 100 : bytes.length));
+      bytes[at] = (bytes[at] as number) ^ (1 << Math.floor(random() * 8));
+      writeFileSync(path, bytes);
+      expect([at, faultOf(path).fault]).not.toEqual([at, 'none']);
+    }
+  });
+
+  test('an end that is missing, be it a byte, a page or nearly all', () => {
+    const { size } = statSync(backup);
+    for (const length of [size - 1, size - 4_096, Math.floor(size / 2), 5_000, 4_096, 100]) {
+      const path = copy('short.backup');
+      truncateSync(path, length);
+      expect([length, faultOf(path).fault]).toEqual([length, 'damaged']);
+    }
+  });
+
+  test('bytes that were added', () => {
+    const path = copy('long.backup');
+    writeFileSync(path, 'x', { flag: 'a' });
+    expect(faultOf(path).fault).toBe('damaged');
+  });
+
+  test('rows that somebody changed, added or removed', () => {
+    for (const statement of [
+      `UPDATE pets SET name = 'another' WHERE id = 1`,
+      'DELETE FROM pets WHERE id = 1',
+      'DELETE FROM backup_limits',
+      'DROP TABLE backup_seal',
+      'DELETE FROM backup',
+      `UPDATE backup_seal SET sha256 = ''`,
+    ]) {
+      const path = copy('changed.backup');
+      change(path, statement);
+      expect([statement, faultOf(path).fault]).toEqual([statement, 'damaged']);
+    }
+  });
+});
+
+describe('what is no backup is told from what is damaged:', () => {
+  test('nothing, an empty file, a folder, a text, and the database of another program', () => {
+    const at = (name: string) => join(folder.path, name);
+    writeFileSync(at('empty'), '');
+    writeFileSync(at('text'), 'name,categoryId,status\n'.repeat(10));
+    mkdirSync(at('folder'));
+    writeFileSync(at('other.db'), '');
+    change(at('other.db'), 'CREATE TABLE pets (id)');
+    const faults = ['missing', 'empty', 'text', 'folder', 'other.db'].map((name) => faultOf(at(name)));
+    expect(faults.map(({ fault }) => fault)).toEqual(['missing', 'damaged', 'foreign', 'foreign', 'foreign']);
+  });
+
+  test('a store that is not a backup is read, too', () => {
+    expect(verifyFile(dataFileIn(folder.path))).toMatchObject({
+      kind: 'store',
+      counts: { pets: animals.length },
+    });
+  });
+
+  test('a backup of a format that is yet to come is sound, and says which', async () => {
+    await using own = await temporaryFolder();
+    copyFileSync(dataFileIn(folder.path), dataFileIn(own.path));
+    change(dataFileIn(own.path), 'PRAGMA user_version = 9999');
+    const newer = join(own.path, 'newer.backup');
+    backUp(own.path, newer);
+    const { kind, format, newestFormat } = verifyFile(newer);
+    expect([kind, format]).toEqual(['backup', 9_999]);
+    expect(newestFormat).toBeLessThan(9_999);
+  });
+});

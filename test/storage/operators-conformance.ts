@@ -1,0 +1,123 @@
+import { expect } from 'bun:test';
+import type { NewOperator, Session } from '../../src/storage/admin.ts';
+import { rejectionOf } from '../support/rejection.ts';
+import type { StoreTest } from './place.ts';
+
+const createdAt = 1_700_000_000_000;
+
+function newOperator(name: string, fingerprint = name): NewOperator {
+  return { name, role: 'admin', fingerprint, lastFour: 'wxyz', createdAt };
+}
+
+function newSession(fingerprint: string, given: Partial<Session> = {}): Session {
+  return {
+    fingerprint,
+    operatorId: undefined,
+    actor: 'console:root',
+    role: 'viewer',
+    usedAt: createdAt,
+    expiresAt: createdAt + 1_000,
+    ...given,
+  };
+}
+
+/** What a session is added with: of the token that operators have here. */
+const added = { idleMs: 500, lastFour: 'wxyz' };
+
+export function operatorsConform(check: StoreTest): void {
+  check('an operator comes back as it was made, and is found by the token', async ({ store }) => {
+    const { operators } = store;
+    const { fingerprint, ...shown } = newOperator('Änne', 'a'.repeat(64));
+    const one = await store.write('createOperator', { fingerprint, ...shown });
+    expect(one).toEqual({ id: one.id, ...shown, revokedAt: null });
+    const two = await store.write('createOperator', { ...newOperator('bob'), role: 'viewer' });
+    expect(two.id).toBeGreaterThan(one.id);
+    expect(await operators.list()).toEqual([one, two]);
+    expect(await operators.find(one.id)).toEqual(one);
+    expect(await operators.find(two.id + 1)).toBeUndefined();
+    expect(await operators.findByToken('a'.repeat(64))).toEqual(one);
+    expect(await operators.findByToken('A'.repeat(64))).toBeUndefined();
+  });
+
+  check('a name is one operator’s until that is revoked, also for those who ask at once', async (bench) => {
+    const { store, beside } = bench;
+    const other = await beside();
+    const asked = [store, other, store].map(({ write }, index) =>
+      write('createOperator', newOperator('anna', `${index}`)),
+    );
+    const settled = await Promise.allSettled(asked);
+    const [first, ...more] = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    expect(more).toEqual([]);
+    for (const one of settled) if (one.status === 'rejected') expect(one.reason.code).toBe('name_taken');
+    expect(await store.write('createOperator', newOperator('Anna'))).toBeDefined();
+    await store.write('revokeOperator', { id: first?.id ?? 0, at: createdAt });
+    const next = await store.write('createOperator', newOperator('anna', 'next'));
+    expect((await store.operators.list()).filter(({ name }) => name === 'anna')).toEqual([
+      { ...(first as typeof next), revokedAt: createdAt },
+      next,
+    ]);
+  });
+
+  check('who is revoked is found by no token, and keeps the first instant', async ({ store }) => {
+    const { id } = await store.write('createOperator', newOperator('anna', 'token'));
+    await store.write('revokeOperator', { id, at: createdAt });
+    const again = await store.write('revokeOperator', { id, at: createdAt + 1 });
+    expect(again.revokedAt).toBe(createdAt);
+    expect(await store.operators.findByToken('token')).toBeUndefined();
+    expect(await store.operators.find(id)).toEqual(again);
+    const rotation = store.write('rotateOperator', { id, fingerprint: 'next', lastFour: 'abcd' });
+    expect(await rejectionOf(rotation)).toMatchObject({ code: 'operator_revoked' });
+  });
+
+  check('a new token takes the place of the old one, and ends the sessions', async ({ store }) => {
+    const anna = await store.write('createOperator', newOperator('anna', 'old'));
+    const bob = await store.write('createOperator', newOperator('bob'));
+    for (const { id } of [anna, bob]) {
+      await store.write('addSession', { session: newSession(`of ${id}`, { operatorId: id }), ...added });
+    }
+    const rotation = { id: anna.id, fingerprint: 'new', lastFour: 'abcd' };
+    expect(await store.write('rotateOperator', rotation)).toEqual({ ...anna, lastFour: 'abcd' });
+    expect(await store.operators.findByToken('old')).toBeUndefined();
+    expect(await store.operators.findByToken('new')).toEqual({ ...anna, lastFour: 'abcd' });
+    expect(await store.sessions.find(`of ${anna.id}`)).toBeUndefined();
+    expect(await store.sessions.find(`of ${bob.id}`)).toBeDefined();
+  });
+}
+
+export function sessionsConform(check: StoreTest): void {
+  check('a session comes back as it was made, and is gone when it is removed', async ({ store, beside }) => {
+    const { id } = await store.write('createOperator', newOperator('anna'));
+    const whole = newSession('one', { operatorId: id, actor: 'operator:anna', role: 'admin' });
+    const bare = newSession('two');
+    for (const session of [whole, bare]) await store.write('addSession', { session, ...added });
+    const other = await beside();
+    expect(await other.sessions.find('one')).toEqual(whole);
+    expect(await other.sessions.find('two')).toEqual(bare);
+    expect(await other.sessions.find('ONE')).toBeUndefined();
+    await other.write('removeSession', 'one');
+    await other.write('removeSession', 'three');
+    expect(await store.sessions.find('one')).toBeUndefined();
+    expect(await store.sessions.find('two')).toEqual(bare);
+  });
+
+  check('a use is noted, and never undone by an older one', async ({ store }) => {
+    await store.write('addSession', { session: newSession('one'), ...added });
+    await store.write('useSession', { fingerprint: 'one', at: createdAt + 200 });
+    await store.write('useSession', { fingerprint: 'one', at: createdAt + 100 });
+    await store.write('useSession', { fingerprint: 'two', at: createdAt });
+    expect((await store.sessions.find('one'))?.usedAt).toBe(createdAt + 200);
+    expect(await store.sessions.find('two')).toBeUndefined();
+  });
+
+  check('with a new session those go that have expired or were not used for long', async ({ store }) => {
+    const sessions = [
+      newSession('expired', { expiresAt: createdAt + 400 }),
+      newSession('unused', { usedAt: createdAt - 101 }),
+      newSession('kept', { usedAt: createdAt - 100, expiresAt: createdAt + 401 }),
+      newSession('new', { usedAt: createdAt + 400 }),
+    ];
+    for (const session of sessions) await store.write('addSession', { session, ...added });
+    const found = await Promise.all(sessions.map(({ fingerprint }) => store.sessions.find(fingerprint)));
+    expect(found).toEqual([undefined, undefined, sessions[2], sessions[3]]);
+  });
+}

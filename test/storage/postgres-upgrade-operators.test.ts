@@ -1,0 +1,92 @@
+/** A store on PostgreSQL from before there were operators: brought up to date while older instances go on. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import type { SQL } from 'bun';
+import { folded } from '../../src/storage/account-row.ts';
+import { PostgresAccounts } from '../../src/storage/postgres/accounts.ts';
+import { PostgresKeys } from '../../src/storage/postgres/keys.ts';
+import { testServers } from '../support/servers.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
+import { openDatabase, openSession, writeStoreOfFormat } from './postgres-kit.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+/** The format before operators. */
+const before = 5;
+
+/** Makes an account as instances did that knew nothing of folded names. */
+async function addAccountAsBefore(session: SQL, name: string): Promise<void> {
+  await session`
+    WITH taken AS (UPDATE counters SET last = last + 1 WHERE name = 'accounts' RETURNING last)
+    INSERT INTO accounts (id, name, plan, per_minute, per_day, created_at)
+    SELECT last, ${name}, 'free', NULL, NULL, 0 FROM taken`;
+}
+
+async function addKeyAsBefore(session: SQL, accountId: number, fingerprint: string): Promise<void> {
+  await session`
+    WITH taken AS (UPDATE counters SET last = last + 1, version = version + 1 WHERE name = 'keys' RETURNING last)
+    INSERT INTO keys (id, account_id, name, fingerprint, last_four, scopes, created_at, expires_at)
+    SELECT last, ${accountId}, 'key', ${fingerprint}, 'wxyz', 'pets:read', 0, NULL FROM taken`;
+}
+
+async function waitsFor(observer: SQL, table: string): Promise<boolean> {
+  const rows = await observer`
+    SELECT 1 FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+    WHERE relname = ${table} AND relnamespace = current_schema()::regnamespace AND NOT granted`;
+  return rows.length > 0;
+}
+
+describe.skipIf(servers === undefined)('the upgrade of a store from before operators', () => {
+  // Skipped without it.
+  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
+
+  test('folds the names of all accounts as the service does, whatever the server knows of letters', async () => {
+    await using schema = await makeSchema();
+    await using older = openSession(schema.url);
+    await writeStoreOfFormat(older, before);
+    const names = ['ÄPFEL', '\ufb01sh', 'İstanbul', 'ΣΑΣ', 'e\u0301t\u00e9', '"quoted" \\', '猫'];
+    for (const name of names) await addAccountAsBefore(older, name);
+    await older`
+      INSERT INTO accounts (id, name, plan, created_at) SELECT id, 'Shop ' || id, 'free', 0 FROM generate_series(8, 2500) AS id`;
+    await using database = openDatabase(schema.url);
+    await database.migrate();
+    const stored = await older<{ name: string; folded: string }[]>`
+      SELECT name, name_folded AS folded FROM accounts ORDER BY id`;
+    expect(stored.map((row) => row.folded)).toEqual(stored.map(({ name }) => folded(name)));
+    expect(stored).toHaveLength(2_500);
+    const accounts = new PostgresAccounts(database);
+    for (const name of names) {
+      expect((await accounts.list(undefined, 2, { name })).map((account) => account.name)).toEqual([name]);
+    }
+  });
+
+  test('waits for what an older instance does, which goes on as before', async () => {
+    await using schema = await makeSchema();
+    await using older = openSession(schema.url);
+    await using observer = openSession(schema.url);
+    await writeStoreOfFormat(older, before);
+    await using database = openDatabase(schema.url);
+    await older`BEGIN`;
+    await addAccountAsBefore(older, 'Meanwhile');
+    await addKeyAsBefore(older, 1, 'first');
+    const migrated = database.migrate();
+    await until(() => waitsFor(observer, 'keys'));
+    // It has what this waits for not yet, so that none waits for the other in a circle.
+    await addAccountAsBefore(older, 'Meanwhile too');
+    await older`COMMIT`;
+    await migrated;
+
+    await addAccountAsBefore(older, 'Later');
+    await addKeyAsBefore(older, 3, 'second');
+    await older`UPDATE accounts SET plan = 'pro', per_minute = NULL, per_day = NULL WHERE id = 3`;
+    const accounts = new PostgresAccounts(database);
+    const found = async (name: string) => (await accounts.list(undefined, 9, { name })).map(({ id }) => id);
+    expect(await found('meanwhile')).toEqual([1, 2]);
+    expect(await found('LATER')).toEqual([3]);
+    expect((await accounts.find(3))?.closedAt).toBeNull();
+    const keys = new PostgresKeys(database);
+    for (const fingerprint of ['first', 'second']) expect(await keys.findCaller(fingerprint)).toBeDefined();
+  });
+});

@@ -1,0 +1,253 @@
+import { expect } from 'bun:test';
+import type { Store } from '../../src/operations/units.ts';
+import type { Instance, KeyUsage, UsageReport } from '../../src/storage/admin.ts';
+import type { StoreTest } from './place.ts';
+import { enterprise, newKey } from './samples.ts';
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** Begins a day. */
+const day = 20_000 * dayMs;
+const always = { since: 0, until: Number.MAX_SAFE_INTEGER };
+const nothing = { ok: 0, refused: 0, limited: 0, failed: 0 };
+
+const instance: Instance = { name: 'one', version: '2.0.0', startedAt: day, seenAt: day };
+
+/** Whose the keys are that `makeKeys` makes. */
+const accountOf = (keyId: number) => (keyId === 3 ? 2 : 1);
+
+/** Makes two accounts, and keys 1 to 4. */
+async function makeKeys(store: Store): Promise<void> {
+  const quota = { perMinute: 1, perDay: 2 };
+  for (const name of ['one', 'two']) await enterprise(store, quota, name);
+  for (const id of [1, 2, 3, 4]) {
+    const key = await store.write('createKey', newKey(accountOf(id), `${id}`));
+    expect(key.id).toBe(id);
+  }
+}
+
+function keyUsage(keyId: number, hour: number, given: Partial<KeyUsage> = {}): UsageReport['keys'][number] {
+  return { keyId, accountId: accountOf(keyId), ...nothing, deprecated: 0, lastUsedAt: hour, hour, ...given };
+}
+
+async function report(store: Store, given: Partial<UsageReport>): Promise<void> {
+  await store.write('recordUsage', { minutes: [], keys: [], instance, ...given });
+}
+
+export function usageConforms(check: StoreTest): void {
+  check('requests by minute add up, whoever counted them', async ({ store, beside }) => {
+    const other = await beside();
+    const count = (minute: number, operation: string, code: string, requests: number) => ({
+      minute: day + minute * minuteMs,
+      operation,
+      code,
+      requests,
+    });
+    await report(store, {
+      minutes: [count(1, 'listPets', 'ok', 3), count(1, 'listPets', 'invalid_body', 1)],
+    });
+    await report(other, { minutes: [count(1, 'listPets', 'ok', 4), count(0, 'none', 'unauthorized', 2)] });
+    await report(store, { minutes: [count(2, 'addPet', 'ok', 5_000_000_000)] });
+    const all = [
+      count(0, 'none', 'unauthorized', 2),
+      count(1, 'listPets', 'invalid_body', 1),
+      count(1, 'listPets', 'ok', 7),
+      count(2, 'addPet', 'ok', 5_000_000_000),
+    ];
+    expect(await store.usage.minutes(always)).toEqual(all);
+    const range = { since: day + minuteMs, until: day + 2 * minuteMs };
+    expect(await store.usage.minutes(range)).toEqual(all.slice(1, 3));
+  });
+
+  check(
+    'requests of a key add up by hour and by day, and those of an account over its keys',
+    async (bench) => {
+      const { store } = bench;
+      await makeKeys(store);
+      const [first, second, next] = [day, day + hourMs, day + dayMs];
+      await report(store, {
+        keys: [
+          keyUsage(1, first, { ok: 1 }),
+          keyUsage(1, second, { refused: 2 }),
+          keyUsage(2, second, { limited: 4 }),
+        ],
+      });
+      await report(store, {
+        keys: [
+          keyUsage(1, second, { ok: 8, failed: 16 }),
+          keyUsage(3, second, { ok: 99 }),
+          keyUsage(1, next, { ok: 32 }),
+        ],
+      });
+      const { usage } = store;
+      const inSecond = { from: second, ...nothing, ok: 8, refused: 2, failed: 16 };
+      expect(await usage.periods({ keyId: 1 }, 'hour', always)).toEqual([
+        { from: first, ...nothing, ok: 1 },
+        inSecond,
+        { from: next, ...nothing, ok: 32 },
+      ]);
+      expect(await usage.periods({ keyId: 1 }, 'hour', { since: second, until: next })).toEqual([inSecond]);
+      expect(await usage.periods({ accountId: 1 }, 'hour', { since: second, until: next })).toEqual([
+        { ...inSecond, limited: 4 },
+      ]);
+      expect(await usage.periods({ accountId: 1 }, 'day', always)).toEqual([
+        { from: day, ok: 9, refused: 2, limited: 4, failed: 16 },
+        { from: next, ...nothing, ok: 32 },
+      ]);
+      expect(await usage.periods({ keyId: 1 }, 'day', { since: next, until: next + dayMs })).toEqual([
+        { from: next, ...nothing, ok: 32 },
+      ]);
+      expect(await usage.periods({ keyId: 9 }, 'day', always)).toEqual([]);
+    },
+  );
+
+  check(
+    'the keys with the most requests come first, and of deprecated ones only those who make them',
+    async (bench) => {
+      const { store } = bench;
+      await makeKeys(store);
+      const next = day + dayMs;
+      await report(store, {
+        keys: [
+          keyUsage(1, day, { ok: 5, deprecated: 1 }),
+          keyUsage(2, day, {
+            limited: 4,
+            failed: 3,
+            refused: 2,
+            ok: 1,
+            lastUsedAt: day + minuteMs,
+          }),
+          keyUsage(3, day, { ok: 5 }),
+          keyUsage(1, next, { ok: 6, deprecated: 1 }),
+          keyUsage(4, next, { ok: 3, deprecated: 3 }),
+        ],
+      });
+      const { usage } = store;
+      const both = { since: day, until: next + 1 };
+      const first: KeyUsage = { keyId: 1, accountId: 1, ...nothing, ok: 11, deprecated: 2, lastUsedAt: next };
+      expect(await usage.topKeys('all', both, 3)).toEqual([
+        first,
+        {
+          keyId: 2,
+          accountId: 1,
+          ok: 1,
+          refused: 2,
+          limited: 4,
+          failed: 3,
+          deprecated: 0,
+          lastUsedAt: day + minuteMs,
+        },
+        { keyId: 3, accountId: 2, ...nothing, ok: 5, deprecated: 0, lastUsedAt: day },
+      ]);
+      const ids = async (of: 'all' | 'deprecated', range: { since: number; until: number }) =>
+        (await usage.topKeys(of, range, 9)).map(({ keyId }) => keyId);
+      expect(await ids('all', both)).toEqual([1, 2, 3, 4]);
+      expect(await ids('deprecated', both)).toEqual([4, 1]);
+      expect(await ids('all', { since: day, until: next })).toEqual([2, 1, 3]);
+      expect(await ids('deprecated', { since: day, until: next })).toEqual([1]);
+    },
+  );
+
+  check('the keys with the most requests are found among thousands', async ({ store }) => {
+    await makeKeys(store);
+    const days = [day, day + dayMs, day + 2 * dayMs];
+    for (const at of days) {
+      // Where 2,000 rows are read at once, a read ends between the first keys of the last day.
+      const keys = Array.from({ length: 999 }, (_, index) =>
+        keyUsage(index + 1, at, { ok: 1, deprecated: 1 }),
+      );
+      const more = [
+        keyUsage(4, at, { refused: 2, deprecated: 2 }),
+        keyUsage(1, at, { refused: 1, deprecated: 1 }),
+      ];
+      await report(store, { keys: [...keys, ...more] });
+    }
+    for (const of of ['all', 'deprecated'] as const) {
+      expect(await store.usage.topKeys(of, { since: day, until: day + 3 * dayMs }, 3)).toMatchObject([
+        { keyId: 4, ok: 3, refused: 6, deprecated: 9 },
+        { keyId: 1, ok: 3, refused: 3, deprecated: 6 },
+        { keyId: 2, ok: 3, refused: 0, deprecated: 3 },
+      ]);
+    }
+  });
+
+  check(
+    'the last use of a key is the latest that was told, with the requests since a day began',
+    async (bench) => {
+      const { store } = bench;
+      await makeKeys(store);
+      const next = day + dayMs;
+      await report(store, {
+        keys: [
+          keyUsage(1, day, { ok: 5, lastUsedAt: day + 3 * minuteMs }),
+          keyUsage(2, day, { ok: 2 }),
+          keyUsage(1, next + hourMs, { ok: 1, failed: 1, lastUsedAt: next + hourMs + 9 * minuteMs }),
+        ],
+      });
+      // What another process tells later may be older.
+      await report(store, {
+        keys: [keyUsage(1, next + hourMs, { limited: 1, lastUsedAt: next + hourMs + minuteMs })],
+      });
+      const uses = await store.usage.lastUses([2, 1, 3], next);
+      expect(uses.toSorted((one, other) => one.keyId - other.keyId)).toEqual([
+        { keyId: 1, lastUsedAt: next + hourMs + 9 * minuteMs, requests: 3 },
+        { keyId: 2, lastUsedAt: day, requests: 0 },
+      ]);
+      expect(await store.usage.lastUses([], next)).toEqual([]);
+    },
+  );
+
+  check('what is older than the bounds goes bit by bit, and nothing else', async ({ store }) => {
+    const minutes = Array.from({ length: 2_500 }, (_, index) => {
+      return { minute: day + index * minuteMs, operation: 'listPets', code: 'ok', requests: 1 };
+    });
+    const keys = Array.from({ length: 2_500 }, (_, index) =>
+      keyUsage(index + 1, day, { accountId: 1, ok: 1 }),
+    );
+    await report(store, { minutes, keys: [...keys, keyUsage(1, day + dayMs, { ok: 1 })] });
+    await report(store, { instance: { ...instance, name: 'two', seenAt: day + 1 } });
+    const bounds = { minutes: day + 2_400 * minuteMs, hours: day + 1, days: day, instances: day + 1 };
+    let rounds = 0;
+    while (await store.write('pruneUsage', bounds)) rounds++;
+    expect(rounds).toBeGreaterThan(0);
+    expect((await store.usage.minutes(always)).length).toBe(100);
+    expect(await store.usage.periods({ accountId: 1 }, 'hour', always)).toMatchObject([
+      { from: day + dayMs },
+    ]);
+    expect(await store.usage.periods({ accountId: 1 }, 'day', always)).toMatchObject([
+      { from: day, ok: 2_500 },
+      { from: day + dayMs, ok: 1 },
+    ]);
+    expect((await store.instances.list()).map(({ name }) => name)).toEqual(['two']);
+    await store.write('pruneUsage', { ...bounds, days: day + 1 });
+    expect(await store.write('pruneUsage', { minutes: 0, hours: 0, days: 0, instances: 0 })).toBe(false);
+  });
+}
+
+export function instancesConform(check: StoreTest): void {
+  check('an instance is known by its last sign of life, one for each name', async ({ store, beside }) => {
+    await report(store, {});
+    const started = { ...instance, version: '2.0.1', startedAt: day + 1, seenAt: day + 2 };
+    await report(await beside(), { instance: started });
+    const other = { ...instance, name: 'Älteste' };
+    await report(store, { instance: other });
+    const found = await store.instances.list();
+    expect(found).toHaveLength(2);
+    expect(found).toEqual(expect.arrayContaining([started, other]));
+  });
+
+  check('a store tells facts of itself: its engine, its format and what was committed', async ({ store }) => {
+    await report(store, {});
+    const facts = await store.facts();
+    expect(facts.format).toBeGreaterThan(0);
+    expect(facts.engine).toMatch(/^(SQLite|PostgreSQL)/);
+    expect(facts.groups).toBeGreaterThan(0);
+    expect(facts.units).toBeGreaterThan(0);
+    expect(facts.seconds).toBeGreaterThan(0);
+    expect(facts.waiting).toBe(0);
+    for (const fact of Object.values(facts)) {
+      expect(fact === null || ['string', 'number', 'boolean'].includes(typeof fact)).toBe(true);
+    }
+  });
+}

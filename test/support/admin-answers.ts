@@ -1,0 +1,82 @@
+import { expect } from 'bun:test';
+import { adminBasePath, allAdminOperations, shopOperations } from '../../src/contract/admin/operations.ts';
+import type { Role } from '../../src/domain/role.ts';
+import {
+  type AdminAnswer,
+  type AdminCallOptions,
+  addOperator,
+  callAdmin,
+  type TestOperator,
+} from './admin.ts';
+import { startTestApp, type TestApp } from './app.ts';
+
+/** A running service, and an operator who calls its admin API. */
+export interface Desk extends AsyncDisposable {
+  readonly app: TestApp;
+  readonly operator: TestOperator;
+  /** Sends a request; a success is checked against the contract. */
+  ask(method: string, target: string, body?: unknown, options?: AdminCallOptions): Promise<AdminAnswer>;
+  /** The same for one that has to succeed; its body. */
+  done<T>(method: string, target: string, body?: unknown): Promise<T>;
+  /** All items of a list, by following its links, and how many there were on each page. */
+  list<T>(target: string): Promise<{ readonly items: T[]; readonly pages: number[] }>;
+}
+
+export async function openDesk(
+  settings: Readonly<Record<string, string>> = {},
+  role: Role = 'admin',
+): Promise<Desk> {
+  const app = await startTestApp(settings);
+  const operator = await addOperator(app, role);
+  const { token } = operator;
+  const ask: Desk['ask'] = async (method, target, body, options = {}) => {
+    const answer = await callAdmin(app, method, target, { token, body, ...options });
+    if (answer.status < 300) check(method, target, answer);
+    return answer;
+  };
+  const done = async <T>(method: string, target: string, body?: unknown) => {
+    const { status, text, body: came } = await ask(method, target, body);
+    if (status >= 300) throw new Error(`${method} ${target} was answered ${status}: ${text}`);
+    return came as T;
+  };
+  return {
+    app,
+    operator,
+    ask,
+    done,
+    async list<T>(target: string) {
+      const items: T[] = [];
+      const pages: number[] = [];
+      for (let next: string | undefined = target; next !== undefined; ) {
+        const answer = await ask('GET', next);
+        expect(answer.status).toBe(200);
+        const page = answer.body as T[];
+        items.push(...page);
+        pages.push(page.length);
+        next = nextOf(answer);
+      }
+      return { items, pages };
+    },
+    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  };
+}
+
+/** The target of a list's next page, relative to /admin/v1. */
+export function nextOf({ headers }: AdminAnswer): string | undefined {
+  const link = /<([^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+  return link?.slice(link.indexOf(adminBasePath) + adminBasePath.length);
+}
+
+/** Checks the answer against the shape that the contract says. */
+function check(method: string, target: string, { body }: AdminAnswer): void {
+  const path = target.replace(/\?.*$/s, '');
+  const operation = allAdminOperations.find(
+    (one) => one.method === method && new RegExp(`^${one.path.replace(/\{\w+\}/g, '[^/]+')}$`).test(path),
+  );
+  if (operation === undefined) throw new Error(`No operation is ${method} ${path}.`);
+  // The clients' own shapes, which take integers of any size, are checked where clients are.
+  if (operation.operationId in shopOperations) return;
+  const { schema, lines } = operation.success;
+  if (schema === undefined || lines) return;
+  expect(schema.safeParse(body).error?.issues ?? []).toEqual([]);
+}

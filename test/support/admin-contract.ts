@@ -1,0 +1,15 @@
+import document from '../../contract/admin-openapi.json' with { type: 'json' };
+import { adminHeaders } from '../../src/http/admin/headers.ts';
+import { type Checkable, Contract } from './contract-check.ts';
+
+const contract = new Contract({
+  document,
+  everywhere: ['X-Request-Id', ...Object.keys(adminHeaders)],
+  undeclared: [...Object.keys(adminHeaders).map((name) => name.toLowerCase()), 'content-disposition'],
+  ofNoOperation: () => ({ 'Cache-Control': 'Cache-Control' }),
+});
+
+/** Throws, naming everything about the response that the contract of the admin API does not promise. */
+export function checkAdminResponse(method: string, target: string, response: Checkable): void {
+  contract.check(method, target, response);
+}

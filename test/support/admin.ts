@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import { adminBasePath } from '../../src/contract/admin/operations.ts';
+import { fingerprint, lastFour, makeKey } from '../../src/domain/key.ts';
+import type { Role } from '../../src/domain/role.ts';
+import type { Store } from '../../src/operations/units.ts';
+import { checkAdminResponse } from './admin-contract.ts';
+import type { TestApp } from './app.ts';
+
+export interface AdminCallOptions {
+  readonly token?: string | undefined;
+  /** As `Cookie` has it. */
+  readonly cookie?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON, unless it is text or bytes. */
+  readonly body?: unknown;
+}
+
+export interface AdminAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; its integers may be rounded. */
+  readonly body: unknown;
+  /** Of an error. */
+  readonly code: string | undefined;
+}
+
+/** An operator of a test, with the token. */
+export interface TestOperator {
+  readonly id: number;
+  readonly name: string;
+  readonly token: string;
+}
+
+/** Where the admin listener of a running app is. */
+export function adminUrl({ app }: Pick<TestApp, 'app'>): string {
+  if (app.console === undefined) throw new Error('The admin listener is off.');
+  return app.console.url;
+}
+
+let operators = 0;
+
+/** Adds an operator to the app's store. */
+export function addOperator({ app, clock }: TestApp, role: Role): Promise<TestOperator> {
+  return addOperatorTo(app.admin.storage, role, clock.now());
+}
+
+/** Adds an operator to a store. */
+export async function addOperatorTo(
+  store: Pick<Store, 'write'>,
+  role: Role,
+  createdAt = Date.now(),
+): Promise<TestOperator> {
+  const token = makeKey(randomBytes, 'token');
+  const name = `${role}-${++operators}`;
+  const { id } = await store.write('createOperator', {
+    name,
+    role,
+    fingerprint: fingerprint(token),
+    lastFour: lastFour(token),
+    createdAt,
+  });
+  return { id, name, token };
+}
+
+/** Sends a request to the admin listener. `target` is relative to /admin/v1 unless it is `root:/…`. */
+export function callAdmin(
+  app: Pick<TestApp, 'app'>,
+  method: string,
+  target: string,
+  options: AdminCallOptions = {},
+): Promise<AdminAnswer> {
+  return sendAdmin(adminUrl(app), method, target, options);
+}
+
+/** The same to a listener at this address. */
+export async function sendAdmin(
+  url: string,
+  method: string,
+  target: string,
+  { token, cookie, headers = {}, body }: AdminCallOptions = {},
+): Promise<AdminAnswer> {
+  const path = target.startsWith('root:') ? target.slice('root:'.length) : adminBasePath + target;
+  const response = await fetch(url + path, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+      ...(cookie !== undefined && { Cookie: cookie }),
+      ...(body !== undefined && !isRaw(body) && { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: isRaw(body) ? body : JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!target.startsWith('root:'))
+    checkAdminResponse(method, target, { status: response.status, headers: response.headers, text });
+  const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+  const parsed: unknown = isJson && text !== '' ? JSON.parse(text) : undefined;
+  const { code } = (parsed ?? {}) as { code?: string };
+  return { status: response.status, headers: response.headers, text, body: parsed, code };
+}
+
+/** What the console's page says of itself with each request that changes something. */
+export function fromConsole(app: TestApp): Record<string, string> {
+  return { Origin: adminUrl(app), 'Sec-Fetch-Site': 'same-origin' };
+}
+
+/** Signs in with a token; the cookie as the browser sends it back. */
+export async function signIn(app: TestApp, token: string): Promise<string> {
+  const { status, headers, text } = await callAdmin(app, 'POST', '/session', { body: { token } });
+  if (status !== 201) throw new Error(`Signing in was answered ${status}: ${text}`);
+  return cookieOf(headers);
+}
+
+/** The name and value of the cookie that an answer sets. */
+export function cookieOf(headers: Headers): string {
+  return headers.getSetCookie()[0]?.split(';')[0] ?? '';
+}
+
+function isRaw(body: unknown): body is string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {
+  return typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream;
+}

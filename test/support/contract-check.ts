@@ -1,0 +1,180 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+
+export interface Declared {
+  readonly $ref?: string;
+  readonly required?: boolean;
+  readonly schema?: object;
+}
+
+interface DeclaredResponse {
+  readonly $ref?: string;
+  readonly headers?: Readonly<Record<string, Declared>>;
+  readonly content?: Readonly<Record<string, { readonly schema: object }>>;
+}
+
+interface DeclaredOperation {
+  readonly operationId: string;
+  readonly responses: Readonly<Record<string, DeclaredResponse>>;
+}
+
+/** What is checked of a response. */
+export interface Checkable {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+interface AnyDocument {
+  readonly paths: object;
+  readonly components: { readonly headers: Readonly<Record<string, Declared>> };
+}
+
+export interface ContractOptions {
+  readonly document: AnyDocument;
+  /** Headers on every response, whatever is called. */
+  readonly everywhere: readonly string[];
+  /** Headers that the document does not repeat for each response, in lower case. */
+  readonly undeclared?: readonly string[];
+  /** The components of headers that are on a response of no operation, by name. */
+  readonly ofNoOperation: (status: number) => Readonly<Record<string, string>>;
+}
+
+/** Headers that HTTP itself and CORS put on responses, which a contract does not repeat for each. */
+const headersOfHttp = ['connection', 'content-length', 'content-type', 'date', 'transfer-encoding', 'vary'];
+
+/** Compares responses with an OpenAPI document. */
+export class Contract {
+  readonly #options: ContractOptions;
+  readonly #paths: Readonly<Record<string, Record<string, DeclaredOperation>>>;
+  readonly #ajv = ajvWith({ strict: false, allErrors: true, coerceTypes: false });
+  // Header fields arrive as text; their schemas may speak of integers.
+  readonly #headerAjv = ajvWith({ strict: false, coerceTypes: true });
+  readonly #checks = new Map<object, ValidateFunction>();
+  readonly #known: ReadonlySet<string>;
+
+  constructor(options: ContractOptions) {
+    this.#options = options;
+    this.#paths = options.document.paths as Record<string, Record<string, DeclaredOperation>>;
+    this.#known = new Set([...headersOfHttp, ...(options.undeclared ?? [])]);
+    for (const ajv of [this.#ajv, this.#headerAjv]) ajv.addSchema(options.document, 'openapi.json');
+  }
+
+  /** Throws, naming everything about the response that the contract does not promise. */
+  check(method: string, target: string, response: Checkable): void {
+    const mistakes = this.#options.everywhere
+      .filter((name) => !response.headers.has(name))
+      .map((name) => `lacks the header ${name}`);
+    const operation = this.#operationAt(method, target);
+    if (operation === undefined) mistakes.push(...this.#undeclaredMistakes(method, response));
+    else mistakes.push(...this.#declaredMistakes(operation, method, response));
+    if (mistakes.length > 0) {
+      const name = operation?.operationId ?? 'no operation';
+      throw new Error(
+        `${method} ${target} (${name}) answered ${response.status}, which ${mistakes.join('; ')}.\n${response.text}`,
+      );
+    }
+  }
+
+  #operationAt(method: string, target: string): DeclaredOperation | undefined {
+    const path = target.replace(/\?.*$/s, '');
+    const fits = (template: string) => new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path);
+    // A fixed path goes before one with parameters (OpenAPI, Paths Object).
+    const template = path in this.#paths ? path : Object.keys(this.#paths).find(fits);
+    if (template === undefined) return undefined;
+    const verb = method.toLowerCase();
+    return this.#paths[template]?.[verb] ?? (verb === 'head' ? this.#paths[template]?.get : undefined);
+  }
+
+  /** What no operation answers is an error, or a preflight's empty 204. */
+  #undeclaredMistakes(method: string, { status, headers, text }: Checkable): string[] {
+    if (method === 'OPTIONS' && status === 204) return [];
+    const declared = this.#options.document.components.headers;
+    const mistakes = Object.entries(this.#options.ofNoOperation(status)).flatMap(([name, component]) =>
+      this.#headerMistakes(name, declared[component] ?? {}, headers.get(name)),
+    );
+    if (text === '') return mistakes;
+    if (headers.get('content-type') !== 'application/json') return [...mistakes, 'is not application/json'];
+    return [...mistakes, ...this.#bodyMistakes({ $ref: 'openapi.json#/components/schemas/Error' }, text)];
+  }
+
+  #declaredMistakes(operation: DeclaredOperation, method: string, response: Checkable): string[] {
+    const found = operation.responses[String(response.status)];
+    if (found === undefined) return [`is a status the operation does not declare`];
+    const declared = this.#resolved<DeclaredResponse>(found);
+    const mistakes = Object.entries(declared.headers ?? {}).flatMap(([name, header]) =>
+      this.#headerMistakes(name, this.#resolved<Declared>(header), response.headers.get(name)),
+    );
+    mistakes.push(...this.#strangersAmong(response.headers, Object.keys(declared.headers ?? {})));
+    const [type, content] = Object.entries(declared.content ?? {})[0] ?? [];
+    if (type === undefined || content === undefined) return [...mistakes, ...mistakesOfNoBody(response)];
+    if (method === 'HEAD') return response.text === '' ? mistakes : [...mistakes, 'has a body'];
+    if (response.headers.get('content-type') !== type) mistakes.push(`is not ${type}`);
+    const texts =
+      type === 'application/x-ndjson' ? response.text.split('\n').filter(Boolean) : [response.text];
+    return [...mistakes, ...texts.flatMap((text) => this.#bodyMistakes(content.schema, text))];
+  }
+
+  /** Headers of a response that its declaration does not have. */
+  #strangersAmong(headers: Headers, declared: readonly string[]): string[] {
+    const known = new Set(declared.map((name) => name.toLowerCase()));
+    return [...headers.keys()]
+      .filter((name) => !known.has(name) && !this.#known.has(name) && !name.startsWith('access-control-'))
+      .map((name) => `has a header ${name} that is not declared`);
+  }
+
+  #headerMistakes(name: string, { required, schema }: Declared, value: string | null): string[] {
+    if (value === null) return required === true ? [`lacks the header ${name}`] : [];
+    if (schema === undefined) return [];
+    const check = this.#compiled(this.#headerAjv, schema);
+    return check({ value }) ? [] : [`has a header ${name} of another form: ${value}`];
+  }
+
+  #bodyMistakes(schema: object, text: string): string[] {
+    const check = this.#compiled(this.#ajv, schema);
+    if (check({ value: JSON.parse(text) })) return [];
+    return (check.errors ?? []).map(
+      ({ instancePath, message }) => `has a body whose ${instancePath} ${message}`,
+    );
+  }
+
+  /** The check of an object whose `value` has to fit the schema: a header's text can only be coerced in place. */
+  #compiled(compiler: Ajv2020, schema: object): ValidateFunction {
+    let check = this.#checks.get(schema);
+    if (check === undefined) {
+      check = compiler.compile({ type: 'object', properties: { value: absolute(schema) } });
+      this.#checks.set(schema, check);
+    }
+    return check;
+  }
+
+  #resolved<T extends object>(part: T & { readonly $ref?: string }): T {
+    if (part.$ref === undefined) return part;
+    const found = part.$ref
+      .slice(2)
+      .split('/')
+      .reduce<unknown>(
+        (node, key) => (node as Record<string, unknown>)[key.replaceAll('~1', '/')],
+        this.#options.document,
+      );
+    return found as T;
+  }
+}
+
+function ajvWith(options: ConstructorParameters<typeof Ajv2020>[0]): Ajv2020 {
+  const ajv = new Ajv2020(options);
+  addFormats.default(ajv);
+  return ajv;
+}
+
+function mistakesOfNoBody({ headers, text }: Checkable): string[] {
+  return [
+    ...(text === '' ? [] : ['has a body']),
+    ...(headers.has('content-type') ? ['has a Content-Type without a body'] : []),
+  ];
+}
+
+/** The schema with its references into the document, from wherever they are compiled. */
+function absolute(schema: object): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"openapi.json#/')) as object;
+}

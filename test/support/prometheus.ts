@@ -1,0 +1,27 @@
+import parsePrometheusTextFormat from 'parse-prometheus-text-format';
+
+/** The metrics of Prometheus' text format, as an independent parser reads them. */
+export function parseMetrics(text: string) {
+  return parsePrometheusTextFormat(text).map(({ name, help, type, metrics }) => ({
+    name,
+    help,
+    type: type.toLowerCase(),
+    metrics,
+  }));
+}
+
+/** Every sample of a text by its name and labels, as they are written. */
+export function samplesIn(text: string): Map<string, number> {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => {
+      const end = line.lastIndexOf(' ');
+      return [line.slice(0, end), Number(line.slice(end + 1).replace('Inf', 'Infinity'))];
+    }),
+  );
+}
+
+/** The names of the metrics in an expression of PromQL. */
+export function metricsIn(expression: string): string[] {
+  return [...expression.matchAll(/\banimal_store_\w+/g)].map(([name]) => name);
+}
