@@ -163,7 +163,7 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
   ['nothing to change', ['pets', 'update', '1'], /--name, --category or --status/],
   ['a blank name', ['pets', 'update', '1', '--name', ' '], /must not be blank/],
 ];
-test.concurrent.each(wrongUses)('%s is wrong use', async (_mistake, args, message) => {
+test.each(wrongUses)('%s is wrong use', async (_mistake, args, message) => {
   const { exitCode, stdout, stderr } = await place.run(args);
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
   expect(stderr).toMatch(message);
