@@ -1,6 +1,7 @@
 /** What the tests of the console begin with. */
 import { afterAll, afterEach, expect } from 'bun:test';
-import { browserCommand, startConsole, type TestConsole } from '../support/console.ts';
+import { browserCommand } from '../support/browser.ts';
+import { startConsole, type TestConsole } from '../support/console.ts';
 import { testWith } from '../support/requirements.ts';
 
 export const testInBrowser = testWith({ name: 'Chromium', package: 'chromium' }, [
