@@ -56,6 +56,7 @@ const doors: Readonly<Record<AdminOperationId, readonly string[] | string>> = {
   cancelOrder: ['orders cancel'],
   returnOrder: ['orders return'],
   importPets: ['import'],
+  listImports: 'The command shows how far its own import is.',
   listMinutes: ['usage'],
   listTopCallers: ['usage'],
   listDeprecatedCallers: ['usage'],
