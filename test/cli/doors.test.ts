@@ -40,6 +40,7 @@ const doors: Readonly<Record<AdminOperationId, readonly string[] | string>> = {
   listBans: ['bans list'],
   liftBan: ['bans lift'],
   listPets: ['pets list'],
+  getPet: ['pets show'],
   createPet: ['import'],
   updatePet: ['pets update'],
   deletePet: ['pets remove'],

@@ -50,7 +50,7 @@ export function servicesAs<Parts extends AdminParts>(parts: Parts, actor: Actor)
     bans: new BanOperations(context),
     operators: new OperatorOperations(context, randomBytes),
     imports: new ImportOperations(context),
-    audit: new AuditOperations(store.audit),
+    audit: new AuditOperations(store),
     usage: new UsageReports(store, clock),
   };
 }
