@@ -8,7 +8,8 @@ export const importOperations = {
     path: '/imports',
     tag: 'Pets',
     summary: 'List imports under way',
-    description: 'Returns how far the imports are that this instance makes now for operators who sent it a file.',
+    description:
+      'Returns how far the imports are that this instance makes now for operators who sent it a file.',
     stability: 'beta',
     reads: [],
     success: shown(RunningImports, 'The imports under way, in the order in which they began.'),
