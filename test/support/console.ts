@@ -16,6 +16,8 @@ import { temporaryFolder } from './folder.ts';
 
 export interface TestConsole extends TestBrowser {
   readonly app: LocalApp;
+  /** The data file of the store. */
+  readonly storePath: string;
   /** Where clients are served. */
   readonly apiUrl: string;
   /** Where the console is. */
@@ -27,10 +29,11 @@ export interface TestConsole extends TestBrowser {
 export async function startConsole(settings: Readonly<Record<string, string>> = {}): Promise<TestConsole> {
   await using started = new AsyncDisposableStack();
   const folder = started.use(await temporaryFolder());
+  const storePath = join(folder.path, 'store.db');
   const config = readConfig({
     PORT: '0',
     ADMIN_PORT: '0',
-    DATABASE_URL: `sqlite:${join(folder.path, 'store.db')}`,
+    DATABASE_URL: `sqlite:${storePath}`,
     BACKUP_FOLDER: join(folder.path, 'backups'),
     DRAIN_SECONDS: '0',
     ...settings,
@@ -47,6 +50,7 @@ export async function startConsole(settings: Readonly<Record<string, string>> = 
   return {
     ...browser,
     app,
+    storePath,
     apiUrl: app.url,
     url,
     addOperator: async (name, role) => (await operators.create(name, role)).token,
