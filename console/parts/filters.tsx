@@ -34,7 +34,7 @@ export function TextFilter({ name, label, placeholder, kind = 'text' }: TextFilt
   const [text, setText] = useState(current);
   useEffect(() => setText(current), [current]);
   useEffect(() => {
-    const value = kind === 'digits' ? text.replace(/\D/g, '') : text.trim();
+    const value = kind === 'digits' ? text.replace(/(?!^-)\D/g, '') : text.trim();
     if (value === filterOf(name)) return;
     const timer = setTimeout(() => setFilter(name, value), typingPauseMs);
     return () => clearTimeout(timer);
