@@ -270,6 +270,7 @@ export async function startService(
     hostname: config.host,
     port: config.port,
     maxConnections: config.maxConnections,
+    idleTimeoutSeconds: config.idleTimeoutSeconds,
     processes: worker?.workers ?? 1,
     trustedProxies: config.trustedProxies,
   });
