@@ -68,7 +68,7 @@ describe('coming in', () => {
 
 describe('accounts and keys', () => {
   testInBrowser(
-    'a key that is issued works for a client, whose request is on the overview at once',
+    'a key that is issued is shown until somebody has it, and works for a client, whose request is on the overview at once',
     async () => {
       const { apiUrl, signedIn, addOperator } = await given();
       const page = await signedIn(await addOperator('ines', 'admin'), '/accounts');
@@ -82,6 +82,7 @@ describe('accounts and keys', () => {
       await page.getByRole('button', { name: 'I have kept it' }).waitFor();
       const key = await page.getByRole('dialog').locator('code').innerText();
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+      for (let times = 0; times < 5; times++) await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Copy' }).click();
       await page.getByRole('button', { name: 'Copied' }).waitFor();
       await page.getByRole('button', { name: 'I have kept it' }).click();
