@@ -25,8 +25,12 @@ import { session } from './session-state.ts';
 export function App() {
   return (
     <>
-      {session.value === null && <Connection />}
-      {session.value === null && sessionFailure.value && <FailureNote failure={sessionFailure.value} />}
+      {session.value === null && (
+        <main class="sign-in">
+          <Connection />
+          {sessionFailure.value && <FailureNote failure={sessionFailure.value} />}
+        </main>
+      )}
       {session.value === undefined && <SignInPage />}
       {session.value && (
         <Shell>

@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout } from 'bun:test';
 import { lock } from '../support/lock.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
-import { consoleOfTests, testInBrowser } from './given.ts';
+import { consoleOfTests, focused, tabTo, testInBrowser } from './given.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
@@ -163,31 +163,17 @@ describe('accounts and keys', () => {
     const { signedIn, addOperator, addAccount } = await given();
     const { account } = await addAccount('Typed', 'free');
     const page = await signedIn(await addOperator('kim', 'admin'), '/accounts');
-    const { keyboard } = page;
-    const focusOn = async (name: string) => {
-      await until(async () => {
-        await keyboard.press('Tab');
-        return (
-          (
-            await page
-              .locator(':focus')
-              .innerText()
-              .catch(() => '')
-          ).trim() === name
-        );
-      });
-    };
     await page.getByRole('link', { name: 'Typed' }).waitFor();
-    await focusOn('Typed');
-    await keyboard.press('Enter');
+    await tabTo(page, 'Typed');
+    await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Typed' }).waitFor();
-    await focusOn('Close account');
-    await keyboard.press('Enter');
+    await tabTo(page, 'Close account');
+    await page.keyboard.press('Enter');
     await page.getByRole('dialog').getByLabel('Name').waitFor();
-    await keyboard.type('Typed');
-    await keyboard.press('Enter');
+    await page.keyboard.type('Typed');
+    await page.keyboard.press('Enter');
     await page.getByText('Typed is closed').waitFor();
-    expect((await page.locator(':focus').innerText()).trim()).not.toBe('');
+    expect(await focused(page)).not.toBe('');
     expect((await (await given()).app.admin.accounts.find(account.id)).closedAt).not.toBeNull();
   });
 });
