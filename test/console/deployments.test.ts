@@ -1,9 +1,9 @@
 /** The console as it is deployed: behind a proxy with TLS, with workers, and with the stores of several instances. */
-import { afterEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import type { AdminServices } from '../../src/app.ts';
 import { OperatorOperations } from '../../src/operations/operators.ts';
-import { startBrowser, type TestBrowser } from '../support/browser.ts';
+import { pagesOf, TestBrowser, type TestPages } from '../support/browser.ts';
 import { makeCertificate, openssl } from '../support/certificates.ts';
 import { startCluster } from '../support/cluster.ts';
 import { startConsole } from '../support/console.ts';
@@ -19,21 +19,19 @@ setDefaultTimeout(testTimeoutMs);
 /** Both are needed; what is missing says so. */
 const testBehindTls = testInBrowser === test ? testWith(...openssl) : testInBrowser;
 
-const kept: AsyncDisposableStack[] = [];
-afterEach(async () => {
-  for (const stack of kept.splice(0)) await stack.disposeAsync();
-});
+const browser = new TestBrowser(['admin.test']);
+afterAll(() => browser[Symbol.asyncDispose]());
 
 interface Place {
   readonly page: Page;
-  readonly browser: TestBrowser;
+  readonly pages: TestPages;
   readonly token: string;
   /** Where clients are served. */
   readonly apiUrl: string;
 }
 
 /** What an operator does on any day: each step is one that the store, the workers or the proxy could break. */
-async function workADay({ page, browser, token, apiUrl }: Place): Promise<void> {
+async function workADay({ page, pages, token, apiUrl }: Place): Promise<void> {
   await page.getByLabel('Token').fill(token);
   await page.getByLabel('Token').press('Enter');
   await page.getByRole('link', { name: 'Accounts' }).click();
@@ -70,7 +68,7 @@ async function workADay({ page, browser, token, apiUrl }: Place): Promise<void> 
   await page.getByRole('cell', { name: 'DATABASE_URL' }).waitFor();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByLabel('Token').waitFor();
-  expect(await browser.closePages()).toEqual([]);
+  expect(await pages.closePages()).toEqual([]);
 }
 
 function adminOf({ storage, clock, randomBytes }: AdminServices): Promise<string> {
@@ -81,48 +79,41 @@ function adminOf({ storage, clock, randomBytes }: AdminServices): Promise<string
 
 async function placeOf(service: Running & { readonly url: string }, operator: AdminServices): Promise<Place> {
   const [, url = ''] = /^Console +(\S+)$/m.exec(service.stdout()) ?? [];
-  const browser = kept.at(-1)?.use(await startBrowser(url)) as TestBrowser;
-  const page = await browser.openPage();
+  const pages = pagesOf(browser, url);
+  const page = await pages.openPage();
   await page.goto(url);
-  return { page, browser, token: await adminOf(operator), apiUrl: service.url };
+  return { page, pages, token: await adminOf(operator), apiUrl: service.url };
 }
 
 const settings = { BAN_STRIKES: '3', ADMIN_PORT: '0', DRAIN_SECONDS: '0' };
 
 describe('a day of work on the console goes well', () => {
   testInBrowser('with workers, which only the supervisor speaks for', async () => {
-    const stack = new AsyncDisposableStack();
-    kept.push(stack);
-    const { path } = stack.use(await temporaryFolder());
-    await makeStore(path);
-    const service = stack.use(await startService(path, { ...settings, WORKERS: '2' }));
-    await workADay(await placeOf(service, stack.use(await operatorOf(path))));
+    await using folder = await temporaryFolder();
+    await makeStore(folder.path);
+    await using service = await startService(folder.path, { ...settings, WORKERS: '2' });
+    await using operator = await operatorOf(folder.path);
+    await workADay(await placeOf(service, operator));
   });
 
   testInBrowser('with workers on PostgreSQL and Redis', async () => {
-    const stack = new AsyncDisposableStack();
-    kept.push(stack);
-    const cluster = await startCluster({ instances: 1, environment: { ...settings, WORKERS: '2' } });
-    if (cluster === undefined) return;
-    stack.use(cluster);
-    const [service] = cluster.instances;
-    if (service !== undefined) await workADay(await placeOf(service, cluster.operator));
+    await using cluster = await startCluster({ instances: 1, environment: { ...settings, WORKERS: '2' } });
+    const service = cluster?.instances[0];
+    if (cluster && service) await workADay(await placeOf(service, cluster.operator));
   });
 
   testBehindTls('behind a proxy with TLS; the cookie goes nowhere but there', async () => {
-    const stack = new AsyncDisposableStack();
-    kept.push(stack);
-    const { path } = stack.use(await temporaryFolder());
-    const proxy = stack.use(await startTlsProxy(await makeCertificate(path, 'admin.test')));
+    await using folder = await temporaryFolder();
+    await using proxy = await startTlsProxy(await makeCertificate(folder.path, 'admin.test'));
     const origin = `https://admin.test:${proxy.port}`;
-    const { app, apiUrl, addOperator } = stack.use(await startConsole({ ...settings, ADMIN_ORIGIN: origin }));
-    proxy.leadTo(app.console?.port ?? 0);
-    const browser = stack.use(await startBrowser(origin, ['admin.test']));
-    const page = await browser.openPage({ ignoreHTTPSErrors: true });
+    await using console = await startConsole({ ...settings, ADMIN_ORIGIN: origin });
+    proxy.leadTo(console.app.console?.port ?? 0);
+    const pages = pagesOf(browser, origin);
+    const page = await pages.openPage({ ignoreHTTPSErrors: true });
     await page.goto(origin);
-    const token = await addOperator('tess', 'admin');
+    const token = await console.addOperator('tess', 'admin');
     const signedIn = page.waitForResponse((answer) => answer.request().method() === 'POST');
-    const work = workADay({ page, browser, token, apiUrl });
+    const work = workADay({ page, pages, token, apiUrl: console.apiUrl });
     const { 'set-cookie': cookie = '' } = await (await signedIn).allHeaders();
     expect(cookie).toMatch(/^__Host-.*; Path=\/; .*HttpOnly; SameSite=Strict; Secure$/);
     await work;

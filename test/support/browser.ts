@@ -11,7 +11,7 @@ import { maxWaitMs } from './wait.ts';
 /** The browser, as Debian has it. */
 export const browserCommand = 'chromium';
 
-export interface TestBrowser extends AsyncDisposable {
+export interface TestPages {
   /** A page of a browser that nobody has signed in with. */
   openPage(options?: BrowserContextOptions): Promise<Page>;
   /** A page of somebody who signed in with the token, at `#/…`. */
@@ -20,11 +20,11 @@ export interface TestBrowser extends AsyncDisposable {
   closePages(): Promise<readonly string[]>;
 }
 
-/** Starts a browser for the console at this address. `hosts` are names that lead to this machine. */
-export async function startBrowser(url: string, hosts: readonly string[] = []): Promise<TestBrowser> {
-  const browser = await launch(hosts);
+/** Pages of the browser for the console at this address. */
+export function pagesOf(browser: TestBrowser, url: string): TestPages {
   const watch = new Watch(url);
-  const openPage = async (options?: BrowserContextOptions) => watch.open(await browser.newContext(options));
+  const openPage = async (options?: BrowserContextOptions) =>
+    watch.open(await (await browser.launched()).newContext(options));
   return {
     openPage,
     signedIn: async (token, place = '/', options) => {
@@ -35,17 +35,32 @@ export async function startBrowser(url: string, hosts: readonly string[] = []): 
       return page;
     },
     closePages: () => watch.close(),
-    [Symbol.asyncDispose]: () => browser.close(),
   };
 }
 
-async function launch(hosts: readonly string[]): Promise<Browser> {
-  const rules = hosts.map((host) => `MAP ${host} 127.0.0.1`).join(',');
-  return chromium.launch({
-    executablePath: Bun.which(browserCommand) ?? browserCommand,
-    // Containers have neither the kernel's sandboxes nor much shared memory.
-    args: ['--no-sandbox', '--disable-dev-shm-usage', `--host-resolver-rules=${rules}`],
-  });
+/** A browser that is started when it is first needed. */
+export class TestBrowser implements AsyncDisposable {
+  readonly #hosts: readonly string[];
+  #launched: Promise<Browser> | undefined;
+
+  /** `hosts` are names that lead to this machine. */
+  constructor(hosts: readonly string[] = []) {
+    this.#hosts = hosts;
+  }
+
+  launched(): Promise<Browser> {
+    const rules = this.#hosts.map((host) => `MAP ${host} 127.0.0.1`).join(',');
+    this.#launched ??= chromium.launch({
+      executablePath: Bun.which(browserCommand) ?? browserCommand,
+      // Containers have neither the kernel's sandboxes nor much shared memory.
+      args: ['--no-sandbox', '--disable-dev-shm-usage', `--host-resolver-rules=${rules}`],
+    });
+    return this.#launched;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await (await this.#launched)?.close();
+  }
 }
 
 /** Opens pages, and remembers what they did that none may. */

@@ -11,10 +11,10 @@ import type { Role } from '../../src/domain/role.ts';
 import { scopes } from '../../src/domain/scope.ts';
 import { OperatorOperations } from '../../src/operations/operators.ts';
 import type { Tenant } from './app.ts';
-import { startBrowser, type TestBrowser } from './browser.ts';
+import { pagesOf, TestBrowser, type TestPages } from './browser.ts';
 import { temporaryFolder } from './folder.ts';
 
-export interface TestConsole extends TestBrowser {
+export interface TestConsole extends TestPages, AsyncDisposable {
   readonly app: LocalApp;
   /** The data file of the store. */
   readonly storePath: string;
@@ -41,14 +41,14 @@ export async function startConsole(settings: Readonly<Record<string, string>> = 
   const log = pino({ level: 'silent' });
   const app = started.use(await startApp(config, (listening) => openapiText(config, listening), log));
   const url = app.console?.url ?? '';
-  const browser = started.use(await startBrowser(url));
+  const browser = started.use(new TestBrowser());
   const operators = new OperatorOperations(
     { store: app.admin.storage, clock: systemClock(), actor: { kind: 'cli', name: 'test' } },
     randomBytes,
   );
   const kept = started.move();
   return {
-    ...browser,
+    ...pagesOf(browser, url),
     app,
     storePath,
     apiUrl: app.url,
