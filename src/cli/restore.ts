@@ -1,7 +1,7 @@
-import { backupMaker, type Restored, restoreBackup, sqlitePath } from '../backups.ts';
+import { type Restored, restoreBackup, sqlitePath } from '../backups.ts';
 import type { Config } from '../config.ts';
-import { backupTaskCommand } from './backup-task.ts';
-import { Progress } from './progress.ts';
+import { verifyShown } from './backup.ts';
+import { BytesProgress } from './backup-progress.ts';
 import { interruption } from './signals.ts';
 import { CommandError, grouped, instant, say, sayJson, shellWord } from './terminal.ts';
 
@@ -10,8 +10,6 @@ export interface RestoreOptions {
   readonly replace?: true;
   readonly json?: true;
 }
-
-const mib = 1_048_576;
 
 /** Restores a backup to the store of DATABASE_URL, or to another path. */
 export async function restore(
@@ -22,19 +20,18 @@ export async function restore(
   const path = pathOf(config, to);
   using interrupted = interruption();
   const { signal } = interrupted;
-  const maker = backupMaker(path, backupTaskCommand());
-  let progress: Progress | undefined;
+  const progress = new BytesProgress('copied');
   const restored = await restoreBackup({
     backup,
     path,
     replace: replace === true,
     signal,
-    verify: (file, aborted) => maker.verify(file, aborted),
-    onProgress: (done, total) => {
-      progress ??= new Progress('MiB copied', total);
-      progress.update(done, Math.floor(done / mib));
+    verify: (copy) => {
+      progress[Symbol.dispose]();
+      return verifyShown(path, copy, signal);
     },
-  }).finally(() => progress?.[Symbol.dispose]());
+    onProgress: (done, total) => progress.update(done, total),
+  }).finally(() => progress[Symbol.dispose]());
   if (json) return sayJson({ ...restored, createdAt: new Date(restored.createdAt).toISOString() });
   report(restored, to);
 }

@@ -88,9 +88,11 @@ export class BackupOperations implements AsyncDisposable {
     const { parts } = this.#context;
     const path = parts?.folder.pathOf(name);
     if (parts === undefined || path === undefined) throw new Refusal('backup_not_found');
-    const verified = await parts.maker.verify(path, this.#stopping.signal).catch((error: unknown) => {
-      throw verificationRefusal(error);
-    });
+    const verified = await parts.maker
+      .verify(path, { signal: this.#stopping.signal })
+      .catch((error: unknown) => {
+        throw verificationRefusal(error);
+      });
     if (verified.kind !== 'backup') throw new Refusal('backup_not_found');
     const { createdAt, format, counts } = verified;
     return { name, createdAt: new Date(createdAt).toISOString(), format, counts };

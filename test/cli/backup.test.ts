@@ -221,7 +221,9 @@ describe('restore', () => {
     };
     for (const [name, reason] of Object.entries({ ...reasons, ...others })) {
       expect(await refusal(place, 'restore', name, '--replace')).toContain(reason);
+      expect(await refusal(place, 'restore', name, '--to', 'drill/here/copy.db')).toContain(reason);
     }
+    expect(existsSync(place.path('drill'))).toBe(false);
     expect(readFileSync(place.path('store.db')).equals(before)).toBe(true);
     expect(existsSync(place.path('store.db.restoring'))).toBe(false);
   });
