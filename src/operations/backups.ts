@@ -35,6 +35,18 @@ export type ScheduledBackup =
   | { readonly kind: 'made'; readonly backup: Backup; readonly removed: readonly string[] }
   | { readonly kind: 'failed'; readonly reason: string };
 
+/** What is measured of the backups of a service. Its own are counted since it started. */
+export interface BackupFigures {
+  /** How often one is to be made, in ms; undefined when only on request. */
+  readonly everyMs: number | undefined;
+  /** The latest in the folder, whoever made it. */
+  readonly latest: NamedFile | undefined;
+  /** How long the latest of its own took; undefined while there is none. */
+  readonly seconds: number | undefined;
+  readonly made: number;
+  readonly failed: number;
+}
+
 /** The backups in the folder of the service. */
 export class BackupOperations implements AsyncDisposable {
   readonly #context: BackupContext;
@@ -45,6 +57,9 @@ export class BackupOperations implements AsyncDisposable {
   #failedAt: number | undefined;
   /** When the latest was made, Unix ms; undefined while nobody has looked. */
   #latest: number | undefined;
+  #seconds: number | undefined;
+  #made = 0;
+  #failed = 0;
 
   constructor(context: BackupContext) {
     this.#context = context;
@@ -108,6 +123,15 @@ export class BackupOperations implements AsyncDisposable {
     };
   }
 
+  /** Undefined where there is no folder for them. */
+  async figures(): Promise<BackupFigures | undefined> {
+    const { parts, everyMs, clock } = this.#context;
+    if (parts === undefined) return undefined;
+    const files = await parts.folder.list().catch(() => []);
+    const latest = latestOf(files, clock.now());
+    return { everyMs, latest, seconds: this.#seconds, made: this.#made, failed: this.#failed };
+  }
+
   /** Makes the one that is due and removes those that are too many; undefined when none is due. */
   async makeDue(): Promise<ScheduledBackup | undefined> {
     if (this.#running !== undefined || !(await this.#isDue())) return undefined;
@@ -131,7 +155,12 @@ export class BackupOperations implements AsyncDisposable {
     if (parts === undefined || everyMs === undefined) return false;
     const now = clock.now();
     if (this.#failedAt !== undefined) return now >= this.#failedAt + Math.min(everyMs, retryMs);
-    this.#latest ??= latestOf(await parts.folder.list().catch(() => []), now);
+    const latest = () =>
+      parts.folder.list().then(
+        (files) => latestOf(files, now),
+        () => undefined,
+      );
+    this.#latest ??= (await latest())?.createdAt ?? Number.NEGATIVE_INFINITY;
     // A clock that was set back does not put it off.
     return now >= this.#latest + everyMs || now < this.#latest;
   }
@@ -146,6 +175,7 @@ export class BackupOperations implements AsyncDisposable {
     const name = folder.nameAt(now);
     const running = { ended: Promise.resolve<unknown>(undefined), done: 0, total: 0 };
     this.#running = running;
+    const begunAt = clock.steady();
     try {
       await folder.make();
       const making = maker.make(folder.pathOf(name) as string, {
@@ -159,11 +189,14 @@ export class BackupOperations implements AsyncDisposable {
       this.#lastError = undefined;
       this.#failedAt = undefined;
       this.#latest = now;
+      this.#seconds = (clock.steady() - begunAt) / 1_000;
+      this.#made++;
       return shown({ name, bytes, createdAt: now });
     } catch (error) {
       if (faultOf(error) === 'exists') throw new Refusal('backup_in_progress');
       this.#lastError = reasonOf(error);
       this.#failedAt = clock.now();
+      this.#failed++;
       throw new Refusal('backup_failed', { message: this.#lastError, cause: error });
     } finally {
       this.#running = undefined;
@@ -175,9 +208,9 @@ function shown({ name, bytes, createdAt }: NamedFile): Backup {
   return { name, bytes, createdAt: new Date(createdAt).toISOString() };
 }
 
-/** When the latest was made, Unix ms; those of a date that is still to come do not count. */
-function latestOf(files: readonly NamedFile[], now: number): number {
-  return files.find(({ createdAt }) => createdAt <= now)?.createdAt ?? Number.NEGATIVE_INFINITY;
+/** The latest; those of a date that is still to come do not count. */
+function latestOf(files: readonly NamedFile[], now: number): NamedFile | undefined {
+  return files.find(({ createdAt }) => createdAt <= now);
 }
 
 /** What a `BackupError` says went wrong, in a word. */

@@ -94,6 +94,11 @@ export class Operators {
       async (response) => ({ status: response.status, text: await response.text() }),
       () => Promise.reject(new Gone()),
     );
+    if (status === 503 && text.includes('Nothing was changed')) {
+      // A busy machine; the log has nothing of it, either.
+      this.sent.set(operation, (this.sent.get(operation) ?? 0) - 1);
+      return this.#send<Answer>(operation, request, object, body);
+    }
     if (status >= 300) throw new Error(`${request} was answered ${status}: ${text}`);
     const answer = (text === '' ? undefined : JSON.parse(text)) as Answer;
     const id = object.includes(':') ? '' : `:${(answer as Made).id}`;

@@ -109,6 +109,21 @@ describe('backups of the service', () => {
     expect((await operations.state()).lastError).toBeNull();
   });
 
+  test('are measured: the latest in the folder, also after a restart, and what this service made and failed to make', async () => {
+    const first = started();
+    expect(await first.figures()).toMatchObject({ everyMs: daily.everyMs, made: 0, failed: 0 });
+    expect((await first.figures())?.latest).toBeUndefined();
+    writeFileSync(backups, 'in the way');
+    await first.makeDue();
+    await Bun.file(backups).delete();
+    clock.advance(300);
+    await first.makeDue();
+    const [{ bytes = 0, createdAt = '' } = {}] = (await first.state()).backups;
+    const latest = { bytes, createdAt: Date.parse(createdAt) };
+    expect(await first.figures()).toMatchObject({ latest, seconds: 0, made: 1, failed: 1 });
+    expect(await started().figures()).toMatchObject({ latest, seconds: undefined, made: 0, failed: 0 });
+  });
+
   test('find what a service that was killed left behind, and remove it', async () => {
     mkdirSync(backups);
     const stranger = 'store-2027-01-01.4194999.partial';
