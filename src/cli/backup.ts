@@ -3,11 +3,22 @@ import { openAdminServices } from '../app.ts';
 import { backupMaker, type StoreContents, sqlitePath, type Verified, verifyServer } from '../backups.ts';
 import type { Config } from '../config.ts';
 import { actorText } from '../domain/actor.ts';
+import { printable } from '../domain/printable.ts';
 import { BackupProgress, BytesProgress, size } from './backup-progress.ts';
 import { backupTaskCommand } from './backup-task.ts';
 import { doing } from './progress.ts';
 import { interruption } from './signals.ts';
-import { CommandError, grouped, instant, messageOf, say, sayJson, shellWord, table } from './terminal.ts';
+import {
+  CommandError,
+  counted,
+  grouped,
+  instant,
+  messageOf,
+  say,
+  sayJson,
+  shellWord,
+  table,
+} from './terminal.ts';
 
 interface JsonOption {
   readonly json?: true;
@@ -34,9 +45,9 @@ export async function backUp(config: Config, file: string, { replace, json }: Ba
   if (json) return sayJson({ file, ...facts, createdAt: new Date(facts.createdAt).toISOString() });
   const { pets = 0, accounts = 0 } = facts.counts;
   say(
-    `Backed up ${grouped(pets)} animals and ${grouped(accounts)} accounts as of ${instant(facts.createdAt)} to ${file} (${size(facts.bytes)}).`,
+    `Backed up ${counted(pets, 'animal')} and ${counted(accounts, 'account')} as of ${instant(facts.createdAt)} to ${printable(file)} (${size(facts.bytes)}).`,
   );
-  say(`To check it: animal-store backup verify ${shellWord(file)}`);
+  say(`To check it: animal-store backup verify ${printable(shellWord(file))}`);
   if (recorded !== undefined) process.stderr.write(`animal-store: ${recorded}\n`);
 }
 
@@ -70,7 +81,7 @@ export async function verifyBackup(
     path === undefined
       ? { kind: 'store', ...(await countRows(config.databaseUrl)) }
       : await verifyShown(path, path, interrupted.signal);
-  const name = file ?? 'the store';
+  const name = printable(file ?? 'the store');
   if (!json) return report(name, verified);
   const createdAt =
     verified.kind === 'backup' ? { createdAt: new Date(verified.createdAt).toISOString() } : {};

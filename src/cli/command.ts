@@ -5,6 +5,7 @@ import type { Config } from '../config.ts';
 import { PetStatus } from '../contract/pets.ts';
 import { pageLimit } from '../contract/values.ts';
 import { planNames } from '../domain/plan.ts';
+import { printable } from '../domain/printable.ts';
 import { asInApi, count, countOrAll, durationOrNow, int64 } from './values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -21,7 +22,9 @@ export function newProgram(version: string, isSilent: boolean): Command {
     .version(version)
     .exitOverride()
     .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'animal-store: ')) })
+    .configureOutput({
+      outputError: (text, write) => write(printable(text.replace(/^error: /, 'animal-store: '), '\n')),
+    })
     .helpCommand(false)
     .showHelpAfterError('See "animal-store --help".')
     .addHelpText(

@@ -73,6 +73,7 @@ export async function listKeys(
   if (account !== undefined) await admin.accounts.find(account);
   const keys = await inUse(admin.keys, await Array.fromAsync(admin.keys.all(account)));
   if (json) return sayJson(keys.map(shownKey));
+  if (keys.length === 0) return say('No keys.');
   say(
     table(
       ['ID', 'ACCOUNT', 'NAME', 'KEY', 'CREATED', 'EXPIRES', 'STATE', 'LAST USED', 'TODAY', 'SCOPES'],

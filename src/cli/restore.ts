@@ -1,9 +1,10 @@
 import { type Restored, restoreBackup, sqlitePath } from '../backups.ts';
 import type { Config } from '../config.ts';
+import { printable } from '../domain/printable.ts';
 import { verifyShown } from './backup.ts';
 import { BytesProgress } from './backup-progress.ts';
 import { interruption } from './signals.ts';
-import { CommandError, grouped, instant, say, sayJson, shellWord } from './terminal.ts';
+import { CommandError, counted, instant, say, sayJson, shellWord } from './terminal.ts';
 
 export interface RestoreOptions {
   readonly to?: string;
@@ -41,9 +42,9 @@ function report(
   to?: string,
 ): void {
   const { pets = 0, accounts = 0, keys = 0 } = counts;
-  const what = `${grouped(pets)} animals, ${grouped(accounts)} accounts and ${grouped(keys)} API keys`;
+  const what = `${counted(pets, 'animal')}, ${counted(accounts, 'account')} and ${counted(keys, 'API key')}`;
   say(
-    `Restored ${what} as of ${instant(createdAt)} to ${path}${replaced ? ', in the place of the store that was there' : ''}.`,
+    `Restored ${what} as of ${instant(createdAt)} to ${printable(path)}${replaced ? ', in the place of the store that was there' : ''}.`,
   );
   say(
     limitBytes === 0
@@ -52,7 +53,8 @@ function report(
   );
   say('Keys that were revoked since are valid again: revoke them once more.');
   if (format < newestFormat) say(`The next start upgrades it from format ${format} to ${newestFormat}.`);
-  if (to !== undefined) say(`To serve it: DATABASE_URL=${shellWord(`sqlite:${path}`)} animal-store serve`);
+  if (to !== undefined)
+    say(`To serve it: DATABASE_URL=${printable(shellWord(`sqlite:${path}`))} animal-store serve`);
 }
 
 function pathOf({ databaseUrl }: Config, to: string | undefined): string {
