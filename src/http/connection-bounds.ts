@@ -52,7 +52,7 @@ function connectionsTo(port: number): number {
   const open = new RegExp(`^ *\\d+: [0-9A-F]+:${hex} [0-9A-F]+:[0-9A-F]{4} 01 `, 'gm');
   const count = (path: string) => readFileSync(path, 'latin1').match(open)?.length ?? 0;
   try {
-    return count('/proc/net/tcp') + count('/proc/net/tcp6');
+    return count('/proc/self/net/tcp') + count('/proc/self/net/tcp6');
   } catch {
     return 0;
   }

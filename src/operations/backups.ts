@@ -87,13 +87,14 @@ export class BackupOperations implements AsyncDisposable {
   /** Makes one and resolves when it is there. Refuses `backup_not_possible`, and `backup_in_progress` while there is another. */
   async create(actor: Actor): Promise<Backup> {
     const backup = await this.#make();
-    await this.#context.store.write('recordAudit', {
-      at: this.#context.clock.now(),
-      actor: actorText(actor),
-      operation: 'createBackup',
-      object: `backup:${backup.name}`,
-      before: null,
-      after: JSON.stringify(backup),
+    const { store, clock } = this.#context;
+    const entry = {
+      ...{ at: clock.now(), actor: actorText(actor), operation: 'createBackup' },
+      ...{ object: `backup:${backup.name}`, before: null, after: JSON.stringify(backup) },
+    };
+    await store.write('recordAudit', entry).catch((error: unknown) => {
+      const message = `The backup ${backup.name} was made, but the audit log does not have it: ${reasonOf(error)}`;
+      throw new Refusal('backup_failed', { message, cause: error });
     });
     return backup;
   }
@@ -127,8 +128,7 @@ export class BackupOperations implements AsyncDisposable {
   async figures(): Promise<BackupFigures | undefined> {
     const { parts, everyMs, clock } = this.#context;
     if (parts === undefined) return undefined;
-    const files = await parts.folder.list().catch(() => []);
-    const latest = latestOf(files, clock.now());
+    const latest = await latestIn(parts.folder, clock.now());
     return { everyMs, latest, seconds: this.#seconds, made: this.#made, failed: this.#failed };
   }
 
@@ -155,12 +155,7 @@ export class BackupOperations implements AsyncDisposable {
     if (parts === undefined || everyMs === undefined) return false;
     const now = clock.now();
     if (this.#failedAt !== undefined) return now >= this.#failedAt + Math.min(everyMs, retryMs);
-    const latest = () =>
-      parts.folder.list().then(
-        (files) => latestOf(files, now),
-        () => undefined,
-      );
-    this.#latest ??= (await latest())?.createdAt ?? Number.NEGATIVE_INFINITY;
+    this.#latest ??= (await latestIn(parts.folder, now))?.createdAt ?? Number.NEGATIVE_INFINITY;
     // A clock that was set back does not put it off.
     return now >= this.#latest + everyMs || now < this.#latest;
   }
@@ -208,8 +203,9 @@ function shown({ name, bytes, createdAt }: NamedFile): Backup {
   return { name, bytes, createdAt: new Date(createdAt).toISOString() };
 }
 
-/** The latest; those of a date that is still to come do not count. */
-function latestOf(files: readonly NamedFile[], now: number): NamedFile | undefined {
+/** The latest, as far as the folder can be read; those of a date that is still to come do not count. */
+async function latestIn(folder: BackupFolder, now: number): Promise<NamedFile | undefined> {
+  const files = await folder.list().catch(() => []);
   return files.find(({ createdAt }) => createdAt <= now);
 }
 

@@ -43,7 +43,7 @@ const all: readonly Metric[] = metricsOf({
   ],
   facts: {
     ...store,
-    ...{ dataBytes: 1, walBytes: 2, limitBytes: 3, bytes: 4, freeBytes: 5 },
+    ...{ dataBytes: 1, walBytes: 2, limitBytes: 3, freeBytes: 4 },
     ...{ poolConnections: 4, poolBusy: 1, poolWaiting: 0, postgresStatements: 9, postgresSeconds: 0.1 },
     ...{ redisRequests: 9, redisSeconds: 0.1 },
   },

@@ -4,9 +4,11 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 
 import { join } from 'node:path';
 import type { AdminServices } from '../../src/app.ts';
 import { backupMaker } from '../../src/backups.ts';
+import type { Refusal } from '../../src/domain/refusal.ts';
 import { backupHandlers } from '../../src/operations/admin/backups.ts';
 import { BackupOperations, type BackupSettings } from '../../src/operations/backups.ts';
 import { SqliteBackupFolder } from '../../src/storage/sqlite/backup/folder.ts';
+import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, makeStore, operatorOf } from '../support/process.ts';
@@ -153,6 +155,19 @@ describe('createBackup', () => {
       object: `backup:${name}`,
     });
     expect(entry?.after).toContain(String(bytes));
+  });
+
+  test('says that it was made when it cannot be recorded', async () => {
+    const data = dataFileIn(folder.path);
+    const parts = { maker: backupMaker(data), folder: new SqliteBackupFolder(backups, data) };
+    const store = { write: () => Promise.reject(new StorageUnavailable('the disk is full')) };
+    const operations = new BackupOperations({ store, clock, parts, ...daily });
+    const { code, message } = (await rejectionOf(operations.create(actor))) as Refusal;
+    const [made] = (await operations.state()).backups;
+    expect([code, message]).toEqual([
+      'backup_failed',
+      expect.stringContaining(`${made?.name} was made, but`),
+    ]);
   });
 
   test('is refused while there is another one, and where there is no folder for it', async () => {

@@ -132,7 +132,6 @@ function ofStore({ processes, facts, troubles: found }: Measured): Metric[] {
       ...known(facts.dataBytes, { part: 'data' }),
       ...known(facts.walBytes, { part: 'wal' }),
       ...known(facts.limitBytes, { part: 'limits' }),
-      ...known(facts.bytes, { part: 'tables' }),
     ),
     gauge('disk_free_bytes', 'Free space on the disk of an embedded store.', ...known(facts.freeBytes)),
     gauge(
