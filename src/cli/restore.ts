@@ -59,7 +59,7 @@ function report(
 
 function pathOf({ databaseUrl }: Config, to: string | undefined): string {
   const path = to === undefined ? sqlitePath(databaseUrl) : (sqlitePath(to) ?? to);
-  if (path !== undefined && !/^postgres(?:ql)?:/.test(path)) return path;
+  if (path !== undefined && !/^(?:postgres(?:ql)?|sqlite):/.test(path)) return path;
   throw new CommandError(
     'Backups are restored to embedded stores. Name one with --to PATH; for PostgreSQL, see docs/backup.md.',
     to === undefined ? 1 : 2,

@@ -133,10 +133,13 @@ function addSteps(orders: Command, config: ReadConfig): void {
 
 export function addCategories(program: Command, config: ReadConfig): void {
   const categories = addGroup(program, 'categories', 'Name the categories of animals.');
-  addList(categories, {
+  const list = {
     summary: 'List the categories that have a name, by ascending id.',
     examples: ['animal-store categories list', 'animal-store categories list --limit all --json'],
-  }).action(async (options) => (await import('./categories.ts')).listCategories(config(), options));
+  };
+  addList(categories, list, int64).action(async (options) =>
+    (await import('./categories.ts')).listCategories(config(), options),
+  );
 
   addCommand(categories, 'show', {
     summary: 'Show the name of a category.',

@@ -199,6 +199,12 @@ describe('restore', () => {
       'is not a store',
     );
     expect(readFileSync(place.path('letter'), 'utf8')).toBe('Dear animals');
+    expect(await refusal(place, 'restore', 'made.backup', '--to', '.')).toContain('is a folder');
+    const inMemory = await place.run(['restore', 'made.backup', '--to', 'sqlite::memory:']);
+    expect([inMemory.exitCode, await place.files()]).toEqual([
+      2,
+      expect.not.arrayContaining(['sqlite::memory:']),
+    ]);
     await succeed(place, 'restore', 'made.backup', '--replace');
   });
 

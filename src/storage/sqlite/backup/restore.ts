@@ -85,6 +85,9 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
 
 /** Throws `BackupError` unless the file is a store's, which may be damaged, and is to be replaced. */
 function checkReplaced(path: string, replace: boolean): void {
+  if (statSync(path).isDirectory()) {
+    throw new BackupError('exists', `${path} is a folder. Name the data file to restore to.`);
+  }
   if (!replace) {
     throw new BackupError(
       'exists',
