@@ -67,9 +67,11 @@ describe('backup', () => {
     await succeed(place, 'backup', 'verify', 'latest');
   });
 
-  test('into a folder that is not there, or of a store that is not there, says so', async () => {
+  test('into a folder that is not there, or of a store that is not there or is a folder, says so', async () => {
     await using place = await newShop();
     expect(await refusal(place, 'backup', 'missing/made.backup')).toContain('There is no folder');
+    const folder = await place.run(['status'], { environment: { DATABASE_URL: 'sqlite:.' } });
+    expect([folder.exitCode, folder.stderr]).toEqual([1, expect.stringContaining('is a folder')]);
     const elsewhere = { environment: { DATABASE_URL: 'sqlite:missing.db' } };
     const { exitCode, stderr } = await place.run(['backup', 'made.backup'], elsewhere);
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining('No store found at')]);

@@ -54,7 +54,7 @@ const extraBytes = 4_194_304;
 
 /** Throws `BackupError` or `StorageUnusable`; the store is then as it was. */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
-  const { backup, path, replace, verify } = options;
+  const { backup, path, replace } = options;
   const header = headerOf(backup);
   if (header.applicationId !== backupApplicationId) {
     throw new BackupError('foreign', `${backup} is not a backup that "animal-store backup" made.`);
@@ -72,7 +72,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   try {
     await copyFile(backup, copy, options, header.bytes);
     // The copy is what will be served, so it is what is verified.
-    const facts = await verified(copy, backup, verify);
+    const facts = await verified(copy, options);
     makeStoreOf(copy);
     takeIntoUse(copy, files);
     return { ...facts, path: files.data, replaced };
@@ -159,7 +159,7 @@ async function copyFile(
       at += bytes;
       onProgress?.(at, total);
       await new Promise((next) => setImmediate(next));
-      if (signal?.aborted) throw new BackupError('failed', 'Interrupted. Nothing was changed.');
+      if (signal?.aborted) throw interrupted();
     }
   } finally {
     closeSync(source);
@@ -167,12 +167,13 @@ async function copyFile(
   }
 }
 
-async function verified(
-  copy: string,
-  backup: string,
-  verify: RestoreOptions['verify'],
-): Promise<BackupFacts> {
+function interrupted(): BackupError {
+  return new BackupError('failed', 'Interrupted. Nothing was changed.');
+}
+
+async function verified(copy: string, { backup, verify, signal }: RestoreOptions): Promise<BackupFacts> {
   const facts = await verify(copy).catch((error: unknown) => {
+    if (signal?.aborted) throw interrupted();
     if (!(error instanceof BackupError)) throw error;
     throw new BackupError(error.fault, error.message.replaceAll(copy, backup), error);
   });
