@@ -71,6 +71,13 @@ export class Listener implements Disposable {
     clearInterval(this.#timer);
     refuseNewConnections(this.port);
     await sleep(lastCall);
+    await this.finish(deadline - performance.now());
+  }
+
+  /** Stops listening at once, and finishes what is under way; takes no longer than the time given. */
+  async finish(withinMs: number): Promise<void> {
+    const deadline = performance.now() + withinMs;
+    clearInterval(this.#timer);
     void this.#current.stop();
     while (this.underWay > 0 && performance.now() < deadline) await sleep(pollMs);
     this[Symbol.dispose]();

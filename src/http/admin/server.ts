@@ -83,7 +83,7 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
   return {
     hostname: listener.hostname,
     port: listener.port,
-    [Symbol.asyncDispose]: () => listener.stop(0, stopWithinMs),
+    [Symbol.asyncDispose]: () => listener.finish(stopWithinMs),
   };
 }
 
