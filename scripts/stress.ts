@@ -3,6 +3,7 @@
  * Each says its seed, so that a failure can be repeated; a summary in Markdown and the count come last.
  */
 import { parseArgs } from 'node:util';
+import { auditTests } from '../test/stress/audit.ts';
 import { backup } from '../test/stress/backup.ts';
 import { backupRate } from '../test/stress/backup-rate.ts';
 import { buyersTests } from '../test/stress/buyers.ts';
@@ -32,6 +33,7 @@ import { workersTests } from '../test/stress/workers.ts';
 
 const stressTests: readonly StressTest[] = [
   ...killTests,
+  ...auditTests,
   backup,
   backupRate,
   disk,

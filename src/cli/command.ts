@@ -5,7 +5,8 @@ import type { Config } from '../config.ts';
 import { PetStatus } from '../contract/pets.ts';
 import { pageLimit } from '../contract/values.ts';
 import { planNames } from '../domain/plan.ts';
-import { asInApi, count, countOrAll, durationOrNow, int64 } from './values.ts';
+import { printable } from '../domain/printable.ts';
+import { asInApi, count, countOrAll, durationOrNow, givenId, int64 } from './values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -21,7 +22,9 @@ export function newProgram(version: string, isSilent: boolean): Command {
     .version(version)
     .exitOverride()
     .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'animal-store: ')) })
+    .configureOutput({
+      outputError: (text, write) => write(printable(text.replace(/^error: /, 'animal-store: '), '\n')),
+    })
     .helpCommand(false)
     .showHelpAfterError('See "animal-store --help".')
     .addHelpText(
@@ -56,10 +59,10 @@ export function addCommand(
 }
 
 /** A command that prints a list, with the options all lists have. */
-export function addList(group: Command, description: Description): Command {
+export function addList(group: Command, description: Description, id = givenId): Command {
   return addCommand(group, 'list', description)
     .option('--limit <number>', 'how many to list, or all', countOrAll, pageLimit.default)
-    .option('--after <id>', 'list only those behind this id', int64)
+    .option('--after <id>', 'list only those behind this id', id)
     .addOption(jsonOption());
 }
 

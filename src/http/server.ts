@@ -1,6 +1,7 @@
 import { basePath } from '../contract/operations.ts';
 import { type Network, networkOf } from '../domain/address.ts';
 import { clientAddress } from './address.ts';
+import { boundOfClients } from './connection-bounds.ts';
 import { Listener } from './listener.ts';
 import { pipeline } from './pipeline.ts';
 import { type PublicRoutesOptions, publicRoutesOf } from './public-routes.ts';
@@ -96,5 +97,6 @@ export function startServer({
       // What fails outside of every answer's own making; the runtime would send a page of its own.
       error: (error) => failed(context, context.makeRequestId(), error),
     });
-  return new Listener({ serve, port, maxConnections, processes, log: context.log });
+  const bound = () => boundOfClients(maxConnections, processes);
+  return new Listener({ serve, port, bound, log: context.log });
 }

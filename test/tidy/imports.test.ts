@@ -53,7 +53,14 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   storage: ['domain', 'type:contract'],
   domain: ['type:contract'],
   config: ['domain', 'contract'],
-  contract: ['type:domain', 'domain/plan', 'domain/role', 'domain/scope'],
+  contract: [
+    'type:domain',
+    'domain/order-status',
+    'domain/pet-status',
+    'domain/plan',
+    'domain/role',
+    'domain/scope',
+  ],
   console: [
     'type:contract',
     'type:domain',
