@@ -45,8 +45,7 @@ async function lost<Result>(call: (store: AnimalStore) => Call<Result>): Promise
   const result = call(store);
   result.catch(() => {});
   await held;
-  proxy.hold('both');
-  proxy.drop();
+  await proxy.cut();
   return result;
 }
 
