@@ -1,0 +1,222 @@
+/** Limits, waiting and bans, at the real service in virtual time. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import {
+  type AnimalStoreOptions,
+  BannedError,
+  RateLimitError,
+  UnavailableError,
+} from '../../client/src/index.ts';
+import { startTestApp } from '../support/app.ts';
+import { freeClientOf } from '../support/free-client.ts';
+import { rejectionOf } from '../support/rejection.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+
+const freeClient = (options?: Partial<AnimalStoreOptions>) => freeClientOf(app, options);
+
+describe('429', () => {
+  test('is waited out as long as Retry-After says, and the request repeated', async () => {
+    const { time, answers, store, othersSend } = await freeClient();
+    await othersSend(60);
+    expect(await time.until(store.inventory.get())).toMatchObject({ available: 0 });
+    expect(answers).toEqual(['429 at 0', 'asked at 60', '200 at 60']);
+  });
+
+  test('of one call is waited out by all calls of the client: one finds out, and none is sent meanwhile', async () => {
+    const { time, answers, store, othersSend } = await freeClient();
+    await othersSend(60);
+    await time.until(Promise.all(Array.from({ length: 50 }, () => store.inventory.get())));
+    expect(answers).toEqual(['429 at 0', 'asked at 60', ...Array(50).fill('200 at 60')]);
+  });
+
+  test('is not provoked by a client that has the key for itself, however many calls there are at once', async () => {
+    const { time, answers, store } = await freeClient({ maxWaitSeconds: 600 });
+    await time.until(Promise.all(Array.from({ length: 150 }, () => store.inventory.get())));
+    const times = (count: number, what: string) => Array(count).fill(what);
+    expect(answers).toEqual([
+      ...times(60, '200 at 0'),
+      ...times(60, '200 at 60'),
+      ...times(30, '200 at 120'),
+    ]);
+  });
+
+  test('of a whole minute is waited out by default, however long answers took before', async () => {
+    const { time, answers, client } = await freeClient();
+    const slow = async (url: string, init: RequestInit) => {
+      await time.sleep(100);
+      return time.fetch(url, init);
+    };
+    const store = client({ fetch: slow });
+    const calls = Array.from({ length: 150 }, () => store.inventory.get());
+    const outcomes = await time.until(Promise.allSettled(calls));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(120);
+    expect(answers.filter((answer) => answer.startsWith('429'))).toEqual([]);
+  });
+
+  test('that lasts longer than a call may wait is thrown at once, and what follows is not sent', async () => {
+    const { time, answers, store, othersSend } = await freeClient({ maxWaitSeconds: 20 });
+    await othersSend(60);
+    const error = (await time.until(rejectionOf(store.inventory.get()))) as RateLimitError;
+    expect(error).toBeInstanceOf(RateLimitError);
+    expect(error).toMatchObject({
+      code: 'rate_limit_exceeded',
+      status: 429,
+      retryAfterSeconds: 60,
+      attempts: 1,
+    });
+    await time.until(time.sleep(10_000));
+    const second = await time.until(rejectionOf(store.inventory.get()));
+    expect(second).toMatchObject({ retryAfterSeconds: 50, attempts: 0, requestId: error.requestId });
+    await time.until(time.sleep(35_000));
+    await time.until(store.inventory.get());
+    expect(answers).toEqual(['429 at 0', 'asked at 60', '200 at 60']);
+  });
+
+  test('of the day is thrown at once, with the hours that are left', async () => {
+    const { time, store, othersSend } = await freeClient({ maxWaitSeconds: 60 });
+    for (let minute = 0; minute < 17; minute++) {
+      await othersSend(59);
+      await time.until(time.sleep(60_000));
+    }
+    const error = await time.until(rejectionOf(store.inventory.get()));
+    expect(error).toMatchObject({ code: 'daily_quota_exceeded', retryAfterSeconds: 86_400 - 17 * 60 });
+    expect(time.now()).toBe(17 * 60_000);
+  });
+
+  test('of a ban is a BannedError, and nothing is sent until the ban is over', async () => {
+    const { time, answers, store, othersSend } = await freeClient();
+    await othersSend(61);
+    await time.until(time.sleep(1_000));
+    await othersSend(100);
+    const banned = await time.until(rejectionOf(store.inventory.get()));
+    expect(banned).toBeInstanceOf(BannedError);
+    expect(banned).toMatchObject({ code: 'api_key_banned', retryAfterSeconds: 120 });
+    expect(await time.until(rejectionOf(store.inventory.get()))).toBeInstanceOf(BannedError);
+    await time.until(time.sleep(100_000));
+    await time.until(store.inventory.get());
+    expect(answers).toEqual(['429 at 1', 'asked at 121', '200 at 121']);
+  });
+
+  test('does not keep the client from asking what is left', async () => {
+    const { time, store, othersSend } = await freeClient({ maxWaitSeconds: 0 });
+    await othersSend(60);
+    await time.until(rejectionOf(store.inventory.get()));
+    expect(await time.until(store.rateLimit.get())).toMatchObject({
+      minute: { remaining: 0 },
+      bannedUntil: null,
+    });
+    expect(time.now()).toBe(0);
+  });
+});
+
+test('asking what is left ends the wait, when the operator gave the account more', async () => {
+  const { account, key } = await app.tenant('enterprise', { perMinute: 5, perDay: 5 });
+  const time = new VirtualTime(app.clock);
+  const store = time.client({ key, url: app.url });
+  await time.until(Promise.all(Array.from({ length: 5 }, () => store.inventory.get())));
+  expect(await time.until(rejectionOf(store.inventory.get()))).toMatchObject({
+    code: 'daily_quota_exceeded',
+  });
+  await app.operator.accounts.setPlan(account.id, 'pro');
+  expect(await time.until(rejectionOf(store.inventory.get()))).toMatchObject({
+    code: 'daily_quota_exceeded',
+  });
+  expect(await time.until(store.rateLimit.get())).toMatchObject({ plan: 'pro' });
+  await time.until(store.inventory.get());
+  expect(time.now()).toBe(0);
+});
+
+describe('waiting', () => {
+  test('ends when a call is aborted, with the reason, and others go on', async () => {
+    const { time, store, othersSend } = await freeClient();
+    await othersSend(60);
+    const reason = new Error('The page was closed.');
+    const ending = new AbortController();
+    const first = rejectionOf(store.inventory.get({}, { signal: ending.signal }));
+    const second = store.inventory.get();
+    time.after(5_000, () => ending.abort(reason));
+    expect(await time.until(first)).toBe(reason);
+    expect(time.now()).toBe(5_000);
+    await time.until(second);
+    expect(time.now()).toBe(60_000);
+    expect(await rejectionOf(store.inventory.get({}, { signal: AbortSignal.abort(reason) }))).toBe(reason);
+  });
+
+  test('is told to the hook that is for it', async () => {
+    const waits: unknown[] = [];
+    const { time, store, othersSend } = await freeClient({
+      onRetry: ({ attempt, waitMs, error }) => waits.push([attempt, waitMs, error.code]),
+    });
+    await othersSend(60);
+    await time.until(store.inventory.get());
+    expect(waits).toEqual([[1, 60_000, 'rate_limit_exceeded']]);
+  });
+
+  /** What stands in front of a service, and answers these first. */
+  const proxied = async (answers: readonly ResponseInit[], options: Partial<AnimalStoreOptions> = {}) => {
+    const waits: number[] = [];
+    const time = new VirtualTime(app.clock);
+    const left = [...answers];
+    const store = time.client({
+      key: app.key,
+      url: app.url,
+      fetch: async (url, init) => {
+        const next = left.shift();
+        return next ? new Response('<h1>Wait</h1>', next) : time.fetch(url, init);
+      },
+      onRetry: ({ waitMs }) => waits.push(waitMs),
+      ...options,
+    });
+    return { time, waits, store };
+  };
+
+  test('takes a Retry-After that is a date', async () => {
+    const headers = { date: 'Fri, 15 Jan 2027 10:00:00 GMT', 'retry-after': 'Fri, 15 Jan 2027 10:00:07 GMT' };
+    const { time, waits, store } = await proxied([{ status: 503, headers }]);
+    await time.until(store.inventory.get());
+    expect(waits).toEqual([7_000]);
+  });
+
+  test('doubles where nothing says how long, with full jitter, and never undercuts a Retry-After', async () => {
+    const without = { status: 503 };
+    const { time, waits, store } = await proxied([without, without, without, without]);
+    await time.until(store.inventory.get());
+    expect(waits).toHaveLength(4);
+    for (const [at, ms] of waits.entries()) expect(ms / (1_000 * 2 ** at)).toBeWithin(0, 1);
+    const told = await proxied(Array(4).fill({ status: 503, headers: { 'retry-after': '3' } }));
+    await told.time.until(told.store.inventory.get());
+    expect(told.waits[0]).toBe(3_000);
+    for (const ms of told.waits) expect(ms).toBeGreaterThanOrEqual(3_000);
+    expect(new Set(told.waits).size).toBe(4);
+  });
+
+  test('lasts as long as the longest of what was told', async () => {
+    const told = (seconds: number) =>
+      new Response('', { status: 503, headers: { 'retry-after': `${seconds}` } });
+    const time = new VirtualTime(app.clock);
+    const sentAt: number[] = [];
+    const answers = [told(9), told(3)];
+    const store = time.client({
+      key: app.key,
+      url: app.url,
+      fetch: async (url, init) => (sentAt.push(time.now()) > 1 && answers.shift()) || time.fetch(url, init),
+    });
+    await time.until(store.inventory.get());
+    await time.until(Promise.all([store.inventory.get(), store.inventory.get()]));
+    expect(sentAt).toEqual([0, 0, 0, 9_000, 9_000]);
+  });
+
+  test('is bounded over all repetitions', async () => {
+    const { time, store } = await proxied(Array(50).fill({ status: 503, headers: { 'retry-after': '9' } }));
+    const error = await time.until(rejectionOf(store.inventory.get()));
+    expect(error).toBeInstanceOf(UnavailableError);
+    expect(error).toMatchObject({ code: 'service_unavailable', status: 503 });
+    expect(time.now()).toBeLessThanOrEqual(60_000);
+    expect(time.now()).toBeGreaterThan(9_000);
+  });
+});
