@@ -14,7 +14,7 @@ import { Outages } from './http/outages.ts';
 import { reservePort } from './http/port.ts';
 import { requestIds } from './http/request-id.ts';
 import { routesOf } from './http/routes.ts';
-import { startServer } from './http/server.ts';
+import { type Around, startServer } from './http/server.ts';
 import { type OperatorServices, servicesAs } from './operations/admin/services.ts';
 import { AdmissionOperations } from './operations/admission.ts';
 import { ClientOperations } from './operations/client-operations.ts';
@@ -40,6 +40,8 @@ export interface Runtime {
   readonly randomBytes: RandomBytes;
   /** Starts a process that makes or verifies a backup; unless given, this one does it, and does nothing else meanwhile. */
   readonly backupCommand?: readonly string[];
+  /** What stands between requests and their answers; a service for a store has nothing there. */
+  readonly around?: Around;
 }
 
 export const systemRuntime = (backupCommand?: readonly string[]): Runtime => ({
@@ -272,6 +274,7 @@ export async function startService(
     maxConnections: config.maxConnections,
     processes: worker?.workers ?? 1,
     trustedProxies: config.trustedProxies,
+    around: runtime.around,
   });
   const url = () => listeningAddress(server.hostname ?? config.host, server.port);
   started.defer(async () => {

@@ -1,5 +1,6 @@
 import { basePath } from '../contract/operations.ts';
 import { type Network, networkOf } from '../domain/address.ts';
+import type { Awaitable } from '../domain/awaitable.ts';
 import { clientAddress } from './address.ts';
 import { Listener } from './listener.ts';
 import { pipeline } from './pipeline.ts';
@@ -23,7 +24,21 @@ export interface ServerOptions {
   /** Processes that share the port and its connections; 1 keeps the port to this one. */
   readonly processes: number;
   readonly trustedProxies: readonly Network[];
+  /** What stands between requests and their answers; unless given, nothing. */
+  readonly around?: Around | undefined;
 }
+
+/** A request on its way to its answer, and what answers it. */
+export interface Exchange {
+  readonly context: RequestContext;
+  readonly incoming: IncomingRequest;
+  /** Closes the request's connection once nothing has moved on it for so many seconds; 0 for never. */
+  readonly closeAfter: (idleSeconds: number) => void;
+  readonly answer: () => Awaitable<Response>;
+}
+
+/** Stands between every request and its answer, on the service's own connections: see `src/sandbox/`. */
+export type Around = (exchange: Exchange) => Awaitable<Response>;
 
 const noParams = {};
 
@@ -40,6 +55,7 @@ export function startServer({
   maxConnections,
   processes,
   trustedProxies,
+  around,
 }: ServerOptions): Listener {
   const incomingOf = (request: BunRequest, server: Server, route?: Route): IncomingRequest => {
     const client = () =>
@@ -59,8 +75,19 @@ export function startServer({
       startedAt: performance.now(),
     };
   };
+  /** The answer, through what stands around it. */
+  const through = (incoming: IncomingRequest, server: Server, answer: () => Awaitable<Response>) => {
+    const { request } = incoming;
+    const closeAfter = (idleSeconds: number) => server.timeout(request, idleSeconds);
+    return around === undefined ? answer() : around({ context, incoming, closeAfter, answer });
+  };
   const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
-    const answer = underWay(server, request, pipeline(context, incomingOf(request, server, route)));
+    const incoming = incomingOf(request, server, route);
+    const answer = underWay(
+      server,
+      request,
+      through(incoming, server, () => pipeline(context, incoming)),
+    );
     return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
   };
   const unknown = handle(undefined);
@@ -86,7 +113,8 @@ export function startServer({
         // The router matches the path as it was sent; `request.url` has its dot segments resolved (RFC 3986 section 5.2.4).
         const path = pathOf(request.url);
         if (path === basePath || path.startsWith(`${basePath}/`)) return unknown(request, server);
-        const answer = elsewhere(incomingOf(request, server), path);
+        const incoming = incomingOf(request, server);
+        const answer = through(incoming, server, () => elsewhere(incoming, path));
         return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
       },
       // What fails outside of every answer's own making; the runtime would send a page of its own.

@@ -1,0 +1,91 @@
+import type { AdminServices } from '../app.ts';
+import { basePath } from '../contract/operations.ts';
+import { Rows } from '../operations/files/rows.ts';
+import { ImportOperations } from '../operations/imports.ts';
+import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
+import { formatOf } from './formats.ts';
+import { fileInput } from './input.ts';
+import { openLog } from './log.ts';
+import { openapiText } from './openapi.ts';
+import { ended, interruption } from './signals.ts';
+import { CommandError, say, sayJson, styled } from './terminal.ts';
+
+export interface SandboxCommand {
+  readonly port: number;
+  readonly host: string;
+  readonly import?: string;
+  readonly corsOrigins?: string;
+  readonly json?: true;
+}
+
+/** Runs a sandbox until SIGTERM, SIGINT or SIGHUP; started by npx, which passes no SIGTERM on, until its parent is gone. */
+export async function runSandbox(options: SandboxCommand, startedByNpx: boolean): Promise<void> {
+  const parent = startedByNpx ? process.ppid : undefined;
+  using interrupted = interruption();
+  const { port, host, corsOrigins, import: file } = options;
+  // What it is asked to do wrong is no news.
+  const log = await openLog('fatal');
+  const fill = file === undefined ? undefined : (services: AdminServices) => importAll(services, file);
+  const openapi = openapiText;
+  await using sandbox = await startSandbox({ port, host, corsOrigins, log, openapi, fill }).catch((error) =>
+    explain(error, options),
+  );
+  if (options.json) sayJson({ ...shown(sandbox), pid: process.pid });
+  else announce(sandbox);
+  await ended(interrupted.signal, parent);
+}
+
+function shown({ url, accounts }: Sandbox) {
+  return {
+    url,
+    keys: Object.fromEntries(accounts.map(({ plan, key }) => [plan, key])),
+    accounts,
+  };
+}
+
+function announce({ url, accounts }: Sandbox): void {
+  say(`Sandbox            ${styled('bold', url)}${basePath}`);
+  say(`Faults and more    curl ${url}/sandbox`);
+  say();
+  say('API keys, until it ends:');
+  for (const { plan, key, perMinute } of accounts) say(`  ${plan.padEnd(11)} ${key}  ${perMinute}/min`);
+  say();
+  say('Try it:');
+  say(
+    `  curl -i -H 'Authorization: Bearer ${accounts[0]?.key}' -H 'X-Sandbox: status=503' ${url}${basePath}/pets`,
+  );
+}
+
+/** Adds all animals of a file. Throws `CommandError` for the first row that is none. */
+async function importAll(services: AdminServices, file: string): Promise<void> {
+  const { signal } = new AbortController();
+  const input = await fileInput(file, signal);
+  const rows = new Rows({
+    input,
+    reader: formatOf(file, undefined).newReader({ newIds: false }),
+    afterLine: 0,
+    fits: () => true,
+    mustHaveRow: false,
+    onPassedOver: undefined,
+    signal,
+  });
+  const task = { source: input.source, stored: undefined, rows, signal };
+  for await (const { rejected } of new ImportOperations(services).add(task)) {
+    const [first] = rejected;
+    if (first !== undefined) {
+      throw new CommandError(
+        `${file}, line ${first.line}: ${first.reason}. Correct the file, then start again.`,
+      );
+    }
+  }
+}
+
+/** What the system says about the port, in the words of the command. */
+function explain(error: unknown, { port, host }: SandboxCommand): never {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
+  const reason = code === 'EADDRINUSE' ? 'is already in use' : 'may not be listened on';
+  throw new CommandError(
+    `Port ${port} on ${host} ${reason}. Choose another one with --port (0 for any free port).`,
+  );
+}
