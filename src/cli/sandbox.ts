@@ -1,10 +1,5 @@
-import type { AdminServices } from '../app.ts';
 import { basePath } from '../contract/operations.ts';
-import { Rows } from '../operations/files/rows.ts';
-import { ImportOperations } from '../operations/imports.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
-import { formatOf } from './formats.ts';
-import { fileInput } from './input.ts';
 import { openLog } from './log.ts';
 import { openapiText } from './openapi.ts';
 import { ended, interruption } from './signals.ts';
@@ -25,11 +20,16 @@ export async function runSandbox(options: SandboxCommand, startedByNpx: boolean)
   const { port, host, corsOrigins, import: file } = options;
   // What it is asked to do wrong is no news.
   const log = await openLog('fatal');
-  const fill = file === undefined ? undefined : (services: AdminServices) => importAll(services, file);
-  const openapi = openapiText;
-  await using sandbox = await startSandbox({ port, host, corsOrigins, log, openapi, fill }).catch((error) =>
-    explain(error, options),
-  );
+  // Loaded only where there is a file: who starts a hundred of these waits for less.
+  const fill = file === undefined ? undefined : (await import('./sandbox-import.ts')).importing(file);
+  await using sandbox = await startSandbox({
+    port,
+    host,
+    corsOrigins,
+    log,
+    openapi: openapiText,
+    fill,
+  }).catch((error) => explain(error, options));
   if (options.json) sayJson({ ...shown(sandbox), pid: process.pid });
   else announce(sandbox);
   await ended(interrupted.signal, parent);
@@ -54,30 +54,6 @@ function announce({ url, accounts }: Sandbox): void {
   say(
     `  curl -i -H 'Authorization: Bearer ${accounts[0]?.key}' -H 'X-Sandbox: status=503' ${url}${basePath}/pets`,
   );
-}
-
-/** Adds all animals of a file. Throws `CommandError` for the first row that is none. */
-async function importAll(services: AdminServices, file: string): Promise<void> {
-  const { signal } = new AbortController();
-  const input = await fileInput(file, signal);
-  const rows = new Rows({
-    input,
-    reader: formatOf(file, undefined).newReader({ newIds: false }),
-    afterLine: 0,
-    fits: () => true,
-    mustHaveRow: false,
-    onPassedOver: undefined,
-    signal,
-  });
-  const task = { source: input.source, stored: undefined, rows, signal };
-  for await (const { rejected } of new ImportOperations(services).add(task)) {
-    const [first] = rejected;
-    if (first !== undefined) {
-      throw new CommandError(
-        `${file}, line ${first.line}: ${first.reason}. Correct the file, then start again.`,
-      );
-    }
-  }
 }
 
 /** What the system says about the port, in the words of the command. */

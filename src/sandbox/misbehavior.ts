@@ -80,7 +80,9 @@ export class Misbehavior {
   #faultOf({ exchange: { incoming }, caller, operation, entry }: Asked): Fault | undefined {
     const { faults } = this.#options;
     const text = incoming.request.headers.get(faultHeader);
-    const own = text === null ? [] : [faults.inHeader(caller?.accountId, text)];
+    const own = (text === null ? [] : [faults.inHeader(caller?.accountId, text)]).filter(({ fault }) =>
+      isOf(fault, operation),
+    );
     const impossible = own.find(({ fault }) => operation !== undefined && !canAnswer(operation, fault));
     if (impossible !== undefined && operation !== undefined) throw neverAnswers(operation, impossible.fault);
     const others = faults.of(caller?.accountId).filter((asked) => isFor(asked, operation, caller));
@@ -149,14 +151,18 @@ function neverAnswers(operation: Operation, { code, status }: Fault): FaultError
   );
 }
 
+/** Whether a fault is meant for an operation. */
+function isOf(fault: Fault, operation: Operation | undefined): boolean {
+  return fault.operation === undefined || fault.operation === operation?.operationId;
+}
+
 /** Whether a fault that was asked for others, too, can happen to a request. */
 function isFor(
   { fault, done }: AskedFault,
   operation: Operation | undefined,
   caller: Caller | undefined,
 ): boolean {
-  if (operation === undefined || !canAnswer(operation, fault)) return false;
-  if (fault.operation !== undefined && fault.operation !== operation.operationId) return false;
+  if (operation === undefined || !isOf(fault, operation) || !canAnswer(operation, fault)) return false;
   if (!changesLimits(fault)) return true;
   // Once: afterwards the account has these limits, and they run out.
   return caller !== undefined && !done.has(caller.accountId);
