@@ -57,6 +57,7 @@ export class Requests {
 
   /** Forgets those of an account, or all. */
   clear(accountId: number | undefined): void {
+    if (accountId === undefined) this.#count = 0;
     this.#entries =
       accountId === undefined ? [] : this.#entries.filter(({ account }) => account !== accountId);
   }
