@@ -21,6 +21,7 @@ export function addSandbox(program: Command, environment: Environment): void {
       'Whoever reaches its port may do everything with it. With --json, one line with url and keys is printed when it',
       'is ready.',
     ],
+    readsSettings: false,
   })
     .option('--port <port>', 'port to listen on; 0 picks a free port', port, defaultPort)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
