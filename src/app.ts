@@ -236,9 +236,8 @@ export async function startService(
   await using started = new AsyncDisposableStack();
   const outages = started.use(new Outages(log));
   const settings = withPoolOf(config, poolSizeOf(config, worker));
-  const admin = started.use(
-    await openAdminServices(settings, runtime, { serving: true, worker, notice: outages.notice }),
-  );
+  const how = { serving: true, worker, notice: outages.notice };
+  const admin = started.use(await openAdminServices(settings, runtime, how));
   const { storage } = admin;
   const { clock } = runtime;
   const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
@@ -272,6 +271,7 @@ export async function startService(
     hostname: config.host,
     port: config.port,
     maxConnections: config.maxConnections,
+    idleTimeoutSeconds: config.idleTimeoutSeconds,
     processes: worker?.workers ?? 1,
     trustedProxies: config.trustedProxies,
     around: runtime.around,

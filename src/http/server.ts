@@ -10,7 +10,7 @@ import { failed } from './replies.ts';
 import type { IncomingRequest, RequestContext } from './request-context.ts';
 import { requestIdOf } from './request-id.ts';
 import type { Route } from './routes.ts';
-import { idleTimeoutSeconds, underWay } from './under-way.ts';
+import { underWay } from './under-way.ts';
 import { afterChunkedBody } from './unread-body.ts';
 
 export interface ServerOptions {
@@ -21,6 +21,8 @@ export interface ServerOptions {
   readonly port: number;
   /** Open connections, at most; 0 for what the descriptors allow. */
   readonly maxConnections: number;
+  /** A connection on which nothing moves is closed after this long. */
+  readonly idleTimeoutSeconds: number;
   /** Processes that share the port and its connections; 1 keeps the port to this one. */
   readonly processes: number;
   readonly trustedProxies: readonly Network[];
@@ -53,6 +55,7 @@ export function startServer({
   hostname,
   port,
   maxConnections,
+  idleTimeoutSeconds,
   processes,
   trustedProxies,
   around,
@@ -75,19 +78,21 @@ export function startServer({
       startedAt: performance.now(),
     };
   };
-  /** The answer, through what stands around it. */
-  const through = (incoming: IncomingRequest, server: Server, answer: () => Awaitable<Response>) => {
-    const { request } = incoming;
-    const closeAfter = (idleSeconds: number) => server.timeout(request, idleSeconds);
-    return around === undefined ? answer() : around({ context, incoming, closeAfter, answer });
+  const exchangeOf = (
+    incoming: IncomingRequest,
+    server: Server,
+    answer: () => Awaitable<Response>,
+  ): Exchange => {
+    const closeAfter = (idleSeconds: number) => server.timeout(incoming.request, idleSeconds);
+    return { context, incoming, closeAfter, answer };
   };
   const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
     const incoming = incomingOf(request, server, route);
-    const answer = underWay(
-      server,
-      request,
-      through(incoming, server, () => pipeline(context, incoming)),
-    );
+    const made =
+      around === undefined
+        ? pipeline(context, incoming)
+        : around(exchangeOf(incoming, server, () => pipeline(context, incoming)));
+    const answer = underWay(server, request, made, idleTimeoutSeconds);
     return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
   };
   const unknown = handle(undefined);
@@ -114,7 +119,10 @@ export function startServer({
         const path = pathOf(request.url);
         if (path === basePath || path.startsWith(`${basePath}/`)) return unknown(request, server);
         const incoming = incomingOf(request, server);
-        const answer = through(incoming, server, () => elsewhere(incoming, path));
+        const answer =
+          around === undefined
+            ? elsewhere(incoming, path)
+            : around(exchangeOf(incoming, server, () => elsewhere(incoming, path)));
         return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
       },
       // What fails outside of every answer's own making; the runtime would send a page of its own.
