@@ -198,10 +198,13 @@ export async function startWorkers(
 /** Connections to PostgreSQL that the supervisor keeps for operators: one that reads, and one that writes. */
 const supervisorPoolSize = 2;
 
-/** The connections to PostgreSQL of one process: all, or a worker's part of what its supervisor leaves. */
-function poolSizeOf({ cluster }: Config, worker: ServingWorker | undefined): number {
-  const all = cluster?.poolSize ?? 0;
-  return worker === undefined ? all : Math.floor((all - supervisorPoolSize) / worker.workers);
+/** The configuration of one process: with all connections to PostgreSQL, or a worker's part of what its supervisor leaves. */
+function configOfProcess(config: Config, worker: ServingWorker | undefined): Config {
+  const all = config.cluster?.poolSize ?? 0;
+  return withPoolOf(
+    config,
+    worker === undefined ? all : Math.floor((all - supervisorPoolSize) / worker.workers),
+  );
 }
 
 /** The configuration with a PostgreSQL pool of this size, at least 1; the setting is of all workers together. */
@@ -235,9 +238,8 @@ export async function startService(
 ): Promise<Service> {
   await using started = new AsyncDisposableStack();
   const outages = started.use(new Outages(log));
-  const settings = withPoolOf(config, poolSizeOf(config, worker));
   const how = { serving: true, worker, notice: outages.notice };
-  const admin = started.use(await openAdminServices(settings, runtime, how));
+  const admin = started.use(await openAdminServices(configOfProcess(config, worker), runtime, how));
   const { storage } = admin;
   const { clock } = runtime;
   const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));

@@ -47,20 +47,12 @@ const noParams = {};
 type Server = Bun.Server<undefined>;
 type BunRequest = Request & { readonly params?: Record<string, string> };
 
-/** Starts listening. The router only finds out where a request goes; the pipeline checks it. */
-export function startServer({
-  context,
-  routes,
-  publicRoutes,
-  hostname,
-  port,
-  maxConnections,
-  idleTimeoutSeconds,
-  processes,
-  trustedProxies,
-  around,
-}: ServerOptions): Listener {
-  const incomingOf = (request: BunRequest, server: Server, route?: Route): IncomingRequest => {
+/** What the router found out about a request, for the pipeline. */
+function incomingRequests(
+  context: RequestContext,
+  trustedProxies: readonly Network[],
+): (request: BunRequest, server: Server, route?: Route) => IncomingRequest {
+  return (request, server, route) => {
     const client = () =>
       clientAddress(
         server.requestIP(request)?.address ?? '',
@@ -78,6 +70,22 @@ export function startServer({
       startedAt: performance.now(),
     };
   };
+}
+
+/** Starts listening. The router only finds out where a request goes; the pipeline checks it. */
+export function startServer({
+  context,
+  routes,
+  publicRoutes,
+  hostname,
+  port,
+  maxConnections,
+  idleTimeoutSeconds,
+  processes,
+  trustedProxies,
+  around,
+}: ServerOptions): Listener {
+  const incomingOf = incomingRequests(context, trustedProxies);
   const exchangeOf = (
     incoming: IncomingRequest,
     server: Server,

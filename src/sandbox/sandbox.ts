@@ -1,9 +1,8 @@
 /** The real service on a store that nobody keeps, with faults, a clock that can be put ahead, and a memory of requests. */
-import { randomBytes } from 'node:crypto';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { type AdminServices, openAdminServices, startApp } from '../app.ts';
+import { type AdminServices, openAdminServices, startApp, systemRuntime } from '../app.ts';
 import { type Config, readConfig } from '../config.ts';
 import { basePath } from '../contract/operations.ts';
 import { checkHost } from '../http/host.ts';
@@ -53,7 +52,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
 
   const ending = new AbortController();
   let around: Around = ({ answer }) => answer();
-  const runtime = { clock, randomBytes, around: (exchange: Exchange) => around(exchange) };
+  const runtime = { ...systemRuntime(), clock, around: (exchange: Exchange) => around(exchange) };
   const app = started.use(await startApp(config, (url) => openapi(config, url), log, runtime));
   const store = started.use(new SandboxStore(files.data, files.start));
   // First, so that nothing is held back while the service stops.
@@ -83,7 +82,7 @@ async function makeStore(
   clock: SandboxClock,
   fill: SandboxOptions['fill'],
 ): Promise<SandboxAccount[]> {
-  await using services = await openAdminServices(config, { clock, randomBytes }, { create: true });
+  await using services = await openAdminServices(config, { ...systemRuntime(), clock }, { create: true });
   const accounts = await createAccounts(services);
   await fill?.(services);
   return accounts;

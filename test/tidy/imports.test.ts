@@ -13,6 +13,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   cli: [
     'app',
     'backups',
+    'sandbox',
     'supervisor/link',
     'supervisor/task-link',
     'operations',
@@ -35,6 +36,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'domain',
     'contract',
   ],
+  sandbox: ['app', 'config', 'http', 'operations', 'storage', 'domain', 'contract'],
   admin: ['watch', 'config', 'http', 'operations', 'system-user', 'domain', 'contract'],
   watch: ['config', 'http', 'operations', 'type:supervisor', 'domain', 'package.json'],
   backups: ['config', 'storage', 'operations', 'supervisor', 'domain', 'contract', 'package.json'],
