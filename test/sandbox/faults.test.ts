@@ -122,7 +122,7 @@ describe('limits', () => {
 
 describe('answers that take their time', () => {
   test('delay: the work is done before the client has the answer', async () => {
-    const user = await sandbox.account();
+    const user = await sandbox.account({ plan: 'enterprise' });
     const aborted = new AbortController();
     const sent = fetch(`${sandbox.url}/v1/pets`, {
       method: 'POST',
