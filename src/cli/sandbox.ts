@@ -18,8 +18,7 @@ export async function runSandbox(options: SandboxCommand, startedByNpx: boolean)
   const parent = startedByNpx ? process.ppid : undefined;
   using interrupted = interruption();
   const { port, host, corsOrigins, import: file } = options;
-  // What it is asked to do wrong is no news.
-  const log = await openLog('fatal');
+  const log = await openLog('warn');
   // Loaded only where there is a file: who starts a hundred of these waits for less.
   const fill = file === undefined ? undefined : (await import('./sandbox-import.ts')).importing(file);
   await using sandbox = await startSandbox({

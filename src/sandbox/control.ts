@@ -28,6 +28,8 @@ export interface ControlOptions {
   readonly accounts: readonly SandboxAccount[];
   /** Throws `PlanError`. */
   readonly createAccount: (account: NewSandboxAccount) => Promise<SandboxAccount>;
+  /** Refuses `account_not_found`. */
+  readonly findAccount: (id: number) => Promise<unknown>;
   /** Puts the store, the clock and all else back to the start. */
   readonly reset: () => void;
 }
@@ -90,7 +92,8 @@ export class Control {
         const Allow = Object.keys(methods).join(', ');
         return answerOf(requestId, new Refusal('method_not_allowed'), { Allow });
       }
-      return answerOf(requestId, await handler({ request, whose: whoseOf(request.url) }));
+      const whose = await this.#known(whoseOf(request.url));
+      return answerOf(requestId, await handler({ request, whose }));
     } catch (error) {
       if (error instanceof Refusal) return answerOf(requestId, error);
       if (error instanceof FaultError || error instanceof PlanError) {
@@ -123,8 +126,14 @@ export class Control {
   async #ask(request: Request) {
     const { faults, account } = await bodyOf(request, FaultsBody);
     const texts = typeof faults === 'string' ? [faults] : faults;
-    this.#options.faults.ask(account, texts.map(parseFault));
+    this.#options.faults.ask(await this.#known(account), texts.map(parseFault));
     return this.#faults();
+  }
+
+  /** Refuses `account_not_found`: what is asked of an account that there is not would never happen. */
+  async #known(whose: Whose): Promise<Whose> {
+    if (whose !== undefined) await this.#options.findAccount(whose);
+    return whose;
   }
 
   #clock() {

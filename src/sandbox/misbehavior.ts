@@ -13,7 +13,7 @@ import { cut, held, slowly } from './connection.ts';
 import { type Fault, FaultError } from './fault.ts';
 import type { AskedFault, Faults } from './faults.ts';
 import type { SandboxLimits } from './limits.ts';
-import { refusedAs } from './refusals.ts';
+import { type Quiet, refusedAs } from './refusals.ts';
 import type { RequestEntry, Requests } from './requests.ts';
 
 export const faultHeader = 'X-Sandbox';
@@ -24,6 +24,7 @@ export interface MisbehaviorOptions {
   readonly limits: SandboxLimits;
   readonly faults: Faults;
   readonly requests: Requests;
+  readonly quiet: Quiet;
   /** Aborted when the sandbox ends: nothing is held back any longer. */
   readonly ending: AbortSignal;
 }
@@ -111,7 +112,7 @@ export class Misbehavior {
   }
 
   async #answerTo({ exchange, caller, operation }: Asked, fault: Fault): Promise<Response> {
-    const { limits, clock } = this.#options;
+    const { limits, clock, quiet } = this.#options;
     const { banSeconds, remaining, retryAfter } = fault;
     const code = operation === undefined ? undefined : codeOf(operation, fault);
     if (caller !== undefined) {
@@ -123,7 +124,7 @@ export class Misbehavior {
     }
     // Limits are real: the service itself refuses the request.
     if (code === undefined || isLimit(code)) return exchange.answer();
-    return refusedAs(exchange, code, { retryAfter, nowMs: clock.now() });
+    return refusedAs(exchange, code, { retryAfter, nowMs: clock.now(), quiet });
   }
 }
 

@@ -9,13 +9,17 @@ export interface RefusalOptions {
   /** Seconds; the service's own unless given. */
   readonly retryAfter: number | undefined;
   readonly nowMs: number;
+  /** Where failures that were asked for are told: the log is for the others. */
+  readonly quiet: Quiet;
 }
+
+export type Quiet = Pick<Exchange['context'], 'log' | 'outages'>;
 
 /** The service's own answer of a code. The request is admitted and counted as one that fails in this way is. */
 export async function refusedAs(
   exchange: Exchange,
   code: ErrorCode,
-  { retryAfter, nowMs }: RefusalOptions,
+  { retryAfter, nowMs, quiet }: RefusalOptions,
 ): Promise<Response> {
   const { status } = errors[code];
   if (status === 401) return unauthenticated(exchange, code);
@@ -26,8 +30,9 @@ export async function refusedAs(
   const { request, network, routed } = incoming;
   const isFree = routed?.operation.free ?? false;
   const admission = await context.admission.admit(credentialOf(request.headers), network, isFree);
-  const before = admission.caller === undefined ? admission.refusal : admission.verdict.refusal;
-  const response = await refuse(context, incoming, admission, refusalOf(before ?? code));
+  const limited = isFree ? undefined : admission.caller && admission.verdict.refusal;
+  const before = admission.caller === undefined ? admission.refusal : limited;
+  const response = await refuse({ ...context, ...quiet }, incoming, admission, refusalOf(before ?? code));
   if (before === undefined && retryAfter !== undefined)
     response.headers.set('Retry-After', String(retryAfter));
   return response;

@@ -6,6 +6,7 @@ import { type AdminServices, openAdminServices, startApp, systemRuntime } from '
 import { type Config, readConfig } from '../config.ts';
 import { basePath } from '../contract/operations.ts';
 import { checkHost } from '../http/host.ts';
+import { Outages } from '../http/outages.ts';
 import { pathOf } from '../http/query.ts';
 import type { Around, Exchange } from '../http/server.ts';
 import { SandboxStore } from '../storage/sqlite/sandbox.ts';
@@ -17,6 +18,7 @@ import { Faults } from './faults.ts';
 import { makeFolder } from './folder.ts';
 import { SandboxLimits } from './limits.ts';
 import { Misbehavior } from './misbehavior.ts';
+import type { Quiet } from './refusals.ts';
 import { Requests } from './requests.ts';
 
 export interface SandboxOptions {
@@ -55,9 +57,11 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const runtime = { ...systemRuntime(), clock, around: (exchange: Exchange) => around(exchange) };
   const app = started.use(await startApp(config, (url) => openapi(config, url), log, runtime));
   const store = started.use(new SandboxStore(files.data, files.start));
+  const quietLog = log.child({}, { level: 'silent' });
+  const quiet = { log: quietLog, outages: started.use(new Outages(quietLog)) };
   // First, so that nothing is held back while the service stops.
   started.defer(() => ending.abort());
-  around = aroundOf({ config, clock, store, accounts, admin: app.admin, ending: ending.signal });
+  around = aroundOf({ config, clock, store, accounts, admin: app.admin, quiet, ending: ending.signal });
   const kept = started.move();
   return { url: app.url, accounts, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
@@ -94,22 +98,24 @@ interface Parts {
   readonly store: SandboxStore;
   readonly accounts: readonly SandboxAccount[];
   readonly admin: AdminServices;
+  readonly quiet: Quiet;
   readonly ending: AbortSignal;
 }
 
 /** What stands between the requests and the service. */
-function aroundOf({ config, clock, store, accounts, admin, ending }: Parts): Around {
+function aroundOf({ config, clock, store, accounts, admin, quiet, ending }: Parts): Around {
   const faults = new Faults();
   const requests = new Requests();
   const limits = new SandboxLimits(store, clock, config.limits.ban);
   const keys: KeyStore = admin.storage.keys;
-  const misbehavior = new Misbehavior({ keys, clock, limits, faults, requests, ending });
+  const misbehavior = new Misbehavior({ keys, clock, limits, faults, requests, quiet, ending });
   const control = new Control({
     clock,
     faults,
     requests,
     accounts,
     createAccount: (account) => createAccount(admin, account),
+    findAccount: (id) => admin.accounts.find(id),
     reset: () => {
       store.putBack();
       faults.end(undefined);

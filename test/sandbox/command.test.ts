@@ -53,6 +53,11 @@ test('says in one line of JSON where it is when it is ready, reads no settings, 
     expect(response.status).toBe(200);
   }
   expect(await readdir(folder.path)).toHaveLength(1);
+  // What fails as asked is no news for its log.
+  for (const fault of ['status=500', 'status=503', 'cut=before']) {
+    const headers = { Authorization: `Bearer ${keys.free}`, 'X-Sandbox': fault };
+    await fetch(`${url}/v1/pets`, { method: 'POST', headers }).catch(() => undefined);
+  }
   // What is held back does not hold up its end.
   const held = fetch(`${url}/v1/pets`, {
     headers: { Authorization: `Bearer ${keys.free}`, 'X-Sandbox': 'delay=10m' },

@@ -170,6 +170,8 @@ describe('mistakes are answered as the API does', () => {
     ['POST', '/faults', {}, 400, 'invalid_body', /faults must be a text/],
     ['POST', '/faults', { faults: 'statsu=503' }, 400, 'invalid_body', /"statsu=503" is not a fault/],
     ['POST', '/faults', { faults: 'status=503', acount: 1 }, 400, 'invalid_body', /acount/],
+    ['POST', '/faults', { faults: 'status=503', account: 999 }, 404, 'account_not_found', /999/],
+    ['GET', '/requests?account=999', undefined, 404, 'account_not_found', /999/],
     ['POST', '/clock', {}, 400, 'invalid_body', /either advanceSeconds or to/],
     ['POST', '/clock', { to: 'tomorrow' }, 400, 'invalid_body', /must be a date/],
     ['POST', '/clock', { advanceSeconds: 1.5 }, 400, 'invalid_body', /advanceSeconds must be a whole number/],

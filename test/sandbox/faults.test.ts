@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { clientErrors } from '../../src/contract/errors.ts';
 import { allOperations, errorsOf } from '../../src/contract/operations.ts';
+import { exchange } from '../support/raw.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 
@@ -97,6 +98,12 @@ describe('cut', () => {
     expect(again.header('idempotent-replayed')).toBe('true');
     expect((await names(user)).filter((name: string) => name === 'cut after')).toHaveLength(1);
   });
+});
+
+test('an answer to HEAD is cut, too', async () => {
+  const user = await sandbox.account();
+  const head = `HEAD /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${user.key}\r\nX-Sandbox: cut=after\r\n\r\n`;
+  expect(await exchange(sandbox.url, head)).toEqual([]);
 });
 
 describe('limits', () => {
