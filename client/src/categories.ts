@@ -17,22 +17,22 @@ export class Categories {
   }
 
   /** Lists categories by ascending id. Needs the scope `pets:read`. */
-  list({ limit, cursor }: ListQuery = {}, options?: CallOptions): List<Category> {
-    return new List(this.#send, 'categories', { limit, cursor }, options);
+  list(query: ListQuery = {}, options?: CallOptions): List<Category> {
+    return new List(this.#send, 'categories', { ...query }, options);
   }
 
   /** Gets a category by id. Needs the scope `pets:read`. */
   get(id: Int64, options?: CallOptions): Call<Category> {
-    return Call.of(this.#send({ method: 'GET', path: ['categories', id], options }));
+    return Call.of(this.#send({ method: 'GET', collection: 'categories', id, options }));
   }
 
   /** Names a category, whether it has a name already or not. Needs the scope `pets:write`. */
   put(id: Int64, name: CategoryName, options?: PutCategoryOptions): Call<Category> {
-    return Call.of(this.#send({ method: 'PUT', path: ['categories', id], body: name, options }));
+    return Call.of(this.#send({ method: 'PUT', collection: 'categories', id, body: name, options }));
   }
 
   /** Removes a category's name; its animals stay. Needs the scope `pets:write`. */
   delete(id: Int64, options?: ChangeOptions): Call<void> {
-    return Call.of(this.#send({ method: 'DELETE', path: ['categories', id], options }));
+    return Call.of(this.#send({ method: 'DELETE', collection: 'categories', id, options }));
   }
 }

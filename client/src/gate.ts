@@ -4,8 +4,8 @@
  * The service bans a key for requests that are refused a second or more after the first 429 of an episode ("strikes", 100
  * within ten minutes). Several processes may share the key, and none is told of the others' 429. So this client:
  * - sends nothing while a `Retry-After` lasts, and nothing that the headers say will be refused;
- * - sends one request alone when it has heard nothing for a second, and the others when that is answered. A pause that
- *   others used to exhaust the limit so costs one strike, however many calls wait;
+ * - sends one request alone when it has heard nothing for a second, and the others when that is answered (or one more each
+ *   second). A pause that others used to exhaust the limit so costs one strike, however many calls wait;
  * - for ten minutes after a 429, asks `GET /rate-limit` instead, which is free and never a strike. What is sent within a second
  *   of "there are requests left" cannot be a strike, because an episode would have begun since.
  * One client so gets at most one strike in ten minutes.
@@ -35,7 +35,8 @@ export interface Entry {
 }
 
 interface Waiting extends Entry {
-  readonly until: number;
+  /** `#stoodMs` when it came. */
+  readonly stoodBefore: number;
   readonly enter: () => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -48,6 +49,9 @@ export class Gate {
   readonly #queue: Waiting[] = [];
   #inFlight = 0;
   #isAsking = false;
+  /** How long requests have waited for limits in all, not for answers of others; and since when they do. */
+  #stoodMs = 0;
+  #standsSince: number | undefined;
   #lastAt = Number.NEGATIVE_INFINITY;
   #closedUntil = Number.NEGATIVE_INFINITY;
   #closedBy: AnimalStoreError | undefined;
@@ -61,16 +65,19 @@ export class Gate {
     this.#ask = ask;
   }
 
-  /** Resolves when the request may be sent; `leave` has to follow. Rejects when that would take longer than it may wait. */
-  enter(entry: Entry): Promise<void> {
+  /**
+   * Resolves when the request may be sent, with the ms that it waited for limits; `leave` has to follow. Rejects when that would
+   * take longer than it may wait.
+   */
+  enter(entry: Entry): Promise<number> {
     return new Promise((resolve, reject) => {
       const stop = () => entry.signal?.removeEventListener('abort', abort);
       const waiting: Waiting = {
         ...entry,
-        until: this.#clock.now() + entry.maxWaitMs,
+        stoodBefore: this.#stood(),
         enter: () => {
           stop();
-          resolve();
+          resolve(this.#stoodMs - waiting.stoodBefore);
         },
         reject: (reason) => {
           stop();
@@ -109,14 +116,30 @@ export class Gate {
     this.#closedBy = error;
   }
 
+  /** Ends what `close` began: the service was heard to take requests again. */
+  open(): void {
+    this.#closedUntil = Number.NEGATIVE_INFINITY;
+    this.#pump();
+  }
+
+  /** The ms that requests have waited for limits until now. */
+  #stood(): number {
+    const now = this.#clock.now();
+    return this.#stoodMs + (this.#standsSince === undefined ? 0 : now - this.#standsSince);
+  }
+
   #pump(wasToldNow = false): void {
     this.#cancelTimer();
+    this.#stoodMs = this.#stood();
+    this.#standsSince = undefined;
     let isTold = wasToldNow;
     while (this.#queue.length > 0) {
       const now = this.#clock.now();
       const opensAt = this.#opensAt(now, isTold);
       if (opensAt > now) {
         if (opensAt < Infinity) this.#wait(opensAt, now);
+        // An answer may be long in coming: others need not wait for it.
+        else this.#cancelTimer = this.#clock.after(graceMs, () => this.#pump());
         return;
       }
       isTold = false;
@@ -126,7 +149,7 @@ export class Gate {
     }
   }
 
-  /** When the next request may be sent; Infinity: when one that is under way has been answered. */
+  /** When the next request may be sent; Infinity: when one that is under way has been answered, or a second later. */
   #opensAt(now: number, isTold: boolean): number {
     if (now < this.#closedUntil) return this.#closedUntil;
     if (this.#isAsking || this.#inFlight >= maxInFlight) return Infinity;
@@ -135,11 +158,11 @@ export class Gate {
     if (this.#inFlight > 0 && this.#quota.left(now) <= this.#inFlight) return Infinity;
     const isCautious = now < this.#cautiousUntil;
     if (!isTold && !this.#isUpToDate(now, isCautious)) {
-      if (this.#inFlight > 0) return Infinity;
       if (this.#pace || isCautious) {
         this.#askFirst();
         return Infinity;
       }
+      if (this.#inFlight > 0 && now < this.#lastAt + graceMs) return Infinity;
     }
     return this.#pace ? this.#quota.paced(this.#lastAt, this.#inFlight) : now;
   }
@@ -160,8 +183,11 @@ export class Gate {
 
   /** Sets the timer, and turns away what may not wait that long. */
   #wait(opensAt: number, now: number): void {
+    this.#standsSince = now;
+    const canWait = ({ maxWaitMs, stoodBefore }: Waiting) =>
+      this.#stoodMs - stoodBefore + opensAt - now <= maxWaitMs;
     const [staying, leaving] = [true, false].map((stays) =>
-      this.#queue.filter(({ until }) => until >= opensAt === stays),
+      this.#queue.filter((waiting) => canWait(waiting) === stays),
     ) as [Waiting[], Waiting[]];
     this.#queue.splice(0, Infinity, ...staying);
     // Not at once: a loop that ignores the error would keep the program from doing anything else.
