@@ -80,6 +80,9 @@ describe('a reset', () => {
       expect(added.headers.get('x-ratelimit-remaining')).toBe('59');
       const fresh = await sandbox.account();
       expect(fresh.account).toBe(5);
+      // Held in memory from here on.
+      expect(JSON.parse((await fresh.call('GET', '/pets')).text)).toHaveLength(1);
+      expect(await (await ask('GET')).json()).toHaveLength(1);
       await sandbox.steered('POST', '/faults', { faults: 'status=500' });
       await advance({ advanceSeconds: 7 });
       expect((await ask('GET', { 'X-Sandbox': 'ban=1h' })).status).toBe(429);

@@ -100,9 +100,13 @@ describe('cut', () => {
   });
 });
 
-test('an answer to HEAD is cut, too', async () => {
-  const user = await sandbox.account();
-  const head = `HEAD /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${user.key}\r\nX-Sandbox: cut=after\r\n\r\n`;
+test.each([
+  ['GET', 'cut=before'],
+  ['GET', 'cut=after'],
+  ['HEAD', 'cut=after'],
+])('of an answer to %s, %s leaves not a byte', async (method, fault) => {
+  const { key } = await sandbox.account();
+  const head = `${method} /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nX-Sandbox: ${fault}\r\n\r\n`;
   expect(await exchange(sandbox.url, head)).toEqual([]);
 });
 
