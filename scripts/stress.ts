@@ -23,6 +23,7 @@ import { partitions } from '../test/stress/partitions.ts';
 import { power } from '../test/stress/power.ts';
 import { publicPages } from '../test/stress/public.ts';
 import { rolling } from '../test/stress/rolling.ts';
+import { sandboxes } from '../test/stress/sandboxes.ts';
 import { soak } from '../test/stress/soak.ts';
 import { stop } from '../test/stress/stop.ts';
 import type { StressTest } from '../test/stress/stress-test.ts';
@@ -55,6 +56,7 @@ const stressTests: readonly StressTest[] = [
   publicPages,
   power,
   rolling,
+  sandboxes,
   soak,
   coverage,
   mutation,

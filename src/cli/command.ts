@@ -39,19 +39,21 @@ export interface Description {
   readonly examples: readonly string[];
   /** What else there is to know, in lines of a terminal's width. */
   readonly notes?: readonly string[];
+  /** False where settings change nothing; unless given, the help says where they are. */
+  readonly readsSettings?: false;
 }
 
 /** Adds a command under the program or one of its groups; `usage` is its name and its arguments. */
 export function addCommand(
   parent: Command,
   usage: string,
-  { summary, examples, notes }: Description,
+  { summary, examples, notes, readsSettings }: Description,
 ): Command {
   const command = parent.command(usage).description(summary);
   const sections = [
     ...(notes === undefined ? [] : [notes.join('\n')]),
     ['Examples:', ...examples.map((example) => `  $ ${example}`)].join('\n'),
-    settingsHint,
+    ...(readsSettings === false ? [] : [settingsHint]),
   ];
   return command
     .showHelpAfterError(`See "${pathOf(command)} --help".`)

@@ -62,6 +62,13 @@ export function count(text: string): number {
   return value;
 }
 
+/** A port to listen on; 0 is any. */
+export function port(text: string): number {
+  const value = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value <= 65_535)) throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
+  return value;
+}
+
 /** How many items of a list that is read as one page. */
 export function atMostAPage(text: string): number {
   const value = count(text);
