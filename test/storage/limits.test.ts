@@ -33,7 +33,7 @@ for (const [name, makePlace] of Object.entries(stores)) {
     const seed = 20_270_115;
     const tally = await compareWithLaw(
       { limits: store.limits, clock, rules: strictRules },
-      { sequences: 150, length: 60, seed },
+      { sequences: 80, length: 60, seed },
     );
     for (const answer of answers) expect([answer, tally[answer] ?? 0]).not.toEqual([answer, 0]);
   });
