@@ -3,6 +3,7 @@
  * last line counts what passed and what failed. Options are those of `bun test`: `npm test -- --randomize --seed=7`.
  */
 import { fileURLToPath } from 'node:url';
+import { postgresTemplate, templateVariable } from '../test/support/postgres-data.ts';
 import { testTimeoutMs } from '../test/support/wait.ts';
 
 interface Count {
@@ -60,6 +61,7 @@ async function run({ command, count }: Step): Promise<Count> {
   process.stdout.write(`\n▶ npx ${command.map(quoted).join(' ')}\n`);
   const child = Bun.spawn([`${root}node_modules/.bin/${command[0]}`, ...command.slice(1)], {
     cwd: root,
+    env: environment,
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -84,6 +86,9 @@ async function shown(stream: ReadableStream<Uint8Array>): Promise<string> {
 function quoted(argument: string): string {
   return /^[\w./=-]+$/.test(argument) ? argument : `'${argument}'`;
 }
+
+await using template = await postgresTemplate();
+const environment = { ...process.env, ...(template && { [templateVariable]: template.path }) };
 
 const total = { passed: 0, failed: 0 };
 for (const step of steps) {
