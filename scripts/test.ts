@@ -2,6 +2,7 @@
  * All checks, in order: each step is titled with the command that repeats it alone, none stops the others, and the
  * last line counts what passed and what failed. Options are those of `bun test`: `npm test -- --randomize --seed=7`.
  */
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { postgresTemplate, templateVariable } from '../test/support/postgres-data.ts';
 import { testTimeoutMs } from '../test/support/wait.ts';
@@ -18,7 +19,8 @@ interface Step {
 }
 
 const testOptions = [
-  '--parallel',
+  // One more than there are cores: some tests wait for most of their time.
+  `--parallel=${availableParallelism() + 1}`,
   '--only-failures',
   `--timeout=${testTimeoutMs}`,
   // Load and long faults take minutes; they have scripts of their own.
