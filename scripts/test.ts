@@ -2,7 +2,9 @@
  * All checks, in order: each step is titled with the command that repeats it alone, none stops the others, and the
  * last line counts what passed and what failed. Options are those of `bun test`: `npm test -- --randomize --seed=7`.
  */
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { postgresTemplate, templateVariable } from '../test/support/postgres-data.ts';
 import { testTimeoutMs } from '../test/support/wait.ts';
 
 interface Count {
@@ -17,7 +19,10 @@ interface Step {
 }
 
 const testOptions = [
-  '--parallel',
+  // One more than there are cores: some tests wait for most of their time.
+  `--parallel=${availableParallelism() + 1}`,
+  // To load all modules anew for each file takes as long as a tenth of the tests.
+  '--no-isolate',
   '--only-failures',
   `--timeout=${testTimeoutMs}`,
   // Load and long faults take minutes; they have scripts of their own.
@@ -61,6 +66,7 @@ async function run({ command, count }: Step): Promise<Count> {
   process.stdout.write(`\n▶ npx ${command.map(quoted).join(' ')}\n`);
   const child = Bun.spawn([`${root}node_modules/.bin/${command[0]}`, ...command.slice(1)], {
     cwd: root,
+    env: environment,
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
@@ -85,6 +91,9 @@ async function shown(stream: ReadableStream<Uint8Array>): Promise<string> {
 function quoted(argument: string): string {
   return /^[\w./=-]+$/.test(argument) ? argument : `'${argument}'`;
 }
+
+await using template = await postgresTemplate();
+const environment = { ...process.env, ...(template && { [templateVariable]: template.path }) };
 
 const total = { passed: 0, failed: 0 };
 for (const step of steps) {

@@ -1,4 +1,6 @@
 #!/usr/bin/env -S bun --config=/dev/null
 import { run } from './cli/cli.ts';
+import { endQuietlyOnClosedPipe } from './cli/terminal.ts';
 
+endQuietlyOnClosedPipe();
 process.exitCode = await run(process.argv.slice(2), process.env);

@@ -8,13 +8,12 @@ import { backupTask, runBackupTask } from './backup-task.ts';
 import type { Environment } from './command.ts';
 import { programOf } from './program.ts';
 import { runWorker, serveWorker } from './serve-worker.ts';
-import { CommandError, endQuietlyOnClosedPipe, messageOf } from './terminal.ts';
+import { CommandError, messageOf } from './terminal.ts';
 
 export type ExitCode = 0 | 1 | 2;
 
 /** Runs a command line and returns its exit code: 0 done, 1 could not be done, 2 wrong use. */
 export async function run(argv: readonly string[], environment: Environment): Promise<ExitCode> {
-  endQuietlyOnClosedPipe();
   const asJson = argv.includes('--json');
   try {
     if (argv[0] === serveWorker) return await runWorker();

@@ -8,6 +8,7 @@ import { keptLog } from '../support/log.ts';
 import { serveCommand, settingsIn, start, startService } from '../support/process.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testWith } from '../support/requirements.ts';
+import { likelyFreePort } from '../support/server-process.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 
 setDefaultTimeout(testTimeoutMs);
@@ -42,15 +43,20 @@ test('it does not share the port of the service', () => {
   expect(() => readConfig({ PORT: '8080', ADMIN_PORT: '8080' })).toThrow('ADMIN_PORT must be another port');
 });
 
-/** A port that somebody else listens on, who would share it with whoever asks for that. */
+/**
+ * A port that somebody else listens on, who would share it with whoever asks for that. It is none that the system gives
+ * away, so that the one below it is free.
+ */
 function takenPort(): { readonly port: number } & AsyncDisposable {
-  const server = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    reusePort: true,
-    fetch: () => new Response(),
-  });
-  return { port: server.port ?? 0, [Symbol.asyncDispose]: () => server.stop(true) };
+  for (;;) {
+    const port = likelyFreePort();
+    try {
+      const server = Bun.serve({ port, hostname: '127.0.0.1', reusePort: true, fetch: () => new Response() });
+      return { port, [Symbol.asyncDispose]: () => server.stop(true) };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+  }
 }
 
 test('the service starts without it, and says so, when the port next to its own is taken', async () => {

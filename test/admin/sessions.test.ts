@@ -6,6 +6,7 @@ import { systemUser } from '../../src/system-user.ts';
 import { addOperator, adminUrl, callAdmin, cookieOf, fromConsole, signIn } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
+import { likelyFreePort } from '../support/server-process.ts';
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
@@ -136,20 +137,13 @@ describe('a session', () => {
   });
 
   test('survives a restart', async () => {
-    await using own = await startTestApp({ ADMIN_PORT: String(await freePort()) });
+    await using own = await startTestApp({ ADMIN_PORT: String(likelyFreePort()) });
     const { token } = await addOperator(own, 'viewer');
     const cookie = await signIn(own, token);
     await own.restart();
     expect(await statusWith(cookie, own)).toBe(200);
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
-  const { port = 0 } = server;
-  await server.stop(true);
-  return port;
-}
 
 describe('the cookie', () => {
   test('is out of reach of scripts and other sites; without TLS its name has the port', async () => {

@@ -1,5 +1,5 @@
 /** Failed authentications, counted against the caller's address (contract, section 6). */
-import { describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import type { Answer } from '../support/call.ts';
 
@@ -65,6 +65,18 @@ describe('an address', () => {
 });
 
 describe('X-Forwarded-For', () => {
+  let behindProxy: TestApp;
+  beforeAll(async () => {
+    behindProxy = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
+  });
+  afterAll(() => behindProxy[Symbol.asyncDispose]());
+
+  /** A service behind a proxy, in a minute in which no address has failed yet. */
+  function minuteLater(): TestApp {
+    behindProxy.clock.advance(60);
+    return behindProxy;
+  }
+
   test('is believed from nobody unless proxies are configured', async () => {
     for (const settings of [{}, { TRUSTED_PROXIES: '10.0.0.0/8, ::1' }]) {
       await using app = await startTestApp(settings);
@@ -91,7 +103,7 @@ describe('X-Forwarded-For', () => {
     ['fe80::1', 'fe80::2'],
     ['2001:db8:1:2::', '2001:db8:1:2:3:4:192.0.2.1'],
   ])('tells one IPv6 subscriber by the /64: %s and %s are one', async (one, same) => {
-    await using app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
+    const app = minuteLater();
     expect([await left(app, one), await left(app, same)]).toEqual([599, 598]);
   });
 
@@ -101,7 +113,7 @@ describe('X-Forwarded-For', () => {
     ['::1', '0:0:0:1::1'],
     ['1:2:3:4::', '1:2:3::4'],
   ])('tells two IPv6 subscribers apart: %s and %s', async (one, other) => {
-    await using app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
+    const app = minuteLater();
     expect([await left(app, one), await left(app, other)]).toEqual([599, 599]);
   });
 
@@ -116,7 +128,7 @@ describe('X-Forwarded-For', () => {
     ['[::ffff:cb00:7101]:80', '203.0.113.1'],
     ['2001:db8:1:2::1%eth0', '2001:db8:1:2::1'],
   ])('is understood with a port and in any spelling: %s is %s', async (one, same) => {
-    await using app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
+    const app = minuteLater();
     expect([await left(app, one), await left(app, same)]).toEqual([599, 598]);
     expect(await left(app)).toBe(599);
   });
@@ -147,7 +159,7 @@ describe('X-Forwarded-For', () => {
   });
 
   test('that is no address leaves the request with the last one that is', async () => {
-    await using app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
+    const app = minuteLater();
     let expected = 600;
     for (const junk of [
       'junk',

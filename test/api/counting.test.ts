@@ -1,6 +1,6 @@
 /** Which requests count, and against whom (contract, sections 5 and 6). */
 import { Database } from 'bun:sqlite';
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import type { CallOptions } from '../support/call.ts';
 import { newPet } from '../support/pets.ts';
@@ -14,6 +14,12 @@ async function left(app: TestApp, key: string): Promise<number> {
 }
 
 describe('a request costs one', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp();
+  });
+  afterAll(() => app[Symbol.asyncDispose]());
+
   test.each([
     [200, 'GET', '/pets', {}],
     [200, 'HEAD', '/pets', {}],
@@ -26,7 +32,6 @@ describe('a request costs one', () => {
     [413, 'POST', '/pets', { body: ' '.repeat(16_385) }],
     [415, 'POST', '/pets', { body: newPet(), type: 'text/plain' }],
   ])('when it is answered %i: %s %s', async (status, method, target, options: CallOptions) => {
-    await using app = await startTestApp();
     const { key } = await app.tenant('free');
     const answer = await app.call(method, target, { ...options, key });
     expect(answer.status).toBe(status);

@@ -2,15 +2,23 @@ import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { errors } from '../../src/contract/errors.ts';
+import type { Operation } from '../../src/contract/operation.ts';
 import { allOperations, basePath, isRead, methodsOf } from '../../src/contract/operations.ts';
 import { makeKey } from '../../src/domain/key.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { faulty } from '../support/pets.ts';
-import { sampleOf, send, sendNew } from '../support/requests.ts';
+import { type Sample, sampleOf, send, sendNew } from '../support/requests.ts';
+
+/** What admission reads, without which nobody is known. */
+const callerTables = ['accounts', 'keys', 'versions'];
 
 const app = await startTestApp();
 const invalid = await invalidCredentials(app);
-afterAll(() => app[Symbol.asyncDispose]());
+const withoutKeys = await brokenApp((table) => table === 'keys');
+const withCallersAlone = await brokenApp((table) => !callerTables.includes(table));
+afterAll(async () => {
+  for (const started of [app, withoutKeys, withCallersAlone]) await started[Symbol.asyncDispose]();
+});
 
 /** One credential of every kind that is not valid. */
 async function invalidCredentials(of: TestApp): Promise<Record<string, string>> {
@@ -82,15 +90,41 @@ for (const operation of allOperations) {
     });
 
     test('500 internal_error also when callers cannot be looked up, with what their address has left', async () => {
-      await using broken = await startTestApp();
-      const sample = await sampleOf(broken, operation);
-      const stranger = await broken.tenant('free');
-      breakStore(broken, (table) => table === 'keys');
-      const answer = await send(broken, sample, { key: stranger.key });
+      const { app: broken, of } = withoutKeys;
+      const { sample, key } = of(operation);
+      const answer = await send(broken, sample, { key });
       expect(answer.error).toMatchObject({ status: 500, code: 'internal_error' });
       expect(answer.number('X-RateLimit-Limit')).toBe(600);
     });
   });
+}
+
+/** A request of an operation, and a key that the service has never seen. */
+interface Prepared {
+  readonly sample: Sample;
+  readonly key: string;
+}
+
+interface Broken extends AsyncDisposable {
+  readonly app: TestApp;
+  of(operation: Operation): Prepared;
+}
+
+/** A service with a request of every operation prepared, whose tables are gone. */
+async function brokenApp(isBroken: (table: string) => boolean): Promise<Broken> {
+  const made = await startTestApp();
+  const prepared = new Map<string, Prepared>();
+  for (const operation of allOperations) {
+    const sample = await sampleOf(made, operation);
+    const { key } = await made.tenant('enterprise', { perMinute: 10, perDay: 10 });
+    prepared.set(operation.operationId, { sample, key });
+  }
+  breakStore(made, isBroken);
+  return {
+    app: made,
+    of: ({ operationId }) => prepared.get(operationId) ?? expect.unreachable(),
+    [Symbol.asyncDispose]: () => made[Symbol.asyncDispose](),
+  };
 }
 
 /** Takes tables away under the running service. */
@@ -103,9 +137,6 @@ function breakStore(of: TestApp, isBroken: (table: string) => boolean): void {
     if (isBroken(name) && !name.startsWith('sqlite_')) database.run(`DROP TABLE ${name}`);
   }
 }
-
-/** What admission reads, without which nobody is known. */
-const callerTables = ['accounts', 'keys', 'versions'];
 
 describe.each(allOperations.filter(({ free }) => !free))('$operationId', (operation) => {
   test('429 with Retry-After when the limit is reached, before anything else is looked at', async () => {
@@ -121,10 +152,8 @@ describe.each(allOperations.filter(({ free }) => !free))('$operationId', (operat
   });
 
   test('500 internal_error says nothing of the inside, and costs a request', async () => {
-    await using broken = await startTestApp();
-    const sample = await sampleOf(broken, operation);
-    const { key } = await broken.tenant('enterprise', { perMinute: 10, perDay: 10 });
-    breakStore(broken, (table) => !callerTables.includes(table));
+    const { app: broken, of } = withCallersAlone;
+    const { sample, key } = of(operation);
     const answer = await send(broken, sample, { key });
     expect(answer.text).toBe(
       JSON.stringify({ code: 'internal_error', message: errors.internal_error.message, status: 500 }),

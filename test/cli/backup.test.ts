@@ -1,5 +1,14 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fileSizeLimits, onSmallDisk } from '../faults/disk.ts';
 import { rowsOf } from '../storage/sqlite-files.ts';
@@ -16,10 +25,25 @@ const testSmallDisk = testWith(
   onSmallDisk(tmpdir(), 'rw', ['true']),
 );
 
+let shop: Workplace;
+beforeAll(async () => {
+  shop = await newWorkplace();
+  await shop.json('keys', 'create', '--plan', 'free', '--name', 'shop');
+  await succeed(shop, 'backup', 'made.backup');
+});
+afterAll(() => shop[Symbol.asyncDispose]());
+
 /** A place with a store that has an account. */
 async function newShop(): Promise<Workplace> {
-  const place = await newWorkplace();
-  await place.json('keys', 'create', '--plan', 'free', '--name', 'shop');
+  const place = await backedUpShop();
+  rmSync(place.path('made.backup'));
+  return place;
+}
+
+/** The same with a backup of it. */
+async function backedUpShop(): Promise<Workplace> {
+  const place = await newWorkplace({ store: false });
+  cpSync(shop.folder, place.folder, { recursive: true });
   return place;
 }
 
@@ -51,8 +75,7 @@ describe('backup', () => {
   });
 
   test('replaces a backup when it is asked to, and nothing else ever', async () => {
-    await using place = await newShop();
-    await succeed(place, 'backup', 'made.backup');
+    await using place = await backedUpShop();
     const before = readFileSync(place.path('made.backup'));
     expect(await refusal(place, 'backup', 'made.backup')).toContain('Use --replace');
     expect(readFileSync(place.path('made.backup')).equals(before)).toBe(true);
@@ -132,8 +155,7 @@ describe('backup', () => {
   });
 
   test('is no store: a service does not serve it', async () => {
-    await using place = await newShop();
-    await succeed(place, 'backup', 'made.backup');
+    await using place = await backedUpShop();
     const { exitCode, stderr } = await place.run(['pets', 'list'], {
       environment: { DATABASE_URL: 'sqlite:made.backup' },
     });
@@ -162,8 +184,7 @@ describe('backup verify', () => {
   });
 
   test('of a damaged one fails, for people and for machines', async () => {
-    await using place = await newShop();
-    await succeed(place, 'backup', 'made.backup');
+    await using place = await backedUpShop();
     change(place.path('made.backup'), "UPDATE accounts SET name = 'x'");
     expect(await refusal(place, 'backup', 'verify', 'made.backup')).toContain('is damaged');
     const error = JSON.parse(await refusal(place, 'backup', 'verify', 'made.backup', '--json'));
@@ -180,8 +201,7 @@ describe('backup verify', () => {
 
 describe('restore', () => {
   test('to another path makes a store there, in a folder of its own', async () => {
-    await using place = await newShop();
-    await succeed(place, 'backup', 'made.backup');
+    await using place = await backedUpShop();
     expect(await succeed(place, 'restore', 'made.backup', '--to', 'drill/copy.db')).toContain(
       'To serve it: ',
     );
@@ -193,8 +213,7 @@ describe('restore', () => {
   });
 
   test('replaces a store only when it is asked to, and a file that is none never', async () => {
-    await using place = await newShop();
-    await succeed(place, 'backup', 'made.backup');
+    await using place = await backedUpShop();
     expect(await refusal(place, 'restore', 'made.backup')).toContain('Use --replace');
     await place.write('letter', 'Dear animals');
     expect(await refusal(place, 'restore', 'made.backup', '--to', 'letter', '--replace')).toContain(
@@ -211,8 +230,7 @@ describe('restore', () => {
   });
 
   test('of anything but a sound backup changes nothing', async () => {
-    await using place = await newShop();
-    await succeed(place, 'backup', 'made.backup');
+    await using place = await backedUpShop();
     const before = readFileSync(place.path('store.db'));
     copyFileSync(place.path('made.backup'), place.path('damaged.backup'));
     change(place.path('damaged.backup'), "UPDATE accounts SET name = 'x'");
@@ -237,8 +255,7 @@ describe('restore', () => {
   });
 
   test('brings a damaged store back', async () => {
-    await using place = await newShop();
-    await succeed(place, 'backup', 'made.backup');
+    await using place = await backedUpShop();
     const bytes = readFileSync(place.path('store.db'));
     bytes.fill(0xa5, 100);
     await Bun.write(place.path('store.db'), bytes);

@@ -7,7 +7,7 @@ import { isRead, type Operation } from '../../src/contract/operation.ts';
 import { fingerprint } from '../../src/domain/key.ts';
 import type { AuditEntry } from '../../src/storage/admin.ts';
 import { systemUser } from '../../src/system-user.ts';
-import { newWorkplace, type Workplace } from '../support/cli.ts';
+import { ended, newWorkplace, type Workplace } from '../support/cli.ts';
 import { operatorOf } from '../support/process.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
 
@@ -135,7 +135,7 @@ beforeAll(async () => {
   let last = 0n;
   for (const [command, args] of changes) {
     if (command === 'bans lift') await banKey(done.at(-1)?.answer as { readonly key: string });
-    const answer = await place.json(...command.split(' '), ...args);
+    const answer: unknown = JSON.parse(await alone(...command.split(' '), ...args, '--json'));
     const all = await operator.audit.list(undefined, 100, {});
     const entries = all.filter(({ id }) => id > last).reverse();
     last = entries.at(-1)?.id ?? last;
@@ -143,6 +143,13 @@ beforeAll(async () => {
   }
 });
 afterAll(() => place[Symbol.asyncDispose]());
+
+/** What a command says in a process of its own, which has to end by itself. */
+async function alone(...args: string[]): Promise<string> {
+  const { exitCode, stdout, stderr } = await ended(place.start(args));
+  expect({ args, exitCode, stderr }).toEqual({ args, exitCode: 0, stderr: '' });
+  return stdout;
+}
 
 /** Lets a client with a limit of 1 a day get itself banned. */
 async function banKey({ key }: { readonly key: string }): Promise<void> {
@@ -172,6 +179,16 @@ test.each(changes.map(([command, , recorded], index) => [command, recorded, inde
     }
   },
 );
+
+test('a command that only reads ends by itself, and leaves no entry', async () => {
+  await using operator = await operatorOf(place.folder);
+  const before = await operator.audit.list(undefined, 1, {});
+
+  for (const command of ['accounts list', 'limits show 1', 'orders show 1', 'usage', 'status', 'keys list']) {
+    expect(await alone(...command.split(' '))).not.toBe('');
+  }
+  expect(await operator.audit.list(undefined, 1, {})).toEqual(before);
+});
 
 test('no key, no token and no fingerprint of one ever stands in the log', async () => {
   const secrets = done

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { isWellFormedKey } from '../../src/domain/key.ts';
-import { newWorkplace, type Workplace } from '../support/cli.ts';
+import { ended, newWorkplace, type Workplace } from '../support/cli.ts';
 import { banIn } from '../support/limit-file.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
 
@@ -179,7 +179,7 @@ test.concurrent.each(impossible)('%s cannot be done, without a stack', async (_w
 
 test('only LOG_LEVEL=debug shows where an error came from', async () => {
   const wrong = ['accounts', 'create', '--name', 'A', '--plan', 'gold'];
-  const { stderr } = await place.run(wrong, { environment: { LOG_LEVEL: 'debug' } });
+  const { stderr } = await ended(place.start(wrong, { LOG_LEVEL: 'debug' }));
   expect(stderr).toContain('operations/accounts.ts');
 });
 

@@ -68,7 +68,7 @@ describe.skipIf(!(await installed()))('a generated client', () => {
   });
 
   test('has the errors of getPet as a union that the compiler narrows, and lets a new animal leave out its status', async () => {
-    expect(await run([join(folder, 'node_modules/.bin/tsc'), '-p', folder])).toEqual({
+    expect(await run([join(root, 'node_modules/.bin/tsc'), '-p', folder])).toEqual({
       exitCode: 0,
       output: '',
     });

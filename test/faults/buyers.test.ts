@@ -6,7 +6,7 @@ import { testTimeoutMs } from '../support/wait.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
-const few = { buyers: 24, animals: 60, kills: 4, seed: 20_301_205, progress: () => undefined };
+const few = { buyers: 16, animals: 30, kills: 3, seed: 20_301_205, progress: () => undefined };
 
 test.each([
   ['a service with two workers', embeddedGround],

@@ -34,7 +34,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
     test(`${name}: 503 while it is away for what needs it, cached pages go on, nothing acknowledged is lost`, async () => {
       const { key } = await issueKey();
       const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
-      const adding = load(16, (number) => (clients[number % 2] as Client).add(`${name} ${number}`));
+      const adding = load(8, (number) => (clients[number % 2] as Client).add(`${name} ${number}`), 20);
       await adding.more(50);
       await begin();
       await adding.more(50, ({ status }) => status === 503);

@@ -36,7 +36,7 @@ describe.skipIf(cluster === undefined)('Redis', () => {
   for (const [name, { begin, end }] of Object.entries(away)) {
     test(`${name}: every request is answered while it is away, none with 5xx, and it recovers`, async () => {
       const clients = clientsOf((await issueKey()).key);
-      const reading = load(8, (number) => (clients[number % 2] as Client).get('/pets'));
+      const reading = load(8, (number) => (clients[number % 2] as Client).get('/pets'), 20);
       const writing = load(2, (number) => (clients[number % 2] as Client).add(`${name} ${number}`));
       await Promise.all([reading.more(50), writing.more(5)]);
       await begin();

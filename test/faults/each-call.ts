@@ -20,7 +20,10 @@ export interface EachCall {
   readonly check: (folder: string, killedAt: string) => Promise<void>;
 }
 
-/** Returns how often it was killed. Of equal calls in a row the first one alone is tried. */
+/**
+ * Returns how often it was killed. Of equal calls in a row the first one alone is tried, and none behind a sync: to a
+ * process that is killed it makes no difference, so that the state is the one before it.
+ */
 export async function killAtEachCall({ folder, words, files, check }: EachCall): Promise<number> {
   const points = pointsOf(await traced(folder, words, files, undefined, async () => undefined));
   for (const { name, number, text } of points) {
@@ -47,9 +50,13 @@ function pointsOf(lines: readonly string[]): Point[] {
       counts.set(name, number);
       return { name, number, text: text.slice(0, 100) };
     });
-    return calls.filter((call, index) => kindOf(call) !== kindOf(calls[index - 1]));
+    return calls.filter(
+      (call, index) => kindOf(call) !== kindOf(calls[index - 1]) && !isSync(calls[index - 1]),
+    );
   });
 }
+
+const isSync = (call: Point | undefined) => call?.name === 'fsync' || call?.name === 'fdatasync';
 
 /** The name of the call, and its file if that is in the trace. */
 function kindOf(call: Point | undefined): string {

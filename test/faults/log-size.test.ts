@@ -17,7 +17,7 @@ test('the write-ahead log stays small under reads without a pause, each with a s
   await using service = await startService(folder.path);
   const client = clientOf(service.url, await issueKey(folder.path, 'enterprise', ample));
   await client.add('first');
-  const reading = load(32, () => client.get('/pets/1'));
+  const reading = load(8, () => client.get('/pets/1'));
   const log = `${dataFileIn(folder.path)}-wal`;
   let largest = 0;
   for (let number = 1; number <= creations; number++) {

@@ -12,7 +12,7 @@ testWith(...tracing)(
   'power loss at any call, from the first start to the stop, damages no file and loses nothing acknowledged',
   async () => {
     const recording = await recordAnimals(20, seed);
-    const figures = await powerLosses(recording, { states: 80, seed });
+    const figures = await powerLosses(recording, { states: 40, seed });
     expect(figures.acknowledged).toBe(20);
 
     // A disk that never syncs has to show in this test, and so has one that forgets what was mapped.
@@ -24,7 +24,7 @@ testWith(...tracing)(
       [neverSynced, /seed \d+, call \d+/],
       [forgotten, /0 requests are counted, \d+ were synced/],
     ] as const) {
-      const found = await powerLosses({ ...recording, events }, { states: 40, seed }).catch((error) => error);
+      const found = await powerLosses({ ...recording, events }, { states: 20, seed }).catch((error) => error);
       expect(String(found)).toMatch(what);
     }
   },

@@ -9,9 +9,9 @@ setDefaultTimeout(testTimeoutMs);
 testWith(...tracing)(
   'EIO, ENOSPC or kill -9 at a system call of a creation: no answer is false, no file damaged, nothing lost',
   async () => {
-    const figures = await syscallFaults({ every: 4, checkpoints: false });
-    expect(figures.faults).toBeGreaterThan(15);
-    expect(figures.refused).toBeGreaterThan(5);
-    expect(figures.unanswered).toBeGreaterThan(3);
+    const figures = await syscallFaults({ every: 6, checkpoints: false });
+    expect(figures.faults).toBeGreaterThan(10);
+    expect(figures.refused).toBeGreaterThan(4);
+    expect(figures.unanswered).toBeGreaterThan(2);
   },
 );

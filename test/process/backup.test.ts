@@ -1,15 +1,31 @@
 /** Backups as people make them: by the command line beside the service, and by the service itself. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeSampleStore, strict } from '../support/backup.ts';
+import { makeSampleStore, type SampleStore, strict } from '../support/backup.ts';
 import { commandLine, ended } from '../support/cli.ts';
 import { clientOf } from '../support/client.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, issueKey, operatorOf, settingsIn, startService } from '../support/process.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 
 setDefaultTimeout(testTimeoutMs);
+
+let sampleFolder: TemporaryFolder;
+let sample: SampleStore;
+beforeAll(async () => {
+  sampleFolder = await temporaryFolder();
+  sample = await makeSampleStore(sampleFolder.path, ['before']);
+  await succeed(sampleFolder.path, 'backup', 'made.backup');
+});
+afterAll(() => sampleFolder[Symbol.asyncDispose]());
+
+/** A folder with a copy of the sample store, and with a backup of it. */
+async function sampleCopy(): Promise<TemporaryFolder> {
+  const folder = await temporaryFolder();
+  cpSync(sampleFolder.path, folder.path, { recursive: true });
+  return folder;
+}
 
 /** Runs the command line on the store in a folder. */
 function run(folder: string, ...words: string[]) {
@@ -32,14 +48,14 @@ async function succeed(folder: string, ...words: string[]): Promise<string> {
 }
 
 test('what a restored store serves is what was there at the backup: animals, keys, counts and bans, and nothing from after', async () => {
-  await using folder = await temporaryFolder();
-  const { key, bannedKey } = await makeSampleStore(folder.path, ['before']);
+  await using folder = await sampleCopy();
+  const { key, bannedKey } = sample;
   let remaining = 0;
   {
     await using service = await startService(folder.path, strict);
     const client = clientOf(service.url, key);
     remaining = (await client.get('/pets?limit=1')).remaining;
-    await succeed(folder.path, 'backup', 'made.backup');
+    await succeed(folder.path, 'backup', 'made.backup', '--replace');
     expect((await client.add('after')).status).toBe(201);
     await succeed(folder.path, 'bans', 'lift', '3');
     await succeed(folder.path, 'keys', 'revoke', '2');
@@ -61,9 +77,7 @@ test('what a restored store serves is what was there at the backup: animals, key
 });
 
 test('a store is not restored while a service or a command uses it, and is then as it was', async () => {
-  await using folder = await temporaryFolder();
-  await makeSampleStore(folder.path, ['before']);
-  await succeed(folder.path, 'backup', 'made.backup');
+  await using folder = await sampleCopy();
   {
     await using service = await startService(folder.path, strict);
     const refused = await run(folder.path, 'restore', 'made.backup', '--replace');
@@ -84,11 +98,10 @@ test('a store is not restored while a service or a command uses it, and is then 
 });
 
 test('the service makes a backup when the last is older than the interval, keeps as many as it should, and touches nothing else', async () => {
-  await using folder = await temporaryFolder();
-  const { key } = await makeSampleStore(folder.path, ['before']);
+  await using folder = await sampleCopy();
+  const { key } = sample;
   const backups = join(folder.path, 'backups');
   mkdirSync(backups);
-  await succeed(folder.path, 'backup', 'made.backup');
   const old = ['2020-01-01T000000Z', '2020-01-02T000000Z', '2020-01-03T000000Z'].map(
     (at) => `store-${at}.backup`,
   );
@@ -114,9 +127,8 @@ test('the service makes a backup when the last is older than the interval, keeps
 });
 
 test('with several workers one backup is made for all of them', async () => {
-  await using folder = await temporaryFolder();
+  await using folder = await sampleCopy();
   const backups = join(folder.path, 'backups');
-  await makeSampleStore(folder.path, ['before']);
   const settings = { ...strict, BACKUP_FOLDER: backups, BACKUP_EVERY: '365d', WORKERS: '2' };
   await using service = await startService(folder.path, settings);
   await service.logged('backup made');
@@ -124,8 +136,7 @@ test('with several workers one backup is made for all of them', async () => {
 });
 
 test('a backup that fails is told in the log with its reason and tried again until it works', async () => {
-  await using folder = await temporaryFolder();
-  await makeSampleStore(folder.path, ['before']);
+  await using folder = await sampleCopy();
   const backups = join(folder.path, 'backups');
   writeFileSync(backups, 'in the way');
   const settings = { ...strict, BACKUP_FOLDER: backups, BACKUP_EVERY: '2s' };

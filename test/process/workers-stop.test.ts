@@ -66,7 +66,7 @@ embeddedTest(
 );
 
 embeddedTest('signals to every process during the start end it in good order', async (stores) => {
-  for (let start = 0; start < 5; start++) {
+  for (let start = 0; start < 3; start++) {
     await using service = stores.begin();
     await until(() => childrenOf(service.pid).length === 2);
     for (const pid of [service.pid, ...childrenOf(service.pid)]) process.kill(pid, 'SIGTERM');

@@ -22,13 +22,13 @@ test('the generators in test/stress/generate know every operation of the contrac
 });
 
 test('generated valid requests are all answered as the contract says', async () => {
-  const counts = await validRequests({ rounds: 900, seed, progress });
-  expect(Math.min(counts.listPets, counts.createPet, counts.getPet)).toBeGreaterThan(90);
-  expect(Math.min(...Object.values(counts))).toBeGreaterThan(8);
+  const counts = await validRequests({ rounds: 500, seed, progress });
+  expect(Math.min(counts.listPets, counts.createPet, counts.getPet)).toBeGreaterThan(45);
+  expect(Math.min(...Object.values(counts))).toBeGreaterThan(4);
 });
 
 test('generated requests with one mistake are all refused, and named', async () => {
-  expect((await invalidRequests({ rounds: 2_000, seed, progress }))['of each at least']).toBeGreaterThan(10);
+  expect((await invalidRequests({ rounds: 1_200, seed, progress }))['of each at least']).toBeGreaterThan(5);
 });
 
 test('every bound holds on both its sides', async () => {
@@ -40,5 +40,5 @@ test('hostile JSON is refused or exactly understood, in good time', async () => 
 });
 
 test('int64 keeps every digit through every door', async () => {
-  expect((await int64Everywhere({ rounds: 300, seed, progress })).values).toBe(300);
+  expect((await int64Everywhere({ rounds: 150, seed, progress })).values).toBe(150);
 });

@@ -45,7 +45,7 @@ test('a commit is told when the oldest of its group is due', async () => {
 
 test('after a commit that took nearly all the time there is, writes are taken again', async () => {
   let isSlow = true;
-  const queue = new GroupQueue<number, number>(50, async (items, dueAt) => {
+  const queue = new GroupQueue<number, number>(500, async (items, dueAt) => {
     if (isSlow) await untilDue(dueAt);
     isSlow = false;
     return items.map((outcome) => ({ outcome }));

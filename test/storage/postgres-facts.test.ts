@@ -5,7 +5,7 @@ import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
-import { testTimeoutMs } from '../support/wait.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 import { patient } from './cluster-place.ts';
 import { strictRules } from './place.ts';
 
@@ -59,8 +59,12 @@ describe.skipIf(servers === undefined)('facts of a store on PostgreSQL and Redis
     }
 
     await Promise.all([redis.cut(), postgres.cut()]);
-    // What is away is not waited for: by then it is known.
-    await Promise.allSettled([store.limits.versions(), store.accounts.find(1)]);
+    await until(async () => {
+      await Promise.allSettled([store.limits.versions(), store.accounts.find(1)]);
+      const { redisTrouble, postgresTrouble } = await store.facts();
+      return redisTrouble !== null && postgresTrouble !== null;
+    });
+    // What is away is not waited for: by now it is known.
     expect(await store.facts()).toMatchObject({
       postgresVersion: null,
       postgresTrouble: expect.stringContaining('PostgreSQL'),

@@ -2,15 +2,11 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { total } from '../../src/contract/inventory.ts';
 import { petJson } from '../../src/contract/pets.ts';
+import { type Ended, runHere } from './command.ts';
 import { temporaryFolder } from './folder.ts';
 import { makeStore, operatorOf, root, type Service, settingsIn, startService } from './process.ts';
 
-/** A command that has ended. */
-export interface Ended {
-  readonly exitCode: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+export type { Ended } from './command.ts';
 
 export type Child = Bun.Subprocess<'pipe', 'pipe', 'pipe'>;
 
@@ -21,7 +17,7 @@ export interface RunOptions {
   readonly environment?: Environment;
 }
 
-/** A folder with a store of its own, in which the real command line is run. */
+/** A folder with a store of its own, in which the command line is run. */
 export interface Workplace extends AsyncDisposable {
   readonly folder: string;
   path(name: string): string;
@@ -30,10 +26,11 @@ export interface Workplace extends AsyncDisposable {
   write(name: string, content: string | Uint8Array): Promise<string>;
   /** The last animals of the store, as JSON without their ids. */
   lastRows(count: number): Promise<string[]>;
+  /** Runs a command: in this process, unless it takes one of its own. */
   run(args: readonly string[], options?: RunOptions): Promise<Ended>;
   /** Runs a command that has to succeed and to report one line of JSON. */
   json<T>(...args: string[]): Promise<T>;
-  /** Starts a command and leaves it running. */
+  /** Starts a command in a process of its own and leaves it running; `ended` tells how it ended. */
   start(args: readonly string[], environment?: Environment): Child;
   /** Serves the store. */
   serve(environment?: Environment): Promise<Service>;
@@ -63,6 +60,9 @@ export interface WorkplaceOptions {
   readonly store: boolean;
 }
 
+/** These start processes of this program, and so have to be one themselves. */
+const needProcess: readonly (string | undefined)[] = ['serve', 'backup', 'restore'];
+
 export async function newWorkplace({ store }: WorkplaceOptions = { store: true }): Promise<Workplace> {
   const folder = await temporaryFolder();
   const inFolder = settingsIn(folder.path);
@@ -79,6 +79,8 @@ export async function newWorkplace({ store }: WorkplaceOptions = { store: true }
     });
 
   async function run(args: readonly string[], { stdin, environment }: RunOptions = {}): Promise<Ended> {
+    const runsHere = stdin === undefined && !needProcess.includes(args[0]);
+    if (runsHere) return runHere(args, { cwd: folder.path, environment: { ...inFolder, ...environment } });
     const child = start(args, environment);
     if (stdin !== undefined) child.stdin.write(stdin);
     await child.stdin.end();

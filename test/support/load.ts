@@ -9,8 +9,11 @@ export interface Load {
   stop(): Promise<readonly Reply[]>;
 }
 
-/** Sends one request after the other, `atOnce` at a time. */
-export function load(atOnce: number, send: (number: number) => Promise<Reply>): Load {
+/**
+ * Sends one request after the other, `atOnce` at a time, without a pause or with one: those that only wait for something
+ * to happen need not take all the machine has.
+ */
+export function load(atOnce: number, send: (number: number) => Promise<Reply>, pauseMs = 0): Load {
   const replies: Reply[] = [];
   let stopped = false;
   let number = 0;
@@ -20,6 +23,7 @@ export function load(atOnce: number, send: (number: number) => Promise<Reply>): 
         throw new Error('A request was never answered.');
       });
       replies.push(await Promise.race([send(number++), hung]));
+      if (pauseMs > 0) await Bun.sleep(pauseMs);
     }
   };
   const going = Promise.all(Array.from({ length: atOnce }, go));

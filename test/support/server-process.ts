@@ -34,6 +34,11 @@ export interface ServerKind {
  */
 const ports = { from: 10_000, count: 20_000 } as const;
 
+/** A port that is probably free. */
+export function likelyFreePort(): number {
+  return ports.from + Math.floor(Math.random() * ports.count);
+}
+
 export async function ownServer(kind: ServerKind): Promise<OwnServer> {
   await using made = new AsyncDisposableStack();
   const folder = made.use(await temporaryFolder());
@@ -41,7 +46,7 @@ export async function ownServer(kind: ServerKind): Promise<OwnServer> {
   if (user !== undefined) await chown(folder.path, user, user);
   await kind.prepare(folder.path);
   for (;;) {
-    const port = ports.from + Math.floor(Math.random() * ports.count);
+    const port = likelyFreePort();
     const server = new ServerProcess(kind, folder.path, port);
     if (!(await server.started())) continue;
     made.use(server);

@@ -15,7 +15,7 @@ const sleepsAllowed: Readonly<Record<string, number>> = {
   'test/process/drain.ts': 1,
   'test/process/stop.test.ts': 1,
   'test/storage/hold-lock.ts': 1,
-  'test/support/load.ts': 1,
+  'test/support/load.ts': 2,
   'test/support/wait.ts': 1,
   'test/support/process.ts': 1,
   'test/support/tcp-proxy.ts': 1,
