@@ -1,6 +1,12 @@
-/** Writes `contract/openapi.json`, the promise to clients, and `contract/admin-openapi.json`. The tests compare them with the code. */
+/**
+ * Writes what follows from the code's operations: `contract/openapi.json`, the promise to clients, the types of the TypeScript
+ * client, and `contract/admin-openapi.json`. The tests compare them with the code.
+ */
+import { clientTypesText } from './client-types.ts';
 import { adminContractText } from './openapi/admin-document.ts';
 import { contractText } from './openapi/document.ts';
 
-await Bun.write(new URL('../contract/openapi.json', import.meta.url), contractText());
+const contract = contractText();
+await Bun.write(new URL('../contract/openapi.json', import.meta.url), contract);
+await Bun.write(new URL('../client/src/contract.ts', import.meta.url), clientTypesText(contract));
 await Bun.write(new URL('../contract/admin-openapi.json', import.meta.url), adminContractText());

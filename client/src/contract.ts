@@ -1,0 +1,142 @@
+/** The bodies and error codes of the API. Written by npm run contract from contract/openapi.json. */
+
+/** A 64-bit integer to send: a `number` has to be a safe integer. */
+export type Int64 = bigint | number;
+
+/** Whether the animal can be bought. */
+export type PetStatus = 'available' | 'pending' | 'sold';
+
+/** An animal to add. */
+export interface NewPet {
+  /** The animal's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  readonly name: string;
+  /** ID of the category that the animal belongs to. A 64-bit integer: parse values above 2^53 without rounding them. */
+  readonly categoryId: Int64;
+  /** Whether the animal can be bought; `available` when omitted. */
+  readonly status?: PetStatus | undefined;
+}
+
+/** Members of an animal to change; the others stay as they are. */
+export interface PetPatch {
+  /** The animal's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  readonly name?: string | undefined;
+  /** ID of the category that the animal belongs to. A 64-bit integer: parse values above 2^53 without rounding them. */
+  readonly categoryId?: Int64 | undefined;
+  readonly status?: PetStatus | undefined;
+}
+
+/** The name for a category. */
+export interface CategoryName {
+  /** The category's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  readonly name: string;
+}
+
+/** An order to place. */
+export interface NewOrder {
+  /** ID of the animal that is ordered. A 64-bit integer: parse values above 2^53 without rounding them. */
+  readonly petId: Int64;
+  /** The client's own reference. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  readonly reference?: string | undefined;
+}
+
+/** How far the order is. */
+export type OrderStatus = 'placed' | 'approved' | 'delivered' | 'returned' | 'cancelled';
+
+/** One mistake in the request. */
+export interface ErrorDetail {
+  /** Part of the request that has the mistake. */
+  readonly in: 'body' | 'query' | 'header' | 'path';
+  /** Name of the member, parameter or header. Empty for the body as a whole. */
+  readonly name: string;
+  /** What is wrong and what is expected. */
+  readonly message: string;
+}
+
+/** An animal in the store. */
+export interface Pet {
+  /** Unique ID, assigned on creation, ascending from 1 and never reused. A 64-bit integer: parse values above 2^53 without rounding them. */
+  readonly id: bigint;
+  /** The animal's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  readonly name: string;
+  /** ID of the category that the animal belongs to. A 64-bit integer: parse values above 2^53 without rounding them. */
+  readonly categoryId: bigint;
+  readonly status: PetStatus;
+}
+
+/** How many animals there are in each status. */
+export interface Inventory {
+  readonly available: number;
+  readonly pending: number;
+  readonly sold: number;
+}
+
+/** A name for a category of animals. */
+export interface Category {
+  /** ID of the category, chosen by the client. A 64-bit integer: parse values above 2^53 without rounding them. */
+  readonly id: bigint;
+  /** The category's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  readonly name: string;
+}
+
+/** An order for one animal. */
+export interface Order {
+  /** Unique ID, assigned on creation, ascending from 1 and never reused. A 64-bit integer: parse values above 2^53 without rounding them. */
+  readonly id: bigint;
+  /** ID of the animal that is ordered. A 64-bit integer: parse values above 2^53 without rounding them. */
+  readonly petId: bigint;
+  readonly status: OrderStatus;
+  /** The client's own reference. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  readonly reference?: string | undefined;
+  /** When the order was placed, UTC. */
+  readonly createdAt: string;
+  /** When the order was placed or its status last changed, UTC. */
+  readonly updatedAt: string;
+}
+
+/** What is left of the account's limits. */
+export interface RateLimit {
+  /** The account's plan. */
+  readonly plan: string;
+  /** The window of 60 seconds. */
+  readonly minute: {
+    /** Requests that the plan allows in the window. */
+    readonly limit: number;
+    /** Requests left in the window. */
+    readonly remaining: number;
+    /** When the window ends, UTC. */
+    readonly resetAt: string;
+  };
+  /** The window of 86,400 seconds. */
+  readonly day: {
+    /** Requests that the plan allows in the window. */
+    readonly limit: number;
+    /** Requests left in the window. */
+    readonly remaining: number;
+    /** When the window ends, UTC. */
+    readonly resetAt: string;
+  };
+  /** When the ban of the key ends, UTC; null when it is not banned. */
+  readonly bannedUntil: string | null;
+}
+
+/** The error codes by status. New codes may be added within v1: handle an unknown one by its status. */
+export interface ErrorCodes {
+  readonly 400: 'invalid_body' | 'invalid_cursor' | 'invalid_json' | 'invalid_parameter';
+  readonly 401: 'invalid_api_key' | 'missing_api_key';
+  readonly 403: 'insufficient_scope';
+  readonly 404: 'category_not_found' | 'order_not_found' | 'pet_not_found';
+  readonly 409: 'idempotency_key_in_use' | 'order_transition_not_allowed' | 'pet_not_available' | 'pet_reserved' | 'status_transition_not_allowed';
+  readonly 410: 'operation_removed';
+  readonly 412: 'precondition_failed';
+  readonly 413: 'body_too_large';
+  readonly 415: 'unsupported_media_type';
+  readonly 422: 'idempotency_key_reused';
+  readonly 429: 'api_key_banned' | 'daily_quota_exceeded' | 'rate_limit_exceeded' | 'too_many_failed_authentications';
+  readonly 500: 'internal_error';
+  readonly 503: 'service_unavailable';
+}
+
+export type ErrorCode = ErrorCodes[keyof ErrorCodes];
+
+/** The members of answers that are `bigint`. */
+export const int64Members: readonly string[] = ['categoryId', 'id', 'petId'];

@@ -1,0 +1,42 @@
+export { AnimalStore, type AnimalStoreOptions, type Fetch } from './animal-store.js';
+export type { Answer, Call } from './answer.js';
+export type { Categories, PutCategoryOptions } from './categories.js';
+export type {
+  Category,
+  CategoryName,
+  ErrorCode,
+  ErrorDetail,
+  Int64,
+  Inventory,
+  NewOrder,
+  NewPet,
+  Order,
+  OrderStatus,
+  Pet,
+  PetPatch,
+  PetStatus,
+  RateLimit,
+} from './contract.js';
+export {
+  AnimalStoreError,
+  AuthenticationError,
+  BannedError,
+  ConflictError,
+  ConnectionError,
+  InvalidRequestError,
+  NotFoundError,
+  PermissionError,
+  PreconditionError,
+  RateLimitError,
+  RemovedError,
+  ServerError,
+  TimeoutError,
+  UnavailableError,
+} from './errors.js';
+export type { Hooks, ReceivedResponse, Retry, SentRequest } from './hooks.js';
+export type { InventoryQuery } from './inventory.js';
+export type { Limits, LimitWindow } from './limits.js';
+export type { List, ListQuery, Page } from './list.js';
+export type { OrderQuery, Orders, StepOptions } from './orders.js';
+export type { PetQuery, Pets } from './pets.js';
+export type { CallOptions, ChangeOptions, PostOptions } from './request.js';

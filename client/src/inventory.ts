@@ -1,0 +1,25 @@
+import { Call } from './answer.js';
+import type { Inventory as Counts, Int64 } from './contract.js';
+import { integerText } from './json.js';
+import { type CallOptions, queryOf, type Send } from './request.js';
+
+/** Which animals to count. */
+export interface InventoryQuery {
+  readonly categoryId?: Int64 | undefined;
+}
+
+/** How many animals there are. */
+export class Inventory {
+  readonly #send: Send;
+  /** @internal */
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  /** Counts animals by status. Needs the scope `pets:read`. */
+  get({ categoryId }: InventoryQuery = {}, options?: CallOptions): Call<Counts> {
+    const id = categoryId === undefined ? undefined : integerText('categoryId', categoryId);
+    const path = `/inventory${queryOf({ categoryId: id })}`;
+    return Call.of(this.#send({ method: 'GET', path, options }));
+  }
+}

@@ -1,0 +1,42 @@
+/** JSON with exact 64-bit integers, which JSON.parse rounds beyond 2^53. */
+import { type Int64, int64Members } from './contract.js';
+
+// A member's name with its number, or any other string: strings are matched whole, so that nothing inside one is
+// taken for a member.
+const members = /("[^"\\]*(?:\\.[^"\\]*)*")(?:(\s*:\s*)(-?\d[\d.eE+-]*))?/g;
+
+/**
+ * Reads JSON. The integers of `int64Members` come back as `bigint`, all else as JSON.parse reads it. Throws SyntaxError.
+ */
+export function parseJson(text: string): unknown {
+  // Each of these numbers is replaced by its place in this list, and put back by the reviver.
+  const numbers: (bigint | number)[] = [];
+  const placed = text.replace(members, (match, name: string, colon: string | undefined, digits: string) => {
+    if (colon === undefined || !int64Members.includes(JSON.parse(name))) return match;
+    const isInteger = /^-?\d+$/.test(digits);
+    return `${name}${colon}${numbers.push(isInteger ? BigInt(digits) : JSON.parse(digits)) - 1}`;
+  });
+  return JSON.parse(placed, (name, value) =>
+    typeof value === 'number' && int64Members.includes(name) ? numbers[value] : value,
+  );
+}
+
+/** Writes a body: an object whose members are plain values. Members that are undefined are left out. */
+export function stringifyJson(body: object): string {
+  const written = Object.entries(body)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${JSON.stringify(name)}:${written64(name, value)}`);
+  return `{${written.join()}}`;
+}
+
+function written64(name: string, value: unknown): string {
+  return int64Members.includes(name) || typeof value === 'bigint'
+    ? integerText(name, value as Int64)
+    : (JSON.stringify(value) ?? 'null');
+}
+
+/** The digits of an integer. Throws TypeError for a number that is not exact any more. */
+export function integerText(name: string, value: Int64): string {
+  if (typeof value === 'bigint' || Number.isSafeInteger(value)) return String(value);
+  throw new TypeError(`${name} has to be a bigint or a safe integer, not ${String(value)}.`);
+}

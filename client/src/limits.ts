@@ -1,0 +1,42 @@
+/** What the headers of an answer say about limits. */
+
+/** A window of the account's limits. */
+export interface LimitWindow {
+  /** Requests that the plan allows in the window. */
+  readonly limit: number;
+  /** Requests left in the window. */
+  readonly remaining: number;
+  /** Whole seconds until the window ends, as of this answer. */
+  readonly resetSeconds: number;
+}
+
+/** Both windows of the account. */
+export interface Limits {
+  readonly minute: LimitWindow;
+  readonly day: LimitWindow;
+}
+
+/** Reads `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers); undefined when one is missing. */
+export function limitsOf(headers: Headers): Limits | undefined {
+  const state = headers.get('ratelimit') ?? '';
+  const policy = headers.get('ratelimit-policy') ?? '';
+  const windowOf = (name: string): LimitWindow | undefined => {
+    const [, remaining, resetSeconds] = new RegExp(`"${name}";r=(\\d+);t=(\\d+)`).exec(state) ?? [];
+    const [, limit] = new RegExp(`"${name}";q=(\\d+)`).exec(policy) ?? [];
+    if (remaining === undefined || limit === undefined) return undefined;
+    return { limit: Number(limit), remaining: Number(remaining), resetSeconds: Number(resetSeconds) };
+  };
+  const minute = windowOf('minute');
+  const day = windowOf('day');
+  return minute && day && { minute, day };
+}
+
+/** Milliseconds of a `Retry-After`, which is in seconds or a date (RFC 9110 section 10.2.3); undefined without one. */
+export function retryAfterMs(headers: Headers): number | undefined {
+  const text = headers.get('retry-after') ?? '';
+  if (/^\s*\d+\s*$/.test(text)) return Number(text) * 1_000;
+  // The service's date, if there is one, so that this machine's may be wrong.
+  const from = Date.parse(headers.get('date') ?? '') || Date.now();
+  const until = Date.parse(text);
+  return Number.isNaN(until) ? undefined : Math.max(0, until - from);
+}

@@ -1,0 +1,71 @@
+import type { Answer } from './answer.js';
+import { linkOf } from './errors.js';
+import { type CallOptions, queryOf, type Send } from './request.js';
+
+/** What every list takes. */
+export interface ListQuery {
+  /** Most items of a page, 1 to 100; 100 when omitted. A walk goes through all pages. */
+  readonly limit?: number | undefined;
+  /** Where to go on: `nextCursor` of a page read with the same filters. */
+  readonly cursor?: string | undefined;
+}
+
+/** A page of a list. */
+export interface Page<Item> extends Answer<readonly Item[]> {
+  /** Where the next page begins; undefined on the last one. */
+  readonly nextCursor: string | undefined;
+}
+
+/** A list that is read page by page while it is walked through. Each walk reads it anew. */
+export class List<Item> implements AsyncIterable<Item> {
+  readonly #pages: () => AsyncGenerator<Page<Item>, void, undefined>;
+
+  /** @internal */
+  constructor(
+    send: Send,
+    path: string,
+    query: Readonly<Record<string, string | number | undefined>>,
+    options: CallOptions | undefined,
+  ) {
+    this.#pages = () => pagesOf(send, path, queryOf({ limit: 100, ...query }), options);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
+    for await (const { data } of this.#pages()) yield* data;
+  }
+
+  /** The pages, with their headers. */
+  pages(): AsyncIterable<Page<Item>> {
+    return { [Symbol.asyncIterator]: this.#pages };
+  }
+
+  /** All items; for lists that fit into memory. */
+  async toArray(): Promise<Item[]> {
+    const items: Item[] = [];
+    for await (const item of this) items.push(item);
+    return items;
+  }
+}
+
+async function* pagesOf<Item>(
+  send: Send,
+  path: string,
+  first: string,
+  options: CallOptions | undefined,
+): AsyncGenerator<Page<Item>, void, undefined> {
+  let query: string | undefined = first;
+  while (query !== undefined) {
+    const answer: Answer<readonly Item[]> = await send({ method: 'GET', path: path + query, options });
+    query = nextQuery(answer.headers);
+    yield { ...answer, nextCursor: new URLSearchParams(query).get('cursor') ?? undefined };
+  }
+}
+
+/**
+ * The query of the next page's link. Its host and path are not used: the service may know another address of its own than
+ * the client, and the key goes only to the client's.
+ */
+function nextQuery(headers: Headers): string | undefined {
+  const link = linkOf(headers, 'next');
+  return link === undefined ? undefined : new URL(link, 'http://localhost').search;
+}

@@ -1,0 +1,63 @@
+import { Call } from './answer.js';
+import type { Int64, NewOrder, Order, OrderStatus } from './contract.js';
+import { integerText } from './json.js';
+import { List, type ListQuery } from './list.js';
+import { type CallOptions, type ChangeOptions, type PostOptions, pathOf, type Send } from './request.js';
+
+/** Which orders to list. */
+export interface OrderQuery extends ListQuery {
+  readonly status?: OrderStatus | undefined;
+  /** Only orders for this animal. */
+  readonly petId?: Int64 | undefined;
+}
+
+export interface StepOptions extends PostOptions, ChangeOptions {}
+
+/** The orders for animals. */
+export class Orders {
+  readonly #send: Send;
+  /** @internal */
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  /** Orders an available animal, which is reserved from then on. Needs the scope `orders:write`. */
+  place(order: NewOrder, options?: PostOptions): Call<Order> {
+    return Call.of(this.#send({ method: 'POST', path: '/orders', body: order, options }));
+  }
+
+  /** Lists orders by ascending id. Needs the scope `orders:read`. */
+  list({ status, petId, limit, cursor }: OrderQuery = {}, options?: CallOptions): List<Order> {
+    const pet = petId === undefined ? undefined : integerText('petId', petId);
+    return new List(this.#send, '/orders', { limit, status, petId: pet, cursor }, options);
+  }
+
+  /** Gets an order by id. Needs the scope `orders:read`. */
+  get(id: Int64, options?: CallOptions): Call<Order> {
+    return Call.of(this.#send({ method: 'GET', path: pathOf('orders', id), options }));
+  }
+
+  /** Approves a placed order. Needs the scope `orders:write`, as all steps do. */
+  approve(id: Int64, options?: StepOptions): Call<Order> {
+    return this.#step(id, 'approve', options);
+  }
+
+  /** Delivers an approved order: the animal is sold. */
+  deliver(id: Int64, options?: StepOptions): Call<Order> {
+    return this.#step(id, 'deliver', options);
+  }
+
+  /** Cancels an order that is not delivered: the animal is available again. */
+  cancel(id: Int64, options?: StepOptions): Call<Order> {
+    return this.#step(id, 'cancel', options);
+  }
+
+  /** Takes a delivered order's animal back: it is available again. */
+  return(id: Int64, options?: StepOptions): Call<Order> {
+    return this.#step(id, 'return', options);
+  }
+
+  #step(id: Int64, step: string, options: StepOptions | undefined): Call<Order> {
+    return Call.of(this.#send({ method: 'POST', path: `${pathOf('orders', id)}/${step}`, options }));
+  }
+}

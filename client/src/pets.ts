@@ -1,0 +1,58 @@
+import { Call } from './answer.js';
+import type { Int64, NewPet, Pet, PetPatch, PetStatus } from './contract.js';
+import { integerText } from './json.js';
+import { List, type ListQuery } from './list.js';
+import { type CallOptions, type ChangeOptions, type PostOptions, pathOf, type Send } from './request.js';
+
+/** Which animals to list. */
+export interface PetQuery extends ListQuery {
+  readonly status?: PetStatus | undefined;
+  readonly categoryId?: Int64 | undefined;
+  /** Only these animals, 1 to 100; those that do not exist are left out. */
+  readonly ids?: readonly Int64[] | undefined;
+}
+
+/** The animals of the store. */
+export class Pets {
+  readonly #send: Send;
+  /** @internal */
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  /** Lists animals by ascending id. Needs the scope `pets:read`. */
+  list({ status, categoryId, ids, limit, cursor }: PetQuery = {}, options?: CallOptions): List<Pet> {
+    const query = {
+      limit,
+      status,
+      categoryId: categoryId === undefined ? undefined : integerText('categoryId', categoryId),
+      id: ids?.map((id) => integerText('ids', id)).join(),
+      cursor,
+    };
+    return new List(this.#send, '/pets', query, options);
+  }
+
+  /** Adds an animal. Needs the scope `pets:create`. */
+  create(pet: NewPet, options?: PostOptions): Call<Pet> {
+    return Call.of(this.#send({ method: 'POST', path: '/pets', body: pet, options }));
+  }
+
+  /**
+   * Gets an animal by id. Needs the scope `pets:read`.
+   * @deprecated The service removes it on 5 December 2030, and calls then reject with RemovedError. Use
+   * `list({ ids: [id] })`.
+   */
+  get(id: Int64, options?: CallOptions): Call<Pet> {
+    return Call.of(this.#send({ method: 'GET', path: pathOf('pets', id), options }));
+  }
+
+  /** Changes members of an animal; the others stay as they are. Needs the scope `pets:write`. */
+  update(id: Int64, patch: PetPatch, options?: ChangeOptions): Call<Pet> {
+    return Call.of(this.#send({ method: 'PATCH', path: pathOf('pets', id), body: patch, options }));
+  }
+
+  /** Removes an animal. Needs the scope `pets:write`. */
+  delete(id: Int64, options?: ChangeOptions): Call<void> {
+    return Call.of(this.#send({ method: 'DELETE', path: pathOf('pets', id), options }));
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * Writes the types of the TypeScript client, `client/src/contract.ts`, from the OpenAPI document: an interface for each
+ * body, with its descriptions, and the error codes of each status.
+ */
+
+/** What of a JSON schema the document uses. */
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly enum?: readonly string[];
+  readonly anyOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly maximum?: number;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean;
+}
+
+interface Response {
+  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
+}
+
+interface Operation {
+  readonly responses: Readonly<Record<string, Response & { readonly $ref?: string }>>;
+}
+
+interface OpenapiDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly responses: Readonly<Record<string, Response>>;
+  };
+}
+
+const head = `/** The bodies and error codes of the API. Written by npm run contract from contract/openapi.json. */
+
+/** A 64-bit integer to send: a \`number\` has to be a safe integer. */
+export type Int64 = bigint | number;
+`;
+
+/** The text of `client/src/contract.ts`. */
+export function clientTypesText(openapiText: string): string {
+  const document: OpenapiDocument = JSON.parse(openapiText);
+  const { schemas } = document.components;
+  const bodies = Object.entries(schemas)
+    .filter(([name, { type, properties }]) => name !== 'Error' && type !== 'array' && !isEmpty(properties))
+    .map(([name, schema]) => declaration(name, schema));
+  const int64s = [...int64Members(schemas)].sort().map((name) => `'${name}'`);
+  const members = `/** The members of answers that are \`bigint\`. */\nexport const int64Members: readonly string[] = [${int64s.join(', ')}];\n`;
+  return [head, ...bodies, errorCodes(document), members].join('\n');
+}
+
+function isEmpty(properties: object | undefined): boolean {
+  return properties !== undefined && Object.keys(properties).length === 0;
+}
+
+function declaration(name: string, schema: Schema): string {
+  const comment = commentOf(schema, '');
+  if (schema.enum !== undefined) return `${comment}export type ${name} = ${union(schema.enum)};\n`;
+  return `${comment}export interface ${name} ${members(schema, '', isSent(schema))}\n`;
+}
+
+/** Request bodies allow no other members; those of answers may get more. */
+function isSent(schema: Schema): boolean {
+  return schema.additionalProperties === false;
+}
+
+function members({ properties = {}, required = [] }: Schema, indent: string, sent: boolean): string {
+  const inner = `${indent}  `;
+  const lines = Object.entries(properties).map(([name, schema]) => {
+    const type = typeOf(schema, inner, sent);
+    const member = required.includes(name) ? `${name}: ${type}` : `${name}?: ${type} | undefined`;
+    return `${commentOf(schema, inner)}${inner}readonly ${member};\n`;
+  });
+  return `{\n${lines.join('')}${indent}}`;
+}
+
+function typeOf(schema: Schema, indent: string, sent: boolean): string {
+  if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1) ?? '';
+  if (schema.enum !== undefined) return union(schema.enum);
+  if (schema.anyOf !== undefined) return schema.anyOf.map((each) => typeOf(each, indent, sent)).join(' | ');
+  if (schema.type === 'object') return members(schema, indent, sent);
+  if (schema.type === 'array') return `readonly ${typeOf(schema.items ?? {}, indent, sent)}[]`;
+  if (isInt64(schema)) return sent ? 'Int64' : 'bigint';
+  const plain = { integer: 'number', number: 'number', string: 'string', boolean: 'boolean', null: 'null' };
+  const type = plain[schema.type as keyof typeof plain];
+  if (type === undefined) throw new Error(`No TypeScript type is known for ${JSON.stringify(schema)}.`);
+  return type;
+}
+
+/** Counts have bounds that a double holds exactly. */
+function isInt64({ format, maximum }: Schema): boolean {
+  return format === 'int64' && !(maximum !== undefined && maximum <= Number.MAX_SAFE_INTEGER);
+}
+
+function commentOf({ description, anyOf }: Schema, indent: string): string {
+  const text = description ?? anyOf?.find((each) => each.description !== undefined)?.description;
+  // Advice for readers of JSON: here it is a bigint.
+  const advice = ' A 64-bit integer: parse values above 2^53 without rounding them.';
+  return text === undefined ? '' : `${indent}/** ${text.replace(advice, '')} */\n`;
+}
+
+function union(values: readonly string[]): string {
+  return values.map((value) => `'${value}'`).join(' | ');
+}
+
+/** The members that are exact integers, wherever they stand: a reader goes by their names. */
+function int64Members(schemas: Readonly<Record<string, Schema>>): Set<string> {
+  const exact = new Set<string>();
+  const other = new Set<string>();
+  const visit = ({ properties = {}, items, anyOf = [] }: Schema): void => {
+    for (const [name, schema] of Object.entries(properties)) (isInt64(schema) ? exact : other).add(name);
+    for (const schema of [...Object.values(properties), ...(items ? [items] : []), ...anyOf]) visit(schema);
+  };
+  for (const schema of Object.values(schemas)) visit(schema);
+  const both = [...exact].filter((name) => other.has(name));
+  if (both.length > 0) throw new Error(`Sometimes int64 and sometimes not: ${both.join(', ')}.`);
+  return exact;
+}
+
+/** The codes of each status, over all operations. */
+function errorCodes({ paths, components }: OpenapiDocument): string {
+  const codes = new Map<string, Set<string>>();
+  for (const { responses } of Object.values(paths).flatMap((methods) => Object.values(methods))) {
+    for (const [status, response] of Object.entries(responses).filter(([status]) => status >= '400')) {
+      const { content } = response.$ref
+        ? (components.responses[response.$ref.split('/').at(-1) ?? ''] ?? {})
+        : response;
+      const schema = content?.['application/json']?.schema;
+      const enums = (schema?.allOf ?? []).flatMap(({ properties }) => properties?.code?.enum ?? []);
+      if (enums.length === 0) throw new Error(`A response ${status} has no codes.`);
+      codes.set(status, (codes.get(status) ?? new Set()).union(new Set(enums)));
+    }
+  }
+  const lines = [...codes].sort().map(([status, of]) => `  readonly ${status}: ${union([...of].sort())};\n`);
+  const byStatus = `/** The error codes by status. New codes may be added within v1: handle an unknown one by its status. */\nexport interface ErrorCodes {\n${lines.join('')}}\n`;
+  return `${byStatus}\nexport type ErrorCode = ErrorCodes[keyof ErrorCodes];\n`;
+}
