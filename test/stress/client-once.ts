@@ -96,11 +96,16 @@ export async function eachOnceByClient(
     'writes, each done once': working.writes,
     'animals, orders and categories':
       working.expected.pets.size + working.expected.orders.size + working.categories.size,
-    ...Object.fromEntries(spoilt.map(([fate, times]) => [cuts.some((cut) => cut === fate) ? `cut ${fate}` : fate, times])),
+    ...Object.fromEntries(
+      spoilt.map(([fate, times]) => [cuts.some((cut) => cut === fate) ? `cut ${fate}` : fate, times]),
+    ),
   };
 }
 
-async function checkCategories({ key, urls }: ShopPlace, expected: ReadonlyMap<bigint, string>): Promise<void> {
+async function checkCategories(
+  { key, urls }: ShopPlace,
+  expected: ReadonlyMap<bigint, string>,
+): Promise<void> {
   const [url = ''] = urls();
   let count = 0;
   for await (const { id, name } of new AnimalStore({ key, url }).categories.list()) {

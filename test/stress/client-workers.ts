@@ -88,7 +88,12 @@ export const clientWorkers: StressTest = {
   async run({ rounds, progress }) {
     await using stores = await embeddedStores();
     const service = await stores.startInstance();
-    const options = { quota: plans.free, passedSeconds: 0, admitted: rounds * plans.free.perMinute + 1, progress };
+    const options = {
+      quota: plans.free,
+      passedSeconds: 0,
+      admitted: rounds * plans.free.perMinute + 1,
+      progress,
+    };
     const figures = await Promise.all(spreads.map((spread) => work(stores, service.url, spread, options)));
     return Object.assign({}, ...figures) as Figures;
   },

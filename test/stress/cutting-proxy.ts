@@ -120,8 +120,7 @@ class Link {
     if (this.#fate === 'before') this.end();
     else if (this.#fate === '503 before') {
       this.#client.write(balancerAnswer('503 Service Unavailable', 'Retry-After: 1\r\n'));
-    }
-    else if (this.#fate === 'in the request') {
+    } else if (this.#fate === 'in the request') {
       const part = request.subarray(0, chance.int(1, request.length - 1));
       this.#service.write(part, () => this.end());
     } else if (this.#fate === 'once sent') this.#service.write(request, () => this.end());
