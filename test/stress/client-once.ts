@@ -115,12 +115,12 @@ async function checkCategories(
   same('the number of categories', count, expected.size);
 }
 
-const kinds: readonly ShopKind[] = [
+export const clientOnceKinds: readonly ShopKind[] = [
   { name: '', title: 'on the embedded store', open: () => embeddedShop(1) },
   { name: '-cluster', title: 'on three instances with PostgreSQL and Redis', open: () => clusterShop(3) },
 ];
 
-export const clientOnceTests: readonly StressTest[] = kinds.map(({ name, title, open }) => ({
+export const clientOnceTests: readonly StressTest[] = clientOnceKinds.map(({ name, title, open }) => ({
   name: `client-once${name}`,
   promise:
     'writes of the client are each done exactly once, and none is lost, through a proxy that cuts connections, ' +

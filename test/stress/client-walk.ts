@@ -18,7 +18,7 @@ export interface WalkPlace extends AsyncDisposable {
   readonly urls: readonly string[];
   /** Where the command line finds the store. */
   readonly environment: Readonly<Record<string, string>>;
-  issueKey(quota?: Quota): Promise<{ key: string }>;
+  issueKey(quota?: Quota): Promise<{ key: string; accountId: number }>;
 }
 
 /** The animal that is imported as the `index`th. */
@@ -41,12 +41,11 @@ async function importAnimals({ environment }: WalkPlace, seed: number, count: nu
 /** `rounds` is the number of animals. */
 export async function walkWithClient(
   place: WalkPlace,
+  key: string,
   { rounds, seed, progress }: StressOptions,
-  quota: Quota = plans.free,
 ): Promise<Figures> {
   await importAnimals(place, seed, rounds);
   await using proxy = recordingProxy(place.urls);
-  const { key } = await place.issueKey(quota);
   let seen = 0;
   const store = new AnimalStore({ key, url: proxy.urlFor('walker'), pace: true });
   for await (const pet of store.pets.list({ limit: 100 })) {
@@ -62,12 +61,14 @@ export async function walkWithClient(
   return { 'animals, each once and exact': seen, requests: proxy.requests.length, 'answered 429': 0 };
 }
 
-export async function embeddedWalk(): Promise<WalkPlace> {
+/** `folder` has the store. */
+export async function embeddedWalk(): Promise<WalkPlace & { readonly folder: string }> {
   await using made = new AsyncDisposableStack();
   const stores = made.use(await embeddedStores());
   const service = made.use(await stores.startInstance());
   const kept = made.move();
   return {
+    folder: stores.folder,
     urls: [service.url],
     environment: settingsIn(stores.folder),
     issueKey: (quota) => stores.issueKey(quota),
@@ -102,6 +103,7 @@ export const clientWalkTests: readonly StressTest[] = kinds.map(({ name, title, 
   async run(options) {
     await using place = await open();
     if (place === undefined) throw new Error('This machine has no PostgreSQL and Redis for this test.');
-    return await walkWithClient(place, options);
+    const { key } = await place.issueKey(plans.free);
+    return await walkWithClient(place, key, options);
   },
 }));
