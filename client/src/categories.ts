@@ -1,7 +1,7 @@
 import { Call } from './answer.js';
 import type { Category, CategoryName, Int64 } from './contract.js';
 import { List, type ListQuery } from './list.js';
-import { type CallOptions, type ChangeOptions, pathOf, type Send } from './request.js';
+import type { CallOptions, ChangeOptions, Send } from './request.js';
 
 export interface PutCategoryOptions extends ChangeOptions {
   /** `'*'`: only if there is no such category yet; else PreconditionError. */
@@ -18,21 +18,21 @@ export class Categories {
 
   /** Lists categories by ascending id. Needs the scope `pets:read`. */
   list({ limit, cursor }: ListQuery = {}, options?: CallOptions): List<Category> {
-    return new List(this.#send, '/categories', { limit, cursor }, options);
+    return new List(this.#send, 'categories', { limit, cursor }, options);
   }
 
   /** Gets a category by id. Needs the scope `pets:read`. */
   get(id: Int64, options?: CallOptions): Call<Category> {
-    return Call.of(this.#send({ method: 'GET', path: pathOf('categories', id), options }));
+    return Call.of(this.#send({ method: 'GET', path: ['categories', id], options }));
   }
 
   /** Names a category, whether it has a name already or not. Needs the scope `pets:write`. */
   put(id: Int64, name: CategoryName, options?: PutCategoryOptions): Call<Category> {
-    return Call.of(this.#send({ method: 'PUT', path: pathOf('categories', id), body: name, options }));
+    return Call.of(this.#send({ method: 'PUT', path: ['categories', id], body: name, options }));
   }
 
   /** Removes a category's name; its animals stay. Needs the scope `pets:write`. */
   delete(id: Int64, options?: ChangeOptions): Call<void> {
-    return Call.of(this.#send({ method: 'DELETE', path: pathOf('categories', id), options }));
+    return Call.of(this.#send({ method: 'DELETE', path: ['categories', id], options }));
   }
 }

@@ -1,7 +1,6 @@
 import { Call } from './answer.js';
 import type { Inventory as Counts, Int64 } from './contract.js';
-import { integerText } from './json.js';
-import { type CallOptions, queryOf, type Send } from './request.js';
+import type { CallOptions, Send } from './request.js';
 
 /** Which animals to count. */
 export interface InventoryQuery {
@@ -18,8 +17,6 @@ export class Inventory {
 
   /** Counts animals by status. Needs the scope `pets:read`. */
   get({ categoryId }: InventoryQuery = {}, options?: CallOptions): Call<Counts> {
-    const id = categoryId === undefined ? undefined : integerText('categoryId', categoryId);
-    const path = `/inventory${queryOf({ categoryId: id })}`;
-    return Call.of(this.#send({ method: 'GET', path, options }));
+    return Call.of(this.#send({ method: 'GET', path: ['inventory'], query: { categoryId }, options }));
   }
 }

@@ -1,6 +1,6 @@
 import type { Answer } from './answer.js';
 import { linkOf } from './errors.js';
-import { type CallOptions, queryOf, type Send } from './request.js';
+import type { CallOptions, Request, Send } from './request.js';
 
 /** What every list takes. */
 export interface ListQuery {
@@ -23,11 +23,11 @@ export class List<Item> implements AsyncIterable<Item> {
   /** @internal */
   constructor(
     send: Send,
-    path: string,
-    query: Readonly<Record<string, string | number | undefined>>,
+    collection: string,
+    query: NonNullable<Request['query']>,
     options: CallOptions | undefined,
   ) {
-    this.#pages = () => pagesOf(send, path, queryOf({ limit: 100, ...query }), options);
+    this.#pages = () => pagesOf(send, collection, { ...query, limit: query.limit ?? 100 }, options);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
@@ -49,23 +49,24 @@ export class List<Item> implements AsyncIterable<Item> {
 
 async function* pagesOf<Item>(
   send: Send,
-  path: string,
-  first: string,
+  collection: string,
+  first: NonNullable<Request['query']>,
   options: CallOptions | undefined,
 ): AsyncGenerator<Page<Item>, void, undefined> {
-  let query: string | undefined = first;
-  while (query !== undefined) {
-    const answer: Answer<readonly Item[]> = await send({ method: 'GET', path: path + query, options });
-    query = nextQuery(answer.headers);
-    yield { ...answer, nextCursor: new URLSearchParams(query).get('cursor') ?? undefined };
+  for (let query: Request['query'] | undefined = first; query !== undefined; ) {
+    const answer: Answer<readonly Item[]> = await send({ method: 'GET', path: [collection], query, options });
+    const next = nextQuery(answer.headers);
+    yield { ...answer, nextCursor: next?.cursor };
+    query = next;
   }
 }
 
 /**
- * The query of the next page's link. Its host and path are not used: the service may know another address of its own than
- * the client, and the key goes only to the client's.
+ * The parameters of the next page's link. Its host and path are not used: the service may know another address of its own
+ * than the client, and the key goes only to the client's.
  */
-function nextQuery(headers: Headers): string | undefined {
+function nextQuery(headers: Headers): Readonly<Record<string, string>> | undefined {
   const link = linkOf(headers, 'next');
-  return link === undefined ? undefined : new URL(link, 'http://localhost').search;
+  if (link === undefined) return undefined;
+  return Object.fromEntries(new URL(link, 'http://localhost').searchParams);
 }

@@ -1,8 +1,7 @@
 import { Call } from './answer.js';
 import type { Int64, NewOrder, Order, OrderStatus } from './contract.js';
-import { integerText } from './json.js';
 import { List, type ListQuery } from './list.js';
-import { type CallOptions, type ChangeOptions, type PostOptions, pathOf, type Send } from './request.js';
+import type { CallOptions, ChangeOptions, PostOptions, Send } from './request.js';
 
 /** Which orders to list. */
 export interface OrderQuery extends ListQuery {
@@ -23,18 +22,17 @@ export class Orders {
 
   /** Orders an available animal, which is reserved from then on. Needs the scope `orders:write`. */
   place(order: NewOrder, options?: PostOptions): Call<Order> {
-    return Call.of(this.#send({ method: 'POST', path: '/orders', body: order, options }));
+    return Call.of(this.#send({ method: 'POST', path: ['orders'], body: order, options }));
   }
 
   /** Lists orders by ascending id. Needs the scope `orders:read`. */
   list({ status, petId, limit, cursor }: OrderQuery = {}, options?: CallOptions): List<Order> {
-    const pet = petId === undefined ? undefined : integerText('petId', petId);
-    return new List(this.#send, '/orders', { limit, status, petId: pet, cursor }, options);
+    return new List(this.#send, 'orders', { limit, status, petId, cursor }, options);
   }
 
   /** Gets an order by id. Needs the scope `orders:read`. */
   get(id: Int64, options?: CallOptions): Call<Order> {
-    return Call.of(this.#send({ method: 'GET', path: pathOf('orders', id), options }));
+    return Call.of(this.#send({ method: 'GET', path: ['orders', id], options }));
   }
 
   /** Approves a placed order. Needs the scope `orders:write`, as all steps do. */
@@ -58,6 +56,6 @@ export class Orders {
   }
 
   #step(id: Int64, step: string, options: StepOptions | undefined): Call<Order> {
-    return Call.of(this.#send({ method: 'POST', path: `${pathOf('orders', id)}/${step}`, options }));
+    return Call.of(this.#send({ method: 'POST', path: ['orders', id, step], options }));
   }
 }

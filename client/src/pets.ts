@@ -1,8 +1,7 @@
 import { Call } from './answer.js';
 import type { Int64, NewPet, Pet, PetPatch, PetStatus } from './contract.js';
-import { integerText } from './json.js';
 import { List, type ListQuery } from './list.js';
-import { type CallOptions, type ChangeOptions, type PostOptions, pathOf, type Send } from './request.js';
+import type { CallOptions, ChangeOptions, PostOptions, Send } from './request.js';
 
 /** Which animals to list. */
 export interface PetQuery extends ListQuery {
@@ -22,19 +21,12 @@ export class Pets {
 
   /** Lists animals by ascending id. Needs the scope `pets:read`. */
   list({ status, categoryId, ids, limit, cursor }: PetQuery = {}, options?: CallOptions): List<Pet> {
-    const query = {
-      limit,
-      status,
-      categoryId: categoryId === undefined ? undefined : integerText('categoryId', categoryId),
-      id: ids?.map((id) => integerText('ids', id)).join(),
-      cursor,
-    };
-    return new List(this.#send, '/pets', query, options);
+    return new List(this.#send, 'pets', { limit, status, categoryId, id: ids, cursor }, options);
   }
 
   /** Adds an animal. Needs the scope `pets:create`. */
   create(pet: NewPet, options?: PostOptions): Call<Pet> {
-    return Call.of(this.#send({ method: 'POST', path: '/pets', body: pet, options }));
+    return Call.of(this.#send({ method: 'POST', path: ['pets'], body: pet, options }));
   }
 
   /**
@@ -43,16 +35,16 @@ export class Pets {
    * `list({ ids: [id] })`.
    */
   get(id: Int64, options?: CallOptions): Call<Pet> {
-    return Call.of(this.#send({ method: 'GET', path: pathOf('pets', id), options }));
+    return Call.of(this.#send({ method: 'GET', path: ['pets', id], options }));
   }
 
   /** Changes members of an animal; the others stay as they are. Needs the scope `pets:write`. */
   update(id: Int64, patch: PetPatch, options?: ChangeOptions): Call<Pet> {
-    return Call.of(this.#send({ method: 'PATCH', path: pathOf('pets', id), body: patch, options }));
+    return Call.of(this.#send({ method: 'PATCH', path: ['pets', id], body: patch, options }));
   }
 
   /** Removes an animal. Needs the scope `pets:write`. */
   delete(id: Int64, options?: ChangeOptions): Call<void> {
-    return Call.of(this.#send({ method: 'DELETE', path: pathOf('pets', id), options }));
+    return Call.of(this.#send({ method: 'DELETE', path: ['pets', id], options }));
   }
 }

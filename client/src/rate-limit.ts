@@ -12,6 +12,6 @@ export class RateLimit {
 
   /** What is left of the limits. Costs no request, and is sent and answered even while the account is limited or banned. */
   get(options?: CallOptions): Call<Limits> {
-    return Call.of(this.#send({ method: 'GET', path: '/rate-limit', options, isFree: true }));
+    return Call.of(this.#send({ method: 'GET', path: ['rate-limit'], options, isFree: true }));
   }
 }

@@ -2,6 +2,8 @@ import type { Answer } from './answer.js';
 import type { Int64 } from './contract.js';
 import { integerText } from './json.js';
 
+type Int64OrText = Int64 | string;
+
 /** What every call takes. */
 export interface CallOptions {
   /** Ends the call: it rejects with the signal's reason. */
@@ -28,8 +30,10 @@ export interface ChangeOptions extends CallOptions {
 /** A request of an operation, as the resources make it. */
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below the base address, with its query: `/pets?limit=100`. */
-  readonly path: string;
+  /** Below the base address: `['orders', 7n, 'approve']`. */
+  readonly path: readonly Int64OrText[];
+  /** Parameters; those that are undefined are left out. */
+  readonly query?: Readonly<Record<string, Int64OrText | readonly Int64[] | undefined>>;
   readonly body?: object;
   readonly options?: (PostOptions & ChangeOptions & { readonly ifNoneMatch?: '*' | undefined }) | undefined;
   /** It is not counted, so it does not wait for limits. */
@@ -39,14 +43,16 @@ export interface Request {
 /** Sends a request until it is answered; throws AnimalStoreError, or the reason of the signal. */
 export type Send = <Data>(request: Request) => Promise<Answer<Data>>;
 
-/** A path that ends in an id. */
-export function pathOf(collection: string, id: Int64): string {
-  return `/${collection}/${integerText('id', id)}`;
+/** The path and query of a request. Throws TypeError for a number that is no exact integer. */
+export function targetOf({ path, query = {} }: Request): string {
+  const parameters = Object.entries(query)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}=${encodeURIComponent(textOf(name, value ?? ''))}`);
+  const segments = path.map((segment) => `/${textOf('id', segment)}`);
+  return segments.join('') + (parameters.length > 0 ? `?${parameters.join('&')}` : '');
 }
 
-/** `?a=1&b=2` of the values that are given. */
-export function queryOf(values: Readonly<Record<string, string | number | undefined>>): string {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-  return query && `?${query}`;
+function textOf(name: string, value: Int64OrText | readonly Int64[]): string {
+  if (typeof value === 'object') return value.map((each) => integerText(name, each)).join();
+  return typeof value === 'string' ? value : integerText(name, value);
 }

@@ -1,0 +1,193 @@
+/**
+ * Decides when requests are sent, for all calls of a client together.
+ *
+ * The service bans a key for requests that are refused a second or more after the first 429 of an episode ("strikes", 100
+ * within ten minutes). Several processes may share the key, and none is told of the others' 429. So this client:
+ * - sends nothing while a `Retry-After` lasts, and nothing that the headers say will be refused;
+ * - sends one request alone when it has heard nothing for a second, and the others when that is answered. A pause that
+ *   others used to exhaust the limit so costs one strike, however many calls wait;
+ * - for ten minutes after a 429, asks `GET /rate-limit` instead, which is free and never a strike. What is sent within a second
+ *   of "there are requests left" cannot be a strike, because an episode would have begun since.
+ * One client so gets at most one strike in ten minutes.
+ */
+import type { Clock } from './clock.js';
+import { errorOf } from './error-of.js';
+import { type AnimalStoreError, RateLimitError } from './errors.js';
+import type { Limits } from './limits.js';
+import { Quota } from './quota.js';
+
+/** Most requests under way at the same time. */
+const maxInFlight = 32;
+/** How long after a 429 further requests are in no danger of being strikes. */
+const graceMs = 1_000;
+/** Of that, what timers and the way may take. */
+const marginMs = 100;
+/** How long the service remembers strikes. */
+const strikesLastMs = 600_000;
+
+/** A request that wants to be sent. */
+export interface Entry {
+  /** The longest it may wait for limits, in ms. */
+  readonly maxWaitMs: number;
+  readonly signal: AbortSignal | undefined;
+  /** How often it was sent; what was sent already goes first. */
+  readonly attempts: number;
+}
+
+interface Waiting extends Entry {
+  readonly until: number;
+  readonly enter: () => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+export class Gate {
+  readonly #clock: Clock;
+  readonly #pace: boolean;
+  readonly #ask: () => Promise<unknown>;
+  readonly #quota = new Quota();
+  readonly #queue: Waiting[] = [];
+  #inFlight = 0;
+  #isAsking = false;
+  #lastAt = Number.NEGATIVE_INFINITY;
+  #closedUntil = Number.NEGATIVE_INFINITY;
+  #closedBy: AnimalStoreError | undefined;
+  #cautiousUntil = Number.NEGATIVE_INFINITY;
+  #cancelTimer: () => void = () => {};
+
+  /** `ask` sends `GET /rate-limit` and lets the gate `hear` the answer. */
+  constructor(clock: Clock, pace: boolean, ask: () => Promise<unknown>) {
+    this.#clock = clock;
+    this.#pace = pace;
+    this.#ask = ask;
+  }
+
+  /** Resolves when the request may be sent; `leave` has to follow. Rejects when that would take longer than it may wait. */
+  enter(entry: Entry): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const stop = () => entry.signal?.removeEventListener('abort', abort);
+      const waiting: Waiting = {
+        ...entry,
+        until: this.#clock.now() + entry.maxWaitMs,
+        enter: () => {
+          stop();
+          resolve();
+        },
+        reject: (reason) => {
+          stop();
+          reject(reason);
+        },
+      };
+      const abort = () => {
+        this.#queue.splice(this.#queue.indexOf(waiting), 1);
+        waiting.reject(entry.signal?.reason);
+        this.#pump();
+      };
+      entry.signal?.addEventListener('abort', abort, { once: true });
+      if (entry.attempts > 0) this.#queue.unshift(waiting);
+      else this.#queue.push(waiting);
+      this.#pump();
+    });
+  }
+
+  /** The request that entered has its answer, or none will come. */
+  leave(): void {
+    this.#inFlight--;
+    this.#pump();
+  }
+
+  /** Takes over what an answer says of the limits. */
+  hear(limits: Limits | undefined, sentAt: number): void {
+    this.#quota.hear(limits, sentAt, this.#clock.now());
+  }
+
+  /** Lets nothing in for so long, because of this error. */
+  close(error: AnimalStoreError, ms: number): void {
+    const until = this.#clock.now() + ms;
+    if (error.status === 429) this.#cautiousUntil = Math.max(this.#cautiousUntil, until + strikesLastMs);
+    if (until <= this.#closedUntil) return;
+    this.#closedUntil = until;
+    this.#closedBy = error;
+  }
+
+  #pump(wasToldNow = false): void {
+    this.#cancelTimer();
+    let isTold = wasToldNow;
+    while (this.#queue.length > 0) {
+      const now = this.#clock.now();
+      const opensAt = this.#opensAt(now, isTold);
+      if (opensAt > now) {
+        if (opensAt < Infinity) this.#wait(opensAt, now);
+        return;
+      }
+      isTold = false;
+      this.#inFlight++;
+      this.#lastAt = now;
+      this.#queue.shift()?.enter();
+    }
+  }
+
+  /** When the next request may be sent; Infinity: when one that is under way has been answered. */
+  #opensAt(now: number, isTold: boolean): number {
+    if (now < this.#closedUntil) return this.#closedUntil;
+    if (this.#isAsking || this.#inFlight >= maxInFlight) return Infinity;
+    const exhausted = this.#quota.exhausted(now);
+    if (exhausted !== undefined) return exhausted.until;
+    if (this.#inFlight > 0 && this.#quota.left(now) <= this.#inFlight) return Infinity;
+    const isCautious = now < this.#cautiousUntil;
+    if (!isTold && !this.#isUpToDate(now, isCautious)) {
+      if (this.#inFlight > 0) return Infinity;
+      if (this.#pace || isCautious) {
+        this.#askFirst();
+        return Infinity;
+      }
+    }
+    return this.#pace ? this.#quota.paced(this.#lastAt, this.#inFlight) : now;
+  }
+
+  /** Whether what is known of the limits still holds. Without a 429, a pacing client takes itself for the only one. */
+  #isUpToDate(now: number, isCautious: boolean): boolean {
+    if (isCautious) return this.#quota.isFresh(now, graceMs - marginMs, true);
+    return this.#pace ? this.#quota.isKnown(now) : this.#quota.isFresh(now, graceMs, false);
+  }
+
+  #askFirst(): void {
+    this.#isAsking = true;
+    // If there is no answer, the request finds out why.
+    const goOn = () => {
+      this.#isAsking = false;
+      this.#pump(true);
+    };
+    this.#ask().then(goOn, goOn);
+  }
+
+  /** Sets the timer, and turns away what may not wait that long. */
+  #wait(opensAt: number, now: number): void {
+    const [staying, leaving] = [true, false].map((stays) =>
+      this.#queue.filter(({ until }) => until >= opensAt === stays),
+    ) as [Waiting[], Waiting[]];
+    this.#queue.splice(0, Infinity, ...staying);
+    // Not at once: a loop that ignores the error would keep the program from doing anything else.
+    for (const { reject, attempts } of leaving) {
+      this.#clock.after(0, () => reject(this.#refusal(Math.ceil((opensAt - now) / 1_000), now, attempts)));
+    }
+    if (staying.length > 0) this.#cancelTimer = this.#clock.after(opensAt - now, () => this.#pump());
+  }
+
+  /** Why nothing may be sent, with the seconds that are left. */
+  #refusal(seconds: number, now: number, attempts: number): AnimalStoreError {
+    const { code, status, message, requestId, headers } = this.#closedBy ?? {};
+    if (now < this.#closedUntil && code !== undefined && message !== undefined) {
+      return errorOf({ code, status, message, requestId, headers, attempts }, [], seconds);
+    }
+    const isDay = this.#quota.exhausted(now)?.isDay === true;
+    return new RateLimitError(
+      {
+        code: isDay ? 'daily_quota_exceeded' : 'rate_limit_exceeded',
+        status: 429,
+        message: `The request limit per ${isDay ? 'day' : 'minute'} is used up for another ${seconds} s.`,
+        attempts,
+      },
+      seconds,
+    );
+  }
+}
