@@ -9,11 +9,10 @@ export interface Reply {
   readonly text: string;
 }
 
-/** One try of a request. */
+/** What is sent. */
 export interface Try {
   readonly method: string;
   readonly url: string;
-  readonly attempt: number;
   readonly headers: Headers;
   readonly body: string | undefined;
   readonly timeoutMs: number;
@@ -24,11 +23,8 @@ export interface Try {
  * Sends a request once. Throws ConnectionError, TimeoutError, or the signal's reason. Redirects are not followed: the key is
  * for this address only.
  */
-export async function attemptOf(
-  fetch: Fetch,
-  { attempt, timeoutMs, signal, ...request }: Try,
-): Promise<Reply> {
-  const { method, url, headers, body } = request;
+export async function attemptOf(fetch: Fetch, request: Try, attempts: number): Promise<Reply> {
+  const { method, url, headers, body, timeoutMs, signal } = request;
   const ending = new AbortController();
   const abort = () => ending.abort(signal?.reason);
   const timer = setTimeout(() => ending.abort(), Math.min(timeoutMs, longestTimerMs));
@@ -39,7 +35,7 @@ export async function attemptOf(
     return { status: response.status, headers: response.headers, text: await response.text() };
   } catch (cause) {
     signal?.throwIfAborted();
-    const problem = { message: `${method} ${url} was not answered`, attempts: attempt };
+    const problem = { message: `${method} ${url} was not answered`, attempts };
     if (ending.signal.aborted) {
       throw new TimeoutError({
         ...problem,
@@ -50,7 +46,7 @@ export async function attemptOf(
     throw new ConnectionError({
       ...problem,
       code: 'connection_failed',
-      message: `${problem.message}: ${reasonOf(cause)}.`,
+      message: `${problem.message}: ${reasonOf(cause)}`,
       cause,
     });
   } finally {

@@ -23,7 +23,7 @@ class Base<Code extends string, Status extends number | undefined> extends Error
   /** The answer's `X-Request-Id`, by which the operator finds it in the log. */
   readonly requestId: string | undefined;
   /** Headers of the answer. */
-  readonly headers: Headers | undefined;
+  declare readonly headers: Headers | undefined;
   /** How often the request was sent; 0 when the client knew that it had to wait too long. */
   readonly attempts: number;
 
@@ -32,8 +32,9 @@ class Base<Code extends string, Status extends number | undefined> extends Error
     this.code = code as Code;
     this.status = status as Status;
     this.requestId = requestId;
-    this.headers = headers;
     this.attempts = attempts;
+    // Out of sight, so that a printed error is short.
+    Object.defineProperty(this, 'headers', { value: headers });
   }
 }
 

@@ -1,0 +1,82 @@
+/** Hours of waiting in a moment: time passes for clients and service only while nobody has anything to do. */
+import type { Clock } from '../../client/src/clock.ts';
+import type { FakeClock } from './clock.ts';
+
+interface Timer {
+  readonly at: number;
+  readonly run: () => void;
+}
+
+export class VirtualTime implements Clock {
+  readonly #service: FakeClock;
+  #now = 0;
+  #timers: Timer[] = [];
+  #underWay = 0;
+  #random = 1;
+
+  /** Time of the service under this clock, and of clients that have this as `clock` and `fetch`. */
+  constructor(service: FakeClock) {
+    this.#service = service;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  after(ms: number, run: () => void): () => void {
+    const timer = { at: this.#now + ms, run };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((each) => each !== timer);
+    };
+  }
+
+  /** The same series in each run (a linear congruential generator, Numerical Recipes). */
+  random(): number {
+    this.#random = (Math.imul(this.#random, 1_664_525) + 1_013_904_223) >>> 0;
+    return this.#random / 2 ** 32;
+  }
+
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.after(ms, resolve));
+  }
+
+  /** For the clients: while one of these is under way, no time passes. */
+  readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
+    this.#underWay++;
+    try {
+      const response = await fetch(url, init);
+      const body = await response.arrayBuffer();
+      const { status, headers } = response;
+      return new Response(body.byteLength > 0 ? body : null, { status, headers });
+    } finally {
+      this.#underWay--;
+    }
+  };
+
+  /** Lets time pass until this is done. */
+  async until<Result>(work: Promise<Result>): Promise<Result> {
+    let isDone = false;
+    const done = () => {
+      isDone = true;
+    };
+    work.then(done, done);
+    while (!isDone) {
+      // What is ready to run runs first: an answer that came, and what follows from it.
+      for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+      if (!isDone && this.#underWay === 0) this.#step();
+    }
+    return work;
+  }
+
+  #step(): void {
+    const next = this.#timers.toSorted((a, b) => a.at - b.at)[0];
+    if (next === undefined) return;
+    const ms = Math.ceil(Math.max(0, next.at - this.#now));
+    this.#now += ms;
+    this.#service.advance(ms / 1_000);
+    const due = this.#timers.filter(({ at }) => at <= this.#now).sort((a, b) => a.at - b.at);
+    this.#timers = this.#timers.filter((timer) => !due.includes(timer));
+    for (const { run } of due) run();
+  }
+}
