@@ -2,7 +2,7 @@
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { embeddedStores } from '../process/worker-stores.ts';
 import { clientOnceKinds, eachOnceByClient } from '../stress/client-once.ts';
-import { embeddedWalk, walkWithClient } from '../stress/client-walk.ts';
+import { embeddedWalk, importAnimals, walkWithClient } from '../stress/client-walk.ts';
 import { work } from '../stress/client-workers.ts';
 import { clientOf } from '../support/client.ts';
 import { passSeconds } from '../support/limit-file.ts';
@@ -20,8 +20,8 @@ const passedSeconds = 57;
 test.each(clientOnceKinds)('a write of the client is done once, $title', async ({ open }) => {
   await using place = await open();
   if (place === undefined) return;
-  const figures = await eachOnceByClient(place, { rounds: 150, seed, progress });
-  expect(figures['writes, each done once']).toBeGreaterThanOrEqual(150);
+  const figures = await eachOnceByClient(place, { rounds: 60, seed, progress });
+  expect(figures['writes, each done once']).toBeGreaterThanOrEqual(60);
 });
 
 test('many calls of one client wait together: none is sent during a wait, and there is no strike', async () => {
@@ -32,13 +32,14 @@ test('many calls of one client wait together: none is sent during a wait, and th
   const options = { quota, passedSeconds, admitted: 8, progress };
   const figures = await work(stores, service.url, spread, options);
   expect(figures).toMatchObject({ 'calls: strikes': 0 });
-  expect(figures['calls: refused']).toBeGreaterThan(0);
 });
 
 test('a paced walk goes on in the next minute without a refusal, and shows each animal once', async () => {
   await using place = await embeddedWalk();
+  const options = { rounds: 400, seed, progress };
+  await importAnimals(place, options);
   const { key, accountId } = await place.issueKey({ perMinute: 4, perDay: 1_000 });
   await clientOf(place.urls[0] ?? '', key).get('/inventory');
   passSeconds(limitFileIn(place.folder), accountId, passedSeconds);
-  expect(await walkWithClient(place, key, { rounds: 500, seed, progress })).toMatchObject({ requests: 5 });
+  expect(await walkWithClient(place, key, options)).toMatchObject({ pages: 4 });
 });
