@@ -10,7 +10,7 @@ export type PetStatus = 'available' | 'pending' | 'sold';
 export interface NewPet {
   /** The animal's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly name: string;
-  /** ID of the category that the animal belongs to. A 64-bit integer: parse values above 2^53 without rounding them. */
+  /** ID of the category that the animal belongs to. */
   readonly categoryId: Int64;
   /** Whether the animal can be bought; `available` when omitted. */
   readonly status?: PetStatus | undefined;
@@ -20,7 +20,7 @@ export interface NewPet {
 export interface PetPatch {
   /** The animal's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly name?: string | undefined;
-  /** ID of the category that the animal belongs to. A 64-bit integer: parse values above 2^53 without rounding them. */
+  /** ID of the category that the animal belongs to. */
   readonly categoryId?: Int64 | undefined;
   readonly status?: PetStatus | undefined;
 }
@@ -33,7 +33,7 @@ export interface CategoryName {
 
 /** An order to place. */
 export interface NewOrder {
-  /** ID of the animal that is ordered. A 64-bit integer: parse values above 2^53 without rounding them. */
+  /** ID of the animal that is ordered. */
   readonly petId: Int64;
   /** The client's own reference. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly reference?: string | undefined;
@@ -54,11 +54,11 @@ export interface ErrorDetail {
 
 /** An animal in the store. */
 export interface Pet {
-  /** Unique ID, assigned on creation, ascending from 1 and never reused. A 64-bit integer: parse values above 2^53 without rounding them. */
+  /** Unique ID, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
   /** The animal's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly name: string;
-  /** ID of the category that the animal belongs to. A 64-bit integer: parse values above 2^53 without rounding them. */
+  /** ID of the category that the animal belongs to. */
   readonly categoryId: bigint;
   readonly status: PetStatus;
 }
@@ -72,7 +72,7 @@ export interface Inventory {
 
 /** A name for a category of animals. */
 export interface Category {
-  /** ID of the category, chosen by the client. A 64-bit integer: parse values above 2^53 without rounding them. */
+  /** ID of the category, chosen by the client. */
   readonly id: bigint;
   /** The category's name. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly name: string;
@@ -80,9 +80,9 @@ export interface Category {
 
 /** An order for one animal. */
 export interface Order {
-  /** Unique ID, assigned on creation, ascending from 1 and never reused. A 64-bit integer: parse values above 2^53 without rounding them. */
+  /** Unique ID, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  /** ID of the animal that is ordered. A 64-bit integer: parse values above 2^53 without rounding them. */
+  /** ID of the animal that is ordered. */
   readonly petId: bigint;
   readonly status: OrderStatus;
   /** The client's own reference. Stored and returned exactly as sent. Must not be blank or contain control characters. */

@@ -43,7 +43,7 @@ interface Waiting extends Entry {
 export class Gate {
   readonly #clock: Clock;
   readonly #pace: boolean;
-  readonly #ask: () => Promise<unknown>;
+  readonly #ask: () => Promise<void>;
   readonly #quota = new Quota();
   readonly #queue: Waiting[] = [];
   #inFlight = 0;
@@ -54,8 +54,8 @@ export class Gate {
   #cautiousUntil = Number.NEGATIVE_INFINITY;
   #cancelTimer: () => void = () => {};
 
-  /** `ask` sends `GET /rate-limit` and lets the gate `hear` the answer. */
-  constructor(clock: Clock, pace: boolean, ask: () => Promise<unknown>) {
+  /** `ask` sends `GET /rate-limit` and lets the gate `hear` the answer. It never rejects. */
+  constructor(clock: Clock, pace: boolean, ask: () => Promise<void>) {
     this.#clock = clock;
     this.#pace = pace;
     this.#ask = ask;
@@ -152,12 +152,10 @@ export class Gate {
 
   #askFirst(): void {
     this.#isAsking = true;
-    // If there is no answer, the request finds out why.
-    const goOn = () => {
+    void this.#ask().then(() => {
       this.#isAsking = false;
       this.#pump(true);
-    };
-    this.#ask().then(goOn, goOn);
+    });
   }
 
   /** Sets the timer, and turns away what may not wait that long. */

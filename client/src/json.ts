@@ -13,8 +13,8 @@ export function parseJson(text: string): unknown {
   const numbers: (bigint | number)[] = [];
   const placed = text.replace(members, (match, name: string, colon: string | undefined, digits: string) => {
     if (colon === undefined || !int64Members.includes(JSON.parse(name))) return match;
-    const isInteger = /^-?\d+$/.test(digits);
-    return `${name}${colon}${numbers.push(isInteger ? BigInt(digits) : JSON.parse(digits)) - 1}`;
+    const rounded: number = JSON.parse(digits);
+    return `${name}${colon}${numbers.push(/^-?\d+$/.test(digits) ? BigInt(digits) : rounded) - 1}`;
   });
   return JSON.parse(placed, (name, value) =>
     typeof value === 'number' && int64Members.includes(name) ? numbers[value] : value,

@@ -16,8 +16,20 @@ import { lengthOf, type Settings, settingsOf } from './settings.js';
 export function sender(options: AnimalStoreOptions, clock: Clock): Send {
   const settings = settingsOf(options);
   const { hooks, maxWaitMs, pace } = settings;
-  const asking = preparedOf({ method: 'GET', path: ['rate-limit'] }, settings);
-  const gate = new Gate(clock, pace, () => sendOnce(asking, 1));
+  const gate = new Gate(clock, pace, ask);
+
+  /** Asks what is left of the limits. If there is no answer, the next request finds out why. */
+  async function ask(): Promise<void> {
+    const request = { method: 'GET', path: ['rate-limit'] } as const;
+    try {
+      const prepared = preparedOf(request, settings);
+      dataOf(await sendOnce(prepared, 1), prepared.url, 1);
+    } catch (error) {
+      if (!(error instanceof AnimalStoreError)) return;
+      const { isShared = false, waitMs = 0 } = repetitionOf(error, request, 1, clock) ?? {};
+      if (isShared) gate.close(error, waitMs);
+    }
+  }
 
   async function sendOnce(request: Prepared, attempt: number): Promise<Reply> {
     const { method, url } = request;

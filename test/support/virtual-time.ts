@@ -1,5 +1,6 @@
 /** Hours of waiting in a moment: time passes for clients and service only while nobody has anything to do. */
 import type { Clock } from '../../client/src/clock.ts';
+import { AnimalStore, type AnimalStoreOptions } from '../../client/src/index.ts';
 import type { FakeClock } from './clock.ts';
 
 interface Timer {
@@ -14,7 +15,7 @@ export class VirtualTime implements Clock {
   #underWay = 0;
   #random = 1;
 
-  /** Time of the service under this clock, and of clients that have this as `clock` and `fetch`. */
+  /** The time of the service under this clock, and of this time's clients. */
   constructor(service: FakeClock) {
     this.#service = service;
   }
@@ -41,7 +42,7 @@ export class VirtualTime implements Clock {
     return new Promise((resolve) => this.after(ms, resolve));
   }
 
-  /** For the clients: while one of these is under way, no time passes. */
+  /** While one of these is under way, no time passes. */
   readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
     this.#underWay++;
     try {
@@ -53,6 +54,12 @@ export class VirtualTime implements Clock {
       this.#underWay--;
     }
   };
+
+  /** A client that lives in this time. */
+  client(options: AnimalStoreOptions): AnimalStore {
+    const inTime = { fetch: this.fetch, ...options, clock: this };
+    return new AnimalStore(inTime);
+  }
 
   /** Lets time pass until this is done. */
   async until<Result>(work: Promise<Result>): Promise<Result> {

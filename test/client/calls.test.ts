@@ -1,0 +1,223 @@
+import { afterAll, describe, expect, test } from 'bun:test';
+import {
+  AnimalStore,
+  AnimalStoreError,
+  AuthenticationError,
+  type NewPet,
+  PermissionError,
+  RemovedError,
+} from '../../client/src/index.ts';
+import { startTestApp } from '../support/app.ts';
+import { rejectionOf } from '../support/rejection.ts';
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+const store = new AnimalStore({ key: app.key, url: app.url });
+const ozzy: NewPet = { name: 'Ozzy', categoryId: 7 };
+
+describe('a call', () => {
+  test('sends and returns 64-bit integers digit for digit', async () => {
+    for (const categoryId of [2n ** 63n - 1n, -(2n ** 63n), 2n ** 53n + 1n]) {
+      const pet = await store.pets.create({ name: '"categoryId":1', categoryId });
+      expect(pet).toEqual({ id: pet.id, name: '"categoryId":1', categoryId, status: 'available' });
+      expect(await store.pets.list({ categoryId }).toArray()).toContainEqual(pet);
+      expect(await store.categories.put(categoryId, { name: 'Dogs' })).toEqual({
+        id: categoryId,
+        name: 'Dogs',
+      });
+      expect(await store.categories.get(categoryId)).toEqual({ id: categoryId, name: 'Dogs' });
+      expect(await store.inventory.get({ categoryId })).toMatchObject({ pending: 0 });
+    }
+  });
+
+  test('goes through each step of an order', async () => {
+    const pet = await store.pets.create(ozzy);
+    const order = await store.orders.place({ petId: pet.id, reference: 'cart-1' });
+    expect(order).toMatchObject({ petId: pet.id, status: 'placed', reference: 'cart-1' });
+    expect((await store.orders.approve(order.id)).status).toBe('approved');
+    expect((await store.orders.deliver(order.id)).status).toBe('delivered');
+    expect((await store.orders.return(order.id)).status).toBe('returned');
+    const other = await store.orders.place({ petId: pet.id });
+    expect((await store.orders.cancel(other.id)).status).toBe('cancelled');
+    expect(await store.orders.get(other.id)).toMatchObject({ status: 'cancelled' });
+    const ids = (await store.orders.list({ petId: pet.id }).toArray()).map(({ id }) => id);
+    expect(ids).toEqual([order.id, other.id]);
+  });
+
+  test('has the whole answer, with what is left of the limits', async () => {
+    const { key } = await app.tenant('free');
+    const answer = await new AnimalStore({ key, url: app.url }).pets.create(ozzy).withResponse();
+    expect(answer).toMatchObject({ data: { name: 'Ozzy' }, status: 201 });
+    expect(answer.requestId).toBe(answer.headers.get('x-request-id') ?? '');
+    expect(answer.etag).toBe(answer.headers.get('etag') ?? '');
+    expect(answer.rateLimit).toEqual({
+      minute: { limit: 60, remaining: 59, resetSeconds: 60 },
+      day: { limit: 1_000, remaining: 999, resetSeconds: 86_400 },
+    });
+  });
+
+  test('changes only what was seen, when it is given the entity tag', async () => {
+    const { data, etag } = await store.pets.create(ozzy).withResponse();
+    await store.pets.update(data.id, { name: 'Anna' }, { ifMatch: etag });
+    const code = { code: 'precondition_failed', status: 412 };
+    expect(await rejectionOf(store.pets.update(data.id, { name: 'Ben' }, { ifMatch: etag }))).toMatchObject(
+      code,
+    );
+    expect(await rejectionOf(store.pets.delete(data.id, { ifMatch: etag }))).toMatchObject(code);
+    await store.categories.put(8, { name: 'Cats' }, { ifNoneMatch: '*' });
+    expect(await rejectionOf(store.categories.put(8, { name: 'Cats' }, { ifNoneMatch: '*' }))).toMatchObject(
+      code,
+    );
+    expect(await store.pets.delete(data.id)).toBeUndefined();
+  });
+
+  test('is done once under one idempotency key, and each time without', async () => {
+    const create = (idempotencyKey?: string) => store.pets.create(ozzy, { idempotencyKey }).withResponse();
+    const [first, again] = [await create('cart-7'), await create('cart-7')];
+    expect(again.data).toEqual(first.data);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect((await create()).data.id).not.toBe((await create()).data.id);
+  });
+
+  test('rejects with its mistakes, all at once', async () => {
+    const error = await rejectionOf(store.pets.create({ name: '', categoryId: 1, status: 'old' as 'sold' }));
+    expect(error).toMatchObject({
+      code: 'invalid_body',
+      status: 400,
+      details: [
+        { in: 'body', name: 'name' },
+        { in: 'body', name: 'status' },
+      ],
+    });
+    expect(String(error)).toContain('name must not be empty');
+  });
+
+  test('rejects with what only its kind of error has', async () => {
+    const reader = await app.operator.keys.create((await app.tenant('pro')).account.id, 'reader', undefined, [
+      'pets:read',
+    ]);
+    const denied = await rejectionOf(new AnimalStore({ key: reader.key, url: app.url }).pets.delete(1));
+    expect(denied).toBeInstanceOf(PermissionError);
+    expect(denied).toMatchObject({ code: 'insufficient_scope', scope: 'pets:write' });
+    const stranger = await rejectionOf(new AnimalStore({ key: 'ask_none', url: app.url }).pets.delete(1));
+    expect(stranger).toBeInstanceOf(AuthenticationError);
+    expect(stranger).toBeInstanceOf(AnimalStoreError);
+  });
+
+  test('of the removed operation rejects with its successor', async () => {
+    await using later = await startTestApp();
+    later.clock.set('2030-12-05T00:00:00Z');
+    const error = await rejectionOf(new AnimalStore({ key: later.key, url: later.url }).pets.get(1));
+    expect(error).toBeInstanceOf(RemovedError);
+    expect(error).toMatchObject({ code: 'operation_removed', successor: '/v1/pets' });
+  });
+
+  test('has the stack of its caller', async () => {
+    async function theCaller() {
+      return await store.orders.get(404);
+    }
+    expect(((await rejectionOf(theCaller())) as Error).stack).toContain('theCaller');
+  });
+
+  test('whose answer is taken does not reject a second time', async () => {
+    const rejected: unknown[] = [];
+    const count = (error: unknown) => rejected.push(error);
+    process.on('unhandledRejection', count);
+    await rejectionOf(store.orders.get(404).withResponse());
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', count);
+    expect(rejected).toEqual([]);
+  });
+});
+
+describe('an option', () => {
+  test('url is taken with and without /v1, and below a path', async () => {
+    for (const url of [app.url, `${app.url}/`, `${app.url}/v1`, new URL(`${app.url}/v1/`)]) {
+      expect(await new AnimalStore({ key: app.key, url }).rateLimit.get()).toMatchObject({
+        plan: 'enterprise',
+      });
+    }
+    const urls: string[] = [];
+    const proxied = new AnimalStore({
+      key: app.key,
+      url: 'https://example.com/animals/v1',
+      fetch: (url, init) => {
+        urls.push(url);
+        return fetch(url.replace('https://example.com/animals', app.url), init);
+      },
+    });
+    await proxied.rateLimit.get();
+    expect(urls).toEqual(['https://example.com/animals/v1/rate-limit']);
+  });
+
+  test('that cannot be right is refused at once, without the key in the message', () => {
+    const wrong = [
+      { url: undefined },
+      { url: '127.0.0.1:3000' },
+      { url: 'ftp://example.com' },
+      { url: 'https://me:secret@example.com' },
+      { key: undefined },
+      { key: '' },
+      { key: 'ask_secret\n' },
+      { maxWaitSeconds: -1 },
+      { timeoutMs: Number.NaN },
+    ];
+    for (const options of wrong) {
+      const make = () => new AnimalStore({ key: app.key, url: app.url, ...options });
+      expect(make).toThrow(TypeError);
+      expect(make).not.toThrow(/secret/);
+    }
+  });
+
+  test('of a call that cannot be sent rejects before anything is sent', async () => {
+    const sent: unknown[] = [];
+    const quiet = new AnimalStore({ key: app.key, url: app.url, onRequest: (request) => sent.push(request) });
+    const calls = [
+      () => quiet.pets.create(ozzy, { idempotencyKey: 'a\nb' }),
+      () => quiet.pets.update(1, {}, { ifMatch: 'ü€' }),
+      () => quiet.pets.update(1.5, {}),
+      () => quiet.pets.create({ name: 'Ozzy', categoryId: 2 ** 60 }),
+      () => quiet.pets.list({ ids: [0.1] }).toArray(),
+      () => quiet.pets.delete(1, { timeoutMs: -1 }),
+    ];
+    for (const call of calls) expect(await rejectionOf(call())).toBeInstanceOf(TypeError);
+    expect(sent).toEqual([]);
+  });
+});
+
+test('the key is in nothing that is printed, serialized or given to hooks', async () => {
+  const seen: unknown[] = [];
+  const note = (what: unknown) => seen.push(what);
+  const loud = new AnimalStore({
+    key: app.key,
+    url: app.url,
+    onRequest: note,
+    onResponse: note,
+    onRetry: note,
+  });
+  seen.push(loud, loud.pets, loud.pets.list());
+  seen.push(await loud.pets.create(ozzy).withResponse(), await rejectionOf(loud.orders.get(404)));
+  const gone = new AnimalStore({ key: app.key, url: 'http://127.0.0.1:9', maxWaitSeconds: 0, onRetry: note });
+  const failed = (await rejectionOf(gone.orders.get(404))) as Error;
+  seen.push(failed, failed.cause, failed.stack);
+  expect(seen.length).toBeGreaterThan(8);
+  for (const each of seen) {
+    const printed =
+      Bun.inspect(each, { depth: 20, compact: false }) +
+      JSON.stringify(each, (_, value) => (typeof value === 'bigint' ? `${value}` : value));
+    expect(printed).not.toContain(app.key);
+  }
+});
+
+test('hooks see each try with its answer', async () => {
+  const seen: unknown[] = [];
+  const loud = new AnimalStore({
+    key: app.key,
+    url: app.url,
+    onRequest: ({ method, attempt }) => seen.push(`${method} ${attempt}`),
+    onResponse: ({ status, url, requestId, durationMs }) =>
+      seen.push([status, url, typeof requestId, typeof durationMs]),
+  });
+  await loud.inventory.get();
+  expect(seen).toEqual(['GET 1', [200, `${app.url}/v1/inventory`, 'string', 'number']]);
+});

@@ -1,0 +1,176 @@
+/** The client and contract/openapi.json. */
+import { afterAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
+import { errorOf } from '../../client/src/error-of.ts';
+import { AnimalStore, type AnimalStoreError } from '../../client/src/index.ts';
+import { clientTypesText } from '../../scripts/client-types.ts';
+import { clientErrors } from '../../src/contract/errors.ts';
+import { startTestApp } from '../support/app.ts';
+import { root } from '../support/process.ts';
+
+const openapi = await Bun.file(join(root, 'contract/openapi.json')).text();
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+
+test('the types are those that npm run contract writes', async () => {
+  expect(await Bun.file(join(root, 'client/src/contract.ts')).text()).toBe(clientTypesText(openapi));
+});
+
+test('each operation has a method, which sends each of its parameters and headers', async () => {
+  const sent = new Map<string, Set<string>>();
+  const store = new AnimalStore({
+    key: app.key,
+    url: app.url,
+    fetch: (address, init) => {
+      const { pathname, searchParams } = new URL(address);
+      const operation = `${init.method} ${pathname.replace(/^\/v1/, '').replace(/\d+/, '{id}')}`;
+      const names = [...searchParams.keys(), ...new Headers(init.headers).keys()].map((name) =>
+        name.toLowerCase(),
+      );
+      sent.set(operation, new Set([...(sent.get(operation) ?? []), ...names]));
+      return fetch(address, init);
+    },
+  });
+  const calls = [
+    store.pets.list({ status: 'sold', categoryId: 1n, ids: [1], limit: 5, cursor: 'x' }).toArray(),
+    store.pets.create({ name: 'Ozzy', categoryId: 1 }),
+    store.pets.get(1n),
+    store.pets.update(1n, {}, { ifMatch: '*' }),
+    store.pets.delete(1n, { ifMatch: '*' }),
+    store.inventory.get({ categoryId: 1n }),
+    store.categories.list({ limit: 5, cursor: 'x' }).toArray(),
+    store.categories.get(1n),
+    store.categories.put(1n, { name: 'Dogs' }, { ifMatch: '*', ifNoneMatch: '*' }),
+    store.categories.delete(1n, { ifMatch: '*' }),
+    store.orders.place({ petId: 1n }),
+    store.orders.list({ status: 'placed', petId: 1n, limit: 5, cursor: 'x' }).toArray(),
+    store.orders.get(1n),
+    ...(['approve', 'deliver', 'cancel', 'return'] as const).map((step) =>
+      store.orders[step](1n, { ifMatch: '*' }),
+    ),
+    store.rateLimit.get(),
+  ];
+  await Promise.allSettled(calls);
+  expect([...sent.keys()].sort()).toEqual(
+    operations()
+      .map(({ name }) => name)
+      .sort(),
+  );
+  for (const { name, parameters } of operations()) {
+    expect([name, ...parameters.filter((each) => !sent.get(name)?.has(each))]).toEqual([name]);
+  }
+});
+
+/** The operations with the names of what they take. */
+function operations(): { readonly name: string; readonly parameters: string[] }[] {
+  const { paths, components } = JSON.parse(openapi);
+  return Object.entries<Record<string, { parameters: { $ref?: string; in: string; name: string }[] }>>(
+    paths,
+  ).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { parameters }]) => ({
+      name: `${method.toUpperCase()} ${path.replace(/\{\w+\}/, '{id}')}`,
+      parameters: parameters
+        .map((each) => (each.$ref ? components.parameters[each.$ref.split('/').at(-1) ?? ''] : each))
+        // The service makes an id of each request. A read has no cached answer to compare with.
+        .filter((each) => each.in !== 'path' && each.name !== 'X-Request-Id')
+        .filter((each) => !(method === 'get' && each.name === 'If-None-Match'))
+        .map((each) => each.name.toLowerCase()),
+    })),
+  );
+}
+
+// Compiles only while each code of the contract is one of a class, and narrows to it.
+const classOf = (error: AnimalStoreError): string => {
+  switch (error.code) {
+    case 'api_key_banned':
+    case 'rate_limit_exceeded':
+    case 'daily_quota_exceeded':
+    case 'too_many_failed_authentications':
+    case 'service_unavailable':
+      return `${error.name} ${error.retryAfterSeconds}`;
+    case 'insufficient_scope':
+      return `${error.name} ${error.scope}`;
+    case 'operation_removed':
+      return `${error.name} ${error.successor}`;
+    case 'invalid_json':
+    case 'invalid_body':
+    case 'invalid_parameter':
+    case 'invalid_cursor':
+    case 'body_too_large':
+    case 'unsupported_media_type':
+    case 'idempotency_key_reused':
+    case 'method_not_allowed':
+      return `${error.name} ${error.details.length}`;
+    case 'pet_not_found':
+    case 'category_not_found':
+    case 'order_not_found':
+    case 'route_not_found':
+    case 'status_transition_not_allowed':
+    case 'pet_reserved':
+    case 'pet_not_available':
+    case 'order_transition_not_allowed':
+    case 'idempotency_key_in_use':
+    case 'missing_api_key':
+    case 'invalid_api_key':
+    case 'precondition_failed':
+    case 'internal_error':
+    case 'unexpected_response':
+    case 'connection_failed':
+    case 'timeout':
+      return error.name;
+    default:
+      return error satisfies never;
+  }
+};
+
+const classOfStatus: Readonly<Record<number, string>> = {
+  400: 'InvalidRequestError 0',
+  401: 'AuthenticationError',
+  403: 'PermissionError pets:write',
+  404: 'NotFoundError',
+  405: 'InvalidRequestError 0',
+  409: 'ConflictError',
+  410: 'RemovedError /v1/pets',
+  412: 'PreconditionError',
+  413: 'InvalidRequestError 0',
+  415: 'InvalidRequestError 0',
+  422: 'InvalidRequestError 0',
+  429: 'RateLimitError 7',
+  500: 'ServerError',
+  503: 'UnavailableError 7',
+};
+
+test('each code of the contract becomes the error of its status, and the compiler knows it', () => {
+  const headers = new Headers({
+    'WWW-Authenticate': 'Bearer realm="animal-store", error="insufficient_scope", scope="pets:write"',
+    Link: '</v1/pets>; rel="successor-version", </docs>; rel="deprecation"; type="text/html"',
+  });
+  for (const [code, { status, message }] of Object.entries(clientErrors)) {
+    const error = errorOf({ code, status, message, headers, attempts: 1 }, [], 7);
+    expect(error).toMatchObject({ code, status, message });
+    expect([code, classOf(error)]).toEqual([
+      code,
+      code === 'api_key_banned' ? 'BannedError 7' : (classOfStatus[status] ?? ''),
+    ]);
+  }
+});
+
+test('an unknown code becomes the error of its status', () => {
+  const names = [400, 401, 402, 404, 409, 418, 429, 451, 500, 502, 503, 504].map(
+    (status) => errorOf({ code: 'new_in_2027', status, message: '', attempts: 1 }, [], 0).name,
+  );
+  expect(names).toEqual([
+    'InvalidRequestError',
+    'AuthenticationError',
+    'InvalidRequestError',
+    'NotFoundError',
+    'ConflictError',
+    'InvalidRequestError',
+    'RateLimitError',
+    'InvalidRequestError',
+    'ServerError',
+    'ServerError',
+    'UnavailableError',
+    'ServerError',
+  ]);
+});

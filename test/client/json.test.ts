@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { int64Members } from '../../client/src/contract.ts';
+import { parseJson, stringifyJson } from '../../client/src/json.ts';
+import { always, anyInt64 } from '../support/property.ts';
+
+/** Texts that look like what the reader searches for. */
+const hostile = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom(
+    '"id":1',
+    '\\"id":1,',
+    '{"id": 9007199254740993}',
+    '"',
+    '\\',
+    '\\\\"',
+    'id',
+    '","categoryId":7',
+  ),
+);
+
+const memberName = fc.oneof(fc.constantFrom(...int64Members, 'name', 'remaining', '__proto__'), hostile);
+
+const { value: anyJson } = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    hostile,
+    fc.constantFrom(null, true, 0, -1, 1.5, 1e300, 2 ** 31),
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc
+      .array(fc.tuple(memberName, fc.oneof(anyInt64, tie('value'))), { maxLength: 5 })
+      .map(Object.fromEntries),
+  ),
+}));
+
+/** JSON as a slow, plain writer makes it; strings are sometimes written with escapes only. */
+function written(value: unknown, quoted: (text: string) => string): string {
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value === 'string') return quoted(value);
+  if (Array.isArray(value)) return `[ ${value.map((each) => written(each, quoted)).join(' ,\n')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([name, each]) => `${quoted(name)} : ${written(each, quoted)}`);
+  return `{${members.join(', ')}}`;
+}
+
+const escaped = (text: string) =>
+  `"${Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')}"`;
+
+/** What is expected of reading it: integers are exact where the contract says int64, and doubles elsewhere. */
+function read(value: unknown, name = ''): unknown {
+  const isExact = int64Members.includes(name);
+  if (typeof value === 'bigint') return isExact ? value : Number(value);
+  if (typeof value === 'number')
+    return isExact && /^-?\d+$/.test(JSON.stringify(value)) ? BigInt(value) : value;
+  if (Array.isArray(value)) return value.map((each) => read(each));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([member, each]) => [member, read(each, member)]));
+}
+
+describe('reading', () => {
+  for (const [how, quoted] of [
+    ['plainly', JSON.stringify],
+    ['in escapes', escaped],
+  ] as const) {
+    test(`int64 members are exact and all else is what it is, strings written ${how}`, () => {
+      always(anyJson, (value) => expect(parseJson(written(value, quoted))).toEqual(read(value)));
+    });
+  }
+
+  test('an animal comes with all its digits', () => {
+    const text =
+      '{"id":9007199254740993,"name":"\\"id\\":1","categoryId":-9223372036854775808,"status":"sold"}';
+    expect(parseJson(text)).toEqual({
+      id: 2n ** 53n + 1n,
+      name: '"id":1',
+      categoryId: -(2n ** 63n),
+      status: 'sold',
+    });
+  });
+
+  test('what is no JSON is refused', () => {
+    for (const text of [
+      '',
+      '{"id":01}',
+      '{"id":-}',
+      '{"id":1',
+      '"id":1',
+      '{"id":1}x',
+      '{"id":1.}',
+      '{"id":+1}',
+    ]) {
+      expect(() => parseJson(text)).toThrow(SyntaxError);
+    }
+  });
+});
+
+describe('writing', () => {
+  test('a body is read as what it was', () => {
+    const body = fc.record({ name: hostile, categoryId: anyInt64, petId: fc.maxSafeInteger() });
+    always(body, (sent) => {
+      expect(parseJson(stringifyJson(sent))).toEqual({ ...sent, petId: BigInt(sent.petId) });
+    });
+  });
+
+  test('members that are undefined are left out', () => {
+    expect(stringifyJson({ name: 'Ozzy', categoryId: undefined, status: undefined })).toBe('{"name":"Ozzy"}');
+  });
+
+  test('a number that may have lost digits is refused, and named', () => {
+    for (const categoryId of [2 ** 53, 1.5, Number.NaN, Infinity]) {
+      expect(() => stringifyJson({ categoryId })).toThrow(
+        new TypeError(`categoryId has to be a bigint or a safe integer, not ${categoryId}.`),
+      );
+    }
+  });
+});

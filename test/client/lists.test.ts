@@ -1,0 +1,70 @@
+import { afterAll, expect, test } from 'bun:test';
+import { AnimalStore, type Pet } from '../../client/src/index.ts';
+import { startTestApp } from '../support/app.ts';
+import { addPets } from '../support/pets.ts';
+
+// Its own address in links is another one than clients use.
+const app = await startTestApp({ PUBLIC_URL: 'https://animals.example.com' });
+afterAll(() => app[Symbol.asyncDispose]());
+const urls: string[] = [];
+const store = new AnimalStore({ key: app.key, url: app.url, onRequest: ({ url }) => urls.push(url) });
+const pets = await addPets(app, 205, 'available', 'sold');
+
+test('a walk goes through all pages, of a hundred unless another limit is given', async () => {
+  urls.length = 0;
+  const walked: Pet[] = [];
+  for await (const pet of store.pets.list()) walked.push(pet);
+  expect(walked).toEqual(pets);
+  expect(urls).toHaveLength(3);
+  expect(urls[0]).toBe(`${app.url}/v1/pets?limit=100`);
+  expect(await store.pets.list({ limit: 90 }).toArray()).toEqual(pets);
+});
+
+test('the key goes to the address of the client only, whatever links say', async () => {
+  const links: (string | null)[] = [];
+  const hosts = new Set<string>();
+  for await (const { headers } of store.pets.list({ limit: 100 }).pages()) links.push(headers.get('link'));
+  for (const url of urls) hosts.add(new URL(url).origin);
+  expect(links[0]).toContain('<https://animals.example.com/v1/pets?');
+  expect([...hosts]).toEqual([app.url]);
+});
+
+test('filters hold on every page', async () => {
+  const sold = pets.filter(({ status }) => status === 'sold');
+  expect(await store.pets.list({ status: 'sold', limit: 10 }).toArray()).toEqual(sold);
+  const three = pets.slice(0, 3);
+  expect(await store.pets.list({ ids: three.map(({ id }) => id), limit: 2 }).toArray()).toEqual(three);
+});
+
+test('pages have their headers, and the last one no next cursor', async () => {
+  const seen: [number, boolean, number | undefined][] = [];
+  for await (const { data, nextCursor, rateLimit } of store.pets.list({ limit: 100 }).pages()) {
+    seen.push([data.length, nextCursor === undefined, rateLimit?.minute.limit]);
+  }
+  expect(seen).toEqual([
+    [100, false, 1_000_000],
+    [100, false, 1_000_000],
+    [5, true, 1_000_000],
+  ]);
+});
+
+test('a walk goes on where another one stopped', async () => {
+  const filter = { status: 'available', limit: 40 } as const;
+  const first: Pet[] = [];
+  let cursor: string | undefined;
+  for await (const page of store.pets.list(filter).pages()) {
+    first.push(...page.data);
+    cursor = page.nextCursor;
+    break;
+  }
+  const rest = await store.pets.list({ ...filter, cursor }).toArray();
+  expect([...first, ...rest]).toEqual(pets.filter(({ status }) => status === 'available'));
+});
+
+test('a list can be walked twice, and asks for no page that nobody takes', async () => {
+  const list = store.pets.list({ limit: 100 });
+  urls.length = 0;
+  for await (const pet of list) if (pet.id === pets[0]?.id) break;
+  expect(urls).toHaveLength(1);
+  expect(await list.toArray()).toHaveLength(205);
+});

@@ -1,0 +1,201 @@
+/** Broken connections, between the client and the real service. */
+import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { systemClock } from '../../client/src/clock.ts';
+import {
+  AnimalStore,
+  type AnimalStoreOptions,
+  type Call,
+  ConnectionError,
+  NotFoundError,
+  ServerError,
+  TimeoutError,
+} from '../../client/src/index.ts';
+import { startTestApp } from '../support/app.ts';
+import { rejectionOf } from '../support/rejection.ts';
+import { tcpProxy } from '../support/tcp-proxy.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const app = await startTestApp();
+const proxy = await tcpProxy(app.url);
+afterAll(async () => {
+  await proxy[Symbol.asyncDispose]();
+  await app[Symbol.asyncDispose]();
+});
+beforeEach(() => proxy.heal());
+
+/** Repeats at once: full jitter may come to nothing. */
+const clock = { ...systemClock, random: () => 0 };
+
+function clientOf(options: Partial<AnimalStoreOptions> = {}): AnimalStore {
+  const all = { key: app.key, url: proxy.url, clock, ...options };
+  return new AnimalStore(all);
+}
+
+const direct = new AnimalStore({ key: app.key, url: app.url });
+const ozzy = { name: 'Ozzy', categoryId: 7n };
+
+/** The service does what it is asked, and the connection breaks before it can say so. */
+async function lost<Result>(call: (store: AnimalStore) => Call<Result>): Promise<Result> {
+  const store = clientOf({ onRetry: () => void proxy.heal() });
+  await store.rateLimit.get();
+  proxy.hold('answers');
+  const held = proxy.answerHeld();
+  const result = call(store);
+  result.catch(() => {});
+  await held;
+  await proxy.cut();
+  return result;
+}
+
+describe('a request whose answer is lost', () => {
+  test('is done once when it is a POST, and its answer is the first one', async () => {
+    const category = 1001n;
+    const pet = await lost((store) => store.pets.create({ name: 'Ozzy', categoryId: category }));
+    expect(await direct.pets.list({ categoryId: category }).toArray()).toEqual([pet]);
+    const order = await lost((store) => store.orders.place({ petId: pet.id }));
+    expect(await direct.orders.list({ petId: pet.id }).toArray()).toEqual([order]);
+    expect(await lost((store) => store.orders.approve(order.id))).toMatchObject({ status: 'approved' });
+  });
+
+  test('is repeated when it is a GET or PUT', async () => {
+    expect(await lost((store) => store.categories.put(1002, { name: 'Dogs' }))).toMatchObject({
+      name: 'Dogs',
+    });
+    expect(await lost((store) => store.categories.get(1002))).toMatchObject({ name: 'Dogs' });
+  });
+
+  test('is a success when it is a DELETE, though the repetition finds nothing', async () => {
+    const pet = await direct.pets.create(ozzy);
+    expect(await lost((store) => store.pets.delete(pet.id))).toBeUndefined();
+    expect(await direct.pets.list({ ids: [pet.id] }).toArray()).toEqual([]);
+    expect(await rejectionOf(direct.pets.delete(pet.id))).toBeInstanceOf(NotFoundError);
+  });
+
+  test('is not repeated when it is a PATCH, which would undo what others changed since', async () => {
+    const pet = await direct.pets.create(ozzy);
+    const error = await rejectionOf(lost((store) => store.pets.update(pet.id, { name: 'Anna' })));
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({ code: 'connection_failed', attempts: 1, status: undefined });
+  });
+
+  test('is repeated when it is a PATCH with If-Match, and told apart from what was seen', async () => {
+    const { data, etag } = await direct.pets.create(ozzy).withResponse();
+    const change = lost((store) => store.pets.update(data.id, { name: 'Anna' }, { ifMatch: etag }));
+    expect(await rejectionOf(change)).toMatchObject({ code: 'precondition_failed', attempts: 2 });
+    expect(await direct.pets.list({ ids: [data.id] }).toArray()).toMatchObject([{ name: 'Anna' }]);
+  });
+});
+
+describe('without an answer', () => {
+  test('a request is tried six times, and the error says why', async () => {
+    const attempts: number[] = [];
+    await proxy.cut();
+    const store = clientOf({ onRequest: ({ attempt }) => attempts.push(attempt) });
+    const error = (await rejectionOf(store.inventory.get())) as ConnectionError;
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error.message).toStartWith(`GET ${new URL('/v1/inventory', proxy.url).href} was not answered: `);
+    expect(error.cause).toBeInstanceOf(Error);
+    expect(attempts).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  test('a request ends after its time, and is repeated twice', async () => {
+    const attempts: number[] = [];
+    proxy.hold();
+    const store = clientOf({ onRequest: ({ attempt }) => attempts.push(attempt), timeoutMs: 60_000 });
+    const error = await rejectionOf(store.inventory.get({}, { timeoutMs: 20 }));
+    expect(error).toBeInstanceOf(TimeoutError);
+    expect(error).toMatchObject({ code: 'timeout', attempts: 3 });
+    expect(attempts).toEqual([1, 2, 3]);
+  });
+
+  test('a request ends at once when it is aborted, with the reason', async () => {
+    const ending = new AbortController();
+    const reason = new Error('The page was closed.');
+    const store = clientOf();
+    await store.rateLimit.get();
+    proxy.hold('answers');
+    const held = proxy.answerHeld();
+    const rejection = rejectionOf(store.inventory.get({}, { signal: ending.signal }));
+    await held;
+    ending.abort(reason);
+    expect(await rejection).toBe(reason);
+  });
+});
+
+/** A client in front of which something else answers first. */
+function behind(...answers: Response[]) {
+  const keys: (string | null)[] = [];
+  const store = clientOf({
+    fetch: async (url, init) => {
+      keys.push(new Headers(init.headers).get('idempotency-key'));
+      return answers.shift() ?? fetch(url, init);
+    },
+  });
+  return { store, keys };
+}
+
+const failure = (status: number, code: string, headers: Record<string, string> = {}) =>
+  new Response(JSON.stringify({ code, message: 'It failed.', status }), {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+
+describe('an answer', () => {
+  test('500 is repeated twice, with the same idempotency key', async () => {
+    const { store, keys } = behind(failure(500, 'internal_error'), failure(500, 'internal_error'));
+    await store.pets.create(ozzy);
+    expect(keys).toHaveLength(3);
+    expect(new Set(keys).size).toBe(1);
+    expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
+    const thrice = behind(...Array.from({ length: 3 }, () => failure(500, 'internal_error')));
+    expect(await rejectionOf(thrice.store.pets.create(ozzy))).toMatchObject({
+      code: 'internal_error',
+      attempts: 3,
+    });
+  });
+
+  test('500 of a PATCH is not repeated', async () => {
+    const { store, keys } = behind(failure(500, 'internal_error'));
+    expect(await rejectionOf(store.pets.update(1, {}))).toBeInstanceOf(ServerError);
+    expect(keys).toHaveLength(1);
+  });
+
+  test('that a key is in use is waited out', async () => {
+    const { store, keys } = behind(failure(409, 'idempotency_key_in_use', { 'retry-after': '0' }));
+    await store.pets.create(ozzy);
+    expect(keys).toHaveLength(2);
+  });
+
+  test('that breaks off is repeated', async () => {
+    const headers = { 'content-type': 'application/json' };
+    const { store, keys } = behind(new Response('{"available":1,"pen', { headers }));
+    expect(await store.inventory.get()).toHaveProperty('sold');
+    expect(keys).toHaveLength(2);
+  });
+
+  test('of something else says so', async () => {
+    const html = { headers: { 'content-type': 'text/html' } };
+    const page = await rejectionOf(behind(new Response('<h1>Sign in</h1>', html)).store.inventory.get());
+    expect(page).toMatchObject({ code: 'unexpected_response', status: 200, name: 'ServerError' });
+    const missing = await rejectionOf(behind(new Response('', { status: 404 })).store.inventory.get());
+    expect(missing).toMatchObject({ code: 'unexpected_response', status: 404, name: 'NotFoundError' });
+    const failures = Array.from({ length: 3 }, () => new Response('', { status: 502 }));
+    expect(await rejectionOf(behind(...failures).store.inventory.get())).toMatchObject({
+      status: 502,
+      attempts: 3,
+    });
+  });
+
+  test('that redirects is an error, and the key is not sent there', async () => {
+    const seen: string[] = [];
+    const elsewhere = Bun.serve({ port: 0, fetch: ({ url }) => new Response(String(seen.push(url))) });
+    const old = Bun.serve({ port: 0, fetch: () => Response.redirect(elsewhere.url.href, 308) });
+    const error = await rejectionOf(clientOf({ url: old.url }).inventory.get());
+    await Promise.all([elsewhere.stop(true), old.stop(true)]);
+    expect(error).toMatchObject({ code: 'unexpected_response', status: 308 });
+    expect(String(error)).toContain(`was redirected to ${elsewhere.url.href}`);
+    expect(seen).toEqual([]);
+  });
+});

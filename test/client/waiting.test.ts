@@ -1,0 +1,246 @@
+/** Limits, waiting and bans, at the real service in virtual time. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import {
+  type AnimalStoreOptions,
+  BannedError,
+  RateLimitError,
+  UnavailableError,
+} from '../../client/src/index.ts';
+import { startTestApp } from '../support/app.ts';
+import { rejectionOf } from '../support/rejection.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+
+/** A client of a new Free account, and when which of its tries was answered with what. */
+async function freeClient(options: Partial<AnimalStoreOptions> = {}) {
+  const { key } = await app.tenant('free');
+  const time = new VirtualTime(app.clock);
+  const answers: string[] = [];
+  const client = (more: Partial<AnimalStoreOptions> = {}) =>
+    time.client({
+      key,
+      url: app.url,
+      onResponse: ({ status, url }) => {
+        const what = url.endsWith('/rate-limit') ? 'asked' : status;
+        answers.push(`${what} at ${Math.round(time.now() / 1_000)}`);
+      },
+      ...options,
+      ...more,
+    });
+  /** Another program with the same key sends so many requests. */
+  const othersSend = async (count: number) => {
+    const send = () => app.call('GET', '/inventory', { key });
+    return Promise.all(Array.from({ length: count }, send));
+  };
+  return { key, time, answers, client, store: client(), othersSend };
+}
+
+describe('429', () => {
+  test('is waited out as long as Retry-After says, and the request repeated', async () => {
+    const { time, answers, store, othersSend } = await freeClient();
+    await othersSend(60);
+    expect(await time.until(store.inventory.get())).toMatchObject({ available: 0 });
+    expect(answers).toEqual(['429 at 0', 'asked at 60', '200 at 60']);
+  });
+
+  test('of one call is waited out by all calls of the client: one finds out, and none is sent meanwhile', async () => {
+    const { time, answers, store, othersSend } = await freeClient();
+    await othersSend(60);
+    await time.until(Promise.all(Array.from({ length: 50 }, () => store.inventory.get())));
+    expect(answers).toEqual(['429 at 0', 'asked at 60', ...Array(50).fill('200 at 60')]);
+  });
+
+  test('is not provoked by a client that has the key for itself, however many calls there are at once', async () => {
+    const { time, answers, store } = await freeClient({ maxWaitSeconds: 600 });
+    await time.until(Promise.all(Array.from({ length: 150 }, () => store.inventory.get())));
+    const times = (count: number, what: string) => Array(count).fill(what);
+    expect(answers).toEqual([
+      ...times(60, '200 at 0'),
+      ...times(60, '200 at 60'),
+      ...times(30, '200 at 120'),
+    ]);
+  });
+
+  test('that lasts longer than a call may wait is thrown at once, and what follows is not sent', async () => {
+    const { time, answers, store, othersSend } = await freeClient({ maxWaitSeconds: 20 });
+    await othersSend(60);
+    const error = (await time.until(rejectionOf(store.inventory.get()))) as RateLimitError;
+    expect(error).toBeInstanceOf(RateLimitError);
+    expect(error).toMatchObject({
+      code: 'rate_limit_exceeded',
+      status: 429,
+      retryAfterSeconds: 60,
+      attempts: 1,
+    });
+    await time.until(time.sleep(10_000));
+    const second = await time.until(rejectionOf(store.inventory.get()));
+    expect(second).toMatchObject({ retryAfterSeconds: 50, attempts: 0, requestId: error.requestId });
+    await time.until(time.sleep(35_000));
+    await time.until(store.inventory.get());
+    expect(answers).toEqual(['429 at 0', 'asked at 60', '200 at 60']);
+  });
+
+  test('of the day is thrown at once, with the hours that are left', async () => {
+    const { time, store, othersSend } = await freeClient({ maxWaitSeconds: 60 });
+    for (let minute = 0; minute < 17; minute++) {
+      await othersSend(59);
+      await time.until(time.sleep(60_000));
+    }
+    const error = await time.until(rejectionOf(store.inventory.get()));
+    expect(error).toMatchObject({ code: 'daily_quota_exceeded', retryAfterSeconds: 86_400 - 17 * 60 });
+    expect(time.now()).toBe(17 * 60_000);
+  });
+
+  test('of a ban is a BannedError, and nothing is sent until the ban is over', async () => {
+    const { time, answers, store, othersSend } = await freeClient();
+    await othersSend(61);
+    await time.until(time.sleep(1_000));
+    await othersSend(100);
+    const banned = await time.until(rejectionOf(store.inventory.get()));
+    expect(banned).toBeInstanceOf(BannedError);
+    expect(banned).toMatchObject({ code: 'api_key_banned', retryAfterSeconds: 120 });
+    expect(await time.until(rejectionOf(store.inventory.get()))).toBeInstanceOf(BannedError);
+    await time.until(time.sleep(100_000));
+    await time.until(store.inventory.get());
+    expect(answers).toEqual(['429 at 1', 'asked at 121', '200 at 121']);
+  });
+
+  test('does not keep the client from asking what is left', async () => {
+    const { time, store, othersSend } = await freeClient({ maxWaitSeconds: 0 });
+    await othersSend(60);
+    await time.until(rejectionOf(store.inventory.get()));
+    expect(await time.until(store.rateLimit.get())).toMatchObject({
+      minute: { remaining: 0 },
+      bannedUntil: null,
+    });
+    expect(time.now()).toBe(0);
+  });
+});
+
+describe('waiting', () => {
+  test('ends when a call is aborted, with the reason, and others go on', async () => {
+    const { time, store, othersSend } = await freeClient();
+    await othersSend(60);
+    const reason = new Error('The page was closed.');
+    const ending = new AbortController();
+    const first = rejectionOf(store.inventory.get({}, { signal: ending.signal }));
+    const second = store.inventory.get();
+    time.after(5_000, () => ending.abort(reason));
+    expect(await time.until(first)).toBe(reason);
+    expect(time.now()).toBe(5_000);
+    await time.until(second);
+    expect(time.now()).toBe(60_000);
+    expect(await rejectionOf(store.inventory.get({}, { signal: AbortSignal.abort(reason) }))).toBe(reason);
+  });
+
+  test('is told to the hook that is for it', async () => {
+    const waits: unknown[] = [];
+    const { time, store, othersSend } = await freeClient({
+      onRetry: ({ attempt, waitMs, error }) => waits.push([attempt, waitMs, error.code]),
+    });
+    await othersSend(60);
+    await time.until(store.inventory.get());
+    expect(waits).toEqual([[1, 60_000, 'rate_limit_exceeded']]);
+  });
+
+  /** What stands in front of a service, and answers these first. */
+  const proxied = async (answers: readonly ResponseInit[], options: Partial<AnimalStoreOptions> = {}) => {
+    const waits: number[] = [];
+    const time = new VirtualTime(app.clock);
+    const left = [...answers];
+    const store = time.client({
+      key: app.key,
+      url: app.url,
+      fetch: async (url, init) => {
+        const next = left.shift();
+        return next ? new Response('<h1>Wait</h1>', next) : time.fetch(url, init);
+      },
+      onRetry: ({ waitMs }) => waits.push(waitMs),
+      ...options,
+    });
+    return { time, waits, store };
+  };
+
+  test('takes a Retry-After that is a date', async () => {
+    const headers = { date: 'Fri, 15 Jan 2027 10:00:00 GMT', 'retry-after': 'Fri, 15 Jan 2027 10:00:07 GMT' };
+    const { time, waits, store } = await proxied([{ status: 503, headers }]);
+    await time.until(store.inventory.get());
+    expect(waits).toEqual([7_000]);
+  });
+
+  test('doubles where nothing says how long, with full jitter, and never undercuts a Retry-After', async () => {
+    const without = { status: 503 };
+    const { time, waits, store } = await proxied([without, without, without, without]);
+    await time.until(store.inventory.get());
+    expect(waits).toHaveLength(4);
+    for (const [at, ms] of waits.entries()) expect(ms / (1_000 * 2 ** at)).toBeWithin(0, 1);
+    const told = await proxied(Array(4).fill({ status: 503, headers: { 'retry-after': '3' } }));
+    await told.time.until(told.store.inventory.get());
+    expect(told.waits[0]).toBe(3_000);
+    for (const ms of told.waits) expect(ms).toBeGreaterThanOrEqual(3_000);
+    expect(new Set(told.waits).size).toBe(4);
+  });
+
+  test('is bounded over all repetitions', async () => {
+    const { time, store } = await proxied(Array(50).fill({ status: 503, headers: { 'retry-after': '9' } }));
+    const error = await time.until(rejectionOf(store.inventory.get()));
+    expect(error).toBeInstanceOf(UnavailableError);
+    expect(error).toMatchObject({ code: 'service_unavailable', status: 503 });
+    expect(time.now()).toBeLessThanOrEqual(60_000);
+    expect(time.now()).toBeGreaterThan(9_000);
+  });
+});
+
+describe('pace', () => {
+  test('meets no 429, after another program used some of the limit, and with many calls at once', async () => {
+    const { time, answers, store, othersSend } = await freeClient({ pace: true, maxWaitSeconds: 600 });
+    await othersSend(25);
+    await time.until(Promise.all(Array.from({ length: 200 }, () => store.inventory.get())));
+    expect(answers.filter((answer) => answer.startsWith('200'))).toHaveLength(200);
+    expect(answers.filter((answer) => answer.startsWith('429'))).toEqual([]);
+    expect(time.now()).toBeLessThanOrEqual(4 * 60_000);
+  });
+
+  test('spreads the second half of a minute over what is left of it', async () => {
+    const { time, answers, store } = await freeClient({ pace: true });
+    await time.until(Promise.all(Array.from({ length: 60 }, () => store.inventory.get())));
+    const seconds = answers
+      .filter((answer) => answer.startsWith('200'))
+      .map((answer) => Number(answer.split(' at ')[1]));
+    expect(seconds.filter((at) => at === 0)).toHaveLength(30);
+    for (let from = 0; from < 50; from += 10) {
+      expect(seconds.filter((at) => at > from && at <= from + 10).length).toBeWithin(4, 7);
+    }
+  });
+});
+
+describe('64 programs with one Free key, each with a client of its own', () => {
+  for (const [how, options, together] of [
+    ['one call at a time', {}, 1],
+    ['eight calls at a time', {}, 8],
+    ['pacing', { pace: true }, 1],
+  ] as const) {
+    test(`are never banned, ${how}`, async () => {
+      const { time, answers, client } = await freeClient({ maxWaitSeconds: Infinity, ...options });
+      const codes = new Set<string>();
+      const program = async () => {
+        const store = client({ onRetry: ({ error }) => codes.add(error.code) });
+        for (let round = 0; round < 12 / together; round++) {
+          await Promise.all(Array.from({ length: together }, () => store.inventory.get()));
+          // What it does with the answer takes longer than requests that were under way are forgiven.
+          await time.sleep(time.random() * 5_000);
+        }
+      };
+      await time.until(Promise.all(Array.from({ length: 64 }, program)));
+      expect(codes).not.toContain('api_key_banned');
+      expect(answers.filter((answer) => answer.startsWith('200')).length).toBeGreaterThanOrEqual(64 * 8);
+      // It is not for want of trying: they met the limit.
+      expect(time.now()).toBeGreaterThan(8 * 60_000);
+    });
+  }
+});
