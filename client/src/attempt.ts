@@ -25,6 +25,7 @@ export interface Try {
  */
 export async function attemptOf(fetch: Fetch, request: Try, attempts: number): Promise<Reply> {
   const { method, url, headers, body, timeoutMs, signal } = request;
+  signal?.throwIfAborted();
   const ending = new AbortController();
   const abort = () => ending.abort(signal?.reason);
   const timer = setTimeout(() => ending.abort(), Math.min(timeoutMs, longestTimerMs));

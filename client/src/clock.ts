@@ -23,6 +23,7 @@ export const systemClock: Clock = {
 /** Resolves after so many milliseconds; rejects with the signal's reason when that comes first. */
 export function sleep(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
     const cancel = clock.after(ms, () => {
       signal?.removeEventListener('abort', abort);
       resolve();

@@ -142,6 +142,23 @@ const failure = (status: number, code: string, headers: Record<string, string> =
     headers: { 'content-type': 'application/json', ...headers },
   });
 
+test('a call that is aborted at any moment ends with the reason', async () => {
+  const reason = new Error('The page was closed.');
+  const abortIn: Record<string, (ending: AbortController) => Partial<AnimalStoreOptions>> = {
+    call: () => ({}),
+    onRequest: (ending) => ({ onRequest: () => ending.abort(reason) }),
+    onRetry: (ending) => ({ onRetry: () => ending.abort(reason) }),
+  };
+  for (const [moment, hooks] of Object.entries(abortIn)) {
+    const ending = new AbortController();
+    await proxy.cut();
+    const store = clientOf({ ...hooks(ending), clock: systemClock } as Partial<AnimalStoreOptions>);
+    const rejection = rejectionOf(store.inventory.get({}, { signal: ending.signal }));
+    if (moment === 'call') ending.abort(reason);
+    expect(await rejection).toBe(reason);
+  }
+});
+
 describe('an answer', () => {
   test('500 is repeated twice, with the same idempotency key', async () => {
     const { store, keys } = behind(failure(500, 'internal_error'), failure(500, 'internal_error'));

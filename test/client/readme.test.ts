@@ -1,0 +1,93 @@
+/** What the client's README shows, run as its readers would run it. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { join } from 'node:path';
+import { startTestApp } from '../support/app.ts';
+import { compile, installClient } from '../support/client-package.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { root, start } from '../support/process.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const readme = await Bun.file(join(root, 'client/README.md')).text();
+const samples = new Map(
+  [...readme.matchAll(/^<!-- sample: ([\w-]+) -->\n```ts\n([\s\S]*?)^```$/gm)].map(
+    ([, name = '', text = '']) => [name, text],
+  ),
+);
+
+const project = await temporaryFolder();
+afterAll(() => project[Symbol.asyncDispose]());
+const fileOf = (name: string) => join(project.path, `${name}.ts`);
+
+beforeAll(async () => {
+  await installClient(project.path);
+  await Bun.write(join(project.path, 'package.json'), '{ "type": "module" }');
+  for (const [name, text] of samples) await Bun.write(fileOf(name), text);
+});
+
+/** What a sample prints, with a store of its own in which there are Ozzy and Rex of category 7. */
+async function outputOf(name: string): Promise<string[]> {
+  await using app = await startTestApp();
+  for (const pet of ['Ozzy', 'Rex', 'Kim']) {
+    await app.call('POST', '/pets', { body: `{"name":"${pet}","categoryId":${pet === 'Kim' ? 8 : 7}}` });
+  }
+  const { key } = await app.tenant('free');
+  const environment = { ANIMAL_STORE_URL: app.url, ANIMAL_STORE_KEY: key };
+  await using program = start([process.execPath, fileOf(name)], { environment });
+  expect({ exitCode: await program.exited, stderr: program.stderr() }).toEqual({ exitCode: 0, stderr: '' });
+  return program.stdout().trimEnd().split('\n');
+}
+
+const outputs: Readonly<Record<string, readonly string[]>> = {
+  'first-call': ['4n available'],
+  walk: ['Ozzy', 'Rex', 'Ozzy', '2 true', '1 false'],
+  'create-once': ['true'],
+  change: ['Somebody changed it: read it again, then decide anew.'],
+  orders: ['delivered', 'pet_not_available'],
+  pace: ['3', '60'],
+  errors: ['name must not be empty'],
+  abort: ['Nobody wants to know any more.', '{', '  available: 3,', '  pending: 0,', '  sold: 0,', '}'],
+  logging: ['GET /v1/inventory 1', '200 string', '3 200 true 60'],
+};
+
+for (const [name, output] of Object.entries(outputs)) {
+  test(`the sample ${name} does what it says`, async () => {
+    expect(await outputOf(name)).toEqual([...output]);
+  });
+}
+
+test('the sample for browsers runs in a bundle made for them', async () => {
+  await using app = await startTestApp();
+  const { outputs, success } = await Bun.build({
+    entrypoints: [fileOf('browser')],
+    target: 'browser',
+    format: 'esm',
+  });
+  expect(success).toBe(true);
+  const bundle = fileOf('bundle');
+  await Bun.write(bundle, (await outputs[0]?.text()) ?? '');
+  const { showInventory } = await import(bundle);
+  expect(await showInventory(app.url, app.key)).toBe('0 animals are looking for a home.');
+});
+
+test('every sample is one of these, and compiles as strictly as can be', async () => {
+  expect([...samples.keys()]).toEqual([...Object.keys(outputs), 'browser']);
+  const strict = [
+    '--strict',
+    '--exactOptionalPropertyTypes',
+    '--noUncheckedIndexedAccess',
+    '--noUnusedLocals',
+  ];
+  const options = [
+    '--noEmit',
+    '--target',
+    'es2022',
+    '--module',
+    'nodenext',
+    '--types',
+    'bun',
+    '--skipLibCheck',
+  ];
+  await compile(...strict, ...options, '--ignoreConfig', ...[...samples.keys()].map(fileOf));
+});

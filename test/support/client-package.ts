@@ -1,0 +1,22 @@
+/** The client as its users have it: built, and installed in a project of theirs. */
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { root } from './process.ts';
+
+/** Runs the project's compiler; throws with what it says. */
+export async function compile(...options: string[]): Promise<void> {
+  const child = Bun.spawn([join(root, 'node_modules/.bin/tsc'), ...options], {
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [output, errors] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  if ((await child.exited) !== 0) throw new Error(output + errors);
+}
+
+/** Puts the package into the `node_modules` of a project, built from its sources as `npm pack` does. */
+export async function installClient(project: string): Promise<void> {
+  const target = join(project, 'node_modules/@animal-store/client');
+  await compile('--project', join(root, 'client'), '--outDir', join(target, 'dist'));
+  await Bun.write(join(target, 'package.json'), Bun.file(join(root, 'client/package.json')));
+  await symlink(join(root, 'node_modules/@types'), join(project, 'node_modules/@types'));
+}
