@@ -4,6 +4,7 @@ WORKDIR /animal-store
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev
 COPY assets assets
+COPY client/README.md client/README.md
 COPY console console
 COPY contract contract
 COPY docs docs

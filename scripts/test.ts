@@ -29,6 +29,7 @@ const steps: readonly Step[] = [
   { command: ['biome', 'ci', '--colors=off'], count: oneCheck },
   { command: ['tsc', '--noEmit'], count: oneCheck },
   { command: ['tsc', '--noEmit', '--project', 'console'], count: oneCheck },
+  { command: ['tsc', '--noEmit', '--project', 'client'], count: oneCheck },
   { command: ['bun', 'test', ...testOptions], count: testsRun },
 ];
 

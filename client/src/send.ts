@@ -14,87 +14,98 @@ import { lengthOf, type Settings, settingsOf } from './settings.js';
 
 /** Throws TypeError when the options are not valid. */
 export function sender(options: AnimalStoreOptions, clock: Clock): Send {
-  const settings = settingsOf(options);
-  const { hooks, maxWaitMs, pace } = settings;
-  const gate = new Gate(clock, pace, ask);
-
-  /** Asks what is left of the limits. If there is no answer, the next request finds out why. */
-  async function ask(): Promise<void> {
-    const request = { method: 'GET', path: ['rate-limit'] } as const;
+  const requests = new Sender(settingsOf(options), clock);
+  return async (request) => {
+    const called = new Error();
     try {
-      const prepared = preparedOf(request, settings);
-      dataOf(await sendOnce(prepared, 1), prepared.url, 1);
+      return await requests.send(request);
     } catch (error) {
-      if (!(error instanceof AnimalStoreError)) return;
-      const { isShared = false, waitMs = 0 } = repetitionOf(error, request, 1, clock) ?? {};
-      if (isShared) gate.close(error, waitMs);
+      throw fromCaller(error, called);
     }
+  };
+}
+
+class Sender {
+  readonly #settings: Settings;
+  readonly #clock: Clock;
+  readonly #gate: Gate;
+
+  constructor(settings: Settings, clock: Clock) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#gate = new Gate(clock, settings.pace, () => this.#ask());
   }
 
-  async function sendOnce(request: Prepared, attempt: number): Promise<Reply> {
-    const { method, url } = request;
-    hooks.onRequest?.({ method, url, attempt });
-    const sentAt = clock.now();
-    const reply = await attemptOf(settings.fetch, request, attempt);
-    gate.hear(limitsOf(reply.headers), sentAt);
-    const { status, headers } = reply;
-    const requestId = headers.get('x-request-id') ?? undefined;
-    hooks.onResponse?.({
-      method,
-      url,
-      attempt,
-      status,
-      requestId,
-      headers,
-      durationMs: clock.now() - sentAt,
-    });
-    return reply;
-  }
-
-  async function send<Data>(request: Request): Promise<Answer<Data>> {
-    const prepared = preparedOf(request, settings);
+  /** Sends a request until it is answered, or may not be repeated, or would have to wait for too long. */
+  async send<Data>(request: Request): Promise<Answer<Data>> {
+    const prepared = preparedOf(request, this.#settings);
     const { method, url, signal } = prepared;
     const { isFree = false } = request;
-    let waitLeftMs = maxWaitMs;
+    let waitLeftMs = this.#settings.maxWaitMs;
     let isLost = false;
     for (let attempt = 1; ; attempt++) {
       signal?.throwIfAborted();
-      const startedAt = clock.now();
-      if (!isFree) await gate.enter({ maxWaitMs: waitLeftMs, signal, attempts: attempt - 1 });
-      waitLeftMs -= clock.now() - startedAt;
+      const startedAt = this.#clock.now();
+      if (!isFree) await this.#gate.enter({ maxWaitMs: waitLeftMs, signal, attempts: attempt - 1 });
+      waitLeftMs -= this.#clock.now() - startedAt;
       let ownWaitMs = 0;
       try {
-        const reply = await sendOnce(prepared, attempt);
+        const reply = await this.#sendOnce(prepared, attempt);
         // The try that was lost had removed it.
         const isDone = isLost && method === 'DELETE' && reply.status === 404;
         const data = isDone ? undefined : dataOf(reply, `${method} ${url}`, attempt);
         return answerOf(data as Data, reply.status, reply.headers);
       } catch (error) {
-        if (!(error instanceof AnimalStoreError)) throw error;
-        const repetition = repetitionOf(error, request, attempt, clock);
+        const repetition = this.#repetition(error, request, attempt, waitLeftMs);
         if (repetition === undefined) throw error;
-        const { waitMs, isShared } = repetition;
-        if (isShared && !isFree) gate.close(error, waitMs);
-        else ownWaitMs = waitMs;
-        if (waitMs > waitLeftMs) throw error;
-        isLost ||= error.status !== 429;
-        hooks.onRetry?.({ method, url, attempt, error, waitMs });
+        if (isFree || !repetition.isShared) ownWaitMs = repetition.waitMs;
+        isLost ||= repetition.error.status !== 429;
+        this.#settings.hooks.onRetry?.({
+          method,
+          url,
+          attempt,
+          error: repetition.error,
+          waitMs: repetition.waitMs,
+        });
       } finally {
-        if (!isFree) gate.leave();
+        if (!isFree) this.#gate.leave();
       }
-      if (ownWaitMs > 0) await sleep(clock, ownWaitMs, signal);
+      if (ownWaitMs > 0) await sleep(this.#clock, ownWaitMs, signal);
       waitLeftMs -= ownWaitMs;
     }
   }
 
-  return async (request) => {
-    const called = new Error();
+  async #sendOnce(request: Prepared, attempt: number): Promise<Reply> {
+    const { fetch, hooks } = this.#settings;
+    const sent = { method: request.method, url: request.url, attempt };
+    hooks.onRequest?.(sent);
+    const sentAt = this.#clock.now();
+    const reply = await attemptOf(fetch, request, attempt);
+    const { status, headers } = reply;
+    this.#gate.hear(limitsOf(headers), sentAt);
+    const requestId = headers.get('x-request-id') ?? undefined;
+    hooks.onResponse?.({ ...sent, status, requestId, headers, durationMs: this.#clock.now() - sentAt });
+    return reply;
+  }
+
+  /** What follows from a failure: all calls wait, this one does, or it rejects (undefined). */
+  #repetition(error: unknown, request: Request, attempt: number, waitLeftMs: number) {
+    if (!(error instanceof AnimalStoreError)) return undefined;
+    const repetition = repetitionOf(error, request, attempt, this.#clock);
+    if (repetition?.isShared && !request.isFree) this.#gate.close(error, repetition.waitMs);
+    return repetition && repetition.waitMs <= waitLeftMs ? { ...repetition, error } : undefined;
+  }
+
+  /** Asks what is left of the limits. If there is no answer, the next request finds out why. */
+  async #ask(): Promise<void> {
+    const request = { method: 'GET', path: ['rate-limit'] } as const;
     try {
-      return await send(request);
+      const prepared = preparedOf(request, this.#settings);
+      dataOf(await this.#sendOnce(prepared, 1), prepared.url, 1);
     } catch (error) {
-      throw fromCaller(error, called);
+      this.#repetition(error, request, 1, 0);
     }
-  };
+  }
 }
 
 type Prepared = ReturnType<typeof preparedOf>;

@@ -1,6 +1,7 @@
 /** The guides for clients: the repository's own Markdown as pages below `/docs`, so that there is one text of them. */
 import icon from '../../assets/guides/icon.svg' with { type: 'text' };
 import style from '../../assets/guides/style.css' with { type: 'text' };
+import typescriptClient from '../../client/README.md' with { type: 'text' };
 import errorCodes from '../../docs/errors.md' with { type: 'text' };
 import animals from '../../docs/guides/animals.md' with { type: 'text' };
 import apiKeys from '../../docs/guides/api-keys.md' with { type: 'text' };
@@ -20,6 +21,7 @@ import { clientErrors } from '../contract/errors.ts';
 const guides: ReadonlyMap<string, string> = new Map([
   ['guides', overview],
   ['guides/quickstart', quickstart],
+  ['guides/typescript-client', typescriptClient],
   ['guides/api-keys', apiKeys],
   ['guides/animals', animals],
   ['guides/orders', orders],
@@ -146,6 +148,7 @@ function rendered(markdown: string, toDocs: string): string {
 function pageFor(target: string): string {
   const [, file = '', fragment = ''] = /([\w-]+)\.md(?:#(.*))?$/.exec(target) ?? [];
   if (file === 'errors') return fragment === '' ? 'errors' : `errors/${fragment}`;
-  const page = file === 'README' ? 'guides' : `guides/${file}`;
+  const isClient = target.includes('client/README.md');
+  const page = isClient ? 'guides/typescript-client' : file === 'README' ? 'guides' : `guides/${file}`;
   return fragment === '' ? page : `${page}#${fragment}`;
 }

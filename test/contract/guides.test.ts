@@ -37,6 +37,7 @@ describe('the guides', () => {
     const names = [...pages.keys()];
     for (const name of [
       'quickstart',
+      'typescript-client',
       'api-keys',
       'animals',
       'orders',

@@ -4,7 +4,15 @@ import { join, relative, resolve } from 'node:path';
 import { root } from '../support/process.ts';
 
 const documents = [
-  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'examples/README.md'],
+  ...[
+    'README.md',
+    'ARCHITECTURE.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    'CHANGELOG.md',
+    'examples/README.md',
+    'client/README.md',
+  ],
   ...[...new Bun.Glob('docs/**/*.md').scanSync(root)].sort(),
 ];
 

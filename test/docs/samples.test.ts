@@ -1,8 +1,10 @@
 /** The programs in the guides, run as a reader would run them. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startTestApp } from '../support/app.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
 import { clientOf } from '../support/client.ts';
+import { installClient } from '../support/client-package.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { root } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
@@ -23,15 +25,26 @@ function blockBelow(marker: string, markdown: string): string {
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
+/** Where the TypeScript client is installed. */
+const project = await temporaryFolder();
+beforeAll(() => installClient(project.path));
+afterAll(() => project[Symbol.asyncDispose]());
+
 /** Runs a program in a folder of its own, with the address and the key a reader sets; returns what it prints. */
-async function outputOf(file: string, text: string, command: readonly string[]): Promise<string> {
+async function outputOf(
+  file: string,
+  text: string,
+  command: readonly string[],
+  { url, key }: Pick<TestApp, 'url' | 'key'> = app,
+): Promise<string> {
   await using folder = await temporaryFolder();
   await Bun.write(join(folder.path, file), text);
+  await symlink(join(project.path, 'node_modules'), join(folder.path, 'node_modules'));
   const environment = {
     ...process.env,
     HOME: folder.path,
-    API: `${app.url}/v1`,
-    KEY: app.key,
+    API: `${url}/v1`,
+    KEY: key,
     GOCACHE: join(folder.path, 'go-cache'),
   };
   const child = Bun.spawn([...command, file], {
@@ -56,6 +69,7 @@ const go = { name: 'Go', package: 'golang-go', optional: true } as const;
 
 const samples = [
   { name: 'curl', file: 'first.sh', command: ['sh'], testIt: testWith(curl, ['curl', '--version']) },
+  { name: 'client', file: 'first.ts', command: [process.execPath], testIt: test },
   { name: 'typescript', file: 'first.ts', command: [process.execPath], testIt: test },
   {
     name: 'python',
@@ -77,21 +91,26 @@ for (const { name, file, command, testIt } of samples) {
   });
 }
 
-test('the sample for pages counts every animal, over several pages', async () => {
+const typescript = [process.execPath];
+
+test('the samples for pages count every animal, over several pages', async () => {
   await using own = await startTestApp();
   const client = clientOf(own.url, own.key);
   for (let n = 0; n < 205; n++) await client.add(`Ozzy ${n}`);
-  const text = blockBelow('sample: pages', await guide('pagination'));
-  const program = text.replace('process.env', JSON.stringify({ API: `${own.url}/v1`, KEY: own.key }));
-  expect(await outputOf('pages.ts', program, [process.execPath])).toBe('205\n');
+  for (const name of ['client-pages', 'pages']) {
+    const text = blockBelow(`sample: ${name}`, await guide('pagination'));
+    expect(await outputOf('pages.ts', text, typescript, own)).toBe('205\n');
+  }
 });
 
-test('the sample for retries adds one animal, however often it is sent', async () => {
+test('the samples for retries add one animal, however often it is sent', async () => {
   await using own = await startTestApp();
-  const text = blockBelow('sample: retries', await guide('errors-and-retries'));
-  const program = text.replace('process.env', JSON.stringify({ API: `${own.url}/v1`, KEY: own.key }));
-  expect(await outputOf('retries.ts', program, [process.execPath])).toBe('201 201 true\ntrue\n');
-  expect(JSON.parse((await clientOf(own.url, own.key).get('/pets')).text)).toHaveLength(1);
+  const markdown = await guide('errors-and-retries');
+  const client = blockBelow('sample: client-retries', markdown);
+  expect(await outputOf('retries.ts', client, typescript, own)).toBe('true\n');
+  const plain = blockBelow('sample: retries', markdown);
+  expect(await outputOf('retries.ts', plain, typescript, own)).toBe('201 201 true\ntrue\n');
+  expect(JSON.parse((await clientOf(own.url, own.key).get('/pets')).text)).toHaveLength(2);
 });
 
 test('the openapi-fetch recipe is the program that the tests compile and run', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { bare, codeIn, linesMatching, projectFiles, refuse, type Source } from './sources.ts';
 
 const files = projectFiles();
-const code = codeIn(files, 'src', 'console', 'test', 'scripts', 'bench');
+const code = codeIn(files, 'src', 'client', 'console', 'test', 'scripts', 'bench');
 
 const longestFile = 300;
 const longestFunction = 60;
@@ -78,7 +78,7 @@ describe('left-overs', () => {
   });
 
   test('there is no debugging output and no debugger', () => {
-    const found = codeIn(files, 'src', 'console').flatMap(({ path, text }) =>
+    const found = codeIn(files, 'src', 'client', 'console').flatMap(({ path, text }) =>
       linesMatching(path, bare(text), /\bconsole\.(?:log|debug|dir|trace|table)\b|\bdebugger\b/),
     );
     refuse('Use the logger, or say() of src/cli/terminal.ts for people:', found);

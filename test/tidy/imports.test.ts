@@ -6,6 +6,8 @@ const files = projectFiles();
 const sources = codeIn(files, 'src');
 /** What runs in browsers; nothing of the service runs there but a few of its rules. */
 const pages = codeIn(files, 'console');
+/** What runs in the programs of others. */
+const client = codeIn(files, 'client');
 
 /** The parts of the service, and what each may import besides itself, from src or the root; `type:` for types only. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
@@ -41,7 +43,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   store: ['operations/units', 'operations/copies', 'storage'],
   'writer-thread': ['operations/units', 'storage'],
   supervisor: ['type:storage/port'],
-  http: ['operations', 'domain', 'contract', 'assets', 'docs'],
+  http: ['operations', 'domain', 'contract', 'assets', 'docs', 'client/README.md'],
   operations: [
     'domain',
     'contract',
@@ -129,9 +131,19 @@ describe('imports', () => {
     refuse('Put what two stores share beside them in src/storage/:', wrong);
   });
 
+  test('of the client stay in its package: it has no dependencies', () => {
+    const wrong = client.flatMap((source) =>
+      importsOf(source)
+        .filter(({ target }) => !target.startsWith('client/src/'))
+        .map(({ target }) => `${source.path} imports ${target}`),
+    );
+    refuse('Others install client/ alone; write what is needed there, as small as it can be:', wrong);
+    expect(client.flatMap(importsOf).length).toBeGreaterThan(client.length);
+  });
+
   test('have no circles', () => {
     const graph = new Map(
-      [...sources, ...pages].map((source) => [
+      [...sources, ...pages, ...client].map((source) => [
         source.path,
         importsOf(source)
           .filter(({ isType }) => !isType)

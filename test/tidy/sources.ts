@@ -62,6 +62,8 @@ export function importsOf({ path, text }: Source): Import[] {
         ? relative(root, resolve(root, dirname(path), target))
             .split(sep)
             .join('/')
+            // A package names its files as they are when it is built.
+            .replace(/^(client\/.*)\.js$/, '$1.ts')
         : target,
       isType: from !== undefined && isTypeClause(clause),
     };

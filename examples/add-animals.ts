@@ -1,0 +1,39 @@
+/**
+ * Adds the animals of a file, a name and a category on each line with a tab between. Run it again after whatever ended it:
+ * for 24 hours, each line is added once.
+ *
+ *   API=http://127.0.0.1:3000 KEY=ask_your_key npx bun examples/add-animals.ts arrivals.tsv
+ *
+ * The key needs the scope pets:create. However long the file is, its lines wait together for the limits of the key's plan.
+ */
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { AnimalStore, AnimalStoreError } from '@animal-store/client';
+
+const [file] = process.argv.slice(2);
+if (file === undefined) throw new Error('Which file? npx bun examples/add-animals.ts arrivals.tsv');
+const store = new AnimalStore({
+  key: process.env.KEY,
+  url: process.env.API,
+  maxWaitSeconds: 3_600,
+  onRetry: ({ error, waitMs }) =>
+    console.error(`${error.message} Going on in ${Math.ceil(waitMs / 1_000)} s.`),
+});
+
+async function add(line: string, number: number): Promise<string> {
+  const [name = '', category = ''] = line.split('\t');
+  try {
+    // The same line of the same file is the same request, today and after a crash.
+    const idempotencyKey = `${encodeURIComponent(basename(file ?? ''))}/${number}`;
+    const pet = await store.pets.create({ name, categoryId: BigInt(category) }, { idempotencyKey });
+    return `${name} has the id ${pet.id}.`;
+  } catch (error) {
+    if (!(error instanceof AnimalStoreError || error instanceof SyntaxError)) throw error;
+    process.exitCode = 1;
+    return `Line ${number}: ${error.message}`;
+  }
+}
+
+const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+for (const outcome of await Promise.all(lines.map((line, index) => add(line, index + 1))))
+  console.log(outcome);
