@@ -23,16 +23,16 @@ export class Categories {
 
   /** Gets a category by id. Needs the scope `pets:read`. */
   get(id: Int64, options?: CallOptions): Call<Category> {
-    return Call.of(this.#send({ method: 'GET', path: ['categories', id], options }));
+    return Call.of(this.#send({ method: 'GET', collection: 'categories', id, options }));
   }
 
   /** Names a category, whether it has a name already or not. Needs the scope `pets:write`. */
   put(id: Int64, name: CategoryName, options?: PutCategoryOptions): Call<Category> {
-    return Call.of(this.#send({ method: 'PUT', path: ['categories', id], body: name, options }));
+    return Call.of(this.#send({ method: 'PUT', collection: 'categories', id, body: name, options }));
   }
 
   /** Removes a category's name; its animals stay. Needs the scope `pets:write`. */
   delete(id: Int64, options?: ChangeOptions): Call<void> {
-    return Call.of(this.#send({ method: 'DELETE', path: ['categories', id], options }));
+    return Call.of(this.#send({ method: 'DELETE', collection: 'categories', id, options }));
   }
 }

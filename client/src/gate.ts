@@ -4,8 +4,8 @@
  * The service bans a key for requests that are refused a second or more after the first 429 of an episode ("strikes", 100
  * within ten minutes). Several processes may share the key, and none is told of the others' 429. So this client:
  * - sends nothing while a `Retry-After` lasts, and nothing that the headers say will be refused;
- * - sends one request alone when it has heard nothing for a second, and the others when that is answered. A pause that
- *   others used to exhaust the limit so costs one strike, however many calls wait;
+ * - sends one request alone when it has heard nothing for a second, and the others when that is answered (or one more each
+ *   second). A pause that others used to exhaust the limit so costs one strike, however many calls wait;
  * - for ten minutes after a 429, asks `GET /rate-limit` instead, which is free and never a strike. What is sent within a second
  *   of "there are requests left" cannot be a strike, because an episode would have begun since.
  * One client so gets at most one strike in ten minutes.
@@ -109,6 +109,12 @@ export class Gate {
     this.#closedBy = error;
   }
 
+  /** Ends what `close` began: the service was heard to take requests again. */
+  open(): void {
+    this.#closedUntil = Number.NEGATIVE_INFINITY;
+    this.#pump();
+  }
+
   #pump(wasToldNow = false): void {
     this.#cancelTimer();
     let isTold = wasToldNow;
@@ -117,6 +123,8 @@ export class Gate {
       const opensAt = this.#opensAt(now, isTold);
       if (opensAt > now) {
         if (opensAt < Infinity) this.#wait(opensAt, now);
+        // An answer may be long in coming: others need not wait for it.
+        else this.#cancelTimer = this.#clock.after(graceMs, () => this.#pump());
         return;
       }
       isTold = false;
@@ -126,7 +134,7 @@ export class Gate {
     }
   }
 
-  /** When the next request may be sent; Infinity: when one that is under way has been answered. */
+  /** When the next request may be sent; Infinity: when one that is under way has been answered, or a second later. */
   #opensAt(now: number, isTold: boolean): number {
     if (now < this.#closedUntil) return this.#closedUntil;
     if (this.#isAsking || this.#inFlight >= maxInFlight) return Infinity;
@@ -135,11 +143,11 @@ export class Gate {
     if (this.#inFlight > 0 && this.#quota.left(now) <= this.#inFlight) return Infinity;
     const isCautious = now < this.#cautiousUntil;
     if (!isTold && !this.#isUpToDate(now, isCautious)) {
-      if (this.#inFlight > 0) return Infinity;
       if (this.#pace || isCautious) {
         this.#askFirst();
         return Infinity;
       }
+      if (this.#inFlight > 0 && now < this.#lastAt + graceMs) return Infinity;
     }
     return this.#pace ? this.#quota.paced(this.#lastAt, this.#inFlight) : now;
   }

@@ -17,6 +17,6 @@ export class Inventory {
 
   /** Counts animals by status. Needs the scope `pets:read`. */
   get({ categoryId }: InventoryQuery = {}, options?: CallOptions): Call<Counts> {
-    return Call.of(this.#send({ method: 'GET', path: ['inventory'], query: { categoryId }, options }));
+    return Call.of(this.#send({ method: 'GET', collection: 'inventory', query: { categoryId }, options }));
   }
 }

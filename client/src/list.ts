@@ -54,7 +54,7 @@ async function* pagesOf<Item>(
   options: CallOptions | undefined,
 ): AsyncGenerator<Page<Item>, void, undefined> {
   for (let query: Request['query'] | undefined = first; query !== undefined; ) {
-    const answer: Answer<readonly Item[]> = await send({ method: 'GET', path: [collection], query, options });
+    const answer: Answer<readonly Item[]> = await send({ method: 'GET', collection, query, options });
     const next = nextQuery(answer.headers);
     yield { ...answer, nextCursor: next?.cursor };
     query = next;

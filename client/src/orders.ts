@@ -22,7 +22,7 @@ export class Orders {
 
   /** Orders an available animal, which is reserved from then on. Needs the scope `orders:write`. */
   place(order: NewOrder, options?: PostOptions): Call<Order> {
-    return Call.of(this.#send({ method: 'POST', path: ['orders'], body: order, options }));
+    return Call.of(this.#send({ method: 'POST', collection: 'orders', body: order, options }));
   }
 
   /** Lists orders by ascending id. Needs the scope `orders:read`. */
@@ -32,7 +32,7 @@ export class Orders {
 
   /** Gets an order by id. Needs the scope `orders:read`. */
   get(id: Int64, options?: CallOptions): Call<Order> {
-    return Call.of(this.#send({ method: 'GET', path: ['orders', id], options }));
+    return Call.of(this.#send({ method: 'GET', collection: 'orders', id, options }));
   }
 
   /** Approves a placed order. Needs the scope `orders:write`, as all steps do. */
@@ -56,6 +56,6 @@ export class Orders {
   }
 
   #step(id: Int64, step: string, options: StepOptions | undefined): Call<Order> {
-    return Call.of(this.#send({ method: 'POST', path: ['orders', id, step], options }));
+    return Call.of(this.#send({ method: 'POST', collection: 'orders', id, step, options }));
   }
 }

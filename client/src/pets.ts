@@ -26,7 +26,7 @@ export class Pets {
 
   /** Adds an animal. Needs the scope `pets:create`. */
   create(pet: NewPet, options?: PostOptions): Call<Pet> {
-    return Call.of(this.#send({ method: 'POST', path: ['pets'], body: pet, options }));
+    return Call.of(this.#send({ method: 'POST', collection: 'pets', body: pet, options }));
   }
 
   /**
@@ -35,16 +35,16 @@ export class Pets {
    * `list({ ids: [id] })`.
    */
   get(id: Int64, options?: CallOptions): Call<Pet> {
-    return Call.of(this.#send({ method: 'GET', path: ['pets', id], options }));
+    return Call.of(this.#send({ method: 'GET', collection: 'pets', id, options }));
   }
 
   /** Changes members of an animal; the others stay as they are. Needs the scope `pets:write`. */
   update(id: Int64, patch: PetPatch, options?: ChangeOptions): Call<Pet> {
-    return Call.of(this.#send({ method: 'PATCH', path: ['pets', id], body: patch, options }));
+    return Call.of(this.#send({ method: 'PATCH', collection: 'pets', id, body: patch, options }));
   }
 
   /** Removes an animal. Needs the scope `pets:write`. */
   delete(id: Int64, options?: ChangeOptions): Call<void> {
-    return Call.of(this.#send({ method: 'DELETE', path: ['pets', id], options }));
+    return Call.of(this.#send({ method: 'DELETE', collection: 'pets', id, options }));
   }
 }

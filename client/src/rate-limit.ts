@@ -10,8 +10,11 @@ export class RateLimit {
     this.#send = send;
   }
 
-  /** What is left of the limits. Costs no request, and is sent and answered even while the account is limited or banned. */
+  /**
+   * What is left of the limits. Costs no request, and is sent and answered even while the account is limited or banned. If there
+   * is something left, because an operator changed the plan or lifted the ban, what waits is sent.
+   */
   get(options?: CallOptions): Call<Limits> {
-    return Call.of(this.#send({ method: 'GET', path: ['rate-limit'], options, isFree: true }));
+    return Call.of(this.#send({ method: 'GET', collection: 'rate-limit', options, isFree: true }));
   }
 }

@@ -30,8 +30,10 @@ export interface ChangeOptions extends CallOptions {
 /** A request of an operation, as the resources make it. */
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below the base address: `['orders', 7n, 'approve']`. */
-  readonly path: readonly Int64OrText[];
+  /** The path: `orders`, `orders/7` or `orders/7/approve`. */
+  readonly collection: string;
+  readonly id?: Int64;
+  readonly step?: string;
   /** Parameters; those that are undefined are left out. */
   readonly query?: Readonly<Record<string, Int64OrText | readonly Int64[] | undefined>>;
   readonly body?: object;
@@ -44,12 +46,12 @@ export interface Request {
 export type Send = <Data>(request: Request) => Promise<Answer<Data>>;
 
 /** The path and query of a request. Throws TypeError for a number that is no exact integer. */
-export function targetOf({ path, query = {} }: Request): string {
+export function targetOf({ collection, id, step, query = {} }: Request): string {
   const parameters = Object.entries(query)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${encodeURIComponent(textOf(name, value ?? ''))}`);
-  const segments = path.map((segment) => `/${textOf('id', segment)}`);
-  return segments.join('') + (parameters.length > 0 ? `?${parameters.join('&')}` : '');
+  const path = `/${collection}${id === undefined ? '' : `/${integerText('id', id)}`}${step ? `/${step}` : ''}`;
+  return parameters.length > 0 ? `${path}?${parameters.join('&')}` : path;
 }
 
 function textOf(name: string, value: Int64OrText | readonly Int64[]): string {

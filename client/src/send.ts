@@ -3,6 +3,7 @@ import type { AnimalStoreOptions } from './animal-store.js';
 import { type Answer, answerOf } from './answer.js';
 import { attemptOf, type Reply } from './attempt.js';
 import { type Clock, sleep } from './clock.js';
+import type { RateLimit } from './contract.js';
 import { AnimalStoreError } from './errors.js';
 import { Gate } from './gate.js';
 import { stringifyJson } from './json.js';
@@ -24,6 +25,9 @@ export function sender(options: AnimalStoreOptions, clock: Clock): Send {
     }
   };
 }
+
+/** How long other requests wait for the answer to what is left of the limits, at most. */
+const askingMs = 5_000;
 
 class Sender {
   readonly #settings: Settings;
@@ -54,6 +58,7 @@ class Sender {
         // The try that was lost had removed it.
         const isDone = isLost && method === 'DELETE' && reply.status === 404;
         const data = isDone ? undefined : dataOf(reply, `${method} ${url}`, attempt);
+        if (isFree && takesRequests(data as RateLimit)) this.#gate.open();
         return answerOf(data as Data, reply.status, reply.headers);
       } catch (error) {
         const repetition = this.#repetition(error, request, attempt, waitLeftMs);
@@ -98,10 +103,11 @@ class Sender {
 
   /** Asks what is left of the limits. If there is no answer, the next request finds out why. */
   async #ask(): Promise<void> {
-    const request = { method: 'GET', path: ['rate-limit'] } as const;
+    const request = { method: 'GET', collection: 'rate-limit' } as const;
     try {
       const prepared = preparedOf(request, this.#settings);
-      dataOf(await this.#sendOnce(prepared, 1), prepared.url, 1);
+      const timeoutMs = Math.min(prepared.timeoutMs, askingMs);
+      dataOf(await this.#sendOnce({ ...prepared, timeoutMs }, 1), prepared.url, 1);
     } catch (error) {
       this.#repetition(error, request, 1, 0);
     }
@@ -109,6 +115,10 @@ class Sender {
 }
 
 type Prepared = ReturnType<typeof preparedOf>;
+
+function takesRequests({ minute, day, bannedUntil }: RateLimit): boolean {
+  return bannedUntil === null && minute.remaining > 0 && day.remaining > 0;
+}
 
 /** A request as all of its tries send it. Throws TypeError for what cannot be sent. */
 function preparedOf(request: Request, { base, authorization, timeoutMs }: Settings) {

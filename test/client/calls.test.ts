@@ -176,6 +176,7 @@ describe('an option', () => {
       () => quiet.pets.create(ozzy, { idempotencyKey: 'a\nb' }),
       () => quiet.pets.update(1, {}, { ifMatch: 'ü€' }),
       () => quiet.pets.update(1.5, {}),
+      () => quiet.pets.delete('../orders' as unknown as bigint),
       () => quiet.pets.create({ name: 'Ozzy', categoryId: 2 ** 60 }),
       () => quiet.pets.list({ ids: [0.1] }).toArray(),
       () => quiet.pets.delete(1, { timeoutMs: -1 }),

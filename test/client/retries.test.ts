@@ -159,6 +159,17 @@ test('a call that is aborted at any moment ends with the reason', async () => {
   }
 });
 
+test('a call whose answer does not come does not hold up the others', async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<Response>();
+  const store = clientOf({
+    fetch: (url, init) => (url.endsWith('/orders/1') ? held : fetch(url, init)),
+  });
+  const slow = rejectionOf(store.orders.get(1));
+  expect(await store.inventory.get()).toHaveProperty('sold');
+  release(failure(404, 'order_not_found'));
+  expect(await slow).toBeInstanceOf(NotFoundError);
+});
+
 describe('an answer', () => {
   test('500 is repeated twice, with the same idempotency key', async () => {
     const { store, keys } = behind(failure(500, 'internal_error'), failure(500, 'internal_error'));

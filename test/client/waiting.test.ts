@@ -122,6 +122,23 @@ describe('429', () => {
   });
 });
 
+test('asking what is left ends the wait, when the operator gave the account more', async () => {
+  const { account, key } = await app.tenant('enterprise', { perMinute: 5, perDay: 5 });
+  const time = new VirtualTime(app.clock);
+  const store = time.client({ key, url: app.url });
+  await time.until(Promise.all(Array.from({ length: 5 }, () => store.inventory.get())));
+  expect(await time.until(rejectionOf(store.inventory.get()))).toMatchObject({
+    code: 'daily_quota_exceeded',
+  });
+  await app.operator.accounts.setPlan(account.id, 'pro');
+  expect(await time.until(rejectionOf(store.inventory.get()))).toMatchObject({
+    code: 'daily_quota_exceeded',
+  });
+  expect(await time.until(store.rateLimit.get())).toMatchObject({ plan: 'pro' });
+  await time.until(store.inventory.get());
+  expect(time.now()).toBe(0);
+});
+
 describe('waiting', () => {
   test('ends when a call is aborted, with the reason, and others go on', async () => {
     const { time, store, othersSend } = await freeClient();

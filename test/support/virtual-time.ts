@@ -3,6 +3,9 @@ import type { Clock } from '../../client/src/clock.ts';
 import { AnimalStore, type AnimalStoreOptions } from '../../client/src/index.ts';
 import type { FakeClock } from './clock.ts';
 
+/** Far more turns of the event loop than what is neither a request nor a timer takes. */
+const mostIdleTurns = 10_000;
+
 interface Timer {
   readonly at: number;
   readonly run: () => void;
@@ -64,6 +67,7 @@ export class VirtualTime implements Clock {
   /** Lets time pass until this is done. */
   async until<Result>(work: Promise<Result>): Promise<Result> {
     let isDone = false;
+    let idleTurns = 0;
     const done = () => {
       isDone = true;
     };
@@ -71,7 +75,11 @@ export class VirtualTime implements Clock {
     while (!isDone) {
       // What is ready to run runs first: an answer that came, and what follows from it.
       for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
-      if (!isDone && this.#underWay === 0) this.#step();
+      if (isDone || this.#underWay > 0) continue;
+      idleTurns = this.#timers.length > 0 ? 0 : idleTurns + 1;
+      if (idleTurns > mostIdleTurns)
+        throw new Error('Nobody has anything to do any more, and it is not done.');
+      this.#step();
     }
     return work;
   }
