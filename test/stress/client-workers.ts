@@ -16,12 +16,15 @@ export interface Spread {
   readonly processes: number;
   readonly clientsEach: number;
   readonly callsEach: number;
+  /** How often each client asks what is left of the limits, in ms; 0: never. */
+  readonly askMs: number;
 }
 
 const spreads: readonly Spread[] = [
-  { title: '64 calls of one client', processes: 1, clientsEach: 1, callsEach: 64 },
-  { title: '8 processes with 8 calls of one client', processes: 8, clientsEach: 1, callsEach: 8 },
-  { title: '8 processes with 8 clients', processes: 8, clientsEach: 8, callsEach: 1 },
+  { title: '64 calls of one client', processes: 1, clientsEach: 1, callsEach: 64, askMs: 0 },
+  { title: '8 processes with 8 calls of one client', processes: 8, clientsEach: 1, callsEach: 8, askMs: 0 },
+  { title: '8 processes with 8 clients', processes: 8, clientsEach: 8, callsEach: 1, askMs: 0 },
+  { title: 'the same, asking what is left', processes: 8, clientsEach: 8, callsEach: 1, askMs: 2_000 },
 ];
 
 export interface WorkersOptions {
@@ -39,7 +42,7 @@ const program = join(import.meta.dir, 'client-worker.ts');
 export async function work(
   stores: EmbeddedStores,
   serviceUrl: string,
-  { title, processes, clientsEach, callsEach }: Spread,
+  { title, processes, clientsEach, callsEach, askMs }: Spread,
   { quota, passedSeconds, admitted, progress }: WorkersOptions,
 ): Promise<Figures> {
   await using proxy = recordingProxy([serviceUrl]);
@@ -48,12 +51,13 @@ export async function work(
   // Opens the window.
   await fetch(`${proxy.urlFor('first')}/v1/inventory`, { headers: { Authorization: `Bearer ${key}` } });
   passSeconds(limits, accountId, passedSeconds);
-  const admittedNow = () => proxy.requests.filter(({ status }) => status === 200).length;
+  const counted = () => proxy.requests.filter(({ target }) => target !== '/v1/rate-limit');
+  const admittedNow = () => counted().filter(({ status }) => status === 200).length;
   {
     await using started = new AsyncDisposableStack();
     const programs = Array.from({ length: processes }, (_, number) => {
       const urls = Array.from({ length: clientsEach }, (_, client) => proxy.urlFor(`${number}-${client}`));
-      const command = [process.execPath, program, String(callsEach), ...urls];
+      const command = [process.execPath, program, String(callsEach), String(askMs), ...urls];
       return started.use(start(command, { environment: { KEY: key } }));
     });
     const said = () => programs.map(({ stdout, stderr }) => stdout() + stderr()).join('');
@@ -63,7 +67,7 @@ export async function work(
     }, Number.POSITIVE_INFINITY);
     same(`what the workers threw, ${title}`, said(), '');
   }
-  return figuresOf(title, proxy.requests, penaltyIn(limits, keyId));
+  return figuresOf(title, counted(), penaltyIn(limits, keyId));
 }
 
 function figuresOf(title: string, requests: readonly Recorded[], { strikes, banLevel }: KeyPenalty): Figures {
