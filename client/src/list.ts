@@ -54,7 +54,8 @@ async function* pagesOf<Item>(
   options: CallOptions | undefined,
 ): AsyncGenerator<Page<Item>, void, undefined> {
   for (let query: Request['query'] | undefined = first; query !== undefined; ) {
-    const answer: Answer<readonly Item[]> = await send({ method: 'GET', collection, query, options });
+    const request: Request = { method: 'GET', collection, query, isList: true, options };
+    const answer: Answer<readonly Item[]> = await send(request);
     const next = nextQuery(answer.headers);
     yield { ...answer, nextCursor: next?.cursor };
     query = next;

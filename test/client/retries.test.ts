@@ -216,6 +216,28 @@ describe('an answer', () => {
     });
   });
 
+  test('of the wrong shape is not taken for a success', async () => {
+    const json = (text: string) =>
+      behind(new Response(text, { headers: { 'content-type': 'Application/JSON; charset=utf-8' } })).store;
+    const unexpected = { code: 'unexpected_response', status: 200, name: 'ServerError' };
+    for (const text of ['null', '5', '[]'])
+      expect(await rejectionOf(json(text).pets.create(ozzy))).toMatchObject(unexpected);
+    for (const text of ['null', '{}'])
+      expect(await rejectionOf(json(text).pets.list().toArray())).toMatchObject(unexpected);
+    const nothing = behind(new Response(null, { status: 204 })).store;
+    expect(await rejectionOf(nothing.pets.create(ozzy))).toMatchObject({ ...unexpected, status: 204 });
+    expect(await json('[]').pets.list().toArray()).toEqual([]);
+  });
+
+  test('that calls something else details has none', async () => {
+    const error = await rejectionOf(
+      behind(
+        Response.json({ code: 'invalid_body', message: 'no', details: 'none' }, { status: 400 }),
+      ).store.pets.create(ozzy),
+    );
+    expect(error).toMatchObject({ code: 'invalid_body', details: [] });
+  });
+
   test('that redirects is an error, and the key is not sent there', async () => {
     const seen: string[] = [];
     const elsewhere = Bun.serve({ port: 0, fetch: ({ url }) => new Response(String(seen.push(url))) });
