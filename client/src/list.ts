@@ -53,6 +53,8 @@ async function* pagesOf<Item>(
   first: NonNullable<Request['query']>,
   options: CallOptions | undefined,
 ): AsyncGenerator<Page<Item>, void, undefined> {
+  // No ids are no animals: the service would take the question for a mistake.
+  if (Array.isArray(first.id) && first.id.length === 0) return;
   for (let query: Request['query'] | undefined = first; query !== undefined; ) {
     const request: Request = { method: 'GET', collection, query, isList: true, options };
     const answer: Answer<readonly Item[]> = await send(request);

@@ -7,7 +7,7 @@ import type { CallOptions, ChangeOptions, PostOptions, Send } from './request.js
 export interface PetQuery extends ListQuery {
   readonly status?: PetStatus | undefined;
   readonly categoryId?: Int64 | undefined;
-  /** Only these animals, 1 to 100; those that do not exist are left out. */
+  /** Only these animals, 100 at most; those that do not exist are left out. */
   readonly ids?: readonly Int64[] | undefined;
 }
 

@@ -48,11 +48,12 @@ export interface Request {
 export type Send = <Data>(request: Request) => Promise<Answer<Data>>;
 
 /** The path and query of a request. Throws TypeError for a number that is no exact integer. */
-export function targetOf({ collection, id, step, query = {} }: Request): string {
+export function targetOf(request: Request): string {
+  const { collection, id, step, query = {} } = request;
   const parameters = Object.entries(query)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${encodeURIComponent(textOf(name, value ?? ''))}`);
-  const path = `/${collection}${id === undefined ? '' : `/${integerText('id', id)}`}${step ? `/${step}` : ''}`;
+  const path = `/${collection}${'id' in request ? `/${integerText('id', id)}` : ''}${step ? `/${step}` : ''}`;
   return parameters.length > 0 ? `${path}?${parameters.join('&')}` : path;
 }
 

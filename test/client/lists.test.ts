@@ -36,6 +36,12 @@ test('filters hold on every page', async () => {
   expect(await store.pets.list({ ids: three.map(({ id }) => id), limit: 2 }).toArray()).toEqual(three);
 });
 
+test('no ids are no animals, and nothing is asked', async () => {
+  urls.length = 0;
+  expect(await store.pets.list({ ids: [] }).toArray()).toEqual([]);
+  expect(urls).toEqual([]);
+});
+
 test('pages have their headers, and the last one no next cursor', async () => {
   const seen: [number, boolean, number | undefined][] = [];
   for await (const { data, nextCursor, rateLimit } of store.pets.list({ limit: 100 }).pages()) {
