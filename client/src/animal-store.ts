@@ -16,7 +16,7 @@ export interface AnimalStoreOptions extends Hooks {
   readonly key: string | undefined;
   /** Address of the service, such as `https://animals.example.com`. */
   readonly url: string | URL | undefined;
-  /** Most seconds that a call waits, over all its retries, until it throws what it waits for; 60 when omitted. */
+  /** Most seconds that a call waits for limits and retries, in all, until it throws what it waits for; 60 when omitted. */
   readonly maxWaitSeconds?: number | undefined;
   /** Whether to slow down before the limit, so that no request is refused; false when omitted. */
   readonly pace?: boolean | undefined;

@@ -35,7 +35,8 @@ export interface Entry {
 }
 
 interface Waiting extends Entry {
-  readonly until: number;
+  /** `#stoodMs` when it came. */
+  readonly stoodBefore: number;
   readonly enter: () => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -48,6 +49,9 @@ export class Gate {
   readonly #queue: Waiting[] = [];
   #inFlight = 0;
   #isAsking = false;
+  /** How long requests have waited for limits in all, not for answers of others; and since when they do. */
+  #stoodMs = 0;
+  #standsSince: number | undefined;
   #lastAt = Number.NEGATIVE_INFINITY;
   #closedUntil = Number.NEGATIVE_INFINITY;
   #closedBy: AnimalStoreError | undefined;
@@ -61,16 +65,19 @@ export class Gate {
     this.#ask = ask;
   }
 
-  /** Resolves when the request may be sent; `leave` has to follow. Rejects when that would take longer than it may wait. */
-  enter(entry: Entry): Promise<void> {
+  /**
+   * Resolves when the request may be sent, with the ms that it waited for limits; `leave` has to follow. Rejects when that would
+   * take longer than it may wait.
+   */
+  enter(entry: Entry): Promise<number> {
     return new Promise((resolve, reject) => {
       const stop = () => entry.signal?.removeEventListener('abort', abort);
       const waiting: Waiting = {
         ...entry,
-        until: this.#clock.now() + entry.maxWaitMs,
+        stoodBefore: this.#stood(),
         enter: () => {
           stop();
-          resolve();
+          resolve(this.#stoodMs - waiting.stoodBefore);
         },
         reject: (reason) => {
           stop();
@@ -115,8 +122,16 @@ export class Gate {
     this.#pump();
   }
 
+  /** The ms that requests have waited for limits until now. */
+  #stood(): number {
+    const now = this.#clock.now();
+    return this.#stoodMs + (this.#standsSince === undefined ? 0 : now - this.#standsSince);
+  }
+
   #pump(wasToldNow = false): void {
     this.#cancelTimer();
+    this.#stoodMs = this.#stood();
+    this.#standsSince = undefined;
     let isTold = wasToldNow;
     while (this.#queue.length > 0) {
       const now = this.#clock.now();
@@ -168,8 +183,11 @@ export class Gate {
 
   /** Sets the timer, and turns away what may not wait that long. */
   #wait(opensAt: number, now: number): void {
+    this.#standsSince = now;
+    const canWait = ({ maxWaitMs, stoodBefore }: Waiting) =>
+      this.#stoodMs - stoodBefore + opensAt - now <= maxWaitMs;
     const [staying, leaving] = [true, false].map((stays) =>
-      this.#queue.filter(({ until }) => until >= opensAt === stays),
+      this.#queue.filter((waiting) => canWait(waiting) === stays),
     ) as [Waiting[], Waiting[]];
     this.#queue.splice(0, Infinity, ...staying);
     // Not at once: a loop that ignores the error would keep the program from doing anything else.

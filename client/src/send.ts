@@ -49,9 +49,8 @@ class Sender {
     let isLost = false;
     for (let attempt = 1; ; attempt++) {
       signal?.throwIfAborted();
-      const startedAt = this.#clock.now();
-      if (!isFree) await this.#gate.enter({ maxWaitMs: waitLeftMs, signal, attempts: attempt - 1 });
-      waitLeftMs -= this.#clock.now() - startedAt;
+      if (!isFree)
+        waitLeftMs -= await this.#gate.enter({ maxWaitMs: waitLeftMs, signal, attempts: attempt - 1 });
       let ownWaitMs = 0;
       try {
         const reply = await this.#sendOnce(prepared, attempt);

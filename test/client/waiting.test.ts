@@ -66,6 +66,19 @@ describe('429', () => {
     ]);
   });
 
+  test('of a whole minute is waited out by default, however long answers took before', async () => {
+    const { time, answers, client } = await freeClient();
+    const slow = async (url: string, init: RequestInit) => {
+      await time.sleep(100);
+      return time.fetch(url, init);
+    };
+    const store = client({ fetch: slow });
+    const calls = Array.from({ length: 150 }, () => store.inventory.get());
+    const outcomes = await time.until(Promise.allSettled(calls));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(120);
+    expect(answers.filter((answer) => answer.startsWith('429'))).toEqual([]);
+  });
+
   test('that lasts longer than a call may wait is thrown at once, and what follows is not sent', async () => {
     const { time, answers, store, othersSend } = await freeClient({ maxWaitSeconds: 20 });
     await othersSend(60);
