@@ -159,6 +159,36 @@ test('a call that is aborted at any moment ends with the reason', async () => {
   }
 });
 
+test('one signal ends any number of calls, under way and waiting, and has one listener', async () => {
+  const { signal, abort } = listenedTo(new AbortController());
+  const store = clientOf({ fetch: (_, { signal }) => rejectedBy(signal as AbortSignal) });
+  const rejections = Array.from({ length: 50 }, () => rejectionOf(store.inventory.get({}, { signal })));
+  const reason = new Error('The program ends.');
+  expect(abort(reason)).toBe(1);
+  expect(new Set(await Promise.all(rejections))).toEqual(new Set([reason]));
+});
+
+/** A signal that counts who listens; `abort` returns how many that were. */
+function listenedTo(ending: AbortController) {
+  const { signal } = ending;
+  const listen = signal.addEventListener.bind(signal);
+  let listeners = 0;
+  signal.addEventListener = (...of: Parameters<typeof listen>) => {
+    listeners++;
+    listen(...of);
+  };
+  const abort = (reason: Error) => {
+    ending.abort(reason);
+    return listeners;
+  };
+  return { signal, abort };
+}
+
+/** An answer that does not come before the signal. */
+function rejectedBy(signal: AbortSignal): Promise<Response> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+}
+
 test('a call whose answer does not come does not hold up the others', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<Response>();
   const store = clientOf({
