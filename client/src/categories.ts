@@ -17,8 +17,8 @@ export class Categories {
   }
 
   /** Lists categories by ascending id. Needs the scope `pets:read`. */
-  list({ limit, cursor }: ListQuery = {}, options?: CallOptions): List<Category> {
-    return new List(this.#send, 'categories', { limit, cursor }, options);
+  list(query: ListQuery = {}, options?: CallOptions): List<Category> {
+    return new List(this.#send, 'categories', { ...query }, options);
   }
 
   /** Gets a category by id. Needs the scope `pets:read`. */

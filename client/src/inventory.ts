@@ -16,7 +16,7 @@ export class Inventory {
   }
 
   /** Counts animals by status. Needs the scope `pets:read`. */
-  get({ categoryId }: InventoryQuery = {}, options?: CallOptions): Call<Counts> {
-    return Call.of(this.#send({ method: 'GET', collection: 'inventory', query: { categoryId }, options }));
+  get(query: InventoryQuery = {}, options?: CallOptions): Call<Counts> {
+    return Call.of(this.#send({ method: 'GET', collection: 'inventory', query: { ...query }, options }));
   }
 }

@@ -36,7 +36,7 @@ function written64(name: string, value: unknown): string {
 }
 
 /** The digits of an integer. Throws TypeError for a number that is not exact any more. */
-export function integerText(name: string, value: Int64 | undefined): string {
+export function integerText(name: string, value: Int64): string {
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return String(value);
   const given = typeof value === 'string' ? JSON.stringify(value) : String(value);
   throw new TypeError(`${name} has to be a bigint or a safe integer, not ${given}.`);

@@ -26,8 +26,8 @@ export class Orders {
   }
 
   /** Lists orders by ascending id. Needs the scope `orders:read`. */
-  list({ status, petId, limit, cursor }: OrderQuery = {}, options?: CallOptions): List<Order> {
-    return new List(this.#send, 'orders', { limit, status, petId, cursor }, options);
+  list(query: OrderQuery = {}, options?: CallOptions): List<Order> {
+    return new List(this.#send, 'orders', { ...query }, options);
   }
 
   /** Gets an order by id. Needs the scope `orders:read`. */

@@ -20,8 +20,8 @@ export class Pets {
   }
 
   /** Lists animals by ascending id. Needs the scope `pets:read`. */
-  list({ status, categoryId, ids, limit, cursor }: PetQuery = {}, options?: CallOptions): List<Pet> {
-    return new List(this.#send, 'pets', { limit, status, categoryId, id: ids, cursor }, options);
+  list({ ids, ...query }: PetQuery = {}, options?: CallOptions): List<Pet> {
+    return new List(this.#send, 'pets', { ...query, id: ids }, options);
   }
 
   /** Adds an animal. Needs the scope `pets:create`. */

@@ -47,17 +47,18 @@ export interface Request {
 /** Sends a request until it is answered; throws AnimalStoreError, or the reason of the signal. */
 export type Send = <Data>(request: Request) => Promise<Answer<Data>>;
 
-/** The path and query of a request. Throws TypeError for a number that is no exact integer. */
+/** The path and query of a request. Throws TypeError for what is no exact integer, and for an id that is left out. */
 export function targetOf(request: Request): string {
-  const { collection, id, step, query = {} } = request;
+  const { collection, step, query = {} } = request;
+  const id = 'id' in request ? [integerText('id', request.id as Int64)] : [];
+  const path = ['', collection, ...id, ...(step ? [step] : [])].join('/');
   const parameters = Object.entries(query)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}=${encodeURIComponent(textOf(name, value ?? ''))}`);
-  const path = `/${collection}${'id' in request ? `/${integerText('id', id)}` : ''}${step ? `/${step}` : ''}`;
   return parameters.length > 0 ? `${path}?${parameters.join('&')}` : path;
 }
 
 function textOf(name: string, value: Int64OrText | readonly Int64[]): string {
-  if (typeof value === 'object') return value.map((each) => integerText(name, each)).join();
-  return typeof value === 'string' ? value : integerText(name, value);
+  if (Array.isArray(value)) return value.map((each) => integerText(name, each)).join();
+  return typeof value === 'string' ? value : integerText(name, value as Int64);
 }

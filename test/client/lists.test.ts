@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { AnimalStore, type Pet } from '../../client/src/index.ts';
 import { startTestApp } from '../support/app.ts';
 import { addPets } from '../support/pets.ts';
+import { rejectionOf } from '../support/rejection.ts';
 
 // Its own address in links is another one than clients use.
 const app = await startTestApp({ PUBLIC_URL: 'https://animals.example.com' });
@@ -40,6 +41,14 @@ test('no ids are no animals, and nothing is asked', async () => {
   urls.length = 0;
   expect(await store.pets.list({ ids: [] }).toArray()).toEqual([]);
   expect(urls).toEqual([]);
+});
+
+test('a filter with a typo gets no list of all', async () => {
+  const typo = { stauts: 'sold' } as object;
+  for (const list of [store.pets.list(typo), store.orders.list(typo), store.categories.list(typo)]) {
+    expect(await rejectionOf(list.toArray())).toMatchObject({ code: 'invalid_parameter' });
+  }
+  expect(await rejectionOf(store.inventory.get(typo))).toMatchObject({ code: 'invalid_parameter' });
 });
 
 test('pages have their headers, and the last one no next cursor', async () => {
