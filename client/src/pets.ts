@@ -21,7 +21,7 @@ export class Pets {
 
   /** Lists animals by ascending id. Needs the scope `pets:read`. */
   list({ ids, ...query }: PetQuery = {}, options?: CallOptions): List<Pet> {
-    return new List(this.#send, 'pets', { ...query, id: ids }, options);
+    return new List(this.#send, 'pets', ids === undefined ? { ...query } : { ...query, id: ids }, options);
   }
 
   /** Adds an animal. Needs the scope `pets:create`. */
