@@ -7,7 +7,7 @@ import { passSeconds, penaltyIn } from '../support/limit-file.ts';
 import { limitFileIn, start } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 import { same } from './failures.ts';
-import { type Recorded, recordingProxy, sentDuringWaits } from './recording-proxy.ts';
+import { isQuestion, type Recorded, recordingProxy, sentDuringWaits } from './recording-proxy.ts';
 import type { Figures, StressTest } from './stress-test.ts';
 
 /** How the workers of one key are spread. */
@@ -38,6 +38,8 @@ export interface WorkersOptions {
 
 const program = join(import.meta.dir, 'client-worker.ts');
 
+const isAdmitted = (request: Recorded) => request.status === 200 && !isQuestion(request);
+
 /** Starts the workers of a key of their own, and ends them. Throws when a client was banned, or sent during a wait. */
 export async function work(
   stores: EmbeddedStores,
@@ -51,8 +53,7 @@ export async function work(
   // Opens the window.
   await fetch(`${proxy.urlFor('first')}/v1/inventory`, { headers: { Authorization: `Bearer ${key}` } });
   passSeconds(limits, accountId, passedSeconds);
-  const counted = () => proxy.requests.filter(({ target }) => target !== '/v1/rate-limit');
-  const admittedNow = () => counted().filter(({ status }) => status === 200).length;
+  const admittedNow = () => proxy.requests.filter(isAdmitted).length;
   {
     await using started = new AsyncDisposableStack();
     const programs = Array.from({ length: processes }, (_, number) => {
@@ -67,13 +68,14 @@ export async function work(
     }, Number.POSITIVE_INFINITY);
     same(`what the workers threw, ${title}`, said(), '');
   }
-  return figuresOf(title, counted(), penaltyIn(limits, keyId));
+  return figuresOf(title, proxy.requests, penaltyIn(limits, keyId));
 }
 
 function figuresOf(title: string, requests: readonly Recorded[], { strikes, banLevel }: KeyPenalty): Figures {
   const refused = requests.filter(({ status }) => status === 429).length;
-  const served = requests.filter(({ status }) => status === 200).length;
-  same(`other answers, ${title}`, requests.length - served - refused, 0);
+  const served = requests.filter(isAdmitted).length;
+  const questions = requests.filter(isQuestion).length;
+  same(`other answers, ${title}`, requests.length - served - refused - questions, 0);
   same(`bans, ${title}`, banLevel, 0);
   same(`requests sent during a wait, ${title}`, sentDuringWaits(requests).length, 0);
   return {

@@ -10,6 +10,8 @@ export interface Recorded {
   readonly status: number;
   /** Undefined where the answer has no Retry-After. */
   readonly retryAfterSeconds: number | undefined;
+  /** X-RateLimit-Remaining. */
+  readonly remaining: number;
 }
 
 export interface RecordingProxy extends AsyncDisposable {
@@ -46,6 +48,7 @@ export function recordingProxy(urls: readonly string[]): RecordingProxy {
         answeredAtMs: performance.now(),
         status: answer.status,
         retryAfterSeconds: retryAfter === null ? undefined : Number(retryAfter),
+        remaining: Number(answer.headers.get('x-ratelimit-remaining')),
       });
       return new Response(answer.status === 204 || answer.status === 304 ? null : body, {
         status: answer.status,
@@ -65,17 +68,30 @@ const underWayMs = 1_000;
 /** Timers end up to a millisecond early. */
 const timerMs = 2;
 
-/** The requests that a client sent although a refusal had told it to wait longer. */
+/** Asking what is left, which is free and may be done at any time. */
+export const isQuestion = ({ target }: Recorded): boolean => target === '/v1/rate-limit';
+
+/**
+ * The requests that a client sent although a refusal had told it to wait longer, and nothing had told it since that there are
+ * requests left.
+ */
 export function sentDuringWaits(requests: readonly Recorded[]): Recorded[] {
   const clients = Map.groupBy(requests, ({ client }) => client);
   return [...clients.values()].flatMap((sent) => {
-    const refusals = sent.filter(({ retryAfterSeconds }) => retryAfterSeconds !== undefined);
-    return sent.filter(({ arrivedAtMs }) =>
-      refusals.some(
-        ({ answeredAtMs, retryAfterSeconds = 0 }) =>
-          arrivedAtMs > answeredAtMs + underWayMs &&
-          arrivedAtMs < answeredAtMs + retryAfterSeconds * 1_000 - timerMs,
-      ),
+    const waits = sent.flatMap((refusal) => waitOf(refusal, sent));
+    return sent.filter(
+      (request) =>
+        !isQuestion(request) &&
+        waits.some(({ fromMs, untilMs }) => request.arrivedAtMs > fromMs && request.arrivedAtMs < untilMs),
     );
   });
+}
+
+function waitOf({ answeredAtMs, retryAfterSeconds }: Recorded, sent: readonly Recorded[]) {
+  if (retryAfterSeconds === undefined) return [];
+  const told = sent.find(
+    (answer) => isQuestion(answer) && answer.arrivedAtMs > answeredAtMs && answer.remaining > 0,
+  );
+  const untilMs = answeredAtMs + retryAfterSeconds * 1_000 - timerMs;
+  return [{ fromMs: answeredAtMs + underWayMs, untilMs: Math.min(untilMs, told?.answeredAtMs ?? untilMs) }];
 }
