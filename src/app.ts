@@ -234,9 +234,8 @@ export async function startService(
   await using started = new AsyncDisposableStack();
   const outages = started.use(new Outages(log));
   const settings = withPoolOf(config, poolSizeOf(config, worker));
-  const admin = started.use(
-    await openAdminServices(settings, runtime, { serving: true, worker, notice: outages.notice }),
-  );
+  const how = { serving: true, worker, notice: outages.notice };
+  const admin = started.use(await openAdminServices(settings, runtime, how));
   const { storage } = admin;
   const { clock } = runtime;
   const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
@@ -270,6 +269,7 @@ export async function startService(
     hostname: config.host,
     port: config.port,
     maxConnections: config.maxConnections,
+    idleTimeoutSeconds: config.idleTimeoutSeconds,
     processes: worker?.workers ?? 1,
     trustedProxies: config.trustedProxies,
   });

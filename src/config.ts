@@ -1,6 +1,6 @@
 /** The only reader of the environment. Every setting is a row of the table; `docs/operating.md` is held to it. */
 
-import { adminOrigin, adminPort, isLoopback, nextPort } from './config/admin.ts';
+import { adminMistakes, adminOrigin, adminPort, nextPort } from './config/admin.ts';
 import { backupMistakes } from './config/backups.ts';
 import { type ShownSetting, shownSettings } from './config/shown.ts';
 import {
@@ -71,6 +71,11 @@ export const settings = {
     '',
     'Name of this instance in the list of all; unless set, the name of the machine and the port.',
     instanceName,
+  ),
+  IDLE_TIMEOUT_SECONDS: setting(
+    '75',
+    'Seconds after which an idle connection is closed. Longer than proxies keep theirs, or they get closed ones.',
+    integer(1, 255),
   ),
   DATABASE_URL: setting(
     'sqlite:./data/animal-store.db',
@@ -221,23 +226,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return Object.freeze({ ...configOf(values as Values), settings: shownSettings(settings, environment) });
 }
 
-/** What is wrong with where the admin API listens, given the other settings. */
-function adminMistakes({ PORT, ADMIN_HOST, ADMIN_PORT, ADMIN_ORIGIN }: Partial<Values>): string[] {
-  if (ADMIN_PORT === 'off') return [];
-  const mistakes: string[] = [];
-  if (ADMIN_PORT !== undefined && ADMIN_PORT !== 0 && ADMIN_PORT === PORT) {
-    mistakes.push(`ADMIN_PORT must be another port than PORT (both are ${PORT}).`);
-  }
-  if (ADMIN_HOST !== undefined && ADMIN_ORIGIN === undefined && !isLoopback(ADMIN_HOST)) {
-    mistakes.push(
-      `ADMIN_ORIGIN must be set when ADMIN_HOST is ${ADMIN_HOST}: other machines reach the admin API there, and tokens and ` +
-        'sessions would cross the network in the clear. Put a proxy with TLS before it and set ADMIN_ORIGIN to its ' +
-        'https address, set ADMIN_HOST to 127.0.0.1, or set ADMIN_PORT to off.',
-    );
-  }
-  return mistakes;
-}
-
 /** Where the admin API listens; undefined where it does not. */
 function adminOf({ PORT, ADMIN_HOST: host, ADMIN_PORT, ADMIN_ORIGIN: origin }: Values) {
   if (ADMIN_PORT === 'off') return undefined;
@@ -265,6 +253,7 @@ function configOf(values: Values) {
     workers: values.WORKERS,
     admin: adminOf(values),
     maxConnections: values.MAX_CONNECTIONS,
+    idleTimeoutSeconds: values.IDLE_TIMEOUT_SECONDS,
     databaseUrl: values.DATABASE_URL,
     cluster: clusterOf(values),
     publicUrl: values.PUBLIC_URL,

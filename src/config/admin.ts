@@ -32,7 +32,34 @@ export function adminOrigin(value: string): string | undefined {
 }
 
 /** Whether only this machine reaches what listens there. */
-export function isLoopback(host: string): boolean {
+function isLoopback(host: string): boolean {
   if (isIP(host) === 4) return host.startsWith('127.');
   return host === 'localhost' || host === '::1';
+}
+
+/** What is wrong with where the admin API listens, given the other settings. */
+export function adminMistakes({
+  PORT,
+  ADMIN_HOST,
+  ADMIN_PORT,
+  ADMIN_ORIGIN,
+}: {
+  readonly PORT?: number;
+  readonly ADMIN_HOST?: string;
+  readonly ADMIN_PORT?: number | 'off' | undefined;
+  readonly ADMIN_ORIGIN?: string | undefined;
+}): string[] {
+  if (ADMIN_PORT === 'off') return [];
+  const mistakes: string[] = [];
+  if (ADMIN_PORT !== undefined && ADMIN_PORT !== 0 && ADMIN_PORT === PORT) {
+    mistakes.push(`ADMIN_PORT must be another port than PORT (both are ${PORT}).`);
+  }
+  if (ADMIN_HOST !== undefined && ADMIN_ORIGIN === undefined && !isLoopback(ADMIN_HOST)) {
+    mistakes.push(
+      `ADMIN_ORIGIN must be set when ADMIN_HOST is ${ADMIN_HOST}: other machines reach the admin API there, and tokens and ` +
+        'sessions would cross the network in the clear. Put a proxy with TLS before it and set ADMIN_ORIGIN to its ' +
+        'https address, set ADMIN_HOST to 127.0.0.1, or set ADMIN_PORT to off.',
+    );
+  }
+  return mistakes;
 }

@@ -9,7 +9,7 @@ import { failed } from './replies.ts';
 import type { IncomingRequest, RequestContext } from './request-context.ts';
 import { requestIdOf } from './request-id.ts';
 import type { Route } from './routes.ts';
-import { idleTimeoutSeconds, underWay } from './under-way.ts';
+import { underWay } from './under-way.ts';
 import { afterChunkedBody } from './unread-body.ts';
 
 export interface ServerOptions {
@@ -20,6 +20,8 @@ export interface ServerOptions {
   readonly port: number;
   /** Open connections, at most; 0 for what the descriptors allow. */
   readonly maxConnections: number;
+  /** A connection on which nothing moves is closed after this long. */
+  readonly idleTimeoutSeconds: number;
   /** Processes that share the port and its connections; 1 keeps the port to this one. */
   readonly processes: number;
   readonly trustedProxies: readonly Network[];
@@ -38,6 +40,7 @@ export function startServer({
   hostname,
   port,
   maxConnections,
+  idleTimeoutSeconds,
   processes,
   trustedProxies,
 }: ServerOptions): Listener {
@@ -60,7 +63,8 @@ export function startServer({
     };
   };
   const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
-    const answer = underWay(server, request, pipeline(context, incomingOf(request, server, route)));
+    const made = pipeline(context, incomingOf(request, server, route));
+    const answer = underWay(server, request, made, idleTimeoutSeconds);
     return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
   };
   const unknown = handle(undefined);

@@ -1,8 +1,5 @@
 import type { Awaitable } from '../domain/awaitable.ts';
 
-/** A connection on which nothing moves is closed after this long. */
-export const idleTimeoutSeconds = 20;
-
 type Server = Pick<Bun.Server<undefined>, 'timeout'>;
 
 /**
@@ -13,9 +10,9 @@ export function underWay(
   server: Server,
   request: Request,
   answer: Awaitable<Response>,
-  idleSeconds = idleTimeoutSeconds,
+  idleTimeoutSeconds: number,
 ): Awaitable<Response> {
   if (!(answer instanceof Promise)) return answer;
   server.timeout(request, 0);
-  return answer.finally(() => server.timeout(request, idleSeconds));
+  return answer.finally(() => server.timeout(request, idleTimeoutSeconds));
 }

@@ -216,6 +216,22 @@ describe('waiting', () => {
     expect(new Set(told.waits).size).toBe(4);
   });
 
+  test('lasts as long as the longest of what was told', async () => {
+    const told = (seconds: number) =>
+      new Response('', { status: 503, headers: { 'retry-after': `${seconds}` } });
+    const time = new VirtualTime(app.clock);
+    const sentAt: number[] = [];
+    const answers = [told(9), told(3)];
+    const store = time.client({
+      key: app.key,
+      url: app.url,
+      fetch: async (url, init) => (sentAt.push(time.now()) > 1 && answers.shift()) || time.fetch(url, init),
+    });
+    await time.until(store.inventory.get());
+    await time.until(Promise.all([store.inventory.get(), store.inventory.get()]));
+    expect(sentAt).toEqual([0, 0, 0, 9_000, 9_000]);
+  });
+
   test('is bounded over all repetitions', async () => {
     const { time, store } = await proxied(Array(50).fill({ status: 503, headers: { 'retry-after': '9' } }));
     const error = await time.until(rejectionOf(store.inventory.get()));
@@ -234,6 +250,17 @@ describe('pace', () => {
     expect(answers.filter((answer) => answer.startsWith('200'))).toHaveLength(200);
     expect(answers.filter((answer) => answer.startsWith('429'))).toEqual([]);
     expect(time.now()).toBeLessThanOrEqual(4 * 60_000);
+  });
+
+  test('keeps a program from a ban that is started again and again while there is nothing left', async () => {
+    const { time, answers, client, othersSend } = await freeClient({ pace: true, maxWaitSeconds: 0 });
+    await othersSend(60);
+    for (let start = 0; start < 150; start++) {
+      const error = await time.until(rejectionOf(client().inventory.get()));
+      expect(error).toMatchObject({ code: 'rate_limit_exceeded', attempts: 0 });
+      await time.until(time.sleep(250));
+    }
+    expect(new Set(answers.map((answer) => answer.split(' ')[0]))).toEqual(new Set(['asked']));
   });
 
   test('spreads the second half of a minute over what is left of it', async () => {

@@ -11,6 +11,7 @@ const wrong: Readonly<Record<string, readonly string[]>> = {
   PORT: ['-1', '65536', '3000.0', '0x50', 'http', '1e3', '99999999999999999999'],
   WORKERS: ['0', '-1', '257', '2.0', 'AUTO', 'all'],
   MAX_CONNECTIONS: ['-1', 'all', '1000001'],
+  IDLE_TIMEOUT_SECONDS: ['0', 'off', '256'],
   DATABASE_URL: [
     './data/store.db',
     'sqlite:',

@@ -49,5 +49,5 @@ test('it outlasts the idle time-out, is answered, and is closed when it is idle 
 test('what is there at once is passed on as it is', () => {
   const answer = new Response('now');
   const never = { timeout: () => expect.unreachable() };
-  expect(underWay(never, new Request('http://localhost/'), answer)).toBe(answer);
+  expect(underWay(never, new Request('http://localhost/'), answer, idleSeconds)).toBe(answer);
 });

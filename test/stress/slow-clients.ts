@@ -118,7 +118,7 @@ const leastCalls = 50;
 
 /** Without waiting for them to be gone, it proves only that the service stays available beside them. */
 export async function slowClients({ rounds, seed, progress }: StressOptions, awaitsEnd = true) {
-  await using service = await provingService();
+  await using service = await provingService({ IDLE_TIMEOUT_SECONDS: '20' });
   const kinds = kindsOf(service.key);
   const done = new AbortController();
   const before = socketsOf(service.pid);

@@ -60,7 +60,16 @@ export function serve(context: RequestContext): { readonly url: string } & Async
     health: () => [],
   };
   const server = startServer({
-    ...{ context, routes, publicRoutes, hostname: '127.0.0.1', port: 0, maxConnections: 0, processes: 1 },
+    ...{
+      context,
+      routes,
+      publicRoutes,
+      hostname: '127.0.0.1',
+      port: 0,
+      idleTimeoutSeconds: 75,
+      maxConnections: 0,
+      processes: 1,
+    },
     trustedProxies: [],
   });
   return {

@@ -1,0 +1,36 @@
+import { expect, test } from 'bun:test';
+import { Quota } from '../../client/src/quota.ts';
+
+const limits = (remaining: number, resetSeconds = 50) => ({
+  minute: { limit: 60, remaining, resetSeconds },
+  day: { limit: 1_000, remaining: 900, resetSeconds: 40_000 },
+});
+
+test('of answers that overtook each other, the one with less left holds', () => {
+  const quota = new Quota();
+  quota.hear(limits(10), 0, 100);
+  quota.hear(limits(7), 200, 300);
+  // Sent before the last one was heard, and answered after it.
+  quota.hear(limits(8), 200, 310);
+  expect(quota.left(400)).toBe(7);
+  quota.hear(limits(9), 320, 400);
+  expect(quota.left(400)).toBe(9);
+});
+
+test('the end of a window that is told first holds: seconds are rounded up', () => {
+  const quota = new Quota();
+  quota.hear(limits(0, 50), 0, 100);
+  quota.hear(limits(0, 50), 0, 900);
+  expect(quota.exhausted(1_000)).toEqual({ until: 50_100, isDay: false });
+  expect(quota.exhausted(50_100)).toBeUndefined();
+});
+
+test('an answer without limits changes nothing that is known, and means none if nothing is', () => {
+  const known = new Quota();
+  known.hear(limits(3), 0, 100);
+  known.hear(undefined, 200, 300);
+  expect(known.left(400)).toBe(3);
+  const free = new Quota();
+  free.hear(undefined, 0, 100);
+  expect([free.left(200), free.isFresh(200, 1_000, false)]).toEqual([Number.POSITIVE_INFINITY, true]);
+});
