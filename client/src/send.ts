@@ -11,7 +11,7 @@ import { limitsOf } from './limits.js';
 import { dataOf } from './outcome.js';
 import { type Request, type Send, targetOf } from './request.js';
 import { repetitionOf } from './retry.js';
-import { lengthOf, type Settings, settingsOf } from './settings.js';
+import { type Settings, settingsOf, timeoutOf } from './settings.js';
 
 /** Throws TypeError when the options are not valid. */
 export function sender(options: AnimalStoreOptions, clock: Clock): Send {
@@ -134,7 +134,7 @@ function preparedOf(request: Request, { base, authorization, timeoutMs }: Settin
     url: base + targetOf(request),
     headers,
     body: body && stringifyJson(body),
-    timeoutMs: lengthOf('timeoutMs', options.timeoutMs ?? timeoutMs),
+    timeoutMs: timeoutOf(options.timeoutMs ?? timeoutMs),
     signal: options.signal,
   };
 }

@@ -18,18 +18,22 @@ export function settingsOf(options: AnimalStoreOptions): Settings {
   return {
     base: baseOf(options.url),
     authorization: `Bearer ${keyOf(options.key)}`,
-    timeoutMs: lengthOf('timeoutMs', options.timeoutMs ?? 30_000),
-    maxWaitMs: lengthOf('maxWaitSeconds', options.maxWaitSeconds ?? 60) * 1_000,
+    timeoutMs: timeoutOf(options.timeoutMs ?? 30_000),
+    maxWaitMs: maxWaitOf(options.maxWaitSeconds ?? 60),
     pace: options.pace ?? false,
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
     hooks: options,
   };
 }
 
-/** A length of time. */
-export function lengthOf(name: string, value: number): number {
-  if (value >= 0) return value;
-  throw new TypeError(`${name} has to be a number of at least 0, not ${value}.`);
+export function timeoutOf(timeoutMs: number): number {
+  if (timeoutMs > 0) return timeoutMs;
+  throw new TypeError(`timeoutMs has to be a number above 0, not ${timeoutMs}; Infinity for none.`);
+}
+
+function maxWaitOf(seconds: number): number {
+  if (seconds >= 0) return seconds * 1_000;
+  throw new TypeError(`maxWaitSeconds has to be a number of at least 0, not ${seconds}.`);
 }
 
 /** Takes the address with and without `/v1`. */

@@ -161,6 +161,7 @@ describe('an option', () => {
       { key: 'ask_secret\n' },
       { maxWaitSeconds: -1 },
       { timeoutMs: Number.NaN },
+      { timeoutMs: 0 },
     ];
     for (const options of wrong) {
       const make = () => new AnimalStore({ key: app.key, url: app.url, ...options });

@@ -7,6 +7,7 @@ import {
   UnavailableError,
 } from '../../client/src/index.ts';
 import { startTestApp } from '../support/app.ts';
+import { freeClientOf } from '../support/free-client.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 import { testTimeoutMs } from '../support/wait.ts';
@@ -16,29 +17,7 @@ setDefaultTimeout(testTimeoutMs);
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** A client of a new Free account, and when which of its tries was answered with what. */
-async function freeClient(options: Partial<AnimalStoreOptions> = {}) {
-  const { key } = await app.tenant('free');
-  const time = new VirtualTime(app.clock);
-  const answers: string[] = [];
-  const client = (more: Partial<AnimalStoreOptions> = {}) =>
-    time.client({
-      key,
-      url: app.url,
-      onResponse: ({ status, url }) => {
-        const what = url.endsWith('/rate-limit') ? 'asked' : status;
-        answers.push(`${what} at ${Math.round(time.now() / 1_000)}`);
-      },
-      ...options,
-      ...more,
-    });
-  /** Another program with the same key sends so many requests. */
-  const othersSend = async (count: number) => {
-    const send = () => app.call('GET', '/inventory', { key });
-    return Promise.all(Array.from({ length: count }, send));
-  };
-  return { key, time, answers, client, store: client(), othersSend };
-}
+const freeClient = (options?: Partial<AnimalStoreOptions>) => freeClientOf(app, options);
 
 describe('429', () => {
   test('is waited out as long as Retry-After says, and the request repeated', async () => {
@@ -259,64 +238,4 @@ describe('waiting', () => {
     expect(time.now()).toBeLessThanOrEqual(60_000);
     expect(time.now()).toBeGreaterThan(9_000);
   });
-});
-
-describe('pace', () => {
-  test('meets no 429, after another program used some of the limit, and with many calls at once', async () => {
-    const { time, answers, store, othersSend } = await freeClient({ pace: true, maxWaitSeconds: 600 });
-    await othersSend(25);
-    await time.until(Promise.all(Array.from({ length: 200 }, () => store.inventory.get())));
-    expect(answers.filter((answer) => answer.startsWith('200'))).toHaveLength(200);
-    expect(answers.filter((answer) => answer.startsWith('429'))).toEqual([]);
-    expect(time.now()).toBeLessThanOrEqual(4 * 60_000);
-  });
-
-  test('keeps a program from a ban that is started again and again while there is nothing left', async () => {
-    const { time, answers, client, othersSend } = await freeClient({ pace: true, maxWaitSeconds: 0 });
-    await othersSend(60);
-    for (let start = 0; start < 150; start++) {
-      const error = await time.until(rejectionOf(client().inventory.get()));
-      expect(error).toMatchObject({ code: 'rate_limit_exceeded', attempts: 0 });
-      await time.until(time.sleep(250));
-    }
-    expect(new Set(answers.map((answer) => answer.split(' ')[0]))).toEqual(new Set(['asked']));
-  });
-
-  test('spreads the second half of a minute over what is left of it', async () => {
-    const { time, answers, store } = await freeClient({ pace: true });
-    await time.until(Promise.all(Array.from({ length: 60 }, () => store.inventory.get())));
-    const seconds = answers
-      .filter((answer) => answer.startsWith('200'))
-      .map((answer) => Number(answer.split(' at ')[1]));
-    expect(seconds.filter((at) => at === 0)).toHaveLength(30);
-    for (let from = 0; from < 50; from += 10) {
-      expect(seconds.filter((at) => at > from && at <= from + 10).length).toBeWithin(4, 7);
-    }
-  });
-});
-
-describe('64 programs with one Free key, each with a client of its own', () => {
-  for (const [how, options, together] of [
-    ['one call at a time', {}, 1],
-    ['eight calls at a time', {}, 8],
-    ['pacing', { pace: true }, 1],
-  ] as const) {
-    test(`are never banned, ${how}`, async () => {
-      const { time, answers, client } = await freeClient({ maxWaitSeconds: Infinity, ...options });
-      const codes = new Set<string>();
-      const program = async () => {
-        const store = client({ onRetry: ({ error }) => codes.add(error.code) });
-        for (let round = 0; round < 12 / together; round++) {
-          await Promise.all(Array.from({ length: together }, () => store.inventory.get()));
-          // What it does with the answer takes longer than requests that were under way are forgiven.
-          await time.sleep(time.random() * 5_000);
-        }
-      };
-      await time.until(Promise.all(Array.from({ length: 64 }, program)));
-      expect(codes).not.toContain('api_key_banned');
-      expect(answers.filter((answer) => answer.startsWith('200')).length).toBeGreaterThanOrEqual(64 * 8);
-      // It is not for want of trying: they met the limit.
-      expect(time.now()).toBeGreaterThan(8 * 60_000);
-    });
-  }
 });

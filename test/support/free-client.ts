@@ -1,0 +1,27 @@
+import type { AnimalStoreOptions } from '../../client/src/index.ts';
+import type { TestApp } from './app.ts';
+import { VirtualTime } from './virtual-time.ts';
+
+/** A client of a new Free account, and when which of its tries was answered with what. */
+export async function freeClientOf(app: TestApp, options: Partial<AnimalStoreOptions> = {}) {
+  const { key } = await app.tenant('free');
+  const time = new VirtualTime(app.clock);
+  const answers: string[] = [];
+  const client = (more: Partial<AnimalStoreOptions> = {}) =>
+    time.client({
+      key,
+      url: app.url,
+      onResponse: ({ status, url }) => {
+        const what = url.endsWith('/rate-limit') ? 'asked' : status;
+        answers.push(`${what} at ${Math.round(time.now() / 1_000)}`);
+      },
+      ...options,
+      ...more,
+    });
+  /** Another program with the same key sends so many requests. */
+  const othersSend = async (count: number) => {
+    const send = () => app.call('GET', '/inventory', { key });
+    return Promise.all(Array.from({ length: count }, send));
+  };
+  return { key, time, answers, client, store: client(), othersSend };
+}
