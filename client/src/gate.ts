@@ -170,8 +170,9 @@ export class Gate {
 
   /** Whether what is known of the limits still holds. Without a 429, a pacing client takes itself for the only one. */
   #isUpToDate(now: number, isCautious: boolean): boolean {
-    if (isCautious) return this.#quota.isFresh(now, graceMs - marginMs, true);
-    return this.#pace ? this.#quota.isKnown(now) : this.#quota.isFresh(now, graceMs, false);
+    if (this.#pace && !isCautious) return this.#quota.isKnown(now);
+    // Where answers take long, calls would else be sent one by one.
+    return this.#quota.isFresh(now, graceMs - marginMs, isCautious ? 0 : graceMs / 2);
   }
 
   #askFirst(): void {

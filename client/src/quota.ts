@@ -42,9 +42,9 @@ export class Quota {
     return this.#minute !== undefined && now < this.#minute.resetAt;
   }
 
-  /** Whether an answer came at most so long ago, its own way counted in or not. */
-  isFresh(now: number, withinMs: number, withItsWay: boolean): boolean {
-    return this.isKnown(now) && now - this.#heardAt < withinMs - (withItsWay ? this.#tookMs : 0);
+  /** Whether the request for the latest answer was sent at most so long ago, or the answer came at most `leastMs` ago. */
+  isFresh(now: number, withinMs: number, leastMs: number): boolean {
+    return this.isKnown(now) && now - this.#heardAt < Math.max(withinMs - this.#tookMs, leastMs);
   }
 
   /** Requests left in both windows, as far as is known. */

@@ -1,21 +1,17 @@
 /** The programs in examples/ that use the client. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
-import { startTestApp } from '../support/app.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { start } from '../support/process.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
-const app = await startTestApp();
 const folder = await temporaryFolder();
-afterAll(async () => {
-  await folder[Symbol.asyncDispose]();
-  await app[Symbol.asyncDispose]();
-});
+afterAll(() => folder[Symbol.asyncDispose]());
 
-async function run(...command: string[]) {
+async function run(app: TestApp, ...command: string[]) {
   const environment = { API: app.url, KEY: app.key };
   await using program = start([process.execPath, ...command], { environment });
   return {
@@ -26,17 +22,18 @@ async function run(...command: string[]) {
 }
 
 test('a file of animals is added once, however often it is run, and all animals are listed', async () => {
+  await using app = await startTestApp();
   const file = join(folder.path, 'today’s arrivals.tsv');
   await Bun.write(file, 'Ozzy\t9223372036854775807\nMaple\t7\n');
-  const first = await run('examples/add-animals.ts', file);
+  const first = await run(app, 'examples/add-animals.ts', file);
   // Which of two lines is the first to arrive is not said.
   expect({ ...first, lines: first.lines.map((line) => line.replace(/\d/, 'N')) }).toEqual({
     exitCode: 0,
     lines: ['Ozzy has the id N.', 'Maple has the id N.'],
     stderr: '',
   });
-  expect(await run('examples/add-animals.ts', file)).toEqual(first);
-  const { exitCode, lines } = await run('examples/list-animals.ts');
+  expect(await run(app, 'examples/add-animals.ts', file)).toEqual(first);
+  const { exitCode, lines } = await run(app, 'examples/list-animals.ts');
   expect(exitCode).toBe(0);
   expect(lines.map((line) => line.replace(/^\d/, 'N')).sort()).toEqual([
     'N\tMaple\t7\tavailable',
@@ -45,9 +42,10 @@ test('a file of animals is added once, however often it is run, and all animals 
 });
 
 test('a line with a mistake is named, and the others are added', async () => {
+  await using app = await startTestApp();
   const file = join(folder.path, 'mistakes.tsv');
   await Bun.write(file, 'Rex\t7\n\t7\nKim\tcats\n');
-  const { exitCode, lines } = await run('examples/add-animals.ts', file);
+  const { exitCode, lines } = await run(app, 'examples/add-animals.ts', file);
   expect(exitCode).toBe(1);
   expect(lines[0]).toStartWith('Rex has the id ');
   expect(lines[1]).toBe('Line 2: The request body is invalid: name must not be empty.');

@@ -32,5 +32,5 @@ test('an answer without limits changes nothing that is known, and means none if 
   expect(known.left(400)).toBe(3);
   const free = new Quota();
   free.hear(undefined, 0, 100);
-  expect([free.left(200), free.isFresh(200, 1_000, false)]).toEqual([Number.POSITIVE_INFINITY, true]);
+  expect([free.left(200), free.isFresh(200, 1_000, 0)]).toEqual([Number.POSITIVE_INFINITY, true]);
 });
