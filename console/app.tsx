@@ -14,16 +14,23 @@ import { OverviewPage } from './pages/overview.tsx';
 import { SignInPage } from './pages/sign-in.tsx';
 import { SystemPage } from './pages/system.tsx';
 import { UsagePage } from './pages/usage.tsx';
+import { FailureNote } from './parts/failure.tsx';
 import { Empty, Page } from './parts/layout.tsx';
 import { Notices } from './parts/notices.tsx';
 import { Connection, Shell } from './parts/shell.tsx';
 import { place } from './router.ts';
+import { sessionFailure } from './session.ts';
 import { session } from './session-state.ts';
 
 export function App() {
   return (
     <>
-      {session.value === null && <Connection />}
+      {session.value === null && (
+        <main class="sign-in">
+          <Connection />
+          {sessionFailure.value && <FailureNote failure={sessionFailure.value} />}
+        </main>
+      )}
       {session.value === undefined && <SignInPage />}
       {session.value && (
         <Shell>
@@ -54,8 +61,9 @@ const pages: Readonly<Record<string, Show>> = {
 };
 
 function Shown() {
-  const [name = '', id] = place.value.path;
-  const show = pages[place.value.path.join('/')] ?? (id === undefined ? undefined : pages[`${name}/`]);
+  const [name = '', id, ...more] = place.value.path;
+  const isOfOne = id !== undefined && more.length === 0;
+  const show = pages[place.value.path.join('/')] ?? (isOfOne ? pages[`${name}/`] : undefined);
   if (show !== undefined) return <>{show(id ?? '')}</>;
   return (
     <Page title="Page not found">

@@ -1,18 +1,45 @@
 /** Names of categories, so that lists need not show numbers only. */
-import { callPage } from './api.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { call, callPage, Failure } from './api.ts';
 import type { Category } from './contract.ts';
 import type { Int64 } from './json.ts';
 import { useLoaded } from './loaded.ts';
+import { named } from './text.ts';
 
-/** More than these are shown by their ids. */
-const mostNames = 100;
+/** So many are read at once; most shops have no more. */
+const mostAtOnce = 100;
 
-export function useCategories(): readonly Category[] {
-  const load = () => callPage('GET /categories', { query: { limit: mostNames } });
-  return useLoaded('names', load).data?.items ?? [];
+/** A category's name by its id; undefined for one that has none. */
+export type CategoryNames = ReadonlyMap<string, string | undefined>;
+
+/** The first categories, and the names of those whose ids are shown: of a shop with many, each is asked for. */
+export function useCategories(
+  ids: readonly Int64[],
+): readonly [categories: readonly Category[], names: CategoryNames] {
+  const { data } = useLoaded('names', () => callPage('GET /categories', { query: { limit: mostAtOnce } }));
+  const [others, setOthers] = useState<CategoryNames>(new Map());
+  const categories = data?.items ?? [];
+  const names = new Map([...others, ...categories.map(({ id, name }) => [String(id), name] as const)]);
+  const missing =
+    data?.next === undefined ? [] : [...new Set(ids.map(String))].filter((id) => !names.has(id));
+  useEffect(() => {
+    const asked = missing.map(async (id) => [id, await nameOf(id)] as const);
+    void Promise.all(asked).then((found) => setOthers((known) => new Map([...known, ...found])));
+  }, [missing.join()]);
+  return [categories, names];
+}
+
+async function nameOf(categoryId: string): Promise<string | undefined> {
+  try {
+    return (await call('GET /categories/{categoryId}', { params: { categoryId } })).name;
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
 }
 
 /** A category as people call it; by its id where it has no name. */
-export function categoryText(categories: readonly Category[], id: Int64): string {
-  return categories.find((category) => category.id === id)?.name ?? `Category ${id}`;
+export function categoryText(names: CategoryNames, id: Int64): string {
+  const name = names.get(String(id));
+  return name === undefined ? `Category ${id}` : named(name);
 }

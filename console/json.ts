@@ -3,6 +3,8 @@
 /** A 64-bit integer of the API; a bigint beyond 2^53. */
 export type Int64 = number | bigint;
 
+const tooOld = 'This browser rounds large integers. Use a newer one.';
+
 interface Source {
   readonly source?: string;
 }
@@ -13,8 +15,10 @@ export function parseJson(text: string): unknown {
 
 function exact(_name: string, value: unknown, context?: Source): unknown {
   if (typeof value !== 'number' || Number.isSafeInteger(value)) return value;
-  const source = context?.source ?? '';
-  return /^-?\d+$/.test(source) ? BigInt(source) : value;
+  const source = context?.source;
+  // Rounded, it would be the id of something else.
+  if (source === undefined && Number.isInteger(value)) throw new Error(tooOld);
+  return /^-?\d+$/.test(source ?? '') ? BigInt(source ?? '') : value;
 }
 
 export function writeJson(value: unknown): string {

@@ -7,6 +7,9 @@ import { watchAddress } from './router.ts';
 import { watchSession } from './session.ts';
 import { watchTheme } from './theme.ts';
 
+// A file that is dropped beside the place for it would be opened by the browser, in the place of the console.
+for (const event of ['dragover', 'drop']) addEventListener(event, (dropped) => dropped.preventDefault());
+
 watchTheme();
 watchAddress();
 watchConnection();

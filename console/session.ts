@@ -4,6 +4,7 @@ import { effect, signal } from '@preact/signals';
 import { call, Failure } from './api.ts';
 import { timesHealed } from './connection.ts';
 import type { InputOf } from './contract.ts';
+import { asFailure } from './loaded.ts';
 import { goTo } from './router.ts';
 import { session } from './session-state.ts';
 
@@ -12,7 +13,12 @@ type Credentials = InputOf<'POST /session'>['body'];
 /** Why a console link did not work; undefined when none was followed, or it did. */
 export const linkFailure = signal<string | undefined>(undefined);
 
-/** Trades the code of a console link for a session, or finds the one there is. */
+/** Why it could not be found out who is signed in: the service answers, but cannot say. */
+export const sessionFailure = signal<Failure | undefined>(undefined);
+
+const lookAgainMs = 2_000;
+
+/** Trades the code of a console link for a session, or finds the one there is. Throws a `Failure` where that is not known. */
 async function findSession(): Promise<void> {
   const code = /^#code=(.+)$/.exec(location.hash)?.[1];
   if (code !== undefined) {
@@ -26,15 +32,28 @@ async function findSession(): Promise<void> {
   try {
     session.value = await call('GET /session');
   } catch (error) {
-    if (error instanceof Failure && error.code === 'connection_lost') throw error;
-    session.value = undefined;
+    // A 401 has said that nobody is; anything else says nothing of it.
+    if (session.peek() !== undefined) throw error;
   }
 }
 
-/** Finds out who is signed in; where the service cannot be reached, again when it can. */
+async function look(): Promise<void> {
+  try {
+    await findSession();
+    sessionFailure.value = undefined;
+  } catch (error) {
+    const failure = asFailure(error);
+    // A lost connection says so by itself, and is looked for elsewhere.
+    if (failure.code === 'connection_lost') return;
+    sessionFailure.value = failure;
+    setTimeout(look, lookAgainMs);
+  }
+}
+
+/** Finds out who is signed in; where the service cannot be reached or cannot say, again when it can. */
 export function watchSession(): void {
   effect(() => {
-    if (timesHealed.value >= 0 && session.peek() === null) void findSession().catch(() => {});
+    if (timesHealed.value >= 0 && session.peek() === null) void look();
   });
 }
 

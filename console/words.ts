@@ -35,6 +35,7 @@ export const keyStateWords: Readonly<Record<Key['state'], Word>> = {
   banned: { text: 'Banned', tone: 'bad' },
   expired: { text: 'Expired', tone: 'warn' },
   revoked: { text: 'Revoked', tone: 'quiet' },
+  unknown: { text: 'Unknown', tone: 'warn' },
 };
 
 export const scopeWords: Readonly<Record<Scope, string>> = {
@@ -52,8 +53,13 @@ export const planWords: Readonly<Record<PlanName, string>> = {
   enterprise: 'Enterprise',
 };
 
+export const accountStateWords = {
+  open: { text: 'Open', tone: 'good' },
+  closed: { text: 'Closed', tone: 'quiet' },
+} as const satisfies Record<string, Word>;
+
 export function accountStateWord({ closedAt }: Pick<Account, 'closedAt'>): Word {
-  return closedAt === null ? { text: 'Open', tone: 'good' } : { text: 'Closed', tone: 'quiet' };
+  return accountStateWords[closedAt === null ? 'open' : 'closed'];
 }
 
 export const roleWords: Readonly<Record<Role, string>> = {

@@ -15,6 +15,7 @@ import { checkHost, listeningAddress } from './http/host.ts';
 import type { Outages } from './http/outages.ts';
 import { requestIds } from './http/request-id.ts';
 import { AdminOperations } from './operations/admin/admin-operations.ts';
+import { RunningImports } from './operations/admin/running-imports.ts';
 import type { SystemOperations } from './operations/admin/system-operations.ts';
 import type { BackupOperations } from './operations/backups.ts';
 import { FailedSignIns } from './operations/failed-sign-ins.ts';
@@ -89,7 +90,10 @@ function contextOf(
     site: new Site(origin),
     sessions: new SessionOperations({ store, clock, randomBytes, code, codeActor }),
     failedSignIns: new FailedSignIns(clock),
-    operations: new AdminOperations({ store, clock, randomBytes, system, backups }),
+    operations: new AdminOperations({
+      ...{ store, clock, randomBytes, system, backups },
+      runningImports: new RunningImports(),
+    }),
     metrics: async () => ({ type: metricsType, body: metricsText(await system.metrics()) }),
     log,
     outages,

@@ -6,11 +6,13 @@ import { counted, grouped } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
-import { LoadFailure } from '../parts/failure.tsx';
-import { Card, Empty, Waiting } from '../parts/layout.tsx';
+import { Card } from '../parts/layout.tsx';
 import { LiftBan } from '../parts/lift-ban.tsx';
-import { type Column, Table } from '../parts/table.tsx';
+import { Paged } from '../parts/pages.tsx';
+import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
+import { place } from '../router.ts';
+import { named } from '../text.ts';
 import { keyStateWords, scopeWords } from '../words.ts';
 import { IssueKey, KeyDialog, type KeyStep } from './key-dialogs.tsx';
 
@@ -21,22 +23,16 @@ interface KeysProps {
   readonly onChange: () => void;
 }
 
-const keysShown = 100;
+const keysPerPage = 20;
 const everyMs = 10_000;
 
 export function Keys({ account, changes, onChange }: KeysProps) {
   const { id: accountId } = account;
+  const cursor = place.value.query.get('cursor') ?? undefined;
   const [isIssuing, setIsIssuing] = useState(false);
   const [chosen, setChosen] = useState<{ readonly of: Key; readonly step: KeyStep }>();
-  const load = async () => {
-    const [keys, bans] = await Promise.all([
-      callPage('GET /keys', { query: { accountId, limit: keysShown } }),
-      call('GET /bans'),
-    ]);
-    return { ...keys, bans: bans.filter((ban) => ban.accountId === accountId) };
-  };
-  const loaded = useLoaded(`${accountId} ${changes}`, load, { everyMs });
-  const { data } = loaded;
+  const load = () => callPage('GET /keys', { query: { accountId, cursor, limit: keysPerPage } });
+  const loaded = useLoaded(`${accountId} ${cursor} ${changes}`, load, { everyMs });
   return (
     <Card
       title="Keys"
@@ -47,24 +43,40 @@ export function Keys({ account, changes, onChange }: KeysProps) {
         </ChangeButton>
       }
     >
-      <LoadFailure loaded={loaded} />
-      {data === undefined && <Waiting />}
-      {data?.bans.map((ban) => (
-        <BanNote key={ban.keyId} ban={ban} onLifted={onChange} />
-      ))}
-      {data?.items.length === 0 && <Empty>This account has no key yet, so it cannot use the API.</Empty>}
-      {data !== undefined && data.items.length > 0 && (
-        <Table
-          label="Keys"
-          columns={columnsOf((of, step) => setChosen({ of, step }))}
-          items={data.items}
-          keyOf={({ id }) => id}
-        />
-      )}
-      {data?.next !== undefined && <p class="hint">Only the first {keysShown} keys are shown.</p>}
+      <Bans accountId={accountId} changes={changes} onLifted={onChange} />
+      <Paged
+        label="Keys"
+        loaded={loaded}
+        columns={columnsOf((of, step) => setChosen({ of, step }))}
+        keyOf={({ id }) => id}
+        empty="This account has no key yet, so it cannot use the API."
+      />
       {isIssuing && <IssueKey account={account} onClose={() => setIsIssuing(false)} onDone={onChange} />}
       {chosen && <KeyDialog {...chosen} onClose={() => setChosen(undefined)} onDone={onChange} />}
     </Card>
+  );
+}
+
+interface BansProps {
+  readonly accountId: number;
+  readonly changes: number;
+  readonly onLifted: () => void;
+}
+
+/** The bans on keys of the account. Keys are shown also where bans cannot be read. */
+function Bans({ accountId, changes, onLifted }: BansProps) {
+  const { data, failure } = useLoaded(`${accountId} ${changes}`, () => call('GET /bans'), { everyMs });
+  if (failure?.code === 'service_unavailable') {
+    return <p class="message warn">Bans cannot be read now, so some of these keys may be banned.</p>;
+  }
+  return (
+    <>
+      {data
+        ?.filter((ban) => ban.accountId === accountId)
+        .map((ban) => (
+          <BanNote key={ban.keyId} ban={ban} onLifted={onLifted} />
+        ))}
+    </>
   );
 }
 
@@ -74,7 +86,7 @@ function columnsOf(choose: (key: Key, step: KeyStep) => void): readonly Column<K
       title: 'Name',
       show: ({ id, name, lastFour }) => (
         <>
-          <span class="name">{name}</span>
+          <span class="name">{named(name)}</span>
           <span class="under">
             Key {id}, ends in <code>{lastFour}</code>
           </span>
@@ -128,13 +140,17 @@ function Steps({ of: key, choose }: { of: Key; choose: (key: Key, step: KeyStep)
   if (key.state === 'revoked' || key.state === 'expired') return null;
   return (
     <>
-      <ChangeButton label={`Rights of key ${key.name}`} onClick={() => choose(key, 'scopes')}>
+      <ChangeButton label={`Rights of key ${named(key.name)}`} onClick={() => choose(key, 'scopes')}>
         Rights
       </ChangeButton>
-      <ChangeButton label={`Replace key ${key.name}`} onClick={() => choose(key, 'rotate')}>
+      <ChangeButton label={`Replace key ${named(key.name)}`} onClick={() => choose(key, 'rotate')}>
         Replace
       </ChangeButton>
-      <ChangeButton look="danger" label={`Revoke key ${key.name}`} onClick={() => choose(key, 'revoke')}>
+      <ChangeButton
+        look="danger"
+        label={`Revoke key ${named(key.name)}`}
+        onClick={() => choose(key, 'revoke')}
+      >
         Revoke
       </ChangeButton>
     </>
@@ -146,7 +162,7 @@ function BanNote({ ban, onLifted }: { ban: Ban; onLifted: () => void }) {
     <div class="message bad">
       <div>
         <strong>
-          Key {ban.keyName} is banned; the ban ends <Time at={ban.bannedUntil} />.
+          Key {named(ban.keyName)} is banned; the ban ends <Time at={ban.bannedUntil} />.
         </strong>
         <p>
           {ban.reason} {ban.level > 0 && `It was banned ${counted(ban.level, 'time')} before.`}

@@ -12,6 +12,7 @@ import { Meter } from '../parts/meter.tsx';
 import { Time } from '../parts/time.tsx';
 import { UsagePlot } from '../parts/usage-plot.tsx';
 import { hrefOf } from '../router.ts';
+import { named } from '../text.ts';
 import { accountStateWord, planWords } from '../words.ts';
 import { AccountDialog, type AccountStep } from './account-dialogs.tsx';
 import { Keys } from './account-keys.tsx';
@@ -42,7 +43,7 @@ function Shown({ account, onChange }: { account: Account; onChange: () => void }
   };
   return (
     <Page
-      title={name}
+      title={named(name)}
       above={above}
       badge={<Badge word={accountStateWord(account)} />}
       about={
@@ -108,16 +109,15 @@ function Limits({ accountId, changes }: { accountId: number; changes: number }) 
 
 const entriesShown = 10;
 
-function History({ accountId, changes }: { accountId: number; changes: number }) {
-  const object = `account:${accountId}`;
-  const loaded = useLoaded(`${object} ${changes}`, () =>
-    callPage('GET /audit', { query: { object, limit: entriesShown } }),
+function History({ accountId: account, changes }: { accountId: number; changes: number }) {
+  const loaded = useLoaded(`${account} ${changes}`, () =>
+    callPage('GET /audit', { query: { account, limit: entriesShown } }),
   );
   return (
     <Card
       title="Changes"
-      about="What operators did to this account"
-      actions={<a href={hrefOf('/audit', { object })}>Show all</a>}
+      about="What operators did to this account and its keys"
+      actions={<a href={hrefOf('/audit', { account })}>Show all</a>}
     >
       <LoadFailure loaded={loaded} />
       {loaded.data && <AuditList entries={loaded.data.items} empty="Nobody has changed this account yet." />}

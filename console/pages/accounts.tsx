@@ -15,7 +15,8 @@ import { type PlanChoice, PlanFields, planMembers } from '../parts/plan.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { goTo, place } from '../router.ts';
-import { accountStateWord, planWords } from '../words.ts';
+import { named } from '../text.ts';
+import { accountStateWord, accountStateWords, planWords } from '../words.ts';
 
 type Query = InputOf<'GET /accounts'>['query'];
 
@@ -24,7 +25,7 @@ const columns: readonly Column<Account>[] = [
     title: 'Name',
     show: ({ id, name }) => (
       <a class="name" href={`#/accounts/${id}`}>
-        {name}
+        {named(name)}
       </a>
     ),
   },
@@ -52,30 +53,18 @@ export function AccountsPage() {
     >
       <Filters>
         <TextFilter name="name" label="Name begins with" placeholder="Any name" />
-        <ChoiceFilter
-          name="state"
-          label="State"
-          all="Open and closed"
-          options={[
-            ['open', 'Open'],
-            ['closed', 'Closed'],
-          ]}
-        />
+        <ChoiceFilter name="state" label="State" all="Open and closed" words={accountStateWords} />
       </Filters>
       <Paged
         label="Accounts"
         loaded={loaded}
         columns={columns}
         keyOf={({ id }) => id}
-        empty={<NoAccounts />}
+        empty={place.value.query.size > 0 ? 'No account fits these filters.' : 'There is no account yet.'}
       />
       {isAdding && <NewAccount onClose={() => setIsAdding(false)} />}
     </Page>
   );
-}
-
-function NoAccounts() {
-  return <>{place.value.query.size > 0 ? 'No account fits these filters.' : 'There is no account yet.'}</>;
 }
 
 function NewAccount({ onClose }: { onClose: () => void }) {
@@ -83,7 +72,7 @@ function NewAccount({ onClose }: { onClose: () => void }) {
   const [choice, setChoice] = useState<PlanChoice>({ plan: 'free', perMinute: '', perDay: '' });
   const create = async () => {
     const { id } = await call('POST /accounts', { body: { name: name.trim(), ...planMembers(choice) } });
-    notify(`Account ${name.trim()} is there. Issue its first key now.`);
+    notify(`Account ${named(name.trim())} is there. Issue its first key now.`);
     goTo(`/accounts/${id}`);
   };
   return (

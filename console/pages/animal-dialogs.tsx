@@ -4,17 +4,16 @@ import { petStatuses, statusesAfter } from '../../src/domain/pet-status.ts';
 import { call, type Failure } from '../api.ts';
 import type { Category, Pet } from '../contract.ts';
 import { Confirm } from '../parts/confirm.tsx';
-import { Dialog } from '../parts/dialog.tsx';
-import { Field, Form, SelectField, TextField } from '../parts/form.tsx';
-import { notify } from '../parts/notices.tsx';
+import { Field, SelectField, TextField } from '../parts/form.tsx';
+import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
+import { named } from '../text.ts';
 import { petStatusWords } from '../words.ts';
 
 export type AnimalStep = 'edit' | 'delete';
 
-interface Common {
+interface Common extends Ends {
+  /** Some that may be chosen. */
   readonly categories: readonly Category[];
-  readonly onClose: () => void;
-  readonly onDone: () => void;
 }
 
 /** What is filled in about an animal. */
@@ -28,60 +27,42 @@ export function AnimalDialog({ step, ...props }: Common & { of: Pet; step: Anima
   return step === 'edit' ? <Edit {...props} /> : <Delete {...props} />;
 }
 
-export function AddAnimal({ categories, onClose, onDone }: Common) {
+export function AddAnimal({ categories, ...ends }: Common) {
   const [draft, setDraft] = useState<Draft>({ name: '', categoryId: '', status: 'available' });
   const add = async () => {
     const { id } = await call('POST /pets', { body: bodyOf(draft) });
-    notify(`${draft.name} is animal ${id}.`);
-    onDone();
-    onClose();
+    return `${named(draft.name)} is animal ${id}.`;
   };
   return (
-    <Dialog title="Add animal" onClose={onClose}>
-      <Form submit="Add animal" isReady={isWhole(draft)} onSubmit={add} onCancel={onClose}>
-        {(failure) => (
-          <Fields {...{ draft, categories, failure }} statuses={petStatuses} onChange={setDraft} />
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog {...ends} title="Add animal" submit="Add animal" isReady={isWhole(draft)} onSubmit={add}>
+      {(failure) => <Fields {...{ draft, categories, failure }} statuses={petStatuses} onChange={setDraft} />}
+    </FormDialog>
   );
 }
 
-function Edit({ of: pet, categories, onClose, onDone }: Common & { of: Pet }) {
+function Edit({ of: pet, categories, ...ends }: Common & { of: Pet }) {
   const [draft, setDraft] = useState<Draft>({ ...pet, categoryId: String(pet.categoryId) });
   const save = async () => {
-    await call('PATCH /pets/{petId}', { params: { petId: pet.id }, body: bodyOf(draft) });
-    notify(`${draft.name} is saved.`);
-    onDone();
-    onClose();
+    await call('PATCH /pets/{petId}', { params: { petId: pet.id }, body: changesOf(pet, draft) });
+    return `${named(draft.name)} is saved.`;
   };
   const statuses = petStatuses.filter(
     (each) => each === pet.status || statusesAfter(pet.status).includes(each),
   );
   return (
-    <Dialog title={`Animal ${pet.id}`} onClose={onClose}>
-      <Form submit="Save" isReady={isWhole(draft)} onSubmit={save} onCancel={onClose}>
-        {(failure) => <Fields {...{ draft, categories, failure, statuses }} onChange={setDraft} />}
-      </Form>
-    </Dialog>
+    <FormDialog {...ends} title={`Animal ${pet.id}`} submit="Save" isReady={isWhole(draft)} onSubmit={save}>
+      {(failure) => <Fields {...{ draft, categories, failure, statuses }} onChange={setDraft} />}
+    </FormDialog>
   );
 }
 
-function Delete({ of: { id, name }, onClose, onDone }: Common & { of: Pet }) {
+function Delete({ of: { id, name }, ...ends }: Ends & { of: Pet }) {
   const remove = async () => {
     await call('DELETE /pets/{petId}', { params: { petId: id } });
-    notify(`${name} is deleted.`);
-    onDone();
+    return `${named(name)} is deleted.`;
   };
   return (
-    <Confirm
-      title={`Delete ${name}?`}
-      act="Delete animal"
-      isDanger
-      typed={name}
-      onConfirm={remove}
-      onClose={onClose}
-    >
+    <Confirm {...ends} title={`Delete ${named(name)}?`} act="Delete animal" typed={name} onConfirm={remove}>
       <p>Animal {String(id)} is removed from the store for good. Its id is never used again.</p>
     </Confirm>
   );
@@ -95,6 +76,16 @@ function bodyOf({ name, categoryId, status }: Draft) {
   return { name: name.trim(), categoryId: BigInt(categoryId), status };
 }
 
+/** Only what was edited: others may have changed the rest meanwhile. */
+function changesOf(pet: Pet, draft: Draft) {
+  const { name, categoryId, status } = bodyOf(draft);
+  return {
+    ...(name !== pet.name.trim() && { name }),
+    ...(categoryId !== BigInt(pet.categoryId) && { categoryId }),
+    ...(status !== pet.status && { status }),
+  };
+}
+
 interface FieldsProps {
   readonly draft: Draft;
   readonly categories: readonly Category[];
@@ -105,7 +96,7 @@ interface FieldsProps {
 
 function Fields({ draft, categories, statuses, failure, onChange }: FieldsProps) {
   const list = useId();
-  const named = categories.find(({ id }) => String(id) === draft.categoryId);
+  const chosen = categories.find(({ id }) => String(id) === draft.categoryId);
   return (
     <>
       <TextField
@@ -119,7 +110,7 @@ function Fields({ draft, categories, statuses, failure, onChange }: FieldsProps)
         label="Category"
         name="categoryId"
         failure={failure}
-        hint={named?.name ?? 'The id of a category, with or without a name.'}
+        hint={chosen ? named(chosen.name) : 'The id of a category, with or without a name.'}
       >
         {(control) => (
           <>
@@ -134,7 +125,7 @@ function Fields({ draft, categories, statuses, failure, onChange }: FieldsProps)
             <datalist id={list}>
               {categories.map(({ id, name }) => (
                 <option key={String(id)} value={String(id)}>
-                  {name}
+                  {named(name)}
                 </option>
               ))}
             </datalist>

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
-import { petStatuses } from '../../src/domain/pet-status.ts';
 import { callPage } from '../api.ts';
-import { categoryText, useCategories } from '../category-names.ts';
-import type { Category, InputOf, Pet } from '../contract.ts';
+import { type CategoryNames, categoryText, useCategories } from '../category-names.ts';
+import type { InputOf, Pet } from '../contract.ts';
 import { useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
@@ -13,6 +12,7 @@ import { Paged } from '../parts/pages.tsx';
 import type { Column } from '../parts/table.tsx';
 import { place } from '../router.ts';
 import { mayChange } from '../session-state.ts';
+import { named } from '../text.ts';
 import { petStatusWords } from '../words.ts';
 import { AddAnimal, AnimalDialog, type AnimalStep } from './animal-dialogs.tsx';
 
@@ -21,10 +21,10 @@ type Query = InputOf<'GET /pets'>['query'];
 export function AnimalsPage() {
   const query = Object.fromEntries(place.value.query) as Query;
   const loaded = useLoaded(place.value.query.toString(), () => callPage('GET /pets', { query }));
-  const categories = useCategories();
+  const [categories, names] = useCategories(loaded.data?.items.map(({ categoryId }) => categoryId) ?? []);
   const [isAdding, setIsAdding] = useState(false);
   const [chosen, setChosen] = useState<{ readonly of: Pet; readonly step: AnimalStep }>();
-  const columns = columnsOf(categories, (of, step) => setChosen({ of, step }));
+  const columns = columnsOf(names, (of, step) => setChosen({ of, step }));
   return (
     <Page
       title="Animals"
@@ -44,12 +44,7 @@ export function AnimalsPage() {
       }
     >
       <Filters>
-        <ChoiceFilter
-          name="status"
-          label="Status"
-          all="Any status"
-          options={petStatuses.map((each) => [each, petStatusWords[each].text])}
-        />
+        <ChoiceFilter name="status" label="Status" all="Any status" words={petStatusWords} />
         <TextFilter name="categoryId" label="Category" placeholder="Any id" kind="digits" />
         <TextFilter name="id" label="Animal" placeholder="Any id" kind="digits" />
       </Filters>
@@ -80,26 +75,37 @@ export function AnimalsPage() {
 }
 
 function columnsOf(
-  categories: readonly Category[],
+  names: CategoryNames,
   choose: (of: Pet, step: AnimalStep) => void,
 ): readonly Column<Pet>[] {
   return [
-    { title: 'Name', show: ({ name }) => <span class="name">{name}</span> },
+    { title: 'Name', show: ({ name }) => <span class="name">{named(name)}</span> },
     { title: 'Animal', show: ({ id }) => String(id), kind: 'number' },
-    { title: 'Category', show: ({ categoryId }) => categoryText(categories, categoryId) },
+    {
+      title: 'Category',
+      show: ({ categoryId }) => <span class="long">{categoryText(names, categoryId)}</span>,
+    },
     { title: 'Status', show: ({ status }) => <Badge word={petStatusWords[status]} /> },
     {
       title: 'Steps',
       kind: 'actions',
       show: (pet) => (
         <>
-          <a class="button quiet" href={`#/orders?petId=${pet.id}`} aria-label={`Orders for ${pet.name}`}>
+          <a
+            class="button quiet"
+            href={`#/orders?petId=${pet.id}`}
+            aria-label={`Orders for ${named(pet.name)}`}
+          >
             Orders
           </a>
-          <ChangeButton label={`Edit ${pet.name}`} onClick={() => choose(pet, 'edit')}>
+          <ChangeButton label={`Edit ${named(pet.name)}`} onClick={() => choose(pet, 'edit')}>
             Edit
           </ChangeButton>
-          <ChangeButton look="danger" label={`Delete ${pet.name}`} onClick={() => choose(pet, 'delete')}>
+          <ChangeButton
+            look="danger"
+            label={`Delete ${named(pet.name)}`}
+            onClick={() => choose(pet, 'delete')}
+          >
             Delete
           </ChangeButton>
         </>

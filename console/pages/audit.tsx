@@ -30,7 +30,8 @@ export function AuditPage() {
     >
       <Filters>
         <TextFilter name="actor" label="Who" placeholder="operator:anna" />
-        <TextFilter name="object" label="What" placeholder="account:7" />
+        <TextFilter name="account" label="Account and its keys" placeholder="Any id" kind="digits" />
+        <TextFilter name="object" label="What" placeholder="key:3" />
         <TextFilter name="from" label="From" kind="date" />
         <TextFilter name="to" label="Up to and with" kind="date" />
       </Filters>
@@ -53,6 +54,7 @@ export function AuditPage() {
 function filtersOf(query: URLSearchParams) {
   return {
     actor: query.get('actor') ?? undefined,
+    account: query.get('account') ?? undefined,
     object: query.get('object') ?? undefined,
     since: startOf(query.get('from'), 0),
     until: startOf(query.get('to'), 1),
@@ -63,6 +65,8 @@ function filtersOf(query: URLSearchParams) {
 function startOf(day: string | null, later: number): string | undefined {
   if (day === null) return undefined;
   const at = new Date(`${day}T00:00:00`);
+  // Not a day: somebody wrote the address by hand.
+  if (Number.isNaN(at.getTime())) return undefined;
   at.setDate(at.getDate() + later);
   return at.toISOString();
 }

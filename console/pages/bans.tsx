@@ -2,6 +2,7 @@ import { call } from '../api.ts';
 import type { Ban } from '../contract.ts';
 import { counted } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
+import { callerColumns } from '../parts/caller-columns.tsx';
 import { LoadFailure } from '../parts/failure.tsx';
 import { Empty, Page, Waiting } from '../parts/layout.tsx';
 import { LiftBan } from '../parts/lift-ban.tsx';
@@ -30,19 +31,7 @@ export function BansPage() {
 
 function columnsOf(onLifted: () => void): readonly Column<Ban>[] {
   return [
-    {
-      title: 'Key',
-      show: ({ keyId, keyName }) => (
-        <>
-          <span class="name">{keyName}</span>
-          <span class="under">Key {keyId}</span>
-        </>
-      ),
-    },
-    {
-      title: 'Account',
-      show: ({ accountId, accountName }) => <a href={`#/accounts/${accountId}`}>{accountName}</a>,
-    },
+    ...callerColumns,
     { title: 'Ends', show: ({ bannedUntil }) => <Time at={bannedUntil} /> },
     { title: 'Before', show: ({ level }) => (level === 0 ? 'First ban' : counted(level, 'ban')) },
     { title: 'Why', show: ({ reason }) => reason },

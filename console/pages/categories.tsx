@@ -4,13 +4,13 @@ import type { Category } from '../contract.ts';
 import { useLoaded } from '../loaded.ts';
 import { ChangeButton } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { Dialog } from '../parts/dialog.tsx';
-import { Form, TextField } from '../parts/form.tsx';
+import { TextField } from '../parts/form.tsx';
+import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
 import { Page } from '../parts/layout.tsx';
-import { notify } from '../parts/notices.tsx';
 import { Paged } from '../parts/pages.tsx';
 import type { Column } from '../parts/table.tsx';
 import { place } from '../router.ts';
+import { named } from '../text.ts';
 
 interface Chosen {
   readonly step: 'name' | 'delete';
@@ -56,7 +56,7 @@ function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Category>[
       title: 'Name',
       show: ({ id, name }) => (
         <a class="name" href={`#/animals?categoryId=${id}`}>
-          {name}
+          {named(name)}
         </a>
       ),
     },
@@ -66,12 +66,15 @@ function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Category>[
       kind: 'actions',
       show: (category) => (
         <>
-          <ChangeButton label={`Rename ${category.name}`} onClick={() => choose({ step: 'name', category })}>
+          <ChangeButton
+            label={`Rename ${named(category.name)}`}
+            onClick={() => choose({ step: 'name', category })}
+          >
             Rename
           </ChangeButton>
           <ChangeButton
             look="danger"
-            label={`Delete ${category.name}`}
+            label={`Delete ${named(category.name)}`}
             onClick={() => choose({ step: 'delete', category })}
           >
             Delete
@@ -82,58 +85,47 @@ function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Category>[
   ];
 }
 
-interface CategoryProps {
-  readonly onClose: () => void;
-  readonly onDone: () => void;
-}
-
-function NameCategory({ category, onClose, onDone }: CategoryProps & { category: Category | undefined }) {
+function NameCategory({ category, ...ends }: Ends & { category: Category | undefined }) {
   const [id, setId] = useState(category === undefined ? '' : String(category.id));
   const [name, setName] = useState(category?.name ?? '');
   const save = async () => {
     await call('PUT /categories/{categoryId}', { params: { categoryId: id }, body: { name: name.trim() } });
-    notify(`Category ${id} is named ${name.trim()}.`);
-    onDone();
-    onClose();
+    return `Category ${id} is named ${named(name.trim())}.`;
   };
   return (
-    <Dialog title={category === undefined ? 'Name a category' : `Rename ${category.name}`} onClose={onClose}>
-      <Form submit="Save" isReady={/^\d+$/.test(id) && name.trim() !== ''} onSubmit={save} onCancel={onClose}>
-        {(failure) => (
-          <>
-            {category === undefined && (
-              <TextField
-                label="Category"
-                name="categoryId"
-                value={id}
-                onInput={setId}
-                failure={failure}
-                hint="The number that animals name it by. One that has a name gets the new one."
-              />
-            )}
-            <TextField label="Name" name="name" value={name} onInput={setName} failure={failure} />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      {...ends}
+      title={category === undefined ? 'Name a category' : `Rename ${named(category.name)}`}
+      submit="Save"
+      isReady={/^\d+$/.test(id) && name.trim() !== ''}
+      onSubmit={save}
+    >
+      {(failure) => (
+        <>
+          {category === undefined && (
+            <TextField
+              label="Category"
+              name="categoryId"
+              value={id}
+              onInput={setId}
+              failure={failure}
+              hint="The number that animals name it by. One that has a name gets the new one."
+            />
+          )}
+          <TextField label="Name" name="name" value={name} onInput={setName} failure={failure} />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
-function Delete({ category: { id, name }, onClose, onDone }: CategoryProps & { category: Category }) {
+function Delete({ category: { id, name }, ...ends }: Ends & { category: Category }) {
   const remove = async () => {
     await call('DELETE /categories/{categoryId}', { params: { categoryId: id } });
-    notify(`Category ${id} has no name any more.`);
-    onDone();
+    return `Category ${id} has no name any more.`;
   };
   return (
-    <Confirm
-      title={`Delete ${name}?`}
-      act="Delete category"
-      isDanger
-      typed={name}
-      onConfirm={remove}
-      onClose={onClose}
-    >
+    <Confirm {...ends} title={`Delete ${named(name)}?`} act="Delete category" typed={name} onConfirm={remove}>
       <p>Category {String(id)} loses its name. Its animals stay, and keep their category.</p>
     </Confirm>
   );

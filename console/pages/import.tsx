@@ -8,14 +8,12 @@ import { FailureNote } from '../parts/failure.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Card, Page } from '../parts/layout.tsx';
 import { Table } from '../parts/table.tsx';
-import { rejectsFile } from '../rejects.ts';
 import { mayChange, viewersReason } from '../session-state.ts';
-import { formatOf, type ImportReport, importFile } from '../upload.ts';
+import { named } from '../text.ts';
+import { formatOf, type ImportProgress, type ImportReport, importFile } from '../upload.ts';
 
-interface Running {
+interface Running extends ImportProgress {
   readonly file: File;
-  /** From 0 to 1. */
-  readonly part: number;
 }
 
 interface Done {
@@ -33,11 +31,11 @@ export function ImportPage() {
     stop.current = new AbortController();
     setDone(undefined);
     setFailure(undefined);
-    setRunning({ file, part: 0 });
+    setRunning({ file, part: 0, added: undefined });
     try {
       const report = await importFile(file, {
         newIds,
-        onProgress: (part) => setRunning({ file, part }),
+        onProgress: (progress) => setRunning({ file, ...progress }),
         signal: stop.current.signal,
       });
       setDone({ file, report });
@@ -104,14 +102,15 @@ function Drop({ onFile }: { onFile: (file: File) => void }) {
   );
 }
 
-function Progress({ file, part, onStop }: Running & { onStop: () => void }) {
-  const isSent = part >= 1;
-  const percent = Math.floor(part * 100);
+function Progress({ file, part, added, onStop }: Running & { onStop: () => void }) {
+  const percent = `${Math.floor(part * 100)}%`;
   return (
-    <Card title={file.name} actions={<Button onClick={onStop}>Stop</Button>}>
-      <progress value={isSent ? undefined : part} aria-label="Part of the file that is sent" />
+    <Card title={named(file.name)} actions={<Button onClick={onStop}>Stop</Button>}>
+      <progress value={part} aria-label={added === undefined ? 'Part that is sent' : 'Part that is added'} />
       <p class="about" role="status">
-        {isSent ? 'The animals are being added …' : `${percent}% of ${bytes(file.size)} is sent.`}
+        {added === undefined
+          ? `${percent} of ${bytes(file.size)} is sent.`
+          : `${percent} is done: ${counted(added, 'animal is', 'animals are')} added so far.`}
       </p>
     </Card>
   );
@@ -119,28 +118,27 @@ function Progress({ file, part, onStop }: Running & { onStop: () => void }) {
 
 const rejectsShown = 50;
 
-function Report({ file, report: { state, added, rejected, rejects } }: Done) {
+function Report({ file, report: { state, added, rejected, rejects, rejectsFile } }: Done) {
   const name = file.name.replace(/\.\w+$/, '');
   const format = formatOf(file);
-  const download = () => save(rejectsFile(rejects, format), `${name}-rejects.${format}`);
+  const isOld = state === 'already_imported';
+  const download = () => save(new Blob([rejectsFile]), `${name}-rejects.${format}`);
   return (
     <>
       <p class={rejected === 0 ? 'message good' : 'message warn'} role="status">
         <Icon name={rejected === 0 ? 'check' : 'warning'} />
         <span>
-          {state === 'already_imported' && (
-            <strong>This file was imported before; nothing was added now. </strong>
-          )}
+          {isOld && 'This file was imported before, so nothing was added now. Then, '}
           <strong>{counted(added, 'animal was', 'animals were')} added</strong>
           {rejected === 0
             ? ': every line was right.'
-            : `, ${counted(rejected, 'line was', 'lines were')} not taken.`}
+            : `, and ${counted(rejected, 'line was', 'lines were')} not taken.`}
         </span>
       </p>
       {rejects.length > 0 && (
         <Card
           title="Lines that were not taken"
-          about="Mend them in the downloaded file, and import that."
+          about="Download them, mend them there, and import that file: line and reason stand in front of each."
           actions={
             <Button look="primary" icon="download" onClick={download}>
               Download
@@ -153,8 +151,8 @@ function Report({ file, report: { state, added, rejected, rejects } }: Done) {
             keyOf={({ line }) => line}
             columns={[
               { title: 'Line', show: ({ line }) => grouped(line), kind: 'number' },
-              { title: 'What is wrong', show: ({ reason }) => reason },
-              { title: 'It says', show: ({ text }) => <code>{text}</code> },
+              { title: 'What is wrong', show: ({ reason }) => named(reason) },
+              { title: 'It says', show: ({ text }) => <code>{named(text)}</code> },
             ]}
           />
           {rejected > rejectsShown && (

@@ -6,18 +6,14 @@ import type { Account, Key } from '../contract.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Form, SelectField, TextField } from '../parts/form.tsx';
-import { notify } from '../parts/notices.tsx';
+import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
 import { ScopeFields } from '../parts/scopes.tsx';
 import { Secret } from '../parts/secret.tsx';
+import { named } from '../text.ts';
 
 export type KeyStep = 'scopes' | 'rotate' | 'revoke';
 
-interface Closing {
-  readonly onClose: () => void;
-  readonly onDone: () => void;
-}
-
-type KeyProps = Closing & { readonly of: Key };
+type KeyProps = Ends & { readonly of: Key };
 
 export function KeyDialog({ step, ...props }: KeyProps & { step: KeyStep }) {
   switch (step) {
@@ -30,7 +26,7 @@ export function KeyDialog({ step, ...props }: KeyProps & { step: KeyStep }) {
   }
 }
 
-export function IssueKey({ account, onClose, onDone }: Closing & { account: Account }) {
+export function IssueKey({ account, onClose, onDone }: Ends & { account: Account }) {
   const [name, setName] = useState('');
   const [scopes, setScopes] = useState<readonly Scope[]>(defaultScopes);
   const [day, setDay] = useState('');
@@ -42,10 +38,10 @@ export function IssueKey({ account, onClose, onDone }: Closing & { account: Acco
       body: { name: name.trim(), scopes, expiresAt },
     });
     setKey(issued.key);
-    onDone();
+    onDone?.();
   };
   if (key !== undefined) {
-    return <Secret title={`New key of ${account.name}`} what="key" secret={key} onClose={onClose} />;
+    return <Secret title={`New key of ${named(account.name)}`} what="key" secret={key} onClose={onClose} />;
   }
   return (
     <Dialog title="Issue key" onClose={onClose}>
@@ -82,20 +78,22 @@ export function IssueKey({ account, onClose, onDone }: Closing & { account: Acco
   );
 }
 
-function ChangeScopes({ of: { id, name, scopes: before }, onClose, onDone }: KeyProps) {
+function ChangeScopes({ of: { id, name, scopes: before }, ...ends }: KeyProps) {
   const [scopes, setScopes] = useState<readonly Scope[]>(before);
   const change = async () => {
     await call('PATCH /keys/{keyId}', { params: { keyId: id }, body: { scopes } });
-    notify(`Key ${name} has its new rights, from its next request on.`);
-    onDone();
-    onClose();
+    return `Key ${named(name)} has its new rights, from its next request on.`;
   };
   return (
-    <Dialog title={`What key ${name} may do`} onClose={onClose}>
-      <Form submit="Save" isReady={scopes.length > 0} onSubmit={change} onCancel={onClose}>
-        {() => <ScopeFields scopes={scopes} onChange={setScopes} />}
-      </Form>
-    </Dialog>
+    <FormDialog
+      {...ends}
+      title={`What key ${named(name)} may do`}
+      submit="Save"
+      isReady={scopes.length > 0}
+      onSubmit={change}
+    >
+      {() => <ScopeFields scopes={scopes} onChange={setScopes} />}
+    </FormDialog>
   );
 }
 
@@ -113,12 +111,12 @@ function Rotate({ of: { id, name }, onClose, onDone }: KeyProps) {
     const body = { graceSeconds: Number(grace) };
     const issued = await call('POST /keys/{keyId}/rotate', { params: { keyId: id }, body });
     setKey(issued.key);
-    onDone();
+    onDone?.();
   };
   if (key !== undefined)
-    return <Secret title={`New key for ${name}`} what="key" secret={key} onClose={onClose} />;
+    return <Secret title={`New key for ${named(name)}`} what="key" secret={key} onClose={onClose} />;
   return (
-    <Dialog title={`Replace key ${name}?`} onClose={onClose}>
+    <Dialog title={`Replace key ${named(name)}?`} onClose={onClose}>
       <Form submit="Replace key" onSubmit={rotate} onCancel={onClose}>
         {(failure) => (
           <>
@@ -138,21 +136,13 @@ function Rotate({ of: { id, name }, onClose, onDone }: KeyProps) {
   );
 }
 
-function Revoke({ of: { id, name }, onClose, onDone }: KeyProps) {
+function Revoke({ of: { id, name }, ...ends }: KeyProps) {
   const revoke = async () => {
     await call('POST /keys/{keyId}/revoke', { params: { keyId: id } });
-    notify(`Key ${name} is revoked.`);
-    onDone();
+    return `Key ${named(name)} is revoked.`;
   };
   return (
-    <Confirm
-      title={`Revoke key ${name}?`}
-      act="Revoke key"
-      isDanger
-      typed={name}
-      onConfirm={revoke}
-      onClose={onClose}
-    >
+    <Confirm {...ends} title={`Revoke key ${named(name)}?`} act="Revoke key" typed={name} onConfirm={revoke}>
       <p>Programs that use it are refused from their next request on. This cannot be undone.</p>
     </Confirm>
   );

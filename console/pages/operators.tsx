@@ -6,14 +6,14 @@ import { useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { Dialog } from '../parts/dialog.tsx';
 import { LoadFailure } from '../parts/failure.tsx';
-import { Form, SelectField, TextField } from '../parts/form.tsx';
+import { SelectField, TextField } from '../parts/form.tsx';
+import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
 import { Empty, Page, Waiting } from '../parts/layout.tsx';
-import { notify } from '../parts/notices.tsx';
 import { Secret } from '../parts/secret.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
+import { named } from '../text.ts';
 import { roleWords } from '../words.ts';
 
 type Operator = AnswerOf<'GET /operators'>[number];
@@ -30,12 +30,8 @@ export function OperatorsPage() {
   const [isAdding, setIsAdding] = useState(false);
   const [chosen, setChosen] = useState<Chosen>();
   const [issued, setIssued] = useState<Issued>();
-  const done = (token?: Issued) => {
-    setIssued(token);
-    setChosen(undefined);
-    setIsAdding(false);
-    loaded.reload();
-  };
+  const ends = { onClose: () => setIsAdding(false), onDone: loaded.reload };
+  const endsOfChosen = { onClose: () => setChosen(undefined), onDone: loaded.reload };
   return (
     <Page
       title="Operators"
@@ -54,16 +50,14 @@ export function OperatorsPage() {
       {data !== undefined && data.length > 0 && (
         <Table label="Operators" columns={columnsOf(setChosen)} items={data} keyOf={({ id }) => id} />
       )}
-      {isAdding && <AddOperator onClose={() => setIsAdding(false)} onDone={done} />}
+      {isAdding && <AddOperator {...ends} onIssued={setIssued} />}
       {chosen?.step === 'rotate' && (
-        <Rotate operator={chosen.operator} onClose={() => setChosen(undefined)} onDone={done} />
+        <Rotate {...endsOfChosen} operator={chosen.operator} onIssued={setIssued} />
       )}
-      {chosen?.step === 'revoke' && (
-        <Revoke operator={chosen.operator} onClose={() => setChosen(undefined)} onDone={done} />
-      )}
+      {chosen?.step === 'revoke' && <Revoke {...endsOfChosen} operator={chosen.operator} />}
       {issued && (
         <Secret
-          title={`Token of ${issued.name}`}
+          title={`Token of ${named(issued.name)}`}
           what="token"
           secret={issued.token}
           onClose={() => setIssued(undefined)}
@@ -79,7 +73,7 @@ function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Operator>[
       title: 'Name',
       show: ({ name, lastFour }) => (
         <>
-          <span class="name">{name}</span>
+          <span class="name">{named(name)}</span>
           <span class="under">
             Token ends in <code>{lastFour}</code>
           </span>
@@ -103,14 +97,14 @@ function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Operator>[
         operator.revokedAt === null && (
           <>
             <ChangeButton
-              label={`Replace token of ${operator.name}`}
+              label={`Replace token of ${named(operator.name)}`}
               onClick={() => choose({ operator, step: 'rotate' })}
             >
               Replace token
             </ChangeButton>
             <ChangeButton
               look="danger"
-              label={`Revoke ${operator.name}`}
+              label={`Revoke ${named(operator.name)}`}
               onClick={() => choose({ operator, step: 'revoke' })}
             >
               Revoke
@@ -121,81 +115,81 @@ function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Operator>[
   ];
 }
 
-interface Closing {
-  readonly onClose: () => void;
-  readonly onDone: (issued?: Issued) => void;
-}
-
 const roleOptions = roles.map(
   (role) => [role, role === 'viewer' ? 'Viewer: may look' : 'Admin: may look and change'] as const,
 );
 
-function AddOperator({ onClose, onDone }: Closing) {
+interface Issuing extends Ends {
+  readonly onIssued: (issued: Issued) => void;
+}
+
+function AddOperator({ onIssued, ...ends }: Issuing) {
   const [name, setName] = useState('');
   const [role, setRole] = useState<Role>('viewer');
-  const add = async () => onDone(await call('POST /operators', { body: { name: name.trim(), role } }));
+  const add = async () => {
+    onIssued(await call('POST /operators', { body: { name: name.trim(), role } }));
+    return `${named(name.trim())} is added.`;
+  };
   return (
-    <Dialog title="Add operator" onClose={onClose}>
-      <Form submit="Add operator" isReady={name.trim() !== ''} onSubmit={add} onCancel={onClose}>
-        {(failure) => (
-          <>
-            <TextField
-              label="Name"
-              name="name"
-              value={name}
-              onInput={setName}
-              failure={failure}
-              hint="The audit log shows it beside what they change."
-            />
-            <SelectField
-              label="Role"
-              name="role"
-              value={role}
-              options={roleOptions}
-              onChange={setRole}
-              failure={failure}
-            />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      {...ends}
+      title="Add operator"
+      submit="Add operator"
+      isReady={name.trim() !== ''}
+      onSubmit={add}
+    >
+      {(failure) => (
+        <>
+          <TextField
+            label="Name"
+            name="name"
+            value={name}
+            onInput={setName}
+            failure={failure}
+            hint="The audit log shows it beside what they change."
+          />
+          <SelectField
+            label="Role"
+            name="role"
+            value={role}
+            options={roleOptions}
+            onChange={setRole}
+            failure={failure}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
-function Rotate({ operator: { id, name }, onClose, onDone }: Closing & { operator: Operator }) {
-  const rotate = async () =>
-    onDone(await call('POST /operators/{operatorId}/rotate', { params: { operatorId: id } }));
+function Rotate({ operator: { id, name }, onIssued, ...ends }: Issuing & { operator: Operator }) {
+  const rotate = async () => {
+    onIssued(await call('POST /operators/{operatorId}/rotate', { params: { operatorId: id } }));
+    return `${named(name)} has a new token.`;
+  };
   return (
     <Confirm
-      title={`Replace the token of ${name}?`}
+      {...ends}
+      title={`Replace the token of ${named(name)}?`}
       act="Replace token"
       isDanger
       onConfirm={rotate}
-      onClose={onClose}
     >
-      <p>The old token and all sessions of {name} end at once. Give them the new one.</p>
+      <p>The old token and all sessions of {named(name)} end at once. Give them the new one.</p>
     </Confirm>
   );
 }
 
-function Revoke({ operator: { id, name }, onClose, onDone }: Closing & { operator: Operator }) {
+function Revoke({ operator: { id, name }, ...ends }: Ends & { operator: Operator }) {
   const revoke = async () => {
     await call('POST /operators/{operatorId}/revoke', { params: { operatorId: id } });
-    notify(`${name} is revoked.`);
-    onDone();
+    return `${named(name)} is revoked.`;
   };
   return (
-    <Confirm
-      title={`Revoke ${name}?`}
-      act="Revoke operator"
-      isDanger
-      typed={name}
-      onConfirm={revoke}
-      onClose={onClose}
-    >
+    <Confirm {...ends} title={`Revoke ${named(name)}?`} act="Revoke operator" typed={name} onConfirm={revoke}>
       <p>
-        The token and all sessions of {name} end at once. This cannot be undone; what they did stays in the
-        audit log.
+        The token and all sessions of {named(name)} end at once. This cannot be undone; what they did stays in
+        the audit log.
       </p>
     </Confirm>
   );

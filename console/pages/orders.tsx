@@ -1,20 +1,20 @@
 import { useState } from 'preact/hooks';
-import { type OrderStep, orderStatuses, stepsOf } from '../../src/domain/order-status.ts';
+import { type OrderStep, stepsOf } from '../../src/domain/order-status.ts';
 import { call, callPage } from '../api.ts';
 import type { InputOf, PageOf, PlacedOrder } from '../contract.ts';
 import { useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { Dialog } from '../parts/dialog.tsx';
 import { ChoiceFilter, Filters, TextFilter } from '../parts/filters.tsx';
-import { Form, TextField } from '../parts/form.tsx';
+import { TextField } from '../parts/form.tsx';
+import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
 import { Page } from '../parts/layout.tsx';
-import { notify } from '../parts/notices.tsx';
 import { Paged } from '../parts/pages.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { place } from '../router.ts';
+import { named } from '../text.ts';
 import { orderStatusWords, orderStepWords } from '../words.ts';
 
 interface Chosen {
@@ -38,12 +38,7 @@ export function OrdersPage() {
       }
     >
       <Filters>
-        <ChoiceFilter
-          name="status"
-          label="Status"
-          all="Any status"
-          options={orderStatuses.map((each) => [each, orderStatusWords[each].text])}
-        />
+        <ChoiceFilter name="status" label="Status" all="Any status" words={orderStatusWords} />
         <TextFilter name="petId" label="Animal" placeholder="Any id" kind="digits" />
         <TextFilter name="order" label="Order" placeholder="Any id" kind="digits" />
       </Filters>
@@ -73,7 +68,10 @@ function columnsOf(choose: (order: PlacedOrder, step: OrderStep) => void): reado
   return [
     { title: 'Order', show: ({ id }) => <span class="name">Order {String(id)}</span> },
     { title: 'Animal', show: ({ petId }) => <a href={`#/animals?id=${petId}`}>Animal {String(petId)}</a> },
-    { title: 'Reference', show: ({ reference }) => reference ?? '–' },
+    {
+      title: 'Reference',
+      show: ({ reference }) => (reference === undefined ? '–' : <span class="long">{named(reference)}</span>),
+    },
     { title: 'Placed', show: ({ createdAt }) => <Time at={createdAt} /> },
     { title: 'Last step', show: ({ updatedAt }) => <Time at={updatedAt} /> },
     { title: 'Status', show: ({ status }) => <Badge word={orderStatusWords[status]} /> },
@@ -94,26 +92,14 @@ function columnsOf(choose: (order: PlacedOrder, step: OrderStep) => void): reado
   ];
 }
 
-interface Closing {
-  readonly onClose: () => void;
-  readonly onDone: () => void;
-}
-
-function Step({ order: { id, petId }, step, onClose, onDone }: Chosen & Closing) {
+function Step({ order: { id, petId }, step, ...ends }: Chosen & Ends) {
   const { act, done, effect } = orderStepWords[step];
   const take = async () => {
     await call(`POST /orders/{orderId}/${step}`, { params: { orderId: id } });
-    notify(`Order ${id} is ${done}.`);
-    onDone();
+    return `Order ${id} is ${done}.`;
   };
   return (
-    <Confirm
-      title={`${act}: order ${id}`}
-      act={act}
-      isDanger={step === 'cancel'}
-      onConfirm={take}
-      onClose={onClose}
-    >
+    <Confirm {...ends} title={`${act}: order ${id}`} act={act} isDanger={step === 'cancel'} onConfirm={take}>
       <p>
         The order is for animal {String(petId)}. {effect}
       </p>
@@ -121,39 +107,41 @@ function Step({ order: { id, petId }, step, onClose, onDone }: Chosen & Closing)
   );
 }
 
-function PlaceOrder({ onClose, onDone }: Closing) {
+function PlaceOrder(ends: Ends) {
   const [petId, setPetId] = useState('');
   const [reference, setReference] = useState('');
   const placeIt = async () => {
-    const named = reference.trim() === '' ? undefined : reference.trim();
-    const { id } = await call('POST /orders', { body: { petId: BigInt(petId), reference: named } });
-    notify(`Order ${id} is placed.`);
-    onDone();
-    onClose();
+    const given = reference.trim() === '' ? undefined : reference.trim();
+    const { id } = await call('POST /orders', { body: { petId: BigInt(petId), reference: given } });
+    return `Order ${id} is placed.`;
   };
   return (
-    <Dialog title="Place order" onClose={onClose}>
-      <Form submit="Place order" isReady={/^\d+$/.test(petId)} onSubmit={placeIt} onCancel={onClose}>
-        {(failure) => (
-          <>
-            <TextField
-              label="Animal"
-              name="petId"
-              value={petId}
-              onInput={setPetId}
-              failure={failure}
-              hint="Its id. Only an available animal can be ordered."
-            />
-            <TextField
-              label="Reference (optional)"
-              name="reference"
-              value={reference}
-              onInput={setReference}
-              failure={failure}
-            />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      {...ends}
+      title="Place order"
+      submit="Place order"
+      isReady={/^\d+$/.test(petId)}
+      onSubmit={placeIt}
+    >
+      {(failure) => (
+        <>
+          <TextField
+            label="Animal"
+            name="petId"
+            value={petId}
+            onInput={setPetId}
+            failure={failure}
+            hint="Its id. Only an available animal can be ordered."
+          />
+          <TextField
+            label="Reference (optional)"
+            name="reference"
+            value={reference}
+            onInput={setReference}
+            failure={failure}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }

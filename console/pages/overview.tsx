@@ -10,6 +10,7 @@ import { LoadFailure } from '../parts/failure.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Card, Page, Waiting } from '../parts/layout.tsx';
 import { Plot, type Series } from '../parts/plot.tsx';
+import { named } from '../text.ts';
 import { petStatusWords } from '../words.ts';
 
 type Second = Overview['seconds'][number];
@@ -72,7 +73,7 @@ function Concerns({ concerns }: Pick<Overview, 'concerns'>) {
         <li key={what} class="message bad">
           <Icon name="warning" />
           <div>
-            <strong>{withInstants(what)}</strong>
+            <strong>{named(withInstants(what))}</strong>
             <p>{withInstants(remedy)}</p>
           </div>
         </li>

@@ -10,6 +10,7 @@ import { Card, Facts, Page, Waiting } from '../parts/layout.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
 import { factsInWords } from '../store-facts.ts';
+import { named } from '../text.ts';
 import type { Word } from '../words.ts';
 import { Backups } from './backups.tsx';
 import { LoggingCard } from './logging.tsx';
@@ -91,7 +92,7 @@ function Store({ store }: Pick<System, 'store'>) {
 }
 
 const instanceColumns: readonly Column<Instance>[] = [
-  { title: 'Name', show: ({ name }) => <span class="name">{name}</span> },
+  { title: 'Name', show: ({ name }) => <span class="name">{named(name)}</span> },
   { title: 'Version', show: ({ version }) => version },
   { title: 'Started', show: ({ startedAt }) => <Time at={startedAt} /> },
   { title: 'Last sign of life', show: ({ seenAt }) => <Time at={seenAt} /> },

@@ -5,6 +5,7 @@ import type { AnswerOf } from '../contract.ts';
 import { counted, grouped, rate } from '../format.ts';
 import { useLoaded } from '../loaded.ts';
 import { sumOf } from '../outcomes.ts';
+import { callerColumns } from '../parts/caller-columns.tsx';
 import { Choice } from '../parts/choice.tsx';
 import { LoadFailure } from '../parts/failure.tsx';
 import { Card, Empty, Page, Waiting } from '../parts/layout.tsx';
@@ -29,29 +30,13 @@ export function UsagePage() {
   );
 }
 
-const who: readonly Column<Caller>[] = [
-  {
-    title: 'Key',
-    show: ({ keyId, keyName }) => (
-      <>
-        <span class="name">{keyName}</span>
-        <span class="under">Key {keyId}</span>
-      </>
-    ),
-  },
-  {
-    title: 'Account',
-    show: ({ accountId, accountName }) => <a href={`#/accounts/${accountId}`}>{accountName}</a>,
-  },
-];
-
 const lastUsed: Column<Caller> = {
   title: 'Last request',
   show: ({ lastUsedAt }) => <Time at={lastUsedAt} />,
 };
 
-const callerColumns: readonly Column<Caller>[] = [
-  ...who,
+const outcomeColumns: readonly Column<Caller>[] = [
+  ...callerColumns,
   { title: 'Requests', show: (caller) => <strong>{grouped(sumOf(caller))}</strong>, kind: 'number' },
   { title: 'Wrong', show: ({ refused }) => grouped(refused), kind: 'number' },
   { title: 'Over the limit', show: ({ limited }) => grouped(limited), kind: 'number' },
@@ -72,7 +57,8 @@ function daysAgo(days: number): string {
 function TopCallers() {
   const [span, setSpan] = useState<Span>('today');
   const load = () => call('GET /usage/callers', { query: { since: daysAgo(spans[span]) } });
-  const loaded = useLoaded(span, load, { everyMs });
+  // Of many keys, a month takes the service a while to add up, and changes little.
+  const loaded = useLoaded(span, load, { everyMs: span === 'today' ? everyMs : undefined });
   return (
     <Card
       title="Most requests"
@@ -94,7 +80,7 @@ function TopCallers() {
       <Callers
         label="Keys with the most requests"
         callers={loaded.data}
-        columns={callerColumns}
+        columns={outcomeColumns}
         empty="No requests in this time."
       />
     </Card>
@@ -114,7 +100,7 @@ function Callers(props: {
 }
 
 const deprecatedColumns: readonly Column<Caller>[] = [
-  ...who,
+  ...callerColumns,
   {
     title: 'Deprecated requests',
     show: ({ deprecated }) => <strong>{grouped(deprecated)}</strong>,

@@ -1,5 +1,6 @@
 /** Entries of the audit log: who did what to what, and from what to what. */
 import type { Entry } from '../contract.ts';
+import { named } from '../text.ts';
 import { changeWords } from '../words.ts';
 import { Difference } from './difference.tsx';
 import { Empty } from './layout.tsx';
@@ -42,7 +43,7 @@ function Actor({ actor }: Pick<Entry, 'actor'>) {
   const [, kind = '', name = actor] = /^(\w+):(.*)$/s.exec(actor) ?? [];
   return (
     <span>
-      {name}
+      {named(name)}
       {actorKinds[kind] ?? ''}
     </span>
   );
@@ -60,7 +61,7 @@ const kinds: Readonly<Record<string, readonly [text: string, href: (id: string) 
 function ObjectLink({ object }: Pick<Entry, 'object'>) {
   const [kind = '', id = ''] = object.split(':');
   const known = kinds[kind];
-  if (known === undefined) return <span>{object.replace(':', ' ')}</span>;
+  if (known === undefined) return <span>{named(object.replace(':', ' '))}</span>;
   const [text, href] = known;
   return (
     <a href={href(id)}>

@@ -1,52 +1,49 @@
 /** Asks before something is done that matters. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { Dialog } from './dialog.tsx';
-import { Form, TextField } from './form.tsx';
+import { isTyped, named } from '../text.ts';
+import { TextField } from './form.tsx';
+import { type Ends, FormDialog } from './form-dialog.tsx';
 
-interface ConfirmProps {
+interface ConfirmProps extends Ends {
   /** The question: `Revoke key website?` */
   readonly title: string;
   /** What will happen. */
   readonly children: ComponentChildren;
   /** On the button. */
   readonly act: string;
-  readonly isDanger?: boolean;
-  /** The name that has to be typed, where it cannot be undone. */
+  /** The name that has to be typed, where it cannot be undone or stops somebody's work. */
   readonly typed?: string;
-  readonly onConfirm: () => Promise<unknown>;
-  readonly onClose: () => void;
+  readonly isDanger?: boolean;
+  /** Does it, and comes to what is said of it. */
+  readonly onConfirm: () => Promise<string>;
 }
 
-export function Confirm({ title, children, act, isDanger = false, typed, onConfirm, onClose }: ConfirmProps) {
+export function Confirm(props: ConfirmProps) {
+  const { title, children, act, typed, isDanger = typed !== undefined, onConfirm, ...ends } = props;
   const [name, setName] = useState('');
-  const confirm = async () => {
-    await onConfirm();
-    onClose();
-  };
   return (
-    <Dialog title={title} onClose={onClose}>
-      <Form
-        submit={act}
-        look={isDanger ? 'danger' : 'primary'}
-        isReady={typed === undefined || name.trim() === typed.trim()}
-        onSubmit={confirm}
-        onCancel={onClose}
-      >
-        {() => (
-          <>
-            <div class="effect">{children}</div>
-            {typed !== undefined && (
-              <>
-                <p class="to-type">
-                  To go on, type <strong>{typed}</strong>
-                </p>
-                <TextField label="Name" name="typed" value={name} onInput={setName} />
-              </>
-            )}
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      {...ends}
+      title={title}
+      submit={act}
+      look={isDanger ? 'danger' : 'primary'}
+      isReady={typed === undefined || isTyped(name, typed)}
+      onSubmit={onConfirm}
+    >
+      {() => (
+        <>
+          <div class="effect">{children}</div>
+          {typed !== undefined && (
+            <>
+              <p class="to-type">
+                To go on, type <strong>{named(typed)}</strong>
+              </p>
+              <TextField label="Name" name="typed" value={name} onInput={setName} />
+            </>
+          )}
+        </>
+      )}
+    </FormDialog>
   );
 }

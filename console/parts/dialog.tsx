@@ -28,7 +28,12 @@ export function Dialog({ title, onClose, isFirm = false, children }: DialogProps
       ref={dialog}
       aria-labelledby={titleId}
       onClose={onClose}
+      onKeyDown={(event) => {
+        // Refusing to be cancelled does not do: Chromium heeds that only once.
+        if (isFirm && event.key === 'Escape') event.preventDefault();
+      }}
       onCancel={(event) => {
+        // Other ways to cancel, such as a gesture that goes back.
         if (isFirm) event.preventDefault();
       }}
     >

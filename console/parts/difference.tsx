@@ -1,5 +1,6 @@
 /** What changed between two states of an object, member by member. */
 import { bytes, grouped, instant } from '../format.ts';
+import { named } from '../text.ts';
 import { spaced } from '../words.ts';
 
 const memberNames: Readonly<Record<string, string>> = {
@@ -69,5 +70,5 @@ function shown(name: string, value: unknown): string {
   if (/At$/.test(name) && (typeof value === 'number' || typeof value === 'string')) return instant(value);
   if (name === 'bytes' && typeof value === 'number') return bytes(value);
   if (typeof value === 'number' && !/id$/i.test(name)) return grouped(value);
-  return String(value);
+  return named(String(value));
 }

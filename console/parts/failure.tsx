@@ -1,31 +1,19 @@
 /** What went wrong, and what to do. */
 import type { Failure } from '../api.ts';
+import { counted } from '../format.ts';
 import type { Loaded } from '../loaded.ts';
+import { named } from '../text.ts';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 
 export function FailureNote({ failure, onRetry }: { failure: Failure; onRetry?: () => void }) {
-  const { message, mistakes, retryAfterSeconds } = failure;
+  const { message, retryAfterSeconds } = failure;
   const isCounted = retryAfterSeconds !== undefined && !Number.isNaN(retryAfterSeconds);
+  const advice = `Try again in ${counted(retryAfterSeconds ?? 0, 'second')}.`;
   return (
     <div class="message bad" role="alert">
       <Icon name="warning" />
-      <div>
-        <p>
-          {isCounted
-            ? message.replace(/Retry after the number .*/, `Try again in ${retryAfterSeconds} s.`)
-            : message}
-        </p>
-        {mistakes.length > 0 && (
-          <ul>
-            {mistakes.map(({ name, message: what }) => (
-              <li key={name + what}>
-                {name !== '' && <code>{name}</code>} {what}
-              </li>
-            ))}
-          </ul>
-        )}
-      </div>
+      <p>{named(isCounted ? message.replace(/Retry after the number .*/, advice) : message)}</p>
       {onRetry && <Button onClick={onRetry}>Try again</Button>}
     </div>
   );

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { goTo, place } from '../router.ts';
+import type { Word } from '../words.ts';
 
 /** Sets a filter; the list begins anew. */
 export function setFilter(name: string, value: string): void {
@@ -33,7 +34,7 @@ export function TextFilter({ name, label, placeholder, kind = 'text' }: TextFilt
   const [text, setText] = useState(current);
   useEffect(() => setText(current), [current]);
   useEffect(() => {
-    const value = kind === 'digits' ? text.replace(/\D/g, '') : text.trim();
+    const value = kind === 'digits' ? text.replace(/(?!^-)\D/g, '') : text.trim();
     if (value === filterOf(name)) return;
     const timer = setTimeout(() => setFilter(name, value), typingPauseMs);
     return () => clearTimeout(timer);
@@ -56,16 +57,17 @@ interface ChoiceFilterProps {
   readonly name: string;
   readonly label: string;
   readonly all: string;
-  readonly options: readonly (readonly [value: string, label: string])[];
+  /** What each value is called. */
+  readonly words: Readonly<Record<string, Pick<Word, 'text'>>>;
 }
 
-export function ChoiceFilter({ name, label, all, options }: ChoiceFilterProps) {
+export function ChoiceFilter({ name, label, all, words }: ChoiceFilterProps) {
   return (
     <label class="filter">
       <span>{label}</span>
       <select value={filterOf(name)} onChange={({ currentTarget }) => setFilter(name, currentTarget.value)}>
         <option value="">{all}</option>
-        {options.map(([value, text]) => (
+        {Object.entries(words).map(([value, { text }]) => (
           <option key={value} value={value}>
             {text}
           </option>

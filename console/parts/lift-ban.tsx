@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { Ban } from '../contract.ts';
+import { named } from '../text.ts';
 import { ChangeButton } from './button.tsx';
 import { notify } from './notices.tsx';
 
@@ -10,7 +11,7 @@ export function LiftBan({ ban: { keyId, keyName }, onLifted }: { ban: Ban; onLif
     setIsBusy(true);
     try {
       await call('DELETE /bans/{keyId}', { params: { keyId } });
-      notify(`Key ${keyName} works again. What it did is forgotten.`);
+      notify(`Key ${named(keyName)} works again. What it did is forgotten.`);
       onLifted();
     } catch (error) {
       notify((error as Error).message, 'bad');
@@ -19,7 +20,7 @@ export function LiftBan({ ban: { keyId, keyName }, onLifted }: { ban: Ban; onLif
     }
   };
   return (
-    <ChangeButton label={`Lift ban on key ${keyName}`} isBusy={isBusy} onClick={lift}>
+    <ChangeButton label={`Lift ban on key ${named(keyName)}`} isBusy={isBusy} onClick={lift}>
       Lift ban
     </ChangeButton>
   );

@@ -5,6 +5,7 @@ import { isConnected } from '../connection.ts';
 import { place } from '../router.ts';
 import { signOut } from '../session.ts';
 import { session } from '../session-state.ts';
+import { named } from '../text.ts';
 import { type Theme, theme, themes } from '../theme.ts';
 import { roleWords } from '../words.ts';
 import { Button } from './button.tsx';
@@ -116,7 +117,7 @@ function WhoIsHere() {
   return (
     <div class="who">
       <p>
-        <strong>{operator.replace(/^\w+:/, '')}</strong>
+        <strong>{named(operator.replace(/^\w+:/, ''))}</strong>
         <span>{role === 'viewer' ? 'Viewer: may look, not change' : roleWords[role]}</span>
       </p>
       <ThemeSwitch />

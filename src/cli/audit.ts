@@ -14,6 +14,7 @@ export interface AuditFilters {
   readonly since?: number;
   readonly until?: number;
   readonly actor?: string;
+  readonly account?: bigint;
   readonly object?: string;
 }
 
@@ -37,10 +38,10 @@ const listing: Listing<RecordedEntry> = {
 
 export async function listAudit(
   config: Config,
-  { since, until, actor, object, ...options }: AuditFilters & ListOptions,
+  { since, until, actor, account, object, ...options }: AuditFilters & ListOptions,
 ): Promise<void> {
   await using admin = await openAdminServices(config);
-  await printList({ since, until, actor, object }, options, listing, (query) =>
+  await printList({ since, until, actor, account, object }, options, listing, (query) =>
     auditHandlers.listAudit(admin, { params: {}, query, body: undefined }),
   );
 }

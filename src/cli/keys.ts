@@ -105,18 +105,20 @@ export async function showKey(config: Config, id: number, { json }: { json?: tru
   say(`Last used: ${lastUse(key)}. Requests today (UTC): ${grouped(key.requestsToday)}.`);
 }
 
-/** How the keys are used. The list is worth having also where bans cannot be asked for: Redis has them, and may be away. */
+/** How the keys are used. The list is worth having also where bans cannot be read. */
 async function inUse(operations: KeyOperations, keys: readonly Key[]): Promise<KeyInUse[]> {
   return operations.inUse(keys, await bannedKeys(operations));
 }
 
-async function bannedKeys(keys: KeyOperations): Promise<ReadonlySet<number>> {
+async function bannedKeys(keys: KeyOperations): Promise<ReadonlySet<number> | undefined> {
   try {
     return await keys.bannedIds();
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    process.stderr.write(`animal-store: Cannot read bans, so the list omits them. ${messageOf(error)}\n`);
-    return new Set();
+    process.stderr.write(
+      `animal-store: Cannot read bans, so whether keys work is unknown. ${messageOf(error)}\n`,
+    );
+    return undefined;
   }
 }
 

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander';
 import { pageLimit } from '../contract/values.ts';
 import { roles } from '../domain/role.ts';
 import { addCommand, addGroup, addList, jsonOption, type ReadConfig } from './command.ts';
-import { atMostAPage, count, instantOrAgo, label } from './values.ts';
+import { atMostAPage, count, instantOrAgo, int64, label } from './values.ts';
 
 export function addOperators(program: Command, config: ReadConfig): void {
   const operators = addGroup(
@@ -67,6 +67,7 @@ function timed(command: Command): Command {
 function filtered(command: Command): Command {
   return timed(command)
     .option('--actor <actor>', 'only what this actor did, such as operator:anna or cli:root')
+    .option('--account <account-id>', 'only what was done to this account and its keys', int64)
     .option('--object <object>', 'only what was done to this, such as account:7 or key:3');
 }
 
@@ -76,7 +77,7 @@ export function addAudit(program: Command, config: ReadConfig): void {
     summary: 'List changes, the latest first.',
     examples: [
       'animal-store audit list --since 24h',
-      'animal-store audit list --object account:7 --limit all --json',
+      'animal-store audit list --account 7 --limit all --json',
     ],
     notes: ['With --json, each entry has the object before and after the change.', timeForms],
   });

@@ -47,8 +47,9 @@ export interface ImportTask {
   readonly source: string | undefined;
   /** What `find` said of the source. An unfinished import goes on; a finished one is done once more. */
   readonly stored: ImportProgress | undefined;
-  /** The rows that are not committed yet, in order. Ends early, without an error, when `signal` is aborted. */
+  /** The rows that are not committed yet, in order. */
   readonly rows: AsyncIterable<readonly ImportRow[]>;
+  /** Ends the import early, without an error, when it is aborted. */
   readonly signal: AbortSignal;
 }
 
@@ -146,6 +147,7 @@ export class ImportOperations {
       return { progress, rejected, firstId: added.at(0)?.id, lastId: added.at(-1)?.id };
     };
     for await (const group of groupsOf(rows)) {
+      if (signal.aborted) break;
       yield await commit(group, false);
       await sleep(restMs);
     }

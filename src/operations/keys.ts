@@ -138,19 +138,22 @@ export class KeyOperations {
     return key;
   }
 
-  /** The keys with how they are used, in their order. Those that `banned` has are banned, as `bannedIds` gives them. */
-  async inUse(keys: readonly Key[], banned: ReadonlySet<number>): Promise<KeyInUse[]> {
+  /**
+   * The keys with how they are used, in their order. Those that `banned` has are banned, as `bannedIds` gives them;
+   * undefined: nobody knows.
+   */
+  async inUse(keys: readonly Key[], banned: ReadonlySet<number> | undefined): Promise<KeyInUse[]> {
     const now = this.#clock.now();
     const ids = keys.map(({ id }) => id);
     const uses = await this.#store.usage.lastUses(ids, dayOf(now));
     const byKey = new Map(uses.map((use) => [use.keyId, use]));
     return keys.map((key) => {
       const { lastUsedAt = null, requests: requestsToday = 0 } = byKey.get(key.id) ?? {};
-      return { ...key, state: stateOf(key, banned.has(key.id), now), lastUsedAt, requestsToday };
+      return { ...key, state: stateOf(key, banned?.has(key.id), now), lastUsedAt, requestsToday };
     });
   }
 
-  /** The keys that are banned now. */
+  /** The keys that are banned now. Refuses `service_unavailable`: on several instances Redis has them, and may be away. */
   async bannedIds(): Promise<ReadonlySet<number>> {
     return new Set((await this.#store.limits.bans()).map(({ keyId }) => keyId));
   }
@@ -198,9 +201,10 @@ function endOfLife(createdAt: number, lifetime: Lifetime): number | null {
   return typeof lifetime === 'number' ? createdAt + lifetime : lifetime.until;
 }
 
-function stateOf({ revokedAt, expiresAt }: Key, isBanned: boolean, now: number): KeyState {
+function stateOf({ revokedAt, expiresAt }: Key, isBanned: boolean | undefined, now: number): KeyState {
   if (revokedAt !== null) return 'revoked';
   if (expiresAt !== null && expiresAt <= now) return 'expired';
+  if (isBanned === undefined) return 'unknown';
   return isBanned ? 'banned' : 'live';
 }
 

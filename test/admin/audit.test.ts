@@ -57,6 +57,24 @@ test('the filters can be combined, and stay in the links', async () => {
   expect((await ask('GET', '/audit?since=yesterday')).code).toBe('invalid_parameter');
 });
 
+test("an account's are those of its keys, too, in their order and page by page", async () => {
+  const { accounts, keys } = app.app.admin;
+  const { id } = await accounts.create('shop', 'free');
+  const { id: till } = await keys.create(id, 'till');
+  await keys.create(accountId, 'of another');
+  await accounts.rename(id, 'Shop');
+  await keys.revoke(till);
+  const { items } = await list<Entry>(`/audit?account=${id}&limit=1`);
+  expect(items.map(({ operation, object }) => `${operation} ${object}`)).toEqual([
+    `revokeKey key:${till}`,
+    `updateAccount account:${id}`,
+    `createKey key:${till}`,
+    `createAccount account:${id}`,
+  ]);
+  const { text } = await ask('GET', `/audit/export?account=${id}&object=key:${till}`);
+  expect(text.match(/"operation":"\w+Key"/g)).toEqual(['"operation":"createKey"', '"operation":"revokeKey"']);
+});
+
 test('the export has all lines, the oldest first, with integers digit for digit', async () => {
   const { headers, text } = await ask('GET', `/audit/export?${query}`);
   expect(headers.get('content-type')).toBe('application/x-ndjson');

@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { adminUrl } from '../support/admin.ts';
 import { type Desk, openDesk } from '../support/admin-answers.ts';
+import { lock } from '../support/lock.ts';
+import { rejectionOf } from '../support/rejection.ts';
+import { until } from '../support/wait.ts';
 
 interface Report {
   readonly state: string;
   readonly added: number;
   readonly rejected: number;
   readonly rejects: readonly { readonly line: number; readonly text: string; readonly reason: string }[];
+  readonly rejectsFile: string;
 }
 
 let desk: Desk;
@@ -36,7 +41,7 @@ const rows = (count: number, name: string) =>
 test('every row comes in once or is answered with its line and reason', async () => {
   const before = await animals();
   const file = `${header}${rows(2_500, 'once')}bad,x,sold\n"a\nb",1,sold\n,1,sold\n`;
-  const { rejects, ...counts } = await imported(file);
+  const { rejects, rejectsFile: _, ...counts } = await imported(file);
   expect(counts).toEqual({ state: 'imported', added: 2_500, rejected: 3 });
   expect(rejects.map(({ line, text }) => [line, text])).toEqual([
     [2_502, 'bad,x,sold'],
@@ -48,11 +53,12 @@ test('every row comes in once or is answered with its line and reason', async ()
   expect(await animals()).toBe(before + 2_500);
 });
 
-test('the same file again adds nothing, and says that it is in already', async () => {
-  const file = header + rows(10, 'twice');
-  await imported(file);
+test('the same file again adds nothing, and tells what is in already and what was rejected', async () => {
+  const file = `${header}${rows(10, 'twice')}bad,x,sold\n`;
+  const { state, ...report } = await imported(file);
+  expect([state, report.rejects.length]).toEqual(['imported', 1]);
   const before = await animals();
-  expect(await imported(file)).toEqual({ state: 'already_imported', added: 10, rejected: 0, rejects: [] });
+  expect(await imported(file)).toEqual({ state: 'already_imported', ...report });
   expect(await animals()).toBe(before);
 });
 
@@ -63,7 +69,7 @@ test('an import that broke off goes on where it was, and is told as a whole', as
   const pets = [{ name: 'resumed 0', categoryId: 1n, status: 'sold' as const }];
   await desk.app.operator.storage.write('commitImport', { pets, run: { source, ...progress }, fromLine: 0 });
   const before = await animals();
-  const { rejects, ...counts } = await imported(file);
+  const { rejects, rejectsFile: _, ...counts } = await imported(file);
   expect(counts).toEqual({ state: 'imported', added: 1_200, rejected: 1 });
   expect(rejects.map(({ line }) => line)).toEqual([2]);
   expect(await animals()).toBe(before + 1_199);
@@ -75,6 +81,49 @@ test('NDJSON is read, too, and a file with ids only when new ones are asked for'
   expect(await imported(file, '?format=ndjson', type)).toMatchObject({ added: 0, rejected: 2 });
   const withNewIds = await imported(`${file}\n`, '?format=ndjson&newIds=true', type);
   expect(withNewIds).toMatchObject({ added: 2, rejected: 0 });
+});
+
+test.each([
+  ['csv', 'text/csv', 'categoryId,name\nx,"Ann, mended"\n2,Bob\n', 'x,', '3,'],
+  ['ndjson', 'application/x-ndjson', '{"name":"Cid","categoryId":"x"}\n{"name":"Dot"\n', '"x"', '3'],
+])('rejects of %s are a file that can be mended and imported', async (format, type, file, wrong, right) => {
+  const first = await imported(file, `?format=${format}`, type);
+  expect(first.rejectsFile).toContain('categoryId must be an integer');
+  const unmended = await imported(first.rejectsFile, `?format=${format}`, type);
+  expect([unmended.added, unmended.rejected]).toEqual([0, first.rejected]);
+  // A reject that is rejected again has one line number and one reason, not two.
+  const mended = unmended.rejectsFile.replace(wrong, right);
+  expect(await imported(mended, `?format=${format}`, type)).toMatchObject({ added: 1 });
+});
+
+test('how far an import is can be asked, and whoever closes its connection stops it', async () => {
+  const file = header + rows(3_000, 'stopped');
+  const before = await animals();
+  const under = () => desk.done<object[]>('GET', '/imports');
+  using held = lock(desk.app.config.databaseUrl.replace('sqlite:', ''));
+  const stop = new AbortController();
+  const sent = fetch(`${adminUrl(desk.app)}/admin/v1/pets/import`, {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${desk.operator.token}`,
+      'Content-Type': 'text/csv',
+      'X-Request-Id': 'mine',
+    },
+    body: file,
+    signal: stop.signal,
+  });
+  await until(async () => (await under()).length === 1);
+  const actor = `operator:${desk.operator.name}`;
+  expect(await under()).toEqual([
+    expect.objectContaining({ id: 'mine', actor, bytes: file.length, added: 0, rejected: 0 }),
+  ]);
+  stop.abort();
+  await rejectionOf(sent);
+  held.release();
+  await until(async () => (await under()).length === 0);
+  expect(await animals()).toBeLessThan(before + 3_000);
+  expect(await imported(file)).toMatchObject({ state: 'imported', added: 3_000 });
+  expect(await animals()).toBe(before + 3_000);
 });
 
 test('a file that is none to import is 422, and nothing of it is in', async () => {

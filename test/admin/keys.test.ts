@@ -99,6 +99,15 @@ const notThere: [request: string, code: string, body: object | undefined][] = [
   ['DELETE /bans/9999', 'ban_not_found', undefined],
   ['DELETE /bans/x', 'ban_not_found', undefined],
 ];
+test('where bans cannot be read, keys that may be banned are told as unknown, and the others as they are', async () => {
+  const { keys } = desk.app.operator;
+  const { account } = await desk.app.tenant('free');
+  const { id } = await keys.create(account.id, 'ended');
+  await keys.revoke(id);
+  const states = (await keys.inUse(await keys.list(0, 9, account.id), undefined)).map(({ state }) => state);
+  expect(states).toEqual(['unknown', 'revoked']);
+});
+
 test.each(notThere)('what is not there is 404: %s', async (request, expected, sent) => {
   const [method = '', target = ''] = request.split(' ');
   const { status, code } = await ask(method, target, sent);

@@ -1,12 +1,15 @@
 /** What is longer than a request or an answer otherwise is: files on their way in, and lines on their way out. */
 import { afterAll, describe, expect, test } from 'bun:test';
+import { connect } from 'node:net';
 import { auditOperations } from '../../src/contract/admin/audit-operations.ts';
 import { maxUploadBytes } from '../../src/contract/bounds.ts';
 import { linesAnswer } from '../../src/http/admin/lines.ts';
 import { addOperator, adminUrl, callAdmin } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
+import { keptLog } from '../support/log.ts';
 import { exchange } from '../support/raw.ts';
 import { rejectionOf } from '../support/rejection.ts';
+import { until } from '../support/wait.ts';
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
@@ -67,6 +70,26 @@ describe('a file', () => {
     expect(code).toBe('role_insufficient');
     expect((await callAdmin(app, 'GET', '/session', { token })).status).toBe(200);
   });
+});
+
+test('a file that is stopped on its way in is no fault of the service: its log has no error', async () => {
+  const { log, lines } = keptLog();
+  log.level = 'debug';
+  await using stopped = await startTestApp({}, log);
+  const { token: theirs } = await addOperator(stopped, 'admin');
+  const port = Number(new URL(adminUrl(stopped)).port);
+  const head =
+    `POST /admin/v1/pets/import HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${theirs}\r\n` +
+    'Content-Type: text/csv\r\nContent-Length: 1000\r\n\r\n';
+  // A connection may also be closed before the request has been read: then there is nothing to tell.
+  await until(async () => {
+    const socket = connect(port, '127.0.0.1');
+    await new Promise((sent) => socket.write(`${head}name,categoryId\n`, sent));
+    await callAdmin(stopped, 'GET', '/session', { token: theirs });
+    socket.destroy();
+    return lines.some(({ msg }) => msg === 'client closed the connection');
+  });
+  expect(lines.filter(({ level }) => Number(level) >= 50)).toEqual([]);
 });
 
 describe('lines', () => {

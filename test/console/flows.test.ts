@@ -1,7 +1,8 @@
 /** What operators do, from the first visit to signing out, with a client at work meanwhile. */
 import { describe, expect, setDefaultTimeout } from 'bun:test';
+import { lock } from '../support/lock.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
-import { consoleOfTests, testInBrowser } from './given.ts';
+import { consoleOfTests, focused, tabTo, testInBrowser } from './given.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
@@ -67,7 +68,7 @@ describe('coming in', () => {
 
 describe('accounts and keys', () => {
   testInBrowser(
-    'a key that is issued works for a client, whose request is on the overview at once',
+    'a key that is issued is shown until somebody has it, and works for a client, whose request is on the overview at once',
     async () => {
       const { apiUrl, signedIn, addOperator } = await given();
       const page = await signedIn(await addOperator('ines', 'admin'), '/accounts');
@@ -81,6 +82,7 @@ describe('accounts and keys', () => {
       await page.getByRole('button', { name: 'I have kept it' }).waitFor();
       const key = await page.getByRole('dialog').locator('code').innerText();
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+      for (let times = 0; times < 5; times++) await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Copy' }).click();
       await page.getByRole('button', { name: 'Copied' }).waitFor();
       await page.getByRole('button', { name: 'I have kept it' }).click();
@@ -130,73 +132,91 @@ describe('accounts and keys', () => {
     await page.getByText('Changed account').first().waitFor();
   });
 
-  testInBrowser('a key is revoked only by its name; then it is refused', async () => {
-    const { apiUrl, signedIn, addOperator, addAccount } = await given();
-    const { account, key } = await addAccount('Leaving', 'free');
-    const page = await signedIn(await addOperator('rita', 'admin'), `/accounts/${account.id}`);
-    await page.getByRole('button', { name: 'Revoke key Leaving' }).click();
-    const revoke = page.getByRole('dialog').getByRole('button', { name: 'Revoke key' });
-    expect(await revoke.isDisabled()).toBe(true);
-    await page.getByLabel('Name', { exact: true }).fill('Leaving');
-    await revoke.click();
-    await page.getByText('Revoked', { exact: true }).waitFor();
-    const answer = await fetch(`${apiUrl}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
-    expect(answer.status).toBe(401);
-  });
+  testInBrowser(
+    'a key is replaced by one that works, and revoked only by its name; the account says so',
+    async () => {
+      const { apiUrl, signedIn, addOperator, addAccount } = await given();
+      const { account, key: old } = await addAccount('Leaving', 'free');
+      const page = await signedIn(await addOperator('rita', 'admin'), `/accounts/${account.id}`);
+      const statusOf = async (key: string) =>
+        (await fetch(`${apiUrl}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } })).status;
+      await page.getByRole('button', { name: 'Replace key Leaving' }).click();
+      await page.getByLabel('How long the old key keeps working').selectOption('0');
+      await page.getByRole('dialog').getByRole('button', { name: 'Replace key' }).click();
+      await page.getByRole('button', { name: 'I have kept it' }).waitFor();
+      const key = await page.getByRole('dialog').locator('code').innerText();
+      await page.getByRole('button', { name: 'I have kept it' }).click();
+      expect([await statusOf(old), await statusOf(key)]).toEqual([401, 200]);
+
+      await page.getByRole('button', { name: 'Revoke key Leaving' }).click();
+      const revoke = page.getByRole('dialog').getByRole('button', { name: 'Revoke key' });
+      expect(await revoke.isDisabled()).toBe(true);
+      await page.getByLabel('Name', { exact: true }).fill('Leaving');
+      await revoke.click();
+      await page.getByRole('table', { name: 'Keys' }).getByText('Revoked', { exact: true }).waitFor();
+      expect(await statusOf(key)).toBe(401);
+      for (const change of ['Replaced key', 'Revoked key']) await page.getByText(change).waitFor();
+    },
+  );
 
   testInBrowser('an account is closed by keyboard alone', async () => {
     const { signedIn, addOperator, addAccount } = await given();
     const { account } = await addAccount('Typed', 'free');
     const page = await signedIn(await addOperator('kim', 'admin'), '/accounts');
-    const { keyboard } = page;
-    const focusOn = async (name: string) => {
-      await until(async () => {
-        await keyboard.press('Tab');
-        return (
-          (
-            await page
-              .locator(':focus')
-              .innerText()
-              .catch(() => '')
-          ).trim() === name
-        );
-      });
-    };
     await page.getByRole('link', { name: 'Typed' }).waitFor();
-    await focusOn('Typed');
-    await keyboard.press('Enter');
+    await tabTo(page, 'Typed');
+    await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Typed' }).waitFor();
-    await focusOn('Close account');
-    await keyboard.press('Enter');
+    await tabTo(page, 'Close account');
+    await page.keyboard.press('Enter');
     await page.getByRole('dialog').getByLabel('Name').waitFor();
-    await keyboard.type('Typed');
-    await keyboard.press('Enter');
+    await page.keyboard.type('Typed');
+    await page.keyboard.press('Enter');
     await page.getByText('Typed is closed').waitFor();
-    expect((await page.locator(':focus').innerText()).trim()).not.toBe('');
+    expect(await focused(page)).not.toBe('');
     expect((await (await given()).app.admin.accounts.find(account.id)).closedAt).not.toBeNull();
   });
 });
 
 describe('the shop', () => {
   testInBrowser(
-    '66,042 animals are imported from a file, with a bar that moves and the bad lines to download',
+    '66,042 animals are imported, also when that is stopped meanwhile; bad lines can be mended',
     async () => {
-      const { signedIn, addOperator } = await given();
+      const { storePath, signedIn, addOperator } = await given();
       const page = await signedIn(await addOperator('iris', 'admin'), '/animals/import');
       const lines = Array.from({ length: 66_042 }, (_, n) => `Animal ${n + 1},${(n % 9) + 1},available`);
       lines[99] = 'Nobody,dog,available';
-      const buffer = Buffer.from(`name,categoryId,status\n${lines.join('\n')}\n`);
-      await page
-        .locator('input[type=file]')
-        .setInputFiles({ name: 'animals.csv', mimeType: 'text/csv', buffer });
-      await page.getByRole('progressbar').waitFor();
+      const file = {
+        name: 'animals.csv',
+        mimeType: 'text/csv',
+        buffer: Buffer.from(`name,categoryId,status\n${lines.join('\n')}\n`),
+      };
+      const drop = (dropped: typeof file) => page.locator('input[type=file]').setInputFiles(dropped);
+      {
+        // So that the import is not over before it is stopped.
+        using held = lock(storePath);
+        await drop(file);
+        await page.getByRole('progressbar', { name: 'Part that is added' }).waitFor();
+        await page.getByText('0 animals are added so far').waitFor();
+        await page.getByRole('button', { name: 'Stop' }).click();
+        await page.getByText('The import was stopped.').waitFor();
+        held.release();
+      }
+      await until(
+        async () =>
+          (await page.evaluate("fetch('/admin/v1/imports').then((answer) => answer.text())")) === '[]',
+      );
+      await drop(file);
       await page.getByText('66,041 animals were added').waitFor();
       const download = page.waitForEvent('download');
       await page.getByRole('button', { name: 'Download' }).click();
-      const saved = await (await download).path();
-      expect(await Bun.file(saved).text()).toMatch(
-        /^name,categoryId,status,line,reason\r\nNobody,dog,available,101,".*categoryId.*"\r\n$/,
+      const rejects = await Bun.file(await (await download).path()).text();
+      expect(rejects).toMatch(
+        /^line,reason,name,categoryId,status\n101,.*categoryId.*,Nobody,dog,available\n$/,
       );
+      await drop({ ...file, buffer: Buffer.from(rejects.replace(',dog,', ',7,')) });
+      await page.getByText('1 animal was added: every line was right.').waitFor();
+
       await page.getByRole('link', { name: 'Animals' }).first().click();
       await page.getByText('Animal 1', { exact: true }).waitFor();
       await page.getByRole('link', { name: 'Next' }).click();
@@ -231,6 +251,33 @@ describe('the shop', () => {
     await page.getByText('Category 9223372036854775807').waitFor();
     await page.getByRole('cell', { name: 'Available' }).waitFor();
   });
+});
+
+testInBrowser("a replaced token ends its operator's sessions, and the new one is good", async () => {
+  const { signedIn, addOperator } = await given();
+  const theirs = await signedIn(await addOperator('tom', 'viewer'), '/accounts');
+  const page = await signedIn(await addOperator('ada', 'admin'), '/operators');
+  await page.getByRole('button', { name: 'Replace token of tom' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Replace token' }).click();
+  await page.getByRole('button', { name: 'I have kept it' }).waitFor();
+  const token = await page.getByRole('dialog').locator('code').innerText();
+  await theirs.getByRole('link', { name: 'Bans' }).click();
+  await theirs.getByLabel('Token').fill(token);
+  await theirs.getByLabel('Token').press('Enter');
+  await theirs.getByRole('heading', { name: 'Bans' }).waitFor();
+});
+
+testInBrowser('the export of the audit log has what the filters show', async () => {
+  const { signedIn, addOperator, addAccount } = await given();
+  const { account } = await addAccount('Audited', 'free');
+  const page = await signedIn(await addOperator('aki', 'admin'), `/accounts/${account.id}`);
+  await page.getByRole('link', { name: 'Show all' }).click();
+  await page.getByText('Issued').waitFor();
+  const download = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'Export' }).click();
+  const lines = (await Bun.file(await (await download).path()).text()).trimEnd().split('\n');
+  const operations = lines.map((line) => (JSON.parse(line) as { operation: string }).operation);
+  expect(operations).toEqual(['createAccount', 'createKey']);
 });
 
 testInBrowser('a backup is made while the service serves, and found to be sound', async () => {

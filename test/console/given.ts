@@ -1,7 +1,10 @@
 /** What the tests of the console begin with. */
 import { afterAll, afterEach, expect } from 'bun:test';
-import { browserCommand, startConsole, type TestConsole } from '../support/console.ts';
+import type { Page } from 'playwright-core';
+import { browserCommand } from '../support/browser.ts';
+import { startConsole, type TestConsole } from '../support/console.ts';
 import { testWith } from '../support/requirements.ts';
+import { until } from '../support/wait.ts';
 
 export const testInBrowser = testWith({ name: 'Chromium', package: 'chromium' }, [
   browserCommand,
@@ -19,4 +22,21 @@ export function consoleOfTests(settings?: Readonly<Record<string, string>>): () 
     started ??= startConsole(settings);
     return started;
   };
+}
+
+/** The text of what has the focus. */
+export async function focused(page: Page): Promise<string> {
+  const text = await page
+    .locator(':focus')
+    .innerText()
+    .catch(() => '');
+  return text.trim();
+}
+
+/** Presses Tab until what has this text has the focus. */
+export async function tabTo(page: Page, text: string): Promise<void> {
+  await until(async () => {
+    await page.keyboard.press('Tab');
+    return (await focused(page)) === text;
+  });
 }

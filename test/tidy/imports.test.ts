@@ -62,6 +62,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'domain/order-status',
     'domain/pet-status',
     'domain/plan',
+    'domain/printable',
     'domain/role',
     'domain/scope',
   ],

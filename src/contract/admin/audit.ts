@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { cursorParameter, instant, limitParameter, pageLimit } from '../values.ts';
+import { cursorParameter, instant, int64Parameter, limitParameter, pageLimit } from '../values.ts';
 import { id, since, until } from './values.ts';
 
 export const AuditEntry = z
@@ -24,6 +24,7 @@ export const AuditLog = z
   .meta({ id: 'AuditLog', description: 'A page of the audit log, the latest first.' });
 
 const filters = {
+  account: int64Parameter('Return only what was done to this account and its keys.').optional(),
   since,
   until,
   actor: z.string().max(300).optional().meta({ description: 'Return only what this actor did.' }),

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { count, oneOf } from '../values.ts';
+import { count, instant, oneOf } from '../values.ts';
 
 export const importFormats = ['csv', 'ndjson'] as const;
 
@@ -39,7 +39,29 @@ export const ImportReport = z
       )
       .max(mostRejects)
       .meta({ description: 'The first 10,000 lines that were rejected, or fewer if they are long.' }),
+    rejectsFile: z.string().meta({
+      description:
+        'The same lines as a file to mend and import: in the format of the one that was sent, with line and reason in ' +
+        'front of each. Empty without rejects.',
+    }),
   })
   .meta({ id: 'ImportReport', description: 'What became of an import.' });
 
+export const RunningImport = z
+  .object({
+    id: z.string().meta({ description: '`X-Request-Id` of the request that imports.' }),
+    actor: z.string().meta({ description: 'Who imports, as the audit log names them.' }),
+    startedAt: instant('When all of the file had come, UTC.'),
+    bytes: count.meta({ description: 'Size of the file.' }),
+    bytesRead: count.meta({ description: 'How much of it has been read.' }),
+    added: count.meta({ description: 'Animals added so far, those of an earlier run counted, too.' }),
+    rejected: count.meta({ description: 'Lines rejected so far, counted alike.' }),
+  })
+  .meta({ id: 'RunningImport', description: 'An import under way.' });
+
+export const RunningImports = z
+  .array(RunningImport)
+  .meta({ id: 'RunningImports', description: 'The imports under way on this instance.' });
+
+export type RunningImport = z.infer<typeof RunningImport>;
 export type ImportReport = z.infer<typeof ImportReport>;

@@ -12,7 +12,7 @@ import {
 } from '../values.ts';
 import { id, idParameter, instantInput, nameOf } from './values.ts';
 
-export const keyStates = ['live', 'banned', 'expired', 'revoked'] as const;
+export const keyStates = ['live', 'banned', 'expired', 'revoked', 'unknown'] as const;
 
 export const Scope = z
   .enum(scopes, { error: oneOf(scopes) })
@@ -30,7 +30,9 @@ export const Key = z
     name: z.string().meta({ description: 'Name of the key.' }),
     lastFour: z.string().meta({ description: 'The last four characters of the key.' }),
     scopes: z.array(Scope).meta({ description: 'What the key may do.' }),
-    state: z.enum(keyStates).meta({ description: 'Whether the key works, and if not, why.' }),
+    state: z.enum(keyStates).meta({
+      description: 'Whether the key works, and if not, why; `unknown` while bans cannot be read.',
+    }),
     createdAt: instant('When the key was made, UTC.'),
     expiresAt: instant('When it expires, UTC; null for never.').nullable(),
     revokedAt: instant('When it was revoked, UTC; null while it is not.').nullable(),

@@ -24,11 +24,16 @@ import { usageOperations } from './usage-operations.ts';
 
 export const adminBasePath = '/admin/v1';
 
-const { getPet: _deprecated, ...currentPetOperations } = petOperations;
+/** Clients lose it; operators keep it, for it has the tag that a change of one animal depends on. */
+const { deprecation: _, ...getPet } = {
+  ...petOperations.getPet,
+  description: 'Returns one animal, with the `ETag` that a change of it can depend on.',
+};
 
 /** The clients' own: an operator does the same, without a quota, and it is recorded as theirs. */
 export const shopOperations = {
-  ...currentPetOperations,
+  ...petOperations,
+  getPet,
   ...categoryOperations,
   ...orderOperations,
 } as const satisfies Readonly<Record<string, Operation>>;

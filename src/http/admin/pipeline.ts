@@ -67,14 +67,15 @@ async function answerTo(
   operation: AdminOperation,
   signedIn: Authenticated | undefined,
 ): Promise<AdminAnswer> {
-  const { request, path } = incoming;
+  const { request, path, requestId } = incoming;
   const { operationId } = operation;
   const { input, preconditions } = await readInput<AdminInputOf<AdminOperationId>>(operation, request, path);
   if (operationId === 'createSession')
     return signIn(context, incoming, operation, input as AdminInputOf<'createSession'>);
   if (operationId === 'deleteSession') return signOut(context, incoming, operation);
   if (signedIn === undefined) throw new Refusal('sign_in_required');
-  const performed = await context.operations.perform(operation, { input, preconditions }, signedIn);
+  const asking = { ...signedIn, requestId, signal: request.signal };
+  const performed = await context.operations.perform(operation, { input, preconditions }, asking);
   if ('lines' in performed) return linesAnswer(operation, request, performed.lines);
   // What clients have, too, carries a tag for `If-Match`; the rest may show a secret, once.
   const hasTag = isShopOperation(operationId) && isTagged(operation);

@@ -79,10 +79,16 @@ function errorHeaders(
 /** The route, not the address: an operator may have put a secret into the path or the query, where none belongs. */
 function logFailure(
   { log, outages }: AdminContext,
-  { request: { method }, requestId, route }: AdminIncoming,
+  { request: { method, signal }, requestId, route }: AdminIncoming,
   { code, cause }: Refusal,
 ): void {
   const fields = { requestId, method, route: route?.path, code, err: cause };
   if (code === 'service_unavailable') outages.refused(fields);
+  // Whoever stops sending a file has not found a fault of the service.
+  else if (signal.aborted && isAbort(cause)) log.debug(fields, 'client closed the connection');
   else log.error(fields, 'request failed');
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
 }

@@ -7,7 +7,7 @@ import { accountHandlers } from './accounts.ts';
 import { auditHandlers } from './audit.ts';
 import { backupHandlers } from './backups.ts';
 import { banHandlers } from './bans.ts';
-import type { HandlersOf, SignedIn } from './handlers.ts';
+import type { Asking, HandlersOf } from './handlers.ts';
 import { importHandlers } from './imports.ts';
 import { keyHandlers } from './keys.ts';
 import { operatorHandlers } from './operators.ts';
@@ -64,10 +64,10 @@ export class AdminOperations {
   perform(
     operation: Operation & { readonly operationId: AdminOperationId },
     request: AdminRequest,
-    signedIn: SignedIn,
+    asking: Asking,
   ): Awaitable<AdminPerformed> {
-    const services = servicesAs(this.#parts, signedIn.actor);
-    return andThen(outcomeOf(services, operation.operationId, request, signedIn), (outcome) =>
+    const services = servicesAs(this.#parts, asking.actor);
+    return andThen(outcomeOf(services, operation.operationId, request, asking), (outcome) =>
       operation.success.lines ? { lines: outcome as AsyncIterable<string> } : resultOf(operation, outcome),
     );
   }
@@ -77,13 +77,13 @@ function outcomeOf(
   services: Services,
   id: AdminOperationId,
   { input, preconditions }: AdminRequest,
-  signedIn: SignedIn,
+  asking: Asking,
 ): Awaitable<unknown> {
   if (isShopOperation(id))
     return performInShop(services, id, input as AdminInputOf<ShopOperationId>, preconditions);
   // The input was made by the row, so it is the one its handler takes.
   const handler = handlers[id as HandledId] as Handler;
-  return handler(services, input as never, signedIn);
+  return handler(services, input as never, asking);
 }
 
-type Handler = (services: Services, input: never, signedIn: SignedIn) => Awaitable<unknown>;
+type Handler = (services: Services, input: never, asking: Asking) => Awaitable<unknown>;

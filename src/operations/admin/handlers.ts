@@ -11,6 +11,14 @@ export interface SignedIn {
   readonly expiresAt: number | undefined;
 }
 
+/** Who asks, and with which request. */
+export interface Asking extends SignedIn {
+  /** As `X-Request-Id` has it. */
+  readonly requestId: string;
+  /** Aborted when the client is gone. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * Operations of operators, as functions of the services they need. They may refuse. A change is made with `writeAs`, so that it is
  * recorded.
@@ -19,6 +27,6 @@ export type HandlersOf<Services, Ids extends AdminOperationId> = {
   readonly [Id in Ids]: (
     services: Services,
     input: AdminInputOf<Id>,
-    signedIn: SignedIn,
+    asking: Asking,
   ) => Awaitable<AdminOutcomeOf<Id>>;
 };

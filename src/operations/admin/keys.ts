@@ -16,7 +16,7 @@ export const keyHandlers = {
       path: '/keys',
       read: (after = 0n, limit) => keys.list(Number(after), limit, accountId),
     });
-    return { items: (await keys.inUse(items, await keys.bannedIds())).map(shownKey), next };
+    return { items: (await keys.inUse(items, await bannedIds(keys))).map(shownKey), next };
   },
   createKey: async ({ keys, clock }, { params, body: { name, scopes, expiresAt } }) => {
     if (expiresAt !== undefined && expiresAt <= clock.now()) throw inThePast();
@@ -41,8 +41,18 @@ export const keyHandlers = {
 
 async function find(keys: OperatorServices['keys'], { keyId }: { readonly keyId: bigint }) {
   const key = await keys.find(Number(keyId));
-  const [inUse] = await keys.inUse([key], await keys.bannedIds());
+  const [inUse] = await keys.inUse([key], await bannedIds(keys));
   return shownKey(inUse as NonNullable<typeof inUse>);
+}
+
+/** Undefined where they cannot be read: keys are worth showing all the same. */
+async function bannedIds(keys: OperatorServices['keys']): Promise<ReadonlySet<number> | undefined> {
+  try {
+    return await keys.bannedIds();
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'service_unavailable') return undefined;
+    throw error;
+  }
 }
 
 function shownIssued({ id, accountId, key, scopes, expiresAt }: IssuedKey) {

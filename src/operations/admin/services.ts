@@ -11,6 +11,7 @@ import { KeyOperations } from '../keys.ts';
 import { OperatorOperations } from '../operators.ts';
 import type { Store } from '../units.ts';
 import { UsageReports } from '../usage-reports.ts';
+import type { RunningImports } from './running-imports.ts';
 import type { SystemOperations } from './system-operations.ts';
 
 /** The parts of the service that operators' operations work with. `src/admin.ts` puts them together. */
@@ -24,6 +25,7 @@ export interface AdminParts {
 export interface ServingParts extends AdminParts {
   readonly backups: BackupOperations;
   readonly system: SystemOperations;
+  readonly runningImports: RunningImports;
 }
 
 /** The same in the name of one operator: what is changed with them is recorded as theirs. */
@@ -48,7 +50,7 @@ export function servicesAs<Parts extends AdminParts>(parts: Parts, actor: Actor)
     bans: new BanOperations(context),
     operators: new OperatorOperations(context, randomBytes),
     imports: new ImportOperations(context),
-    audit: new AuditOperations(store.audit),
+    audit: new AuditOperations(store),
     usage: new UsageReports(store, clock),
   };
 }

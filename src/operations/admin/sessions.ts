@@ -13,5 +13,5 @@ export function sessionShown({ actor, role, expiresAt }: SignedIn): Session {
 }
 
 export const sessionHandlers = {
-  getSession: (_services, _input, signedIn) => sessionShown(signedIn),
+  getSession: (_services, _input, asking) => sessionShown(asking),
 } satisfies HandlersOf<OperatorServices, 'getSession'>;

@@ -57,7 +57,7 @@ export class Rows {
     yield reader.end().flatMap((record) => this.#rowOf(record));
     if (mustHaveRow && !this.#hasRow) {
       throw invalidFile(
-        `No rows at or after line ${afterLine + 1}: ${input.name} has ${this.#lastLine} lines. Nothing was imported.`,
+        `No rows at or after line ${afterLine + 1}: ${input.name} has ${this.#lastLine} ${this.#lastLine === 1 ? 'line' : 'lines'}. Nothing was imported.`,
       );
     }
   }

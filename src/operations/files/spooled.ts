@@ -6,6 +6,7 @@ import { join } from 'node:path';
 /** A file that came as a stream, kept until it is disposed of, for it is read twice: to know it, and to import it. */
 export interface Spooled extends AsyncDisposable {
   readonly sha256: string;
+  readonly bytes: number;
   read(): AsyncIterable<Buffer>;
 }
 
@@ -16,16 +17,19 @@ export async function spooled(content: AsyncIterable<Uint8Array>): Promise<Spool
   kept.defer(() => rm(folder, { recursive: true }));
   const path = join(folder, 'upload');
   const hash = new Bun.CryptoHasher('sha256');
+  let bytes = 0;
   {
     await using file = await open(path, 'wx', 0o600);
     for await (const chunk of content) {
       hash.update(chunk);
+      bytes += chunk.length;
       await file.writeFile(chunk);
     }
   }
   const all = kept.move();
   return {
     sha256: hash.digest('hex'),
+    bytes,
     read: () => createReadStream(path) as AsyncIterable<Buffer>,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

@@ -1,0 +1,121 @@
+/** The console as it is deployed: behind a proxy with TLS, with workers, and with the stores of several instances. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import type { Page } from 'playwright-core';
+import type { AdminServices } from '../../src/app.ts';
+import { OperatorOperations } from '../../src/operations/operators.ts';
+import { pagesOf, TestBrowser, type TestPages } from '../support/browser.ts';
+import { makeCertificate, openssl } from '../support/certificates.ts';
+import { startCluster } from '../support/cluster.ts';
+import { startConsole } from '../support/console.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { makeStore, operatorOf, type Running, startService } from '../support/process.ts';
+import { testWith } from '../support/requirements.ts';
+import { startTlsProxy } from '../support/tls-proxy.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
+import { testInBrowser } from './given.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+/** Both are needed; what is missing says so. */
+const testBehindTls = testInBrowser === test ? testWith(...openssl) : testInBrowser;
+
+const browser = new TestBrowser(['admin.test']);
+afterAll(() => browser[Symbol.asyncDispose]());
+
+interface Place {
+  readonly page: Page;
+  readonly pages: TestPages;
+  readonly token: string;
+  /** Where clients are served. */
+  readonly apiUrl: string;
+}
+
+/** What an operator does on any day: each step is one that the store, the workers or the proxy could break. */
+async function workADay({ page, pages, token, apiUrl }: Place): Promise<void> {
+  await page.getByLabel('Token').fill(token);
+  await page.getByLabel('Token').press('Enter');
+  await page.getByRole('link', { name: 'Accounts' }).click();
+  await page.getByRole('button', { name: 'New account' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Corner shop');
+  await page.getByLabel('Plan', { exact: true }).selectOption('enterprise');
+  await page.getByLabel('Requests per minute').fill('1');
+  await page.getByLabel('Requests per day').fill('1000');
+  await page.getByRole('button', { name: 'Create account' }).click();
+  await page.getByRole('button', { name: 'Issue key' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('till');
+  await page.getByRole('dialog').getByRole('button', { name: 'Issue key' }).click();
+  await page.getByRole('button', { name: 'I have kept it' }).waitFor();
+  const key = await page.getByRole('dialog').locator('code').innerText();
+  await page.getByRole('button', { name: 'I have kept it' }).click();
+  const ask = () => fetch(`${apiUrl}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
+  await until(async () => (await ask()).status === 200);
+  await until(async () => (await (await ask()).text()).includes('api_key_banned'));
+  await page.getByRole('link', { name: 'Bans' }).click();
+  await page.getByRole('button', { name: 'Lift ban on key till' }).click();
+  await page.getByText('No key is banned now').waitFor();
+
+  await page.getByRole('link', { name: 'Animals' }).click();
+  await page.getByRole('link', { name: 'Import' }).click();
+  const buffer = Buffer.from('name,categoryId,status\nRex,1,available\nNobody,dog,\n');
+  await page.locator('input[type=file]').setInputFiles({ name: 'pets.csv', mimeType: 'text/csv', buffer });
+  await page.getByText('1 animal was added').waitFor();
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await page.getByText('Live').waitFor();
+  await page.getByText(/^[1-9]\d* in five minutes$/).waitFor();
+  await page.getByRole('link', { name: 'Audit log' }).click();
+  await page.getByText('Imported').first().waitFor();
+  await page.getByRole('link', { name: 'System' }).click();
+  await page.getByRole('cell', { name: 'DATABASE_URL' }).waitFor();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('Token').waitFor();
+  expect(await pages.closePages()).toEqual([]);
+}
+
+function adminOf({ storage, clock, randomBytes }: AdminServices): Promise<string> {
+  const actor = { kind: 'cli', name: 'test' } as const;
+  const operators = new OperatorOperations({ store: storage, clock, actor }, randomBytes);
+  return operators.create('dora', 'admin').then(({ token }) => token);
+}
+
+async function placeOf(service: Running & { readonly url: string }, operator: AdminServices): Promise<Place> {
+  const [, url = ''] = /^Console +(\S+)$/m.exec(service.stdout()) ?? [];
+  const pages = pagesOf(browser, url);
+  const page = await pages.openPage();
+  await page.goto(url);
+  return { page, pages, token: await adminOf(operator), apiUrl: service.url };
+}
+
+const settings = { BAN_STRIKES: '3', ADMIN_PORT: '0', DRAIN_SECONDS: '0' };
+
+describe('a day of work on the console goes well', () => {
+  testInBrowser('with workers, which only the supervisor speaks for', async () => {
+    await using folder = await temporaryFolder();
+    await makeStore(folder.path);
+    await using service = await startService(folder.path, { ...settings, WORKERS: '2' });
+    await using operator = await operatorOf(folder.path);
+    await workADay(await placeOf(service, operator));
+  });
+
+  testInBrowser('with workers on PostgreSQL and Redis', async () => {
+    await using cluster = await startCluster({ instances: 1, environment: { ...settings, WORKERS: '2' } });
+    const service = cluster?.instances[0];
+    if (cluster && service) await workADay(await placeOf(service, cluster.operator));
+  });
+
+  testBehindTls('behind a proxy with TLS; the cookie goes nowhere but there', async () => {
+    await using folder = await temporaryFolder();
+    await using proxy = await startTlsProxy(await makeCertificate(folder.path, 'admin.test'));
+    const origin = `https://admin.test:${proxy.port}`;
+    await using console = await startConsole({ ...settings, ADMIN_ORIGIN: origin });
+    proxy.leadTo(console.app.console?.port ?? 0);
+    const pages = pagesOf(browser, origin);
+    const page = await pages.openPage({ ignoreHTTPSErrors: true });
+    await page.goto(origin);
+    const token = await console.addOperator('tess', 'admin');
+    const signedIn = page.waitForResponse((answer) => answer.request().method() === 'POST');
+    const work = workADay({ page, pages, token, apiUrl: console.apiUrl });
+    const { 'set-cookie': cookie = '' } = await (await signedIn).allHeaders();
+    expect(cookie).toMatch(/^__Host-.*; Path=\/; .*HttpOnly; SameSite=Strict; Secure$/);
+    await work;
+  });
+});

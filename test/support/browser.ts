@@ -1,0 +1,106 @@
+/** A real browser, which remembers what pages did that none may. */
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
+import { maxWaitMs } from './wait.ts';
+
+/** The browser, as Debian has it. */
+export const browserCommand = 'chromium';
+
+export interface TestPages {
+  /** A page of a browser that nobody has signed in with. */
+  openPage(options?: BrowserContextOptions): Promise<Page>;
+  /** A page of somebody who signed in with the token, at `#/…`. */
+  signedIn(token: string, place?: string, options?: BrowserContextOptions): Promise<Page>;
+  /** Closes all pages; what they did that no page may: fail in a script, break the policy, ask another origin, open an alert. */
+  closePages(): Promise<readonly string[]>;
+}
+
+/** Pages of the browser for the console at this address. */
+export function pagesOf(browser: TestBrowser, url: string): TestPages {
+  const watch = new Watch(url);
+  const openPage = async (options?: BrowserContextOptions) =>
+    watch.open(await (await browser.launched()).newContext(options));
+  return {
+    openPage,
+    signedIn: async (token, place = '/', options) => {
+      const page = await openPage(options);
+      const { request } = page.context();
+      await request.post(`${url}/admin/v1/session`, { data: { token }, headers: { Origin: url } });
+      await page.goto(`${url}/#${place}`);
+      return page;
+    },
+    closePages: () => watch.close(),
+  };
+}
+
+/** A browser that is started when it is first needed. */
+export class TestBrowser implements AsyncDisposable {
+  readonly #hosts: readonly string[];
+  #launched: Promise<Browser> | undefined;
+
+  /** `hosts` are names that lead to this machine. */
+  constructor(hosts: readonly string[] = []) {
+    this.#hosts = hosts;
+  }
+
+  launched(): Promise<Browser> {
+    const rules = this.#hosts.map((host) => `MAP ${host} 127.0.0.1`).join(',');
+    this.#launched ??= chromium.launch({
+      executablePath: Bun.which(browserCommand) ?? browserCommand,
+      // Containers have neither the kernel's sandboxes nor much shared memory.
+      args: ['--no-sandbox', '--disable-dev-shm-usage', `--host-resolver-rules=${rules}`],
+    });
+    return this.#launched;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await (await this.#launched)?.close();
+  }
+}
+
+/** Opens pages, and remembers what they did that none may. */
+class Watch {
+  readonly #url: string;
+  #contexts: BrowserContext[] = [];
+  #problems: string[] = [];
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  async open(context: BrowserContext): Promise<Page> {
+    this.#contexts.push(context);
+    const page = await context.newPage();
+    page.setDefaultTimeout(maxWaitMs);
+    page.on('pageerror', ({ message }) => this.#problems.push(message));
+    page.on('console', (message) => {
+      // The browser's own note of an answer 4xx, which is for the console to deal with.
+      const isAnswer = message.text().startsWith('Failed to load resource');
+      if (message.type() === 'error' && !isAnswer) this.#problems.push(message.text());
+    });
+    page.on('request', (request) => this.#check(new URL(request.url())));
+    page.on('dialog', (dialog) => {
+      this.#problems.push(`opened a dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    return page;
+  }
+
+  async close(): Promise<readonly string[]> {
+    const [contexts, problems] = [this.#contexts, this.#problems];
+    this.#contexts = [];
+    this.#problems = [];
+    await Promise.all(contexts.map((context) => context.close()));
+    return problems;
+  }
+
+  #check({ origin, protocol, href }: URL): void {
+    if (origin !== this.#url && protocol !== 'data:' && protocol !== 'blob:')
+      this.#problems.push(`asked ${href}`);
+  }
+}

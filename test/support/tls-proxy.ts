@@ -1,0 +1,33 @@
+/** A proxy that speaks TLS with browsers, and passes on what they send as it is. */
+import { once } from 'node:events';
+import { type AddressInfo, connect } from 'node:net';
+import { createServer } from 'node:tls';
+import type { Certificate } from './certificates.ts';
+
+export interface TlsProxy extends AsyncDisposable {
+  readonly port: number;
+  /** Says where it leads; before, it closes connections. */
+  leadTo(port: number): void;
+}
+
+export async function startTlsProxy({ certificate: cert, key }: Certificate): Promise<TlsProxy> {
+  let target: number | undefined;
+  const server = createServer({ cert, key }, (browser) => {
+    if (target === undefined) return browser.destroy();
+    const service = connect(target, '127.0.0.1');
+    browser.pipe(service).pipe(browser);
+    browser.on('error', () => service.destroy());
+    service.on('error', () => browser.destroy());
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    leadTo: (port) => {
+      target = port;
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+    },
+  };
+}
