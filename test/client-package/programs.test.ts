@@ -2,9 +2,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import { browserCommand } from '../support/console.ts';
+import { browserCommand, TestBrowser } from '../support/browser.ts';
 import { root } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
 import { testTimeoutMs } from '../support/wait.ts';
@@ -135,19 +134,11 @@ describe('the program, compiled', () => {
   testWith({ name: 'Chromium', package: 'chromium' }, [browserCommand, '--version'])(
     'runs in a browser, in a page of another origin',
     async () => {
-      const executablePath = Bun.which(browserCommand) ?? browserCommand;
-      const browser = await chromium.launch({
-        executablePath,
-        args: ['--no-sandbox', '--disable-dev-shm-usage'],
-      });
-      try {
-        const tab = await browser.newPage();
-        await tab.goto(page.url.href);
-        const program = `import('/program.js').then(({ run }) => run(${JSON.stringify(await given())}))`;
-        expect(await tab.evaluate(program)).toEqual(seen);
-      } finally {
-        await browser.close();
-      }
+      await using browser = new TestBrowser();
+      const tab = await (await browser.launched()).newPage();
+      await tab.goto(page.url.href);
+      const program = `import('/program.js').then(({ run }) => run(${JSON.stringify(await given())}))`;
+      expect(await tab.evaluate(program)).toEqual(seen);
     },
   );
 
