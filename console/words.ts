@@ -127,6 +127,7 @@ const changes: Readonly<Record<string, string>> = {
   setKeyScopes: 'Changed what {} may do',
   rotateKey: 'Replaced {}',
   revokeKey: 'Revoked {}',
+  beginLiftBan: 'Began to lift the ban on {}',
   liftBan: 'Lifted the ban on {}',
   createOperator: 'Added {}',
   rotateOperator: 'Replaced the token of {}',

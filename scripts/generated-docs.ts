@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
 import { programOf } from '../src/cli/program.ts';
 import { settings } from '../src/config.ts';
+import { faultNames } from '../src/sandbox/fault.ts';
 
 export interface GeneratedDoc {
   readonly path: string;
@@ -10,18 +11,30 @@ export interface GeneratedDoc {
 
 /** The documents that follow from the code, as they should read now. */
 export async function generatedDocs(): Promise<GeneratedDoc[]> {
-  return [await withSettings('docs/operating.md'), { path: 'docs/commands.md', text: commandsText() }];
+  return [
+    await withTable('docs/operating.md', 'settings', settingsTable()),
+    await withTable('docs/sandbox.md', 'faults', faultsTable()),
+    { path: 'docs/commands.md', text: commandsText() },
+  ];
 }
 
-/** The file with its settings table as the configuration has it. */
-async function withSettings(path: string): Promise<GeneratedDoc> {
+function settingsTable(): string {
   const rows = Object.entries(settings).map(
     ([name, { default: value, about }]) =>
       `| \`${name}\` | ${value === '' ? '' : `\`${value}\``} | ${about} |`,
   );
-  const table = ['| Setting | Default | Meaning |', '|---|---|---|', ...rows].join('\n');
+  return ['| Setting | Default | Meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+function faultsTable(): string {
+  const rows = Object.values(faultNames).map(({ example, about }) => `| \`${example}\` | ${about} |`);
+  return ['| Fault | Meaning |', '|---|---|', ...rows].join('\n');
+}
+
+/** The file with a table as the code has it, between two comments of this name. */
+async function withTable(path: string, name: string, table: string): Promise<GeneratedDoc> {
   const text = await Bun.file(path).text();
-  const between = /(<!-- settings:.*-->\n)[\s\S]*(<!-- \/settings -->)/;
+  const between = new RegExp(`(<!-- ${name}:.*-->\\n)[\\s\\S]*(<!-- /${name} -->)`);
   return { path, text: text.replace(between, (_, start, end) => `${start}${table}\n${end}`) };
 }
 

@@ -3,6 +3,7 @@
  * Each says its seed, so that a failure can be repeated; a summary in Markdown and the count come last.
  */
 import { parseArgs } from 'node:util';
+import { auditTests } from '../test/stress/audit.ts';
 import { backup } from '../test/stress/backup.ts';
 import { backupRate } from '../test/stress/backup-rate.ts';
 import { buyersTests } from '../test/stress/buyers.ts';
@@ -25,6 +26,7 @@ import { partitions } from '../test/stress/partitions.ts';
 import { power } from '../test/stress/power.ts';
 import { publicPages } from '../test/stress/public.ts';
 import { rolling } from '../test/stress/rolling.ts';
+import { sandboxes } from '../test/stress/sandboxes.ts';
 import { soak } from '../test/stress/soak.ts';
 import { stop } from '../test/stress/stop.ts';
 import type { StressTest } from '../test/stress/stress-test.ts';
@@ -35,6 +37,7 @@ import { workersTests } from '../test/stress/workers.ts';
 
 const stressTests: readonly StressTest[] = [
   ...killTests,
+  ...auditTests,
   backup,
   backupRate,
   disk,
@@ -59,6 +62,7 @@ const stressTests: readonly StressTest[] = [
   publicPages,
   power,
   rolling,
+  sandboxes,
   soak,
   coverage,
   mutation,

@@ -14,7 +14,7 @@ import { Outages } from './http/outages.ts';
 import { reservePort } from './http/port.ts';
 import { requestIds } from './http/request-id.ts';
 import { routesOf } from './http/routes.ts';
-import { startServer } from './http/server.ts';
+import { type Around, startServer } from './http/server.ts';
 import { type OperatorServices, servicesAs } from './operations/admin/services.ts';
 import { AdmissionOperations } from './operations/admission.ts';
 import { ClientOperations } from './operations/client-operations.ts';
@@ -40,6 +40,8 @@ export interface Runtime {
   readonly randomBytes: RandomBytes;
   /** Starts a process that makes or verifies a backup; unless given, this one does it, and does nothing else meanwhile. */
   readonly backupCommand?: readonly string[];
+  /** What stands between requests and their answers; a service for a store has nothing there. */
+  readonly around?: Around;
 }
 
 export const systemRuntime = (backupCommand?: readonly string[]): Runtime => ({
@@ -196,10 +198,13 @@ export async function startWorkers(
 /** Connections to PostgreSQL that the supervisor keeps for operators: one that reads, and one that writes. */
 const supervisorPoolSize = 2;
 
-/** The connections to PostgreSQL of one process: all, or a worker's part of what its supervisor leaves. */
-function poolSizeOf({ cluster }: Config, worker: ServingWorker | undefined): number {
-  const all = cluster?.poolSize ?? 0;
-  return worker === undefined ? all : Math.floor((all - supervisorPoolSize) / worker.workers);
+/** The configuration of one process: with all connections to PostgreSQL, or a worker's part of what its supervisor leaves. */
+function configOfProcess(config: Config, worker: ServingWorker | undefined): Config {
+  const all = config.cluster?.poolSize ?? 0;
+  return withPoolOf(
+    config,
+    worker === undefined ? all : Math.floor((all - supervisorPoolSize) / worker.workers),
+  );
 }
 
 /** The configuration with a PostgreSQL pool of this size, at least 1; the setting is of all workers together. */
@@ -233,9 +238,8 @@ export async function startService(
 ): Promise<Service> {
   await using started = new AsyncDisposableStack();
   const outages = started.use(new Outages(log));
-  const settings = withPoolOf(config, poolSizeOf(config, worker));
   const how = { serving: true, worker, notice: outages.notice };
-  const admin = started.use(await openAdminServices(settings, runtime, how));
+  const admin = started.use(await openAdminServices(configOfProcess(config, worker), runtime, how));
   const { storage } = admin;
   const { clock } = runtime;
   const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
@@ -272,6 +276,7 @@ export async function startService(
     idleTimeoutSeconds: config.idleTimeoutSeconds,
     processes: worker?.workers ?? 1,
     trustedProxies: config.trustedProxies,
+    around: runtime.around,
   });
   const url = () => listeningAddress(server.hostname ?? config.host, server.port);
   started.defer(async () => {

@@ -66,9 +66,9 @@ export function startBackups(
 }
 
 function inProcess(command: readonly string[]): RunBackupTask {
-  return async (task, signal) => {
+  return async (task, signal, onRead) => {
     try {
-      return await runTask(command, task, signal);
+      return await runTask(command, task, { signal, onRead });
     } catch (error) {
       if (error instanceof TaskFailed) throw new BackupError(error.fault as BackupFault, error.message);
       if (!(error instanceof TaskEnded)) throw error;

@@ -139,10 +139,9 @@ export function systemOf(
   }: { readonly store: Store; readonly clock: Clock; readonly backups: BackupOperations },
 ): SystemOperations {
   return new SystemOperations({
-    ...{ store, clock, traffic, logging, instance, startedAt, settings },
+    ...{ store, clock, traffic, logging, instance, startedAt, settings, backups },
     version: packageJson.version,
     runtime: `Bun ${Bun.version}`,
     sunsets: new Map([['getPet', getPetSunset]]),
-    backupConcern: () => backups.concern,
   });
 }

@@ -5,7 +5,7 @@ import { printable } from '../domain/printable.ts';
 import type { AccountOperations } from '../operations/accounts.ts';
 import { shownAccount, shownLimits } from '../operations/shown.ts';
 import { fromWhenOn } from './effect.ts';
-import { grouped, instant, say, sayJson, table } from './terminal.ts';
+import { counted, grouped, instant, say, sayJson, table } from './terminal.ts';
 
 type Account = Awaited<ReturnType<AccountOperations['create']>>;
 
@@ -34,6 +34,7 @@ export async function listAccounts(config: Config, { name, state, json }: ListAc
   const isClosed = state === undefined ? undefined : state === 'closed';
   const accounts = await Array.fromAsync(admin.accounts.all({ name, isClosed }));
   if (json) return sayJson(accounts.map(shownAccount));
+  if (accounts.length === 0) return say('No accounts.');
   say(
     table(
       ['ID', 'NAME', 'PLAN', 'PER MINUTE', 'PER DAY', 'CREATED', 'STATE'],
@@ -104,10 +105,10 @@ function report(account: Account, json: true | undefined): void {
     return;
   }
   const { id, name, plan, quota, closedAt } = account;
-  const [perMinute, perDay] = [grouped(quota.perMinute), grouped(quota.perDay)];
+  const [perMinute, perDay] = [counted(quota.perMinute, 'request'), grouped(quota.perDay)];
   const closed = closedAt === null ? '' : ` Closed since ${instant(closedAt)}.`;
   say(
-    `Account ${id} (${printable(name)}), plan ${plan}: ${perMinute} requests per minute, ${perDay} per day.${closed}`,
+    `Account ${id} (${printable(name)}), plan ${plan}: ${perMinute} per minute, ${perDay} per day.${closed}`,
   );
 }
 

@@ -6,7 +6,7 @@ import { fileOutput, standardOutput } from './output.ts';
 import { type Listing, type ListOptions, printList } from './pages.ts';
 import { Progress } from './progress.ts';
 import { interruption } from './signals.ts';
-import { CommandError, grouped, instant, isClosedPipe } from './terminal.ts';
+import { CommandError, counted, instant, isClosedPipe } from './terminal.ts';
 
 /** Which entries. */
 export interface AuditFilters {
@@ -67,7 +67,7 @@ export async function exportAudit(
     output.report(
       json === true
         ? JSON.stringify({ file, exported })
-        : `Exported ${grouped(exported)} entries to ${output.name}.`,
+        : `Exported ${counted(exported, 'entry', 'entries')} to ${output.name}.`,
     );
   } catch (error) {
     if (!isClosedPipe(error)) throw error;

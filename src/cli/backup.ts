@@ -1,13 +1,24 @@
 import { statSync } from 'node:fs';
 import { openAdminServices } from '../app.ts';
-import { backupMaker, sqlitePath, type Verified, verifyServer } from '../backups.ts';
+import { backupMaker, type StoreContents, sqlitePath, type Verified, verifyServer } from '../backups.ts';
 import type { Config } from '../config.ts';
 import { actorText } from '../domain/actor.ts';
 import { printable } from '../domain/printable.ts';
+import { BackupProgress, BytesProgress, size } from './backup-progress.ts';
 import { backupTaskCommand } from './backup-task.ts';
-import { doing, Progress } from './progress.ts';
+import { doing } from './progress.ts';
 import { interruption } from './signals.ts';
-import { CommandError, grouped, instant, messageOf, say, sayJson, shellWord, table } from './terminal.ts';
+import {
+  CommandError,
+  counted,
+  grouped,
+  instant,
+  messageOf,
+  say,
+  sayJson,
+  shellWord,
+  table,
+} from './terminal.ts';
 
 interface JsonOption {
   readonly json?: true;
@@ -17,50 +28,26 @@ export interface BackupOptions extends JsonOption {
   readonly replace?: true;
 }
 
-const mib = 1_048_576;
-
-/** How much is written, and then that it is checked. */
-class BackupProgress implements Disposable {
-  #bar: Progress | undefined;
-  #line: Disposable | undefined;
-  #done = 0;
-
-  update(done: number, total: number): void {
-    if (this.#line !== undefined) return;
-    this.#bar ??= new Progress('MiB written', total);
-    this.#bar.update(done, Math.floor(done / mib));
-    if (done > 0 && done === this.#done) {
-      this.#bar[Symbol.dispose]();
-      this.#line = doing('Checking what was written');
-    }
-    this.#done = done;
-  }
-
-  [Symbol.dispose](): void {
-    (this.#line ?? this.#bar)?.[Symbol.dispose]();
-  }
-}
-
 /** Backs up the store of DATABASE_URL. */
 export async function backUp(config: Config, file: string, { replace, json }: BackupOptions): Promise<void> {
   const path = embedded(config);
   using interrupted = interruption();
-  const shown = new BackupProgress();
+  const progress = new BackupProgress();
   const facts = await backupMaker(path, backupTaskCommand())
     .make(file, {
       replace: replace === true,
       now: Date.now(),
       signal: interrupted.signal,
-      onProgress: (done, total) => shown.update(done, total),
+      onProgress: (done, total) => progress.update(done, total),
     })
-    .finally(() => shown[Symbol.dispose]());
+    .finally(() => progress[Symbol.dispose]());
   const recorded = facts.format === facts.newestFormat ? await record(config, file, facts.bytes) : undefined;
   if (json) return sayJson({ file, ...facts, createdAt: new Date(facts.createdAt).toISOString() });
   const { pets = 0, accounts = 0 } = facts.counts;
   say(
-    `Backed up ${grouped(pets)} animals and ${grouped(accounts)} accounts as of ${instant(facts.createdAt)} to ${file} (${size(facts.bytes)}).`,
+    `Backed up ${counted(pets, 'animal')} and ${counted(accounts, 'account')} as of ${instant(facts.createdAt)} to ${printable(file)} (${size(facts.bytes)}).`,
   );
-  say(`To check it: animal-store backup verify ${shellWord(file)}`);
+  say(`To check it: animal-store backup verify ${printable(shellWord(file))}`);
   if (recorded !== undefined) process.stderr.write(`animal-store: ${recorded}\n`);
 }
 
@@ -90,16 +77,27 @@ export async function verifyBackup(
 ): Promise<void> {
   using interrupted = interruption();
   const path = file ?? sqlitePath(config.databaseUrl);
-  using _line = doing(path === undefined ? 'Counting rows' : `Verifying ${printable(path)}`);
   const verified: Verified =
     path === undefined
-      ? { kind: 'store', ...(await verifyServer(config.databaseUrl)) }
-      : await backupMaker(path, backupTaskCommand()).verify(path, interrupted.signal);
-  const name = file ?? 'the store';
+      ? { kind: 'store', ...(await countRows(config.databaseUrl)) }
+      : await verifyShown(path, path, interrupted.signal);
+  const name = printable(file ?? 'the store');
   if (!json) return report(name, verified);
   const createdAt =
     verified.kind === 'backup' ? { createdAt: new Date(verified.createdAt).toISOString() } : {};
   sayJson({ file: file ?? null, sound: true, ...verified, ...createdAt });
+}
+
+async function countRows(url: string): Promise<StoreContents> {
+  using _line = doing('Counting rows');
+  return await verifyServer(url);
+}
+
+/** Verifies a file as backups of the store at `path` are verified, and shows how far it is. */
+export async function verifyShown(path: string, file: string, signal: AbortSignal): Promise<Verified> {
+  using progress = new BytesProgress('read');
+  const onProgress = (done: number, total: number) => progress.update(done, total);
+  return await backupMaker(path, backupTaskCommand()).verify(file, { signal, onProgress });
 }
 
 function report(name: string, verified: Verified): void {
@@ -126,10 +124,6 @@ function formatLine(format: number, newest: number): string {
   return format < newest
     ? `Format ${format}; the next start of this version upgrades it to ${newest}.`
     : `Format ${format}, which needs a newer version: this one supports up to ${newest}.`;
-}
-
-function size(bytes: number): string {
-  return `${(bytes / mib).toLocaleString('en-US', { maximumFractionDigits: 1 })} MiB`;
 }
 
 /** The path of the store. Throws `CommandError` when it is on a server, or not there. */

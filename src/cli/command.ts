@@ -5,7 +5,8 @@ import type { Config } from '../config.ts';
 import { PetStatus } from '../contract/pets.ts';
 import { pageLimit } from '../contract/values.ts';
 import { planNames } from '../domain/plan.ts';
-import { asInApi, count, countOrAll, durationOrNow, int64 } from './values.ts';
+import { printable } from '../domain/printable.ts';
+import { asInApi, count, countOrAll, durationOrNow, givenId, int64 } from './values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -21,7 +22,9 @@ export function newProgram(version: string, isSilent: boolean): Command {
     .version(version)
     .exitOverride()
     .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'animal-store: ')) })
+    .configureOutput({
+      outputError: (text, write) => write(printable(text.replace(/^error: /, 'animal-store: '), '\n')),
+    })
     .helpCommand(false)
     .showHelpAfterError('See "animal-store --help".')
     .addHelpText(
@@ -36,19 +39,21 @@ export interface Description {
   readonly examples: readonly string[];
   /** What else there is to know, in lines of a terminal's width. */
   readonly notes?: readonly string[];
+  /** False where settings change nothing; unless given, the help says where they are. */
+  readonly readsSettings?: false;
 }
 
 /** Adds a command under the program or one of its groups; `usage` is its name and its arguments. */
 export function addCommand(
   parent: Command,
   usage: string,
-  { summary, examples, notes }: Description,
+  { summary, examples, notes, readsSettings }: Description,
 ): Command {
   const command = parent.command(usage).description(summary);
   const sections = [
     ...(notes === undefined ? [] : [notes.join('\n')]),
     ['Examples:', ...examples.map((example) => `  $ ${example}`)].join('\n'),
-    settingsHint,
+    ...(readsSettings === false ? [] : [settingsHint]),
   ];
   return command
     .showHelpAfterError(`See "${pathOf(command)} --help".`)
@@ -56,10 +61,10 @@ export function addCommand(
 }
 
 /** A command that prints a list, with the options all lists have. */
-export function addList(group: Command, description: Description): Command {
+export function addList(group: Command, description: Description, id = givenId): Command {
   return addCommand(group, 'list', description)
     .option('--limit <number>', 'how many to list, or all', countOrAll, pageLimit.default)
-    .option('--after <id>', 'list only those behind this id', int64)
+    .option('--after <id>', 'list only those behind this id', id)
     .addOption(jsonOption());
 }
 

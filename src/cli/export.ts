@@ -8,7 +8,7 @@ import { formatOf } from './formats.ts';
 import { fileOutput, type Output, standardOutput } from './output.ts';
 import { Progress } from './progress.ts';
 import { interruption } from './signals.ts';
-import { CommandError, grouped, isClosedPipe } from './terminal.ts';
+import { CommandError, counted, isClosedPipe } from './terminal.ts';
 
 export interface ExportOptions {
   readonly format?: FormatName;
@@ -40,7 +40,7 @@ export async function exportPets(
     const report =
       json === true
         ? JSON.stringify({ file, exported })
-        : `Exported ${grouped(exported)} animals to ${output.name}.`;
+        : `Exported ${counted(exported, 'animal')} to ${output.name}.`;
     output.report(report);
   } catch (error) {
     if (!isClosedPipe(error)) throw error;

@@ -1,3 +1,4 @@
+import { printable } from '../domain/printable.ts';
 import type { ImportGroup, ImportProgress, RejectedRow } from '../operations/imports.ts';
 import { grouped, say, sayJson } from './terminal.ts';
 
@@ -80,7 +81,7 @@ export class ImportReport {
     const { lastLine, added, rejected } = stored;
     const { firstLine } = this.#options;
     say(
-      `${file} is already imported: ${outcome(added, rejected)} (${lines(firstLine, lastLine)}). Nothing was added.`,
+      `${printable(file)} is already imported: ${outcome(added, rejected)} (${lines(firstLine, lastLine)}). Nothing was added.`,
     );
     say('To import it again, use --again.');
   }
@@ -88,7 +89,7 @@ export class ImportReport {
   print(status: Exclude<Status, 'already-complete'>): void {
     this.#listRejected();
     if (this.#options.json === true) this.#printJson(status);
-    else for (const line of this.#lines()) say(line);
+    else for (const line of this.#lines()) say(printable(line));
   }
 
   #lines(): string[] {

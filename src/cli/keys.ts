@@ -27,9 +27,16 @@ export async function createKey(
 ): Promise<void> {
   checkOwner(account, plan, quota);
   await using admin = await openAdminServices(config);
-  const accountId = account ?? (await admin.accounts.create(name, plan ?? '', quota)).id;
+  const { id: accountId, closedAt } =
+    account === undefined
+      ? await admin.accounts.create(name, plan ?? '', quota)
+      : await admin.accounts.find(account);
   const issued = await admin.keys.create(accountId, name, expiresIn, scopes);
-  report(issued, json, scopes === undefined ? moreScopes(issued.id) : undefined);
+  const notes = [
+    ...(scopes === undefined ? [moreScopes(issued.id)] : []),
+    ...(closedAt === null ? [] : [`Account ${accountId} is closed: the key works once it is reopened.`]),
+  ];
+  report(issued, json, ...notes);
 }
 
 /** A key is either another one of an account, or the first one of a new account. */
@@ -53,7 +60,7 @@ function moreScopes(id: number): string {
   );
 }
 
-function report(issued: IssuedKey, json: true | undefined, note?: string): void {
+function report(issued: IssuedKey, json: true | undefined, ...notes: readonly string[]): void {
   const { id, accountId, plan, key, scopes, expiresAt } = issued;
   if (json) {
     sayJson({ id, accountId, plan, key, scopes, expiresAt: isoOrNull(expiresAt) });
@@ -62,7 +69,7 @@ function report(issued: IssuedKey, json: true | undefined, note?: string): void 
   say(`Created key ${id} for account ${accountId} (plan ${plan}). It is shown only once:`);
   say(`  ${styled('bold', key)}`);
   say(`Scopes: ${scopes.join(', ')}.`);
-  if (note !== undefined) say(note);
+  for (const note of notes) say(note);
 }
 
 export async function listKeys(
@@ -73,6 +80,7 @@ export async function listKeys(
   if (account !== undefined) await admin.accounts.find(account);
   const keys = await inUse(admin.keys, await Array.fromAsync(admin.keys.all(account)));
   if (json) return sayJson(keys.map(shownKey));
+  if (keys.length === 0) return say('No keys.');
   say(
     table(
       ['ID', 'ACCOUNT', 'NAME', 'KEY', 'CREATED', 'EXPIRES', 'STATE', 'LAST USED', 'TODAY', 'SCOPES'],

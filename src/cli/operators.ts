@@ -19,7 +19,8 @@ export async function listOperators(config: Config, { json }: Json): Promise<voi
   await using admin = await openAdminServices(config);
   const operators = await admin.operators.list();
   if (json) return sayJson(operators.map(shownOperator));
-  if (operators.length === 0) return say('No operators. To add one: animal-store operators create NAME');
+  if (operators.length === 0)
+    return say('No operators. To add one: animal-store operators create NAME --role admin');
   say(
     table(
       ['ID', 'NAME', 'ROLE', 'TOKEN', 'CREATED', 'STATE'],

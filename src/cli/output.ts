@@ -5,6 +5,7 @@ import { CommandError, cannotWrite, say, written } from './terminal.ts';
 
 /** Where an export writes to. */
 export interface Output extends AsyncDisposable {
+  /** As it is told to people. */
   readonly name: string;
   /** Whether a terminal shows nothing of what is written, so that progress can be shown. */
   readonly leavesTerminalFree: boolean;
@@ -38,7 +39,7 @@ export async function fileOutput(path: string, force: boolean): Promise<Output> 
   if (mode !== undefined) await attempt(file.chmod(mode));
   let isFinished = false;
   return {
-    name: path,
+    name: printable(path),
     leavesTerminalFree: process.stderr.isTTY === true,
     write: (text) => attempt(file.writeFile(text)),
     finish: async () => {

@@ -9,6 +9,7 @@ import { addCopy, addExport, addImport } from './file-commands.ts';
 import { addBans, addKeys } from './key-commands.ts';
 import { addAudit, addLimits, addOperators, addStatus, addUsage } from './operator-commands.ts';
 import { commandInShell } from './own-command.ts';
+import { addSandbox } from './sandbox-command.ts';
 import { addCategories, addInventory, addOrders, addPets } from './shop-commands.ts';
 
 /**
@@ -38,6 +39,7 @@ export function programOf(environment: Environment, isSilent = false): Command {
   addRestore(program, config);
   addReady(program, config);
   addOpenapi(program, config);
+  addSandbox(program, environment);
   addHelp(program);
   return program;
 }

@@ -1,17 +1,16 @@
-import { backupMaker, type Restored, restoreBackup, sqlitePath } from '../backups.ts';
+import { type Restored, restoreBackup, sqlitePath } from '../backups.ts';
 import type { Config } from '../config.ts';
-import { backupTaskCommand } from './backup-task.ts';
-import { Progress } from './progress.ts';
+import { printable } from '../domain/printable.ts';
+import { verifyShown } from './backup.ts';
+import { BytesProgress } from './backup-progress.ts';
 import { interruption } from './signals.ts';
-import { CommandError, grouped, instant, say, sayJson, shellWord } from './terminal.ts';
+import { CommandError, counted, instant, say, sayJson, shellWord } from './terminal.ts';
 
 export interface RestoreOptions {
   readonly to?: string;
   readonly replace?: true;
   readonly json?: true;
 }
-
-const mib = 1_048_576;
 
 /** Restores a backup to the store of DATABASE_URL, or to another path. */
 export async function restore(
@@ -22,19 +21,18 @@ export async function restore(
   const path = pathOf(config, to);
   using interrupted = interruption();
   const { signal } = interrupted;
-  const maker = backupMaker(path, backupTaskCommand());
-  let progress: Progress | undefined;
+  const progress = new BytesProgress('copied');
   const restored = await restoreBackup({
     backup,
     path,
     replace: replace === true,
     signal,
-    verify: (file, aborted) => maker.verify(file, aborted),
-    onProgress: (done, total) => {
-      progress ??= new Progress('MiB copied', total);
-      progress.update(done, Math.floor(done / mib));
+    verify: (copy) => {
+      progress[Symbol.dispose]();
+      return verifyShown(path, copy, signal);
     },
-  }).finally(() => progress?.[Symbol.dispose]());
+    onProgress: (done, total) => progress.update(done, total),
+  }).finally(() => progress[Symbol.dispose]());
   if (json) return sayJson({ ...restored, createdAt: new Date(restored.createdAt).toISOString() });
   report(restored, to);
 }
@@ -44,9 +42,9 @@ function report(
   to?: string,
 ): void {
   const { pets = 0, accounts = 0, keys = 0 } = counts;
-  const what = `${grouped(pets)} animals, ${grouped(accounts)} accounts and ${grouped(keys)} API keys`;
+  const what = `${counted(pets, 'animal')}, ${counted(accounts, 'account')} and ${counted(keys, 'API key')}`;
   say(
-    `Restored ${what} as of ${instant(createdAt)} to ${path}${replaced ? ', in the place of the store that was there' : ''}.`,
+    `Restored ${what} as of ${instant(createdAt)} to ${printable(path)}${replaced ? ', in the place of the store that was there' : ''}.`,
   );
   say(
     limitBytes === 0
@@ -55,12 +53,13 @@ function report(
   );
   say('Keys that were revoked since are valid again: revoke them once more.');
   if (format < newestFormat) say(`The next start upgrades it from format ${format} to ${newestFormat}.`);
-  if (to !== undefined) say(`To serve it: DATABASE_URL=${shellWord(`sqlite:${path}`)} animal-store serve`);
+  if (to !== undefined)
+    say(`To serve it: DATABASE_URL=${printable(shellWord(`sqlite:${path}`))} animal-store serve`);
 }
 
 function pathOf({ databaseUrl }: Config, to: string | undefined): string {
   const path = to === undefined ? sqlitePath(databaseUrl) : (sqlitePath(to) ?? to);
-  if (path !== undefined && !/^postgres(?:ql)?:/.test(path)) return path;
+  if (path !== undefined && !/^(?:postgres(?:ql)?|sqlite):/.test(path)) return path;
   throw new CommandError(
     'Backups are restored to embedded stores. Name one with --to PATH; for PostgreSQL, see docs/backup.md.',
     to === undefined ? 1 : 2,

@@ -8,11 +8,8 @@ import { printFirstKey } from './first-key.ts';
 import { openLog } from './log.ts';
 import { openapiText } from './openapi.ts';
 import { workerCommand } from './serve-worker.ts';
-import { interruption } from './signals.ts';
+import { ended, interruption } from './signals.ts';
 import { CommandError, say, styled } from './terminal.ts';
-
-/** How often the parent process is looked for, when it passes no signals on. */
-const parentCheckMs = 500;
 
 export interface ServeOptions {
   /** What the configuration was read from; workers read it again. */
@@ -76,18 +73,6 @@ function consoleLink({ url, makeCode }: NonNullable<App['console']>): string {
 }
 
 const never = new Promise<never>(() => {});
-
-/** Resolves on a signal or, if there is a parent to watch, when that is gone. */
-async function ended(signal: AbortSignal, parent: number | undefined): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const look = () => {
-    if (process.ppid !== parent) resolve();
-  };
-  const timer = parent === undefined ? undefined : setInterval(look, parentCheckMs);
-  signal.addEventListener('abort', () => resolve());
-  if (!signal.aborted) await promise;
-  clearInterval(timer);
-}
 
 /**
  * Waits for the start; what the system says about the port is said in the words of the settings. Undefined when the

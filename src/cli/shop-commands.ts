@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { CategoryName } from '../contract/categories.ts';
 import { NewOrder, OrderStatus } from '../contract/orders.ts';
 import { ListPetsQuery, PetPatch } from '../contract/pets.ts';
+import type { OrderStep } from '../domain/order-status.ts';
 import {
   addCommand,
   addGroup,
@@ -110,17 +111,17 @@ export function addOrders(program: Command, config: ReadConfig): void {
   addSteps(orders, config);
 }
 
-const steps = {
+const steps: Readonly<Record<OrderStep, string>> = {
   approve: 'Approve an order that is placed.',
   deliver: 'Deliver an order that is approved. Its animal becomes sold.',
   cancel: 'Cancel an order that is placed or approved. Its animal becomes available again.',
   return: 'Return an order that is delivered. Its animal becomes available again, if it is still sold.',
-} as const;
+};
 
 function addSteps(orders: Command, config: ReadConfig): void {
-  for (const step of ['approve', 'deliver', 'cancel', 'return'] as const) {
+  for (const [step, summary] of Object.entries(steps) as [OrderStep, string][]) {
     addCommand(orders, step, {
-      summary: steps[step],
+      summary,
       examples: [`animal-store orders ${step} 3`],
       notes: [besideService],
     })
@@ -132,10 +133,13 @@ function addSteps(orders: Command, config: ReadConfig): void {
 
 export function addCategories(program: Command, config: ReadConfig): void {
   const categories = addGroup(program, 'categories', 'Name the categories of animals.');
-  addList(categories, {
+  const list = {
     summary: 'List the categories that have a name, by ascending id.',
     examples: ['animal-store categories list', 'animal-store categories list --limit all --json'],
-  }).action(async (options) => (await import('./categories.ts')).listCategories(config(), options));
+  };
+  addList(categories, list, int64).action(async (options) =>
+    (await import('./categories.ts')).listCategories(config(), options),
+  );
 
   addCommand(categories, 'show', {
     summary: 'Show the name of a category.',

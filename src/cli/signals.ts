@@ -14,6 +14,9 @@ export function ignoreInterruption(): void {
   for (const name of endings) process.on(name, () => {});
 }
 
+/** How often the parent process is looked for, when it passes no signals on. */
+const parentCheckMs = 500;
+
 export interface Interruption extends Disposable {
   /** Aborted by the first signal. */
   readonly signal: AbortSignal;
@@ -47,4 +50,16 @@ function ignoresHangup(): boolean {
   } catch {
     return false;
   }
+}
+
+/** Resolves on a signal or, if there is a parent to watch, when that is gone. */
+export async function ended(signal: AbortSignal, parent: number | undefined): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const look = () => {
+    if (process.ppid !== parent) resolve();
+  };
+  const timer = parent === undefined ? undefined : setInterval(look, parentCheckMs);
+  signal.addEventListener('abort', () => resolve());
+  if (!signal.aborted) await promise;
+  clearInterval(timer);
 }

@@ -3,11 +3,19 @@ import type { Config } from '../config.ts';
 import { iso } from '../operations/shown.ts';
 import { instant, say, sayJson, styled, table } from './terminal.ts';
 
+/** What is told of a process's own work. This command has done none. */
+const ofItsProcess: ReadonlySet<string> = new Set([
+  ...['groups', 'units', 'seconds', 'waiting'],
+  ...['poolConnections', 'poolBusy', 'poolWaiting', 'postgresStatements', 'postgresSeconds'],
+  ...['redisRequests', 'redisSeconds'],
+]);
+
 /** How the store is, as this command reaches it, and which instances of the service use it. */
 export async function showStatus(config: Config, { json }: { json?: true }): Promise<void> {
   await using admin = await openAdminServices(config);
   const { store } = admin;
-  const [facts, instances] = [await store.facts(), await store.instances.list()];
+  const told = Object.entries(await store.facts()).filter(([name]) => !ofItsProcess.has(name));
+  const instances = await store.instances.list();
   // Last, for what was asked before may have shown that something is away.
   const troubles = store.health();
   if (json) {
@@ -16,7 +24,7 @@ export async function showStatus(config: Config, { json }: { json?: true }): Pro
       startedAt: iso(startedAt),
       seenAt: iso(seenAt),
     }));
-    return sayJson({ troubles, store: facts, instances: shown });
+    return sayJson({ troubles, store: Object.fromEntries(told), instances: shown });
   }
   for (const trouble of troubles) say(styled('red', trouble));
   if (troubles.length === 0) say('The store works.');
@@ -24,7 +32,7 @@ export async function showStatus(config: Config, { json }: { json?: true }): Pro
   say(
     table(
       ['STORE', ''],
-      Object.entries(facts).map(([name, value]) => [name, String(value ?? 'unknown')]),
+      told.map(([name, value]) => [name, String(value ?? 'unknown')]),
     ),
   );
   say();

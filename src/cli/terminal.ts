@@ -94,6 +94,11 @@ export function grouped(count: number): string {
   return count.toLocaleString('en-US');
 }
 
+/** So many of a thing, as `1 entry` or `2,000 entries`. */
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${grouped(count)} ${count === 1 ? noun : plural}`;
+}
+
 /** An instant (Unix ms) to the second, in UTC. */
 export function instant(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
@@ -104,7 +109,7 @@ export function table(header: readonly string[], rows: readonly (readonly string
   return new Table(header).add(rows);
 }
 
-/** A table that is written part by part: a column is as wide as its widest cell so far. */
+/** A table that is written part by part: a column is as wide as its widest cell so far, in columns of the terminal. */
 export class Table {
   readonly #header: readonly string[];
   #widths: readonly number[] | undefined;
@@ -118,12 +123,12 @@ export class Table {
     const shown = rows.map((row) => row.map((cell) => printable(cell)));
     const before = this.#widths;
     const widths = this.#header.map((title, column) =>
-      Math.max(before?.[column] ?? title.length, ...shown.map((row) => row[column]?.length ?? 0)),
+      Math.max(before?.[column] ?? title.length, ...shown.map((row) => Bun.stringWidth(row[column] ?? ''))),
     );
     this.#widths = widths;
     const line = (row: readonly string[]) =>
       row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - Bun.stringWidth(cell))))
         .join('  ')
         .trimEnd();
     const head = before === undefined ? [styled('bold', line(this.#header))] : [];

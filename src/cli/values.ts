@@ -40,7 +40,7 @@ export function durationOrNever(text: string): number | 'never' {
 export function instantOrAgo(text: string): number {
   if (/^\d+[smhd]$/.test(text)) return Date.now() - duration(text);
   const form = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
-  const ms = form.test(text) ? Date.parse(text) : Number.NaN;
+  const ms = form.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(ms)) {
     throw new InvalidArgumentError(
       'It must be an instant such as 2026-11-22T09:30:00Z, a day such as 2026-11-22, or a duration such as 24h.',
@@ -49,10 +49,23 @@ export function instantOrAgo(text: string): number {
   return ms;
 }
 
+/** Whether there is such a day: a parser would take 2026-02-31 for the third of March. */
+function isDay(text: string): boolean {
+  const ms = Date.parse(text);
+  return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text);
+}
+
 /** A whole number from 1. */
 export function count(text: string): number {
   const value = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('It must be a positive whole number.');
+  return value;
+}
+
+/** A port to listen on; 0 is any. */
+export function port(text: string): number {
+  const value = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value <= 65_535)) throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
   return value;
 }
 
@@ -79,6 +92,13 @@ export function asInApi<T>(schema: z.ZodType<T>): (text: string) => T {
 
 /** An id of an animal, an order or a category. */
 export const int64 = asInApi(int64Parameter('An id.'));
+
+/** An id that the store gives: of an animal or an order, not of a category. */
+export function givenId(text: string): bigint {
+  const id = int64(text);
+  if (id < 0n) throw new InvalidArgumentError('It must not be negative.');
+  return id;
+}
 
 /** Scopes separated by commas, or `all`. */
 export function scopeList(text: string): readonly Scope[] {

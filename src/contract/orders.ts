@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { orderStatuses } from '../domain/order-status.ts';
 import {
   assignedId,
   bodyError,
@@ -13,8 +14,6 @@ import {
   text,
   unselected,
 } from './values.ts';
-
-export const orderStatuses = ['placed', 'approved', 'delivered', 'returned', 'cancelled'] as const;
 
 export const OrderStatus = z
   .enum(orderStatuses, { error: oneOf(orderStatuses) })

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { petStatuses } from '../domain/pet-status.ts';
 import { parseInt64 } from './json.ts';
 import {
   assignedId,
@@ -13,8 +14,6 @@ import {
   text,
   unselected,
 } from './values.ts';
-
-export const petStatuses = ['available', 'pending', 'sold'] as const;
 
 /** How many animals one request may name by their ids. */
 const mostIds = 100;

@@ -3,6 +3,8 @@ import type { PetStatus } from '../contract/pets.ts';
 
 export type OrderStep = 'approve' | 'deliver' | 'cancel' | 'return';
 
+export const orderStatuses = ['placed', 'approved', 'delivered', 'returned', 'cancelled'] as const;
+
 /** An order's life: the steps each state has, and where they lead. */
 const steps: Readonly<Record<OrderStatus, Readonly<Partial<Record<OrderStep, OrderStatus>>>>> = {
   placed: { approve: 'approved', cancel: 'cancelled' },
@@ -11,8 +13,6 @@ const steps: Readonly<Record<OrderStatus, Readonly<Partial<Record<OrderStep, Ord
   returned: {},
   cancelled: {},
 };
-
-export const orderStatuses = Object.keys(steps) as readonly OrderStatus[];
 
 /** The status that a step leads to; undefined when the status does not have the step. */
 export function next(status: OrderStatus, step: OrderStep): OrderStatus | undefined {

@@ -1,5 +1,7 @@
 import type { PetStatus } from '../contract/pets.ts';
 
+export const petStatuses = ['available', 'pending', 'sold'] as const;
+
 /** Which status may follow which when a client changes an animal. The same status again is no change. */
 const followers = {
   available: ['pending', 'sold'],
@@ -7,8 +9,6 @@ const followers = {
   // Brought back to the store. Only an available animal can be reserved.
   sold: ['available'],
 } as const satisfies Record<PetStatus, readonly PetStatus[]>;
-
-export const petStatuses = Object.keys(followers) as readonly PetStatus[];
 
 /** What may follow a status, besides itself. */
 export function statusesAfter(status: PetStatus): readonly PetStatus[] {

@@ -109,7 +109,7 @@ function checkBody(
 }
 
 /** The refusal that lists these mistakes, up to `maxDetails` of them. */
-function refusalOf(all: readonly ErrorDetail[]): Refusal {
+export function refusalOf(all: readonly ErrorDetail[]): Refusal {
   const details = all.slice(0, maxDetails);
   const isBody = details[0]?.in === 'body';
   const unnamed = all.length - details.length;

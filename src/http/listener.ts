@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { ConnectionBound } from './connection-bounds.ts';
 import { descriptorLimit, openDescriptors } from './descriptors.ts';
 import { refuseNewConnections } from './new-connections.ts';
 
@@ -9,10 +10,6 @@ type Server = Bun.Server<undefined>;
 const countEveryMs = 100;
 /** How long requests under way on connections that are given up may still take. */
 const lastRequestsMs = 1_000;
-/** Connections of all processes beyond which the default bound does not go, whatever the system allows. */
-const mostByDefault = 10_000;
-/** Share of the free descriptors that connections get by default; the rest is for the store and for those on their way out. */
-const shareByDefault = 0.75;
 /** How often at most a crowd is logged. */
 const logEveryMs = 60_000;
 /** So few free descriptors leave no time for requests under way. */
@@ -28,10 +25,8 @@ export interface ListenerOptions {
   /** Starts a server on the port. */
   readonly serve: (port: number) => Server;
   readonly port: number;
-  /** Open connections, at most; 0 for what the descriptors allow. */
-  readonly maxConnections: number;
-  /** Processes that share the port: each takes its part of the connections. */
-  readonly processes: number;
+  /** How many connections there may be. Asked for once it listens, with the port. */
+  readonly bound: (port: number) => ConnectionBound;
   readonly log: Logger;
 }
 
@@ -46,7 +41,7 @@ export class Listener implements Disposable {
   readonly port: number;
   readonly #serve: (port: number) => Server;
   readonly #log: Logger;
-  readonly #most: number;
+  readonly #bound: ConnectionBound;
   readonly #timer: Timer;
   #current: Server;
   #isListening = true;
@@ -54,18 +49,14 @@ export class Listener implements Disposable {
   #loggedAt = Number.NEGATIVE_INFINITY;
 
   /** Throws when it cannot listen there. */
-  constructor({ serve, port, maxConnections, processes, log }: ListenerOptions) {
+  constructor({ serve, port, bound, log }: ListenerOptions) {
     this.#serve = serve;
     this.#log = log;
     this.#current = serve(port);
     this.port = this.#current.port ?? port;
     this.hostname = this.#current.hostname;
-    const others = openDescriptors();
-    // Descriptors are of each process, the other bounds of all of them.
-    const free = Math.floor((descriptorLimit() - others) * shareByDefault);
-    const part = Math.floor((maxConnections || mostByDefault) / processes);
-    this.#most = others + Math.max(1, maxConnections === 0 ? Math.min(part, free) : part);
-    this.#timer = setInterval(() => this.#bound(), countEveryMs);
+    this.#bound = bound(this.port);
+    this.#timer = setInterval(() => this.#look(), countEveryMs);
     this.#timer.unref();
   }
 
@@ -80,6 +71,13 @@ export class Listener implements Disposable {
     clearInterval(this.#timer);
     refuseNewConnections(this.port);
     await sleep(lastCall);
+    await this.finish(deadline - performance.now());
+  }
+
+  /** Stops listening at once, and finishes what is under way; takes no longer than the time given. */
+  async finish(withinMs: number): Promise<void> {
+    const deadline = performance.now() + withinMs;
+    clearInterval(this.#timer);
     void this.#current.stop();
     while (this.underWay > 0 && performance.now() < deadline) await sleep(pollMs);
     this[Symbol.dispose]();
@@ -96,12 +94,12 @@ export class Listener implements Disposable {
     return this.#current.pendingRequests + (this.#former?.server.pendingRequests ?? 0);
   }
 
-  #bound(): void {
+  #look(): void {
     if (!this.#isListening) this.#listenAgain();
-    const open = openDescriptors();
-    if (open < this.#most) return;
+    const open = this.#bound.open();
+    if (open < this.#bound.most) return;
     if (this.#former === undefined) this.#renew(open);
-    else if (performance.now() - this.#former.since > lastRequestsMs || open >= descriptorLimit() - fewLeft) {
+    else if (performance.now() - this.#former.since > lastRequestsMs || areFewLeft()) {
       void this.#former.server.stop(true);
       this.#former = undefined;
     }
@@ -111,7 +109,10 @@ export class Listener implements Disposable {
     const now = performance.now();
     if (now - this.#loggedAt > logEveryMs) {
       this.#loggedAt = now;
-      this.#log.warn({ open, most: this.#most }, 'too many connections: closing idle and incomplete ones');
+      this.#log.warn(
+        { port: this.port, open, most: this.#bound.most },
+        'too many connections: closing idle and incomplete ones',
+      );
     }
     void this.#current.stop();
     this.#former = { server: this.#current, since: now };
@@ -127,4 +128,9 @@ export class Listener implements Disposable {
       this.#isListening = false;
     }
   }
+}
+
+/** Whether there are hardly any descriptors left. */
+function areFewLeft(): boolean {
+  return openDescriptors() >= descriptorLimit() - fewLeft;
 }

@@ -1,6 +1,8 @@
 import { basePath } from '../contract/operations.ts';
 import { type Network, networkOf } from '../domain/address.ts';
+import type { Awaitable } from '../domain/awaitable.ts';
 import { clientAddress } from './address.ts';
+import { boundOfClients } from './connection-bounds.ts';
 import { Listener } from './listener.ts';
 import { pipeline } from './pipeline.ts';
 import { type PublicRoutesOptions, publicRoutesOf } from './public-routes.ts';
@@ -25,26 +27,33 @@ export interface ServerOptions {
   /** Processes that share the port and its connections; 1 keeps the port to this one. */
   readonly processes: number;
   readonly trustedProxies: readonly Network[];
+  /** What stands between requests and their answers; unless given, nothing. */
+  readonly around?: Around | undefined;
 }
+
+/** A request on its way to its answer, and what answers it. */
+export interface Exchange {
+  readonly context: RequestContext;
+  readonly incoming: IncomingRequest;
+  /** Closes the request's connection once nothing has moved on it for so many seconds; 0 for never. */
+  readonly closeAfter: (idleSeconds: number) => void;
+  readonly answer: () => Awaitable<Response>;
+}
+
+/** Stands between every request and its answer, on the service's own connections: see `src/sandbox/`. */
+export type Around = (exchange: Exchange) => Awaitable<Response>;
 
 const noParams = {};
 
 type Server = Bun.Server<undefined>;
 type BunRequest = Request & { readonly params?: Record<string, string> };
 
-/** Starts listening. The router only finds out where a request goes; the pipeline checks it. */
-export function startServer({
-  context,
-  routes,
-  publicRoutes,
-  hostname,
-  port,
-  maxConnections,
-  idleTimeoutSeconds,
-  processes,
-  trustedProxies,
-}: ServerOptions): Listener {
-  const incomingOf = (request: BunRequest, server: Server, route?: Route): IncomingRequest => {
+/** What the router found out about a request, for the pipeline. */
+function incomingRequests(
+  context: RequestContext,
+  trustedProxies: readonly Network[],
+): (request: BunRequest, server: Server, route?: Route) => IncomingRequest {
+  return (request, server, route) => {
     const client = () =>
       clientAddress(
         server.requestIP(request)?.address ?? '',
@@ -62,8 +71,36 @@ export function startServer({
       startedAt: performance.now(),
     };
   };
+}
+
+/** Starts listening. The router only finds out where a request goes; the pipeline checks it. */
+export function startServer({
+  context,
+  routes,
+  publicRoutes,
+  hostname,
+  port,
+  maxConnections,
+  idleTimeoutSeconds,
+  processes,
+  trustedProxies,
+  around,
+}: ServerOptions): Listener {
+  const incomingOf = incomingRequests(context, trustedProxies);
+  const exchangeOf = (
+    incoming: IncomingRequest,
+    server: Server,
+    answer: () => Awaitable<Response>,
+  ): Exchange => {
+    const closeAfter = (idleSeconds: number) => server.timeout(incoming.request, idleSeconds);
+    return { context, incoming, closeAfter, answer };
+  };
   const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
-    const made = pipeline(context, incomingOf(request, server, route));
+    const incoming = incomingOf(request, server, route);
+    const made =
+      around === undefined
+        ? pipeline(context, incoming)
+        : around(exchangeOf(incoming, server, () => pipeline(context, incoming)));
     const answer = underWay(server, request, made, idleTimeoutSeconds);
     return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
   };
@@ -90,11 +127,16 @@ export function startServer({
         // The router matches the path as it was sent; `request.url` has its dot segments resolved (RFC 3986 section 5.2.4).
         const path = pathOf(request.url);
         if (path === basePath || path.startsWith(`${basePath}/`)) return unknown(request, server);
-        const answer = elsewhere(incomingOf(request, server), path);
+        const incoming = incomingOf(request, server);
+        const answer =
+          around === undefined
+            ? elsewhere(incoming, path)
+            : around(exchangeOf(incoming, server, () => elsewhere(incoming, path)));
         return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
       },
       // What fails outside of every answer's own making; the runtime would send a page of its own.
       error: (error) => failed(context, context.makeRequestId(), error),
     });
-  return new Listener({ serve, port, maxConnections, processes, log: context.log });
+  const bound = () => boundOfClients(maxConnections, processes);
+  return new Listener({ serve, port, bound, log: context.log });
 }

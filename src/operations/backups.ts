@@ -35,6 +35,18 @@ export type ScheduledBackup =
   | { readonly kind: 'made'; readonly backup: Backup; readonly removed: readonly string[] }
   | { readonly kind: 'failed'; readonly reason: string };
 
+/** What is measured of the backups of a service. Its own are counted since it started. */
+export interface BackupFigures {
+  /** How often one is to be made, in ms; undefined when only on request. */
+  readonly everyMs: number | undefined;
+  /** The latest in the folder, whoever made it. */
+  readonly latest: NamedFile | undefined;
+  /** How long the latest of its own took; undefined while there is none. */
+  readonly seconds: number | undefined;
+  readonly made: number;
+  readonly failed: number;
+}
+
 /** The backups in the folder of the service. */
 export class BackupOperations implements AsyncDisposable {
   readonly #context: BackupContext;
@@ -45,6 +57,9 @@ export class BackupOperations implements AsyncDisposable {
   #failedAt: number | undefined;
   /** When the latest was made, Unix ms; undefined while nobody has looked. */
   #latest: number | undefined;
+  #seconds: number | undefined;
+  #made = 0;
+  #failed = 0;
 
   constructor(context: BackupContext) {
     this.#context = context;
@@ -72,13 +87,14 @@ export class BackupOperations implements AsyncDisposable {
   /** Makes one and resolves when it is there. Refuses `backup_not_possible`, and `backup_in_progress` while there is another. */
   async create(actor: Actor): Promise<Backup> {
     const backup = await this.#make();
-    await this.#context.store.write('recordAudit', {
-      at: this.#context.clock.now(),
-      actor: actorText(actor),
-      operation: 'createBackup',
-      object: `backup:${backup.name}`,
-      before: null,
-      after: JSON.stringify(backup),
+    const { store, clock } = this.#context;
+    const entry = {
+      ...{ at: clock.now(), actor: actorText(actor), operation: 'createBackup' },
+      ...{ object: `backup:${backup.name}`, before: null, after: JSON.stringify(backup) },
+    };
+    await store.write('recordAudit', entry).catch((error: unknown) => {
+      const message = `The backup ${backup.name} was made, but the audit log does not have it: ${reasonOf(error)}`;
+      throw new Refusal('backup_failed', { message, cause: error });
     });
     return backup;
   }
@@ -88,9 +104,11 @@ export class BackupOperations implements AsyncDisposable {
     const { parts } = this.#context;
     const path = parts?.folder.pathOf(name);
     if (parts === undefined || path === undefined) throw new Refusal('backup_not_found');
-    const verified = await parts.maker.verify(path, this.#stopping.signal).catch((error: unknown) => {
-      throw verificationRefusal(error);
-    });
+    const verified = await parts.maker
+      .verify(path, { signal: this.#stopping.signal })
+      .catch((error: unknown) => {
+        throw verificationRefusal(error);
+      });
     if (verified.kind !== 'backup') throw new Refusal('backup_not_found');
     const { createdAt, format, counts } = verified;
     return { name, createdAt: new Date(createdAt).toISOString(), format, counts };
@@ -104,6 +122,14 @@ export class BackupOperations implements AsyncDisposable {
       remedy:
         'Correct what it says, then make a backup. Scheduled backups are tried again every five minutes.',
     };
+  }
+
+  /** Undefined where there is no folder for them. */
+  async figures(): Promise<BackupFigures | undefined> {
+    const { parts, everyMs, clock } = this.#context;
+    if (parts === undefined) return undefined;
+    const latest = await latestIn(parts.folder, clock.now());
+    return { everyMs, latest, seconds: this.#seconds, made: this.#made, failed: this.#failed };
   }
 
   /** Makes the one that is due and removes those that are too many; undefined when none is due. */
@@ -129,7 +155,7 @@ export class BackupOperations implements AsyncDisposable {
     if (parts === undefined || everyMs === undefined) return false;
     const now = clock.now();
     if (this.#failedAt !== undefined) return now >= this.#failedAt + Math.min(everyMs, retryMs);
-    this.#latest ??= latestOf(await parts.folder.list().catch(() => []), now);
+    this.#latest ??= (await latestIn(parts.folder, now))?.createdAt ?? Number.NEGATIVE_INFINITY;
     // A clock that was set back does not put it off.
     return now >= this.#latest + everyMs || now < this.#latest;
   }
@@ -144,6 +170,7 @@ export class BackupOperations implements AsyncDisposable {
     const name = folder.nameAt(now);
     const running = { ended: Promise.resolve<unknown>(undefined), done: 0, total: 0 };
     this.#running = running;
+    const begunAt = clock.steady();
     try {
       await folder.make();
       const making = maker.make(folder.pathOf(name) as string, {
@@ -157,11 +184,14 @@ export class BackupOperations implements AsyncDisposable {
       this.#lastError = undefined;
       this.#failedAt = undefined;
       this.#latest = now;
+      this.#seconds = (clock.steady() - begunAt) / 1_000;
+      this.#made++;
       return shown({ name, bytes, createdAt: now });
     } catch (error) {
       if (faultOf(error) === 'exists') throw new Refusal('backup_in_progress');
       this.#lastError = reasonOf(error);
       this.#failedAt = clock.now();
+      this.#failed++;
       throw new Refusal('backup_failed', { message: this.#lastError, cause: error });
     } finally {
       this.#running = undefined;
@@ -173,9 +203,10 @@ function shown({ name, bytes, createdAt }: NamedFile): Backup {
   return { name, bytes, createdAt: new Date(createdAt).toISOString() };
 }
 
-/** When the latest was made, Unix ms; those of a date that is still to come do not count. */
-function latestOf(files: readonly NamedFile[], now: number): number {
-  return files.find(({ createdAt }) => createdAt <= now)?.createdAt ?? Number.NEGATIVE_INFINITY;
+/** The latest, as far as the folder can be read; those of a date that is still to come do not count. */
+async function latestIn(folder: BackupFolder, now: number): Promise<NamedFile | undefined> {
+  const files = await folder.list().catch(() => []);
+  return files.find(({ createdAt }) => createdAt <= now);
 }
 
 /** What a `BackupError` says went wrong, in a word. */

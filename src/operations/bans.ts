@@ -41,18 +41,24 @@ export class BanOperations {
       .sort((one, other) => one.bannedUntil - other.bannedUntil || one.keyId - other.keyId);
   }
 
-  /** Ends a key's ban, and forgets its strikes and level. Refuses `ban_not_found`. */
+  /**
+   * Ends a key's ban, and forgets its strikes and level. Refuses `ban_not_found`. Bans are not where the audit log is, so no
+   * transaction has both: that it is asked for is recorded first, and that it was done afterwards. If the process ends in
+   * between, the log has the first entry alone, and the list of bans tells whether it was done.
+   */
   async lift(keyId: number): Promise<void> {
-    const { store } = this.#context;
-    const ban = (await store.limits.bans()).find((one) => one.keyId === keyId);
-    if (ban === undefined || !(await store.limits.lift(keyId))) throw notFound('ban_not_found', keyId);
+    const { limits } = this.#context.store;
+    const ban = (await limits.bans()).find((one) => one.keyId === keyId);
+    if (ban === undefined) throw notFound('ban_not_found', keyId);
     const before = JSON.stringify({ bannedUntil: iso(ban.bannedUntil * 1_000), level: ban.level });
-    // Bans are not where the log is, so this is a step of its own: it comes second, for only what happened is recorded.
-    const object = `key:${keyId}`;
-    await store.write(
-      'recordAudit',
-      entryOf(this.#context, { operation: 'liftBan', object, before, after: null }),
-    );
+    await this.#record('beginLiftBan', keyId, before, before);
+    if (!(await limits.lift(keyId))) throw notFound('ban_not_found', keyId);
+    await this.#record('liftBan', keyId, before, null);
+  }
+
+  async #record(operation: string, keyId: number, before: string, after: string | null): Promise<void> {
+    const entry = entryOf(this.#context, { operation, object: `key:${keyId}`, before, after });
+    await this.#context.store.write('recordAudit', entry);
   }
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type NewPet, type Pet, type PetStatus, petStatuses } from '../contract/pets.ts';
+import type { NewPet, Pet, PetStatus } from '../contract/pets.ts';
+import { petStatuses } from '../domain/pet-status.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { NewAuditEntry } from '../storage/admin.ts';
 import type { ImportRun } from '../storage/storage.ts';

@@ -12,7 +12,7 @@ import { keyUnits } from './units/keys.ts';
 import { operatorUnits, sessionUnits } from './units/operators.ts';
 import { orderUnits } from './units/orders.ts';
 import { petUnits } from './units/pets.ts';
-import { auditUnits, usageUnits } from './units/usage.ts';
+import { answerUnits, auditUnits, usageUnits } from './units/usage.ts';
 
 /** The operations that change something. */
 export type WriteId = Exclude<OperationId, ReadId>;
@@ -47,6 +47,7 @@ export const units = {
   audited: auditedUnit(auditedUnits),
   ...sessionUnits,
   ...usageUnits,
+  ...answerUnits,
   ...auditUnits,
   ...importUnits,
 } as const satisfies Units;

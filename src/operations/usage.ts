@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../domain/clock.ts';
 import type { Instance, UsageBounds } from '../storage/admin.ts';
+import { keptForMs } from './once.ts';
 import type { TrafficCounter } from './traffic-counter.ts';
 import type { Store } from './units.ts';
 
@@ -27,7 +28,7 @@ export interface UsageRecorderOptions {
   readonly clock: Clock;
   /** Who gives a sign of life with it. */
   readonly instance: Omit<Instance, 'seenAt'>;
-  /** Whether this process also removes what is too old: one of several is enough. */
+  /** Whether this process also removes what is too old, kept answers included: one of several is enough. */
   readonly prunes: boolean;
   /** Told when usage is lost. That it cannot be written now is told by the store. */
   readonly notice: (message: string, fields: Readonly<Record<string, unknown>>) => void;
@@ -131,8 +132,12 @@ export class UsageRecorder implements AsyncDisposable {
     const { store, clock } = this.#options;
     if (clock.steady() < this.#nextPruneAt) return;
     try {
-      const mayBeMore = await store.write('pruneUsage', usageBounds(clock.now()));
-      if (!mayBeMore) this.#nextPruneAt = clock.steady() + pruneEveryMs;
+      const now = clock.now();
+      const mayBeMore = [
+        await store.write('pruneUsage', usageBounds(now)),
+        await store.write('pruneAnswers', now - keptForMs),
+      ];
+      if (!mayBeMore.includes(true)) this.#nextPruneAt = clock.steady() + pruneEveryMs;
     } catch {
       // What is too old can wait; that the store cannot be written is told already.
     }

@@ -125,6 +125,13 @@ export interface TimeRange {
 /** Whose requests. */
 export type UsageOwner = { readonly keyId: number } | { readonly accountId: number };
 
+/** When a key made its last request (Unix ms), and how many in some days. */
+export interface LastUse {
+  readonly keyId: number;
+  readonly lastUsedAt: number;
+  readonly requests: number;
+}
+
 export interface UsageStore {
   /** By minute, operation and code. */
   minutes(range: TimeRange): Awaitable<MinuteUsage[]>;
@@ -136,10 +143,7 @@ export interface UsageStore {
    * When each of these keys made its last request (Unix ms), and how many in the days (UTC) that begin at `since` or later.
    * None of keys that never made one.
    */
-  lastUses(
-    keyIds: readonly number[],
-    since: number,
-  ): Awaitable<{ readonly keyId: number; readonly lastUsedAt: number; readonly requests: number }[]>;
+  lastUses(keyIds: readonly number[], since: number): Awaitable<LastUse[]>;
 }
 
 /** A process of the service, with its workers. */

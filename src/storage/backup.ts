@@ -39,22 +39,25 @@ export class BackupError extends Error {
   }
 }
 
-export interface MakeOptions {
+export interface VerifyOptions {
+  /** Ends it; nothing is left of it. */
+  readonly signal?: AbortSignal | undefined;
+  /** Bytes written or read, and bytes in all as far as they can be told in advance. */
+  readonly onProgress?: ((done: number, total: number) => void) | undefined;
+}
+
+export interface MakeOptions extends VerifyOptions {
   /** Whether a backup of that name may be replaced. */
   readonly replace: boolean;
   /** Unix ms. */
   readonly now: number;
-  /** Ends it; nothing is left of it. */
-  readonly signal?: AbortSignal;
-  /** Bytes written, and bytes in all as far as they can be told in advance. */
-  readonly onProgress?: (done: number, total: number) => void;
 }
 
 /** Makes and verifies files in other processes, so that nothing here waits. Both reject with `BackupError`. */
 export interface BackupMaker {
   /** The file appears under its name when it is whole and durable. */
   make(path: string, options: MakeOptions): Promise<BackupFacts>;
-  verify(path: string, signal?: AbortSignal): Promise<Verified>;
+  verify(path: string, options?: VerifyOptions): Promise<Verified>;
 }
 
 /** A backup by its name in the folder. */

@@ -15,8 +15,8 @@ const keyUsage = {
 
 /**
  * Everything that is moved when a store moves, alike in every engine: the columns of each table with their types, the key
- * first. Sessions end with it, and instances tell of themselves anew. In an order in which no table refers to a later one. How many animals there are in each status is counted anew
- * with the animals.
+ * first. In an order in which no table refers to a later one. How many animals there are in each status is counted anew with
+ * the animals; sessions end with the move, and instances tell of themselves anew.
  */
 const tables = {
   // The highest id each table gave out, of those that gave one: first, so that no id of a row that is gone comes again.

@@ -72,9 +72,7 @@ export interface KeptAnswer extends AnswerKey {
   readonly keptAt: number;
 }
 
-/**
- * Units that use it write `pets`, all of them: so none keeps an answer while another one looks for it.
- */
+/** Units that find and keep answers write `pets`, all of them: so none keeps an answer while another one looks for it. */
 export interface AnswerWrites {
   /** What is kept under each of these keys and was so at `since` (Unix ms) or later, in their order. */
   find(keys: readonly AnswerKey[], since: number): Awaitable<(KeptAnswer | undefined)[]>;
@@ -83,6 +81,8 @@ export interface AnswerWrites {
    * (Unix ms).
    */
   keep(answers: readonly KeptAnswer[], since: number): Awaitable<void>;
+  /** Removes some that were kept before `since` (Unix ms); tells whether there may be more. */
+  prune(since: number): Awaitable<boolean>;
 }
 
 export interface AccountWrites {

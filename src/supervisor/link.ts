@@ -1,5 +1,13 @@
 import type { Port } from '../storage/port.ts';
-import type { Asked, Failure, FromWorker, Listening, Start, ToWorker } from './messages.ts';
+import {
+  type Asked,
+  type Failure,
+  type FromWorker,
+  heartbeat,
+  type Listening,
+  type Start,
+  type ToWorker,
+} from './messages.ts';
 import { StorePort } from './store-port.ts';
 
 /** A worker's link to its supervisor. */
@@ -57,7 +65,7 @@ export class SupervisorLink implements Disposable {
 
   /** A question that cannot be answered is not: the supervisor does without. */
   async #answer({ number, content }: Asked): Promise<void> {
-    const answer = await this.#answerTo(content).catch(() => undefined);
+    const answer = content === heartbeat ? true : await this.#answerTo(content).catch(() => undefined);
     this.#send({ kind: 'answer', answer: { number, content: answer } });
   }
 

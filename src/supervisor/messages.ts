@@ -31,6 +31,9 @@ export interface Asked {
   readonly content: unknown;
 }
 
+/** The question that a worker answers whatever it serves, as long as its event loop turns. */
+export const heartbeat = 'are you there';
+
 /** `store`: passed on to the store, whatever it is. */
 export type ToWorker =
   | { readonly kind: 'start'; readonly start: Start }

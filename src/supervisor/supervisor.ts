@@ -8,6 +8,16 @@ import { WorkerProcess } from './worker-process.ts';
 const firstPauseMs = 100;
 const longestPauseMs = 30_000;
 
+/** How a worker is found to hang: it answers none of so many questions, each within the time until the next. */
+export interface Heartbeat {
+  readonly everyMs: number;
+  /** Counted, for a machine that stood still gives nobody time to answer. */
+  readonly mostMissed: number;
+}
+
+/** 20 s in which a worker answers nobody: no request takes its event loop a second. */
+const patient: Heartbeat = { everyMs: 5_000, mostMissed: 4 };
+
 export interface SupervisorOptions {
   readonly workers: number;
   /** How the worker with this number, from 1, is started. */
@@ -18,13 +28,14 @@ export interface SupervisorOptions {
    * did, and before another takes its place.
    */
   readonly connect: (worker: number, store: Port) => Disposable | undefined;
+  readonly heartbeat?: Heartbeat;
 }
 
 export type Serve = Pick<Start, 'environment' | 'port' | 'startedAt'>;
 
 /**
  * Keeps a number of serving processes going. One that ends is replaced: at once if it served, else after a pause, so
- * that a fault that lasts does not take a core.
+ * that a fault that lasts does not take a core. One that served and hangs is killed, and so replaced.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -117,12 +128,30 @@ export class Supervisor {
     return worker.serving;
   }
 
+  /** Kills a worker that hangs: its share of the connections would wait for ever. Until it ends, or the stop. */
+  async #watch(number: number, worker: WorkerProcess): Promise<void> {
+    const { log, heartbeat: { everyMs, mostMissed } = patient } = this.#options;
+    const ended = new AbortController();
+    void worker.ended.then(() => ended.abort());
+    const over = AbortSignal.any([this.#stopping.signal, ended.signal]);
+    for (let missed = 0; missed < mostMissed; ) {
+      // One that does not serve yet may take its time.
+      const asked = worker.hasServed ? worker.isThere(everyMs) : true;
+      const [isThere, goesOn] = await Promise.all([asked, waited(everyMs, over)]);
+      if (!goesOn) return;
+      missed = isThere ? 0 : missed + 1;
+    }
+    log.error({ worker: number, pid: worker.pid }, 'worker does not answer; killing it');
+    worker.kill();
+  }
+
   /** Replaces a worker whenever it ends, until the stop. */
   async #keep(number: number, first: WorkerProcess): Promise<void> {
     const { log } = this.#options;
     const { signal } = this.#stopping;
     let worker = first;
     for (let failures = 0; ; ) {
+      void this.#watch(number, worker);
       const ending = await worker.ended;
       if (signal.aborted) return;
       const reason = worker.hasServed ? undefined : await reasonOf(worker);
@@ -142,6 +171,11 @@ export class Supervisor {
       );
     }
   }
+}
+
+/** Waits; false when that was given up. */
+function waited(ms: number, signal: AbortSignal): Promise<boolean> {
+  return sleep(ms, true, { signal, ref: false }).catch(() => false);
 }
 
 /** Why a worker never served. */

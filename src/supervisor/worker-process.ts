@@ -1,5 +1,12 @@
 import type { Port } from '../storage/port.ts';
-import type { Failure, FromWorker, Listening, Start, ToWorker } from './messages.ts';
+import {
+  type Failure,
+  type FromWorker,
+  heartbeat,
+  type Listening,
+  type Start,
+  type ToWorker,
+} from './messages.ts';
 import { Questions } from './questions.ts';
 import { StorePort } from './store-port.ts';
 
@@ -81,6 +88,11 @@ export class WorkerProcess {
   /** What it answers to a question; undefined when it does not within the time. */
   ask(question: unknown, withinMs: number): Promise<unknown> {
     return this.#questions.ask(question, withinMs);
+  }
+
+  /** Whether it answers within the time: a process that hangs does not. */
+  async isThere(withinMs: number): Promise<boolean> {
+    return (await this.ask(heartbeat, withinMs)) === true;
   }
 
   /** Lets it drain and end. */

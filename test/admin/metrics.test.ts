@@ -43,12 +43,13 @@ const all: readonly Metric[] = metricsOf({
   ],
   facts: {
     ...store,
-    ...{ dataBytes: 1, walBytes: 2, limitBytes: 3, bytes: 4, freeBytes: 5 },
+    ...{ dataBytes: 1, walBytes: 2, limitBytes: 3, freeBytes: 4 },
     ...{ poolConnections: 4, poolBusy: 1, poolWaiting: 0, postgresStatements: 9, postgresSeconds: 0.1 },
     ...{ redisRequests: 9, redisSeconds: 0.1 },
   },
   troubles: [],
   bans: 0,
+  backups: { everyMs: 1, latest: { name: 'made', bytes: 1, createdAt: 1 }, seconds: 1, made: 1, failed: 0 },
   about: { version: '1.0.0' },
   startedAt: 0,
 });

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { petStatuses } from '../../src/contract/pets.ts';
+import { petStatuses } from '../../src/domain/pet-status.ts';
 import { startTestApp } from '../support/app.ts';
 import { faulty, newPet } from '../support/pets.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { orderStatuses } from '../../src/contract/orders.ts';
+import { orderStatuses } from '../../src/domain/order-status.ts';
 import { startTestApp } from '../support/app.ts';
 import { buyerOf, type ShownOrder, stepsTo } from '../support/orders.ts';
 import { faulty } from '../support/pets.ts';

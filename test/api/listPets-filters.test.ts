@@ -1,6 +1,7 @@
 /** The filters of listPets, alone and together: `status`, `categoryId` and `id`. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { type Pet, petStatuses } from '../../src/contract/pets.ts';
+import type { Pet } from '../../src/contract/pets.ts';
+import { petStatuses } from '../../src/domain/pet-status.ts';
 import { startTestApp } from '../support/app.ts';
 import { faulty, linksOf, newPet, relative, walk } from '../support/pets.ts';
 

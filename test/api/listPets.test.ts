@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { errorExample } from '../../scripts/openapi/error-examples.ts';
-import { petStatuses } from '../../src/contract/pets.ts';
 import { writeCursor } from '../../src/domain/cursor.ts';
+import { petStatuses } from '../../src/domain/pet-status.ts';
 import { startTestApp } from '../support/app.ts';
 import type { ErrorAnswer } from '../support/call.ts';
 import { addPets, faulty, linksOf, newPet, relative, walk } from '../support/pets.ts';

@@ -1,7 +1,7 @@
 /** What holds for each step of an order, for the test of each operation. */
 import { describe, expect, test } from 'bun:test';
-import { type OrderStatus, orderStatuses } from '../../src/contract/orders.ts';
-import { type OrderStep, stepsOf } from '../../src/domain/order-status.ts';
+import type { OrderStatus } from '../../src/contract/orders.ts';
+import { type OrderStep, orderStatuses, stepsOf } from '../../src/domain/order-status.ts';
 import type { TestApp } from '../support/app.ts';
 import { type Buyer, stepsTo } from '../support/orders.ts';
 import { faulty } from '../support/pets.ts';

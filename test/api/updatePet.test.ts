@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { type PetStatus, petStatuses } from '../../src/contract/pets.ts';
+import type { PetStatus } from '../../src/contract/pets.ts';
+import { petStatuses } from '../../src/domain/pet-status.ts';
 import { startTestApp } from '../support/app.ts';
 import type { Answer, CallOptions } from '../support/call.ts';
 import { faulty, newPet } from '../support/pets.ts';

@@ -41,7 +41,7 @@ describe('backup', () => {
     await place.write('pets.csv', 'name,categoryId\nRex,1\nMia,2\n');
     await succeed(place, 'import', 'pets.csv');
     expect(await succeed(place, 'backup', 'made.backup')).toMatch(
-      /^Backed up 2 animals and 1 accounts as of \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ to made\.backup \([\d.]+ MiB\)\.\nTo check it: animal-store backup verify made\.backup\n$/,
+      /^Backed up 2 animals and 1 account as of \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ to made\.backup \([\d.]+ MiB\)\.\nTo check it: animal-store backup verify made\.backup\n$/,
     );
     expect(statSync(place.path('made.backup')).mode & 0o777).toBe(0o600);
     const last = 'SELECT operation, object FROM audit ORDER BY id DESC LIMIT 1';
@@ -67,9 +67,11 @@ describe('backup', () => {
     await succeed(place, 'backup', 'verify', 'latest');
   });
 
-  test('into a folder that is not there, or of a store that is not there, says so', async () => {
+  test('into a folder that is not there, or of a store that is not there or is a folder, says so', async () => {
     await using place = await newShop();
     expect(await refusal(place, 'backup', 'missing/made.backup')).toContain('There is no folder');
+    const folder = await place.run(['status'], { environment: { DATABASE_URL: 'sqlite:.' } });
+    expect([folder.exitCode, folder.stderr]).toEqual([1, expect.stringContaining('is a folder')]);
     const elsewhere = { environment: { DATABASE_URL: 'sqlite:missing.db' } };
     const { exitCode, stderr } = await place.run(['backup', 'made.backup'], elsewhere);
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining('No store found at')]);
@@ -199,6 +201,12 @@ describe('restore', () => {
       'is not a store',
     );
     expect(readFileSync(place.path('letter'), 'utf8')).toBe('Dear animals');
+    expect(await refusal(place, 'restore', 'made.backup', '--to', '.')).toContain('is a folder');
+    const inMemory = await place.run(['restore', 'made.backup', '--to', 'sqlite::memory:']);
+    expect([inMemory.exitCode, await place.files()]).toEqual([
+      2,
+      expect.not.arrayContaining(['sqlite::memory:']),
+    ]);
     await succeed(place, 'restore', 'made.backup', '--replace');
   });
 
@@ -221,7 +229,9 @@ describe('restore', () => {
     };
     for (const [name, reason] of Object.entries({ ...reasons, ...others })) {
       expect(await refusal(place, 'restore', name, '--replace')).toContain(reason);
+      expect(await refusal(place, 'restore', name, '--to', 'drill/here/copy.db')).toContain(reason);
     }
+    expect(existsSync(place.path('drill'))).toBe(false);
     expect(readFileSync(place.path('store.db')).equals(before)).toBe(true);
     expect(existsSync(place.path('store.db.restoring'))).toBe(false);
   });

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { NewPet, petStatuses } from '../../src/contract/pets.ts';
+import { NewPet } from '../../src/contract/pets.ts';
+import { petStatuses } from '../../src/domain/pet-status.ts';
 import { CsvReader, csvHeader, csvRow } from '../../src/operations/files/csv.ts';
 import { LineSplitter } from '../../src/operations/files/lines.ts';
 import { NdjsonReader } from '../../src/operations/files/ndjson.ts';

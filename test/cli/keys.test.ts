@@ -44,6 +44,13 @@ test('keys create --plan makes an account for the key, and --account uses one th
   expect(await listed(first.id)).toMatchObject({ name: 'website', state: 'live', expiresAt: null });
 });
 
+test('a key of a closed account is told to work once that is reopened', async () => {
+  const { accountId } = await place.json<Issued>('keys', 'create', '--plan', 'pro');
+  await place.json('accounts', 'close', String(accountId));
+  const { stdout } = await place.run(['keys', 'create', '--account', String(accountId)]);
+  expect(stdout).toContain(`Account ${accountId} is closed: the key works once it is reopened.`);
+});
+
 test('keys create --plan enterprise takes the limits of the new account', async () => {
   const quota = ['--per-minute', '7', '--per-day', '70'];
   const { accountId } = await place.json<Issued>('keys', 'create', '--plan', 'enterprise', ...quota);

@@ -65,6 +65,35 @@ test('what others wrote reaches a terminal with its control characters escaped; 
   }
 });
 
+test('what a command was given comes back with its control characters escaped, too', async () => {
+  await using place = await newWorkplace();
+  for (const args of [
+    [hostile],
+    ['help', hostile],
+    ['accounts', 'show', hostile],
+    ['accounts', 'list', '--state', hostile],
+    ['backup', hostile],
+    ['backup', 'verify', hostile],
+    ['export', `${hostile}.csv`],
+    ['import', `${hostile}.csv`],
+    ['audit', 'export', hostile],
+  ]) {
+    const { stdout, stderr } = await place.run(args);
+    expect([args, stdout + stderr]).toEqual([args, expect.stringContaining(shownHostile)]);
+    expect(stdout + stderr).not.toMatch(/[\u009b\u202e]/);
+  }
+});
+
+test('columns stand below each other, however wide their characters are', async () => {
+  await using place = await newWorkplace();
+  await using operator = await operatorOf(place.folder);
+  for (const name of ['猫', 'Zoë 👩‍🔬', 'Zoe']) await operator.accounts.create(name, 'pro');
+  const { stdout } = await place.run(['accounts', 'list']);
+  const lines = stdout.trimEnd().split('\n');
+  const columns = lines.map((line) => Bun.stringWidth(line.slice(0, line.search(/PLAN|free|pro/))));
+  expect(new Set(columns).size).toBe(1);
+});
+
 test('colours are for terminals', async () => {
   await using place = await newWorkplace();
   expect(await onTerminal(place, ['keys', 'create', '--plan', 'free'])).toContain('\x1b[1mask_');

@@ -52,12 +52,12 @@ test('a backup taken while the service runs brings back animals, keys and counts
     key = service.firstKey ?? '';
     const client = clientOf(service.url, key);
     expect((await client.add('Before')).status).toBe(201);
-    expect(await run('Make one now', folder.path)).toContain('Backed up 1 animals');
+    expect(await run('Make one now', folder.path)).toContain('Backed up 1 animal ');
     expect((await client.add('After')).status).toBe(201);
   }
   // The service was killed, so its write-ahead log is still there and must not reach the restored file.
   expect(await run('Verify', folder.path)).toContain('friday.backup is sound.');
-  expect(await run('Restore', folder.path)).toContain('Restored 1 animals');
+  expect(await run('Restore', folder.path)).toContain('Restored 1 animal,');
   expect(await run('Practise', folder.path)).toContain('1');
   expect(existsSync(join(folder.path, 'drill/animal-store.db'))).toBe(true);
 

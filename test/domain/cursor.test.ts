@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { int64Min } from '../../src/contract/json.ts';
-import { petStatuses } from '../../src/contract/pets.ts';
 import { filtersText, readCursor, writeCursor } from '../../src/domain/cursor.ts';
+import { petStatuses } from '../../src/domain/pet-status.ts';
 import { always } from '../support/property.ts';
 
 const anyId = fc.oneof(

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { MemberError, parseJson } from '../../src/contract/json.ts';
-import { NewPet, Pet, petJson, petStatuses } from '../../src/contract/pets.ts';
+import { NewPet, Pet, petJson } from '../../src/contract/pets.ts';
 import { validate } from '../../src/contract/validation.ts';
+import { petStatuses } from '../../src/domain/pet-status.ts';
 import { always, anyInt64 } from '../support/property.ts';
 
 /** The contract's rule for names, told by code points instead of by patterns. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { orderStatuses as contractStatuses, type OrderStatus } from '../../src/contract/orders.ts';
+import type { OrderStatus } from '../../src/contract/orders.ts';
 import type { PetStatus } from '../../src/contract/pets.ts';
 import {
   isOpen,
@@ -48,12 +48,8 @@ function after({ order, pet }: Sale, step: OrderStep): Sale | undefined {
 const placed: Sale = { order: 'placed', pet: 'pending' };
 
 describe('the steps of an order', () => {
-  test('have the statuses of the contract', () => {
-    expect([...orderStatuses].sort()).toEqual([...contractStatuses].sort());
-  });
-
   test('are those of the picture and no others', () => {
-    for (const status of contractStatuses) {
+    for (const status of orderStatuses) {
       for (const step of orderSteps) expect(next(status, step)).toBe(leadsTo(status, step));
       expect([...stepsOf(status)].sort()).toEqual(orderSteps.filter((step) => leadsTo(status, step)).sort());
     }
@@ -61,12 +57,12 @@ describe('the steps of an order', () => {
 
   test('name nothing that every object has', () => {
     for (const name of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
-      for (const status of contractStatuses) expect(stepsOf(status)).not.toContain(name as OrderStep);
+      for (const status of orderStatuses) expect(stepsOf(status)).not.toContain(name as OrderStep);
     }
   });
 
   test('leave an order open exactly as long as it is placed or approved', () => {
-    expect(contractStatuses.filter(isOpen)).toEqual(['placed', 'approved']);
+    expect(orderStatuses.filter(isOpen)).toEqual(['placed', 'approved']);
   });
 });
 

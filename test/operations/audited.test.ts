@@ -1,16 +1,18 @@
 /** What an operator changes and what the audit log says of it are one. */
 import { afterAll, expect, test } from 'bun:test';
+import { BanOperations } from '../../src/operations/bans.ts';
 import { writeAs } from '../../src/operations/by-operator.ts';
 import { subjects } from '../../src/operations/subjects.ts';
 import { units } from '../../src/operations/units.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { makeStore, operatorOf } from '../support/process.ts';
 import { rejectionOf } from '../support/rejection.ts';
+import { until } from '../support/wait.ts';
 
 const folder = await temporaryFolder();
 await makeStore(folder.path);
 const admin = await operatorOf(folder.path);
-const { accounts, audit, operators, storage } = admin;
+const { accounts, audit, keys, operators, storage } = admin;
 afterAll(async () => {
   await admin[Symbol.asyncDispose]();
   await folder[Symbol.asyncDispose]();
@@ -28,7 +30,14 @@ test('every change that an operator may ask for says what it is done to', () => 
     'useSession',
     'removeSession',
   ];
-  const ofTheServiceItself = [...others, 'recordUsage', 'pruneUsage', 'recordAudit', 'commitImport'];
+  const ofTheServiceItself = [
+    ...others,
+    'recordUsage',
+    'pruneUsage',
+    'pruneAnswers',
+    'recordAudit',
+    'commitImport',
+  ];
   expect([...Object.keys(subjects), ...ofTheServiceItself].sort()).toEqual(Object.keys(units).sort());
 });
 
@@ -105,4 +114,18 @@ test('an export has all entries that fit, the oldest first, however many there a
     expect(times.length).toBe(expected);
     expect(times).toEqual([...new Set(times)].sort((one, other) => one - other));
   }
+});
+
+test('a process that ends while it lifts a ban leaves in the log that it was to be lifted', async () => {
+  const { id: accountId } = await accounts.create('crowd', 'enterprise', { perMinute: 1, perDay: 1 });
+  const { id } = await keys.create(accountId, 'till');
+  const ban = { keyId: id, bannedUntil: Math.ceil(Date.now() / 1_000) + 60, level: 1 };
+  const ends = new Promise<never>(() => {});
+  const limits = { ...storage.limits, bans: () => [ban], lift: () => ends };
+  const dying = new BanOperations({ ...admin, store: { ...storage, limits } });
+  void dying.lift(id);
+  await until(async () => (await entries(`key:${id}`))[0]?.operation === 'beginLiftBan');
+  const [entry] = await entries(`key:${id}`);
+  expect(entry).toMatchObject({ actor: `cli:${admin.actor.name}`, before: entry?.after });
+  expect(JSON.parse(entry?.after ?? '')).toMatchObject({ level: 1 });
 });

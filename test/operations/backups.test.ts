@@ -4,9 +4,11 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 
 import { join } from 'node:path';
 import type { AdminServices } from '../../src/app.ts';
 import { backupMaker } from '../../src/backups.ts';
+import type { Refusal } from '../../src/domain/refusal.ts';
 import { backupHandlers } from '../../src/operations/admin/backups.ts';
 import { BackupOperations, type BackupSettings } from '../../src/operations/backups.ts';
 import { SqliteBackupFolder } from '../../src/storage/sqlite/backup/folder.ts';
+import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, makeStore, operatorOf } from '../support/process.ts';
@@ -109,6 +111,21 @@ describe('backups of the service', () => {
     expect((await operations.state()).lastError).toBeNull();
   });
 
+  test('are measured: the latest in the folder, also after a restart, and what this service made and failed to make', async () => {
+    const first = started();
+    expect(await first.figures()).toMatchObject({ everyMs: daily.everyMs, made: 0, failed: 0 });
+    expect((await first.figures())?.latest).toBeUndefined();
+    writeFileSync(backups, 'in the way');
+    await first.makeDue();
+    await Bun.file(backups).delete();
+    clock.advance(300);
+    await first.makeDue();
+    const [{ bytes = 0, createdAt = '' } = {}] = (await first.state()).backups;
+    const latest = { bytes, createdAt: Date.parse(createdAt) };
+    expect(await first.figures()).toMatchObject({ latest, seconds: 0, made: 1, failed: 1 });
+    expect(await started().figures()).toMatchObject({ latest, seconds: undefined, made: 0, failed: 0 });
+  });
+
   test('find what a service that was killed left behind, and remove it', async () => {
     mkdirSync(backups);
     const stranger = 'store-2027-01-01.4194999.partial';
@@ -138,6 +155,19 @@ describe('createBackup', () => {
       object: `backup:${name}`,
     });
     expect(entry?.after).toContain(String(bytes));
+  });
+
+  test('says that it was made when it cannot be recorded', async () => {
+    const data = dataFileIn(folder.path);
+    const parts = { maker: backupMaker(data), folder: new SqliteBackupFolder(backups, data) };
+    const store = { write: () => Promise.reject(new StorageUnavailable('the disk is full')) };
+    const operations = new BackupOperations({ store, clock, parts, ...daily });
+    const { code, message } = (await rejectionOf(operations.create(actor))) as Refusal;
+    const [made] = (await operations.state()).backups;
+    expect([code, message]).toEqual([
+      'backup_failed',
+      expect.stringContaining(`${made?.name} was made, but`),
+    ]);
   });
 
   test('is refused while there is another one, and where there is no folder for it', async () => {

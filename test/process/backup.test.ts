@@ -47,7 +47,7 @@ test('what a restored store serves is what was there at the backup: animals, key
   // The service was killed: its log has what came after, and must not reach the restored file.
   expect(existsSync(`${dataFileIn(folder.path)}-wal`)).toBe(true);
   const said = await succeed(folder.path, 'restore', 'made.backup', '--replace');
-  expect(said).toContain('Restored 1 animals, 3 accounts and 3 API keys as of ');
+  expect(said).toContain('Restored 1 animal, 3 accounts and 3 API keys as of ');
   expect(existsSync(`${dataFileIn(folder.path)}-wal`)).toBe(false);
 
   await using service = await startService(folder.path, strict);

@@ -1,4 +1,5 @@
 import { expect, setDefaultTimeout } from 'bun:test';
+import { mostOfOperators } from '../../src/http/connection-bounds.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { issueKey, serveCommand, startService } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
@@ -27,6 +28,31 @@ testWith({ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--nofile=96', 
     }
     expect(service.stderr()).toContain('too many connections');
     expect(service.stderr()).not.toContain('EMFILE');
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe(0);
+  },
+);
+
+testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/net/tcp'])(
+  'more half-sent heads at the port of operators than it may have keep out neither operators nor clients',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
+    await service.said(/^Console .*\n/m);
+    const console = /^Console +(http:\S+)$/m.exec(service.stdout())?.[1] ?? '';
+    using held = new DisposableStack();
+    let isTold = false;
+    void service.logged('too many connections').then(() => {
+      isTold = true;
+    });
+    for (let count = 0; count < mostOfOperators || !isTold; count++) {
+      const connection = await Connection.open(console).catch(() => undefined);
+      if (connection === undefined) continue;
+      held.use(connection).write('GET / HTTP/1.1\r\nHost:');
+    }
+    for (const url of [`${console}/`, `${service.url}/livez`]) expect((await answered(url)).status).toBe(200);
+    expect(service.stderr()).toContain(`"port":${new URL(console).port}`);
+    expect(service.stderr()).not.toContain(`"port":${new URL(service.url).port},"open"`);
     service.signal('SIGTERM');
     expect(await service.exited).toBe(0);
   },

@@ -116,6 +116,18 @@ test('its workers are the same file, serve and write, and end with it', async ()
   await until(() => !workers.some(isRunning));
 });
 
+test('it starts a sandbox, which leaves nothing behind', async () => {
+  await using place = await EmptyPlace.make(executable);
+  const environment = { TMPDIR: place.folder };
+  await using sandbox = place.run(['sandbox', '--port', '0', '--json'], { environment });
+  await sandbox.said('\n');
+  const { url, keys } = JSON.parse(sandbox.stdout());
+  expect((await clientOf(url, keys.free).add('Ozzy')).status).toBe(201);
+  sandbox.signal('SIGTERM');
+  expect(await sandbox.exited).toBe(0);
+  expect(readdirSync(place.folder)).toEqual([]);
+});
+
 test('it says its version and its help, and refuses what it does not know', async () => {
   await using place = await EmptyPlace.make(executable);
   expect(await said(place, ['--version'])).toBe(`${packageJson.version}\n`);

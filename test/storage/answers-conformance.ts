@@ -85,6 +85,20 @@ export function answersConform(check: StoreTest): void {
     for (let index = 0; index < 4; index++) expect(await found(shop, 1, `new ${index}`)).toBeDefined();
   });
 
+  check('those that are too old go without another one, too', async ({ store, besideWith }) => {
+    const shop = await besideWith(shopUnits);
+    for (const age of [2, 1, 0]) {
+      await shop.write('keepAnswer', {
+        answer: { ...answer, key: `age ${age}`, keptAt: at - age },
+        since: 0,
+      });
+    }
+    expect(await raisedBy(store, () => store.write('pruneAnswers', at))).toEqual([]);
+    const left = await Promise.all([2, 1, 0].map((age) => found(shop, 1, `age ${age}`)));
+    expect(left.map((one) => one?.key)).toEqual([undefined, undefined, 'age 0']);
+    expect(await store.write('pruneAnswers', at)).toBe(false);
+  });
+
   check('an answer alone raises no version', async ({ store, besideWith }) => {
     const { write } = await besideWith(shopUnits);
     expect(await raisedBy(store, () => write('keepAnswer', { answer, since: 0 }))).toEqual([]);

@@ -1,6 +1,7 @@
 import { expect } from 'bun:test';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
-import { type NewPet, type Pet, petStatuses } from '../../src/contract/pets.ts';
+import type { NewPet, Pet } from '../../src/contract/pets.ts';
+import { petStatuses } from '../../src/domain/pet-status.ts';
 import type { PetFilter } from '../../src/storage/storage.ts';
 import { randomFrom } from '../support/random.ts';
 import type { StoreTest } from './place.ts';

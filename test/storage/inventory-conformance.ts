@@ -1,7 +1,8 @@
 import { expect } from 'bun:test';
 import type { Inventory } from '../../src/contract/inventory.ts';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
-import { type NewPet, petStatuses } from '../../src/contract/pets.ts';
+import type { NewPet } from '../../src/contract/pets.ts';
+import { petStatuses } from '../../src/domain/pet-status.ts';
 import type { PetStore } from '../../src/storage/storage.ts';
 import { randomFrom } from '../support/random.ts';
 import { rejectionOf } from '../support/rejection.ts';

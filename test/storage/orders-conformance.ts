@@ -1,6 +1,7 @@
 import { expect } from 'bun:test';
 import { int64Max } from '../../src/contract/json.ts';
-import { type Order, orderStatuses } from '../../src/contract/orders.ts';
+import type { Order } from '../../src/contract/orders.ts';
+import { orderStatuses } from '../../src/domain/order-status.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import type { StoreTest } from './place.ts';
 import { raisedBy, shopUnits, walk } from './shop-units.ts';

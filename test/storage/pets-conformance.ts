@@ -1,7 +1,7 @@
 import { expect } from 'bun:test';
 import { total } from '../../src/contract/inventory.ts';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
-import { petStatuses } from '../../src/contract/pets.ts';
+import { petStatuses } from '../../src/domain/pet-status.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 

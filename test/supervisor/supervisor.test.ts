@@ -2,7 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Port } from '../../src/storage/port.ts';
-import { Supervisor } from '../../src/supervisor/supervisor.ts';
+import { type Heartbeat, Supervisor } from '../../src/supervisor/supervisor.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { keptLog } from '../support/log.ts';
 import { maxWaitMs, testTimeoutMs, until } from '../support/wait.ts';
@@ -12,7 +12,7 @@ setDefaultTimeout(testTimeoutMs);
 const command = () => [process.execPath, join(import.meta.dir, 'worker-script.ts')];
 
 /** Two workers, and all that their supervisor tells. */
-function supervised() {
+function supervised(heartbeat?: Heartbeat) {
   const { log, lines } = keptLog();
   const stores: { worker: number; port: Port; received: unknown[]; isOver: boolean }[] = [];
   const connect = (worker: number, port: Port) => {
@@ -29,7 +29,7 @@ function supervised() {
       },
     };
   };
-  const supervisor = new Supervisor({ workers: 2, command, log, connect });
+  const supervisor = new Supervisor({ workers: 2, command, log, connect, ...(heartbeat && { heartbeat }) });
   return {
     supervisor,
     lines,
@@ -120,6 +120,33 @@ describe('a worker', () => {
       [2, 1, '2 of 2 cannot', 200],
       [2, 1, '2 of 2 cannot', 400],
     ]);
+  });
+
+  test('that hangs is killed and replaced', async () => {
+    await using all = supervised({ everyMs: 200, mostMissed: 3 });
+    await all.supervisor.serve({ environment: {}, port: 1, startedAt: 0 });
+    const pid = all.pidOf(1);
+    process.kill(pid, 'SIGSTOP');
+    await until(() => all.lines.some(({ msg, worker }) => msg === 'worker serving' && worker === 1));
+    expect(all.lines).toContainEqual(
+      expect.objectContaining({ worker: 1, pid, msg: 'worker does not answer; killing it' }),
+    );
+    expect(all.lines).toContainEqual(expect.objectContaining({ worker: 1, pid, signal: 'SIGKILL' }));
+    expect(all.pidOf(1)).not.toBe(pid);
+  });
+
+  test('that hung for a moment, and answers again, is left alone', async () => {
+    await using all = supervised({ everyMs: 200, mostMissed: 1_000 });
+    await all.supervisor.serve({ environment: {}, port: 1, startedAt: 0 });
+    const pid = all.pidOf(1);
+    process.kill(pid, 'SIGSTOP');
+    // Worker 1 does not answer, so this takes as long as some heartbeats.
+    await all.supervisor.ask('whoever is there', 500);
+    process.kill(pid, 'SIGCONT');
+    const [first] = all.stores;
+    first?.port.post('again');
+    await until(() => first?.received.includes('again') ?? false);
+    expect([all.pidOf(1), all.lines]).toEqual([pid, []]);
   });
 
   test('that waits to be started again is not started after a stop', async () => {

@@ -15,6 +15,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   cli: [
     'app',
     'backups',
+    'sandbox',
     'supervisor/link',
     'supervisor/task-link',
     'operations',
@@ -37,6 +38,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'domain',
     'contract',
   ],
+  sandbox: ['app', 'config', 'http', 'operations', 'storage', 'domain', 'contract'],
   admin: ['watch', 'config', 'http', 'operations', 'system-user', 'domain', 'contract'],
   watch: ['config', 'http', 'operations', 'type:supervisor', 'domain', 'package.json'],
   backups: ['config', 'storage', 'operations', 'supervisor', 'domain', 'contract', 'package.json'],
@@ -55,7 +57,14 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   storage: ['domain', 'type:contract'],
   domain: ['type:contract'],
   config: ['domain', 'contract'],
-  contract: ['type:domain', 'domain/plan', 'domain/role', 'domain/scope'],
+  contract: [
+    'type:domain',
+    'domain/order-status',
+    'domain/pet-status',
+    'domain/plan',
+    'domain/role',
+    'domain/scope',
+  ],
   console: [
     'type:contract',
     'type:domain',

@@ -1,7 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { adminBasePath, allAdminOperations } from '../../contract/admin/operations.ts';
 import { type Network, networkOf } from '../../domain/address.ts';
 import { clientAddress } from '../address.ts';
+import { boundOfOperators } from '../connection-bounds.ts';
+import { Listener } from '../listener.ts';
 import { pathOf } from '../query.ts';
 import { requestIdOf } from '../request-id.ts';
 import { type Route, routesBelow } from '../routes.ts';
@@ -15,7 +16,6 @@ import { failed } from './replies.ts';
 const idleTimeoutSeconds = 20;
 /** What is under way when the listener stops gets this long. */
 const stopWithinMs = 200;
-const pollMs = 10;
 
 export interface AdminServerOptions {
   readonly context: AdminContext;
@@ -63,32 +63,31 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
     return whole(request, adminPage(context, pages, incomingOf(request, server), path));
   };
   const routes = routesBelow(adminBasePath, allAdminOperations, (operation) => operation);
-  const server = Bun.serve({
-    hostname,
-    port,
-    // `development: false` would switch it on, and operators would reach this service and another one by turns.
-    reusePort: false,
-    idleTimeout: idleTimeoutSeconds,
-    // Bun would show stacks to clients otherwise, unless NODE_ENV is "production".
-    development: false,
-    // The pipeline bounds bodies itself.
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    routes: Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
-    fetch: page,
-    // What fails outside of every answer's own making; the runtime would send a page of its own.
-    error: (error) => failed(context, error),
-  });
-  return { hostname: server.hostname, port: server.port ?? port, [Symbol.asyncDispose]: () => stop(server) };
+  const serve = (port: number) =>
+    Bun.serve({
+      hostname,
+      port,
+      // `development: false` would switch it on, and operators would reach this service and another one by turns.
+      reusePort: false,
+      idleTimeout: idleTimeoutSeconds,
+      // Bun would show stacks to clients otherwise, unless NODE_ENV is "production".
+      development: false,
+      // The pipeline bounds bodies itself.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      routes: Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
+      fetch: page,
+      // What fails outside of every answer's own making; the runtime would send a page of its own.
+      error: (error) => failed(context, error),
+    });
+  const listener = new Listener({ serve, port, bound: boundOfOperators, log: context.log });
+  return {
+    hostname: listener.hostname,
+    port: listener.port,
+    [Symbol.asyncDispose]: () => listener.finish(stopWithinMs),
+  };
 }
 
 /** The rest of a chunked body is read before the answer, unless there is none. */
 function whole(request: Request, answer: Promise<Response>): Promise<Response> {
   return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
-}
-
-async function stop(server: Server): Promise<void> {
-  const deadline = performance.now() + stopWithinMs;
-  void server.stop();
-  while (server.pendingRequests > 0 && performance.now() < deadline) await sleep(pollMs);
-  await server.stop(true);
 }

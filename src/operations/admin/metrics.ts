@@ -1,6 +1,7 @@
 import { allOperations } from '../../contract/operations.ts';
 import { type Trouble, troubles } from '../../domain/trouble.ts';
 import type { StoreFacts } from '../../storage/admin.ts';
+import type { BackupFigures } from '../backups.ts';
 import { latencyBounds, sumOf, type Traffic, type TrafficLatency } from '../traffic.ts';
 
 /** A metric, as Prometheus tells them apart. */
@@ -29,6 +30,8 @@ export interface Measured {
   readonly troubles: readonly string[];
   /** Keys that are banned now. */
   readonly bans: number;
+  /** Undefined where the service makes none. */
+  readonly backups: BackupFigures | undefined;
   readonly about: Labels;
   /** Unix ms. */
   readonly startedAt: number;
@@ -41,9 +44,13 @@ const prefix = 'animal_store_';
 const alwaysTold = ['ok', 'internal_error', 'service_unavailable'];
 
 export function metricsOf(measured: Measured): Metric[] {
-  return [...ofProcesses(measured), ...ofRequests(measured), ...ofStore(measured)].filter(
-    ({ samples }) => samples.length > 0,
-  );
+  const { backups } = measured;
+  return [
+    ...ofProcesses(measured),
+    ...ofRequests(measured),
+    ...ofStore(measured),
+    ...(backups === undefined ? [] : ofBackups(backups)),
+  ].filter(({ samples }) => samples.length > 0);
 }
 
 function ofProcesses({ processes, about, startedAt }: Measured): Metric[] {
@@ -125,7 +132,6 @@ function ofStore({ processes, facts, troubles: found }: Measured): Metric[] {
       ...known(facts.dataBytes, { part: 'data' }),
       ...known(facts.walBytes, { part: 'wal' }),
       ...known(facts.limitBytes, { part: 'limits' }),
-      ...known(facts.bytes, { part: 'tables' }),
     ),
     gauge('disk_free_bytes', 'Free space on the disk of an embedded store.', ...known(facts.freeBytes)),
     gauge(
@@ -180,6 +186,35 @@ function ofServers(total: Total): Metric[] {
       'How long requests took on Redis, with the way there.',
       total('redisSeconds'),
       total('redisRequests'),
+    ),
+  ];
+}
+
+function ofBackups({ everyMs, latest, seconds, made, failed }: BackupFigures): Metric[] {
+  return [
+    counter(
+      'backups_total',
+      'Backups that the service made, or failed to make.',
+      { labels: { result: 'made' }, value: made },
+      { labels: { result: 'failed' }, value: failed },
+    ),
+    gauge(
+      'backup_last_success_time_seconds',
+      'When the latest backup was begun, in Unix seconds; 0: never.',
+      {
+        value: (latest?.createdAt ?? 0) / 1_000,
+      },
+    ),
+    gauge('backup_last_bytes', 'Size of the latest backup.', ...known(latest?.bytes)),
+    gauge(
+      'backup_last_duration_seconds',
+      'How long the latest backup of the service took.',
+      ...known(seconds),
+    ),
+    gauge(
+      'backup_interval_seconds',
+      'How often a backup is to be made (BACKUP_EVERY).',
+      ...known(everyMs === undefined ? undefined : everyMs / 1_000),
     ),
   ];
 }

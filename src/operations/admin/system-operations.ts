@@ -3,6 +3,7 @@ import type { OperationId } from '../../contract/operations.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Instance } from '../../storage/admin.ts';
+import type { BackupOperations } from '../backups.ts';
 import type { LoggingControl, LoggingPatch } from '../logging.ts';
 import { sumOf, type TrafficSource } from '../traffic.ts';
 import type { Store } from '../units.ts';
@@ -29,8 +30,7 @@ export interface SystemParts {
   readonly settings: readonly Setting[];
   /** When deprecated operations go, in Unix ms. */
   readonly sunsets: ReadonlyMap<OperationId, number>;
-  /** What is wrong with backups. */
-  readonly backupConcern: () => Concern | undefined;
+  readonly backups: Pick<BackupOperations, 'concern' | 'figures'>;
 }
 
 interface Held {
@@ -97,26 +97,26 @@ export class SystemOperations {
 
   /** What is told to Prometheus. */
   async metrics(): Promise<readonly Metric[]> {
-    const { store, traffic, version, runtime, instance, startedAt } = this.#parts;
+    const { store, traffic, version, runtime, instance, startedAt, backups } = this.#parts;
     const { bans } = await this.#slow();
     return metricsOf({
       processes: await traffic.traffic(),
       facts: await store.facts(),
       troubles: troublesOf(store),
       bans,
+      backups: await backups.figures(),
       about: { version, runtime, name: instance },
       startedAt,
     });
   }
 
   async #slow(): Promise<Held> {
-    const { store, clock, traffic, backupConcern } = this.#parts;
+    const { store, clock, traffic, backups } = this.#parts;
     const now = clock.steady();
     if (this.#held !== undefined && now < this.#held.until) return this.#held;
     const known = { ...this.#parts, seconds: sumOf(await traffic.traffic()).seconds };
     const concerns = [...(await concernsOf(known, await this.#instances()))];
-    const ofBackups = backupConcern();
-    if (ofBackups !== undefined) concerns.push(ofBackups);
+    if (backups.concern !== undefined) concerns.push(backups.concern);
     const bans = (await store.limits.bans()).length;
     this.#held = { until: now + heldMs, bans, concerns };
     return this.#held;

@@ -1,4 +1,10 @@
-import { type AnswerRow, answerId, answerOfRow, answersRemovedAtOnce } from '../answer-row.ts';
+import {
+  type AnswerRow,
+  answerId,
+  answerOfRow,
+  answersPrunedAtOnce,
+  answersRemovedAtOnce,
+} from '../answer-row.ts';
 import type { AnswerKey, AnswerWrites, KeptAnswer } from '../transaction.ts';
 import type { Statements } from './statements.ts';
 
@@ -50,5 +56,20 @@ export class PostgresAnswerWrites implements AnswerWrites {
           request = excluded.request, status = excluded.status, body = excluded.body,
           location = excluded.location, kept_at = excluded.kept_at`,
     );
+  }
+
+  /** Nobody waits to remove what somebody else removes or keeps just now. */
+  async prune(since: number): Promise<boolean> {
+    const [row] = await this.#statements.run<{ removed: bigint }[]>(
+      (sql) => sql`
+        WITH removed AS (
+          DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
+            SELECT id FROM idempotent_answers WHERE kept_at < ${since}
+            ORDER BY kept_at LIMIT ${answersPrunedAtOnce} FOR UPDATE SKIP LOCKED
+          )) RETURNING 1
+        )
+        SELECT count(*) AS removed FROM removed`,
+    );
+    return row?.removed === BigInt(answersPrunedAtOnce);
   }
 }

@@ -1,8 +1,7 @@
 import type { SQL } from 'bun';
 import type { AuditEntry, AuditFilter, AuditStore, AuditWrites, NewAuditEntry } from '../admin.ts';
+import { type AuditRow, auditEntryOfRow } from '../admin-rows.ts';
 import type { Reader, Statements } from './statements.ts';
-
-type AuditRow = Omit<AuditEntry, 'at'> & { readonly at: bigint };
 
 export class PostgresAudit implements AuditStore {
   readonly #reader: Reader;
@@ -13,7 +12,7 @@ export class PostgresAudit implements AuditStore {
 
   async list(before: bigint | undefined, limit: number, filter: AuditFilter): Promise<AuditEntry[]> {
     const rows = await this.#reader.read((sql) => page(sql, before, limit, filter));
-    return rows.map((row) => ({ ...row, at: Number(row.at) }));
+    return rows.map(auditEntryOfRow);
   }
 }
 

@@ -1,12 +1,6 @@
 import type { Instance, InstanceStore } from '../admin.ts';
+import { type InstanceRow, instanceOfRow } from '../admin-rows.ts';
 import type { Reader } from './statements.ts';
-
-interface InstanceRow {
-  readonly name: string;
-  readonly version: string;
-  readonly startedAt: bigint;
-  readonly seenAt: bigint;
-}
 
 export class PostgresInstances implements InstanceStore {
   readonly #reader: Reader;
@@ -20,8 +14,6 @@ export class PostgresInstances implements InstanceStore {
       (sql) => sql`
         SELECT name, version, started_at AS "startedAt", seen_at AS "seenAt" FROM instances ORDER BY name`,
     );
-    return rows.map(({ name, version, startedAt, seenAt }) => {
-      return { name, version, startedAt: Number(startedAt), seenAt: Number(seenAt) };
-    });
+    return rows.map(instanceOfRow);
   }
 }

@@ -1,6 +1,24 @@
 import type { SQL } from 'bun';
 import { folded } from '../account-row.ts';
 
+/** Requests of each key in a period. */
+const usageOfKeys = (period: 'hour' | 'day') => `
+  CREATE TABLE usage_${period}s (
+    ${period}    bigint NOT NULL,
+    key_id       bigint NOT NULL,
+    account_id   bigint NOT NULL,
+    ok           bigint NOT NULL,
+    refused      bigint NOT NULL,
+    limited      bigint NOT NULL,
+    failed       bigint NOT NULL,
+    deprecated   bigint NOT NULL,
+    last_used_at bigint NOT NULL,
+    PRIMARY KEY (${period}, key_id)
+  ) WITH (fillfactor = 70);
+  CREATE INDEX usage_${period}s_by_account ON usage_${period}s (account_id, ${period});
+  CREATE INDEX usage_${period}s_by_key ON usage_${period}s (key_id, ${period});
+`;
+
 export const operatorTables = `
   -- What operators need: who they are, what they did, and who used how much.
   CREATE TABLE operators (
@@ -46,34 +64,8 @@ export const operatorTables = `
     requests  bigint NOT NULL,
     PRIMARY KEY (minute, operation, code)
   ) WITH (fillfactor = 70);
-  CREATE TABLE usage_hours (
-    hour         bigint NOT NULL,
-    key_id       bigint NOT NULL,
-    account_id   bigint NOT NULL,
-    ok           bigint NOT NULL,
-    refused      bigint NOT NULL,
-    limited      bigint NOT NULL,
-    failed       bigint NOT NULL,
-    deprecated   bigint NOT NULL,
-    last_used_at bigint NOT NULL,
-    PRIMARY KEY (hour, key_id)
-  ) WITH (fillfactor = 70);
-  CREATE INDEX usage_hours_by_account ON usage_hours (account_id, hour);
-  CREATE INDEX usage_hours_by_key ON usage_hours (key_id, hour);
-  CREATE TABLE usage_days (
-    day          bigint NOT NULL,
-    key_id       bigint NOT NULL,
-    account_id   bigint NOT NULL,
-    ok           bigint NOT NULL,
-    refused      bigint NOT NULL,
-    limited      bigint NOT NULL,
-    failed       bigint NOT NULL,
-    deprecated   bigint NOT NULL,
-    last_used_at bigint NOT NULL,
-    PRIMARY KEY (day, key_id)
-  ) WITH (fillfactor = 70);
-  CREATE INDEX usage_days_by_account ON usage_days (account_id, day);
-  CREATE INDEX usage_days_by_key ON usage_days (key_id, day);
+  ${usageOfKeys('hour')}
+  ${usageOfKeys('day')}
   CREATE INDEX usage_days_deprecated ON usage_days (day) WHERE deprecated > 0;
 
   CREATE TABLE instances (

@@ -1,30 +1,10 @@
 import type { SQL } from 'bun';
-import type { Role } from '../../domain/role.ts';
 import type { NewOperator, Operator, OperatorStore, OperatorWrites } from '../admin.ts';
+import { type OperatorRow, operatorOfRow } from '../admin-rows.ts';
 import type { Reader, Statements } from './statements.ts';
-
-interface OperatorRow {
-  readonly id: bigint;
-  readonly name: string;
-  readonly role: Role;
-  readonly lastFour: string;
-  readonly createdAt: bigint;
-  readonly revokedAt: bigint | null;
-}
 
 const columns = (sql: SQL) =>
   sql`id, name, role, last_four AS "lastFour", created_at AS "createdAt", revoked_at AS "revokedAt"`;
-
-function operatorOfRow({ id, name, role, lastFour, createdAt, revokedAt }: OperatorRow): Operator {
-  return {
-    id: Number(id),
-    name,
-    role,
-    lastFour,
-    createdAt: Number(createdAt),
-    revokedAt: revokedAt === null ? null : Number(revokedAt),
-  };
-}
 
 export class PostgresOperators implements OperatorStore {
   readonly #reader: Reader;

@@ -1,15 +1,6 @@
-import type { Role } from '../../domain/role.ts';
 import type { Session, SessionStore, SessionWrites } from '../admin.ts';
+import { type SessionRow, sessionOfRow } from '../admin-rows.ts';
 import type { Reader, Statements } from './statements.ts';
-
-interface SessionRow {
-  readonly fingerprint: string;
-  readonly operatorId: bigint | null;
-  readonly actor: string;
-  readonly role: Role;
-  readonly usedAt: bigint;
-  readonly expiresAt: bigint;
-}
 
 export class PostgresSessions implements SessionStore {
   readonly #reader: Reader;
@@ -26,15 +17,6 @@ export class PostgresSessions implements SessionStore {
     );
     return row && sessionOfRow(row);
   }
-}
-
-function sessionOfRow(row: SessionRow): Session {
-  return {
-    ...row,
-    operatorId: row.operatorId === null ? undefined : Number(row.operatorId),
-    usedAt: Number(row.usedAt),
-    expiresAt: Number(row.expiresAt),
-  };
 }
 
 export class PostgresSessionWrites implements SessionWrites {

@@ -1,6 +1,7 @@
 import type { SQL } from 'bun';
 import type {
   KeyUsage,
+  LastUse,
   MinuteUsage,
   TimeRange,
   UsageOwner,
@@ -8,18 +9,17 @@ import type {
   UsageResolution,
   UsageStore,
 } from '../admin.ts';
+import {
+  type KeyUsageRow,
+  keyUsageOfRow,
+  type LastUseRow,
+  lastUseOfRow,
+  type MinuteRow,
+  minuteOfRow,
+  type PeriodRow,
+  periodOfRow,
+} from '../admin-rows.ts';
 import type { Reader } from './statements.ts';
-
-/** Rows as the server gives them: counts and instants are `bigint`. */
-type Row<Record> = {
-  readonly [Name in keyof Record]: Record[Name] extends number ? bigint : Record[Name];
-};
-
-interface LastUse {
-  readonly keyId: number;
-  readonly lastUsedAt: number;
-  readonly requests: number;
-}
 
 /** Later than any time. */
 const endless = 9_223_372_036_854_775_807n;
@@ -39,12 +39,12 @@ export class PostgresUsage implements UsageStore {
   }
 
   async minutes({ since, until }: TimeRange): Promise<MinuteUsage[]> {
-    const rows = await this.#reader.read<Row<MinuteUsage>[]>(
+    const rows = await this.#reader.read<MinuteRow[]>(
       (sql) => sql`
         SELECT minute, operation, code, requests FROM usage_minutes
         WHERE minute >= ${since} AND minute < ${until} ORDER BY minute, operation, code`,
     );
-    return rows.map((row) => ({ ...row, minute: Number(row.minute), requests: Number(row.requests) }));
+    return rows.map(minuteOfRow);
   }
 
   async periods(
@@ -52,7 +52,7 @@ export class PostgresUsage implements UsageStore {
     resolution: UsageResolution,
     { since, until }: TimeRange,
   ): Promise<UsagePeriod[]> {
-    const rows = await this.#reader.read<Row<UsagePeriod>[]>((sql) => {
+    const rows = await this.#reader.read<PeriodRow[]>((sql) => {
       const [table, period] =
         resolution === 'hour' ? [sql`usage_hours`, sql`hour`] : [sql`usage_days`, sql`day`];
       const owned = 'keyId' in owner ? sql`key_id = ${owner.keyId}` : sql`account_id = ${owner.accountId}`;
@@ -61,11 +61,11 @@ export class PostgresUsage implements UsageStore {
         WHERE ${owned} AND ${period} >= ${since} AND ${period} < ${until}
         GROUP BY ${period} ORDER BY ${period}`;
     });
-    return rows.map(numbers);
+    return rows.map(periodOfRow);
   }
 
   async topKeys(of: 'all' | 'deprecated', { since, until }: TimeRange, limit: number): Promise<KeyUsage[]> {
-    const rows = await this.#reader.read<Row<KeyUsage>[]>((sql) => {
+    const rows = await this.#reader.read<KeyUsageRow[]>((sql) => {
       const isAll = of === 'all';
       return sql`
         SELECT key_id AS "keyId", max(account_id) AS "accountId", ${outcomes(sql)},
@@ -75,11 +75,11 @@ export class PostgresUsage implements UsageStore {
         GROUP BY key_id
         ORDER BY ${isAll ? sql`sum(${requests(sql)})` : sql`sum(deprecated)`} DESC, key_id LIMIT ${limit}`;
     });
-    return rows.map(numbers);
+    return rows.map(keyUsageOfRow);
   }
 
   async lastUses(keyIds: readonly number[], since: number): Promise<LastUse[]> {
-    const rows = await this.#reader.read<Row<LastUse>[]>(
+    const rows = await this.#reader.read<LastUseRow[]>(
       (sql) => sql`
         SELECT latest.key_id AS "keyId", last_used_at AS "lastUsedAt", requests
         FROM json_array_elements_text(${JSON.stringify(keyIds)}::text::json) AS wanted (id)
@@ -93,11 +93,6 @@ export class PostgresUsage implements UsageStore {
         ) AS counted
         WHERE latest.key_id = id::bigint`,
     );
-    return rows.map(numbers);
+    return rows.map(lastUseOfRow);
   }
-}
-
-function numbers<Record extends object>(row: Row<Record>): Record {
-  const entries = Object.entries(row).map(([name, value]) => [name, Number(value)]);
-  return Object.fromEntries(entries);
 }

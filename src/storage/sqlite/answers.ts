@@ -1,5 +1,11 @@
 import type { Database } from 'bun:sqlite';
-import { type AnswerRow, answerId, answerOfRow, answersRemovedAtOnce } from '../answer-row.ts';
+import {
+  type AnswerRow,
+  answerId,
+  answerOfRow,
+  answersPrunedAtOnce,
+  answersRemovedAtOnce,
+} from '../answer-row.ts';
 import type { AnswerKey, AnswerWrites, KeptAnswer } from '../transaction.ts';
 
 export class SqliteAnswerWrites implements AnswerWrites {
@@ -16,9 +22,9 @@ export class SqliteAnswerWrites implements AnswerWrites {
       `INSERT OR REPLACE INTO idempotent_answers (id, request, status, body, location, kept_at)
        VALUES (?, ?, ?, ?, ?, ?)`,
     );
-    this.#removeOld = database.query<never, [number]>(
+    this.#removeOld = database.query<never, [number, number]>(
       `DELETE FROM idempotent_answers WHERE rowid IN (
-         SELECT rowid FROM idempotent_answers WHERE kept_at < ? ORDER BY kept_at LIMIT ${answersRemovedAtOnce}
+         SELECT rowid FROM idempotent_answers WHERE kept_at < ? ORDER BY kept_at LIMIT ?
        )`,
     );
   }
@@ -33,7 +39,11 @@ export class SqliteAnswerWrites implements AnswerWrites {
   keep(answers: readonly KeptAnswer[], since: number): void {
     for (const { accountId, key, request, status, body, location, keptAt } of answers) {
       this.#keep.run(answerId(accountId, key), request, status, body, location, keptAt);
-      this.#removeOld.run(since);
+      this.#removeOld.run(since, answersRemovedAtOnce);
     }
+  }
+
+  prune(since: number): boolean {
+    return this.#removeOld.run(since, answersPrunedAtOnce).changes >= answersPrunedAtOnce;
   }
 }

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import type { AuditEntry, AuditFilter, AuditStore, AuditWrites, NewAuditEntry } from '../admin.ts';
-import { type AuditRow, auditEntryOfRow } from './admin-rows.ts';
+import { type AuditRow, auditEntryOfRow } from '../admin-rows.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** Where a page begins: before this time and id. */

@@ -36,8 +36,11 @@ export function storeFiles(path: string, create: boolean): StoreFiles {
   if (!create && !existsSync(path)) throw noStore(path);
   const created = create && makeFile(path);
   const data = ownName(path);
+  const found = statSync(data);
+  if (found.isDirectory())
+    throw new StorageUnusable(`${data} is a folder. Set DATABASE_URL to a file in it.`);
   // SQLite names its log after the file: with two names there are two logs, and a write through one damages the other.
-  const names = statSync(data).nlink;
+  const { nlink: names } = found;
   if (names > 1) {
     throw new StorageUnusable(
       `The data file ${data} has ${names} hard links. Opening it under two names would corrupt it: ` +

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import type { Instance, InstanceStore } from '../admin.ts';
-import { type InstanceRow, instanceOfRow } from './admin-rows.ts';
+import { type InstanceRow, instanceOfRow } from '../admin-rows.ts';
 import type { Snapshot } from './snapshot.ts';
 
 export class SqliteInstances implements InstanceStore {

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import type { NewOperator, Operator, OperatorStore, OperatorWrites } from '../admin.ts';
-import { type OperatorRow, operatorOfRow } from './admin-rows.ts';
+import { type OperatorRow, operatorOfRow } from '../admin-rows.ts';
 import type { Snapshot } from './snapshot.ts';
 
 const selection = `SELECT id, name, role, last_four AS lastFour, created_at AS createdAt, revoked_at AS revokedAt

@@ -26,7 +26,7 @@ export function lockOnce(files: StoreFiles, opened: DisposableStack): () => Disp
 }
 
 /** The lock, or undefined when another process holds it for longer than `waitMs`. Throws `StorageUnusable`. */
-export function tryLock({ lock: path }: StoreFiles, waitMs: number): Disposable | undefined {
+export function tryLock({ lock: path }: Pick<StoreFiles, 'lock'>, waitMs: number): Disposable | undefined {
   let database: Database | undefined;
   try {
     makeFile(path);

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import type { Session, SessionStore, SessionWrites } from '../admin.ts';
-import { type SessionRow, sessionOfRow } from './admin-rows.ts';
+import { type SessionRow, sessionOfRow } from '../admin-rows.ts';
 import type { Snapshot } from './snapshot.ts';
 
 export class SqliteSessions implements SessionStore {

@@ -1,6 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import type { KeyUsage, TimeRange } from '../admin.ts';
-import { type KeyUsageRow, keyUsageOfRow } from './admin-rows.ts';
+import { type KeyUsageRow, keyUsageOfRow } from '../admin-rows.ts';
 import type { Snapshot } from './snapshot.ts';
 
 type Of = 'all' | 'deprecated';

@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite';
 import type {
   KeyUsage,
+  LastUse,
   MinuteUsage,
   TimeRange,
   UsageOwner,
@@ -8,7 +9,14 @@ import type {
   UsageResolution,
   UsageStore,
 } from '../admin.ts';
-import { type MinuteRow, minuteOfRow, type PeriodRow, periodOfRow } from './admin-rows.ts';
+import {
+  type LastUseRow,
+  lastUseOfRow,
+  type MinuteRow,
+  minuteOfRow,
+  type PeriodRow,
+  periodOfRow,
+} from '../admin-rows.ts';
 import type { Snapshot } from './snapshot.ts';
 import { TopKeys } from './top-keys.ts';
 
@@ -31,12 +39,6 @@ const lastUses = `
          (SELECT coalesce(sum(ok + refused + limited + failed), 0) FROM usage_days
           WHERE account_id = keys.account_id AND key_id = keys.id AND day >= ?2) AS requests
   FROM keys WHERE id IN (SELECT value FROM json_each(?1)) AND lastUsedAt IS NOT NULL`;
-
-interface LastUseRow {
-  readonly keyId: bigint;
-  readonly lastUsedAt: bigint;
-  readonly requests: bigint;
-}
 
 export class SqliteUsage implements UsageStore {
   readonly #snapshot: Snapshot;
@@ -77,12 +79,8 @@ export class SqliteUsage implements UsageStore {
     return this.#topKeys.read(of, range, limit);
   }
 
-  lastUses(keyIds: readonly number[], since: number) {
+  lastUses(keyIds: readonly number[], since: number): LastUse[] {
     const rows = this.#snapshot.read(() => this.#lastUses.all(JSON.stringify(keyIds), since));
-    return rows.map(({ keyId, lastUsedAt, requests }) => ({
-      keyId: Number(keyId),
-      lastUsedAt: Number(lastUsedAt),
-      requests: Number(requests),
-    }));
+    return rows.map(lastUseOfRow);
   }
 }

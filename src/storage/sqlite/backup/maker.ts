@@ -6,6 +6,7 @@ import {
   type BackupMaker,
   type MakeOptions,
   type Verified,
+  type VerifyOptions,
 } from '../../backup.ts';
 import { syncFolderOf } from '../durable.ts';
 import { type StoreFiles, storeFiles } from '../files.ts';
@@ -18,11 +19,17 @@ export type BackupTask =
   | ({ readonly kind: 'make' } & MakeTask)
   | { readonly kind: 'verify'; readonly path: string };
 
-/** Runs it there until it ends or `signal` aborts. Rejects with `BackupError`. */
-export type RunBackupTask = (task: BackupTask, signal: AbortSignal | undefined) => Promise<unknown>;
+/** Runs it there until it ends or `signal` aborts; `onRead` is told how many bytes it has read. Rejects with `BackupError`. */
+export type RunBackupTask = (
+  task: BackupTask,
+  signal: AbortSignal | undefined,
+  onRead?: (bytes: number) => void,
+) => Promise<unknown>;
 
 /** How often it is looked how far the file is. */
 const lookEveryMs = 100;
+/** How often a file is read to verify it: for its digest, by SQLite's check, and to count its rows. An estimate. */
+const timesRead = 3.25;
 /** What a backup has besides the rows: its notes, and pages that are not full. */
 const extraBytes = 1_048_576;
 /** A backup ends before the service has less than this for its own files, or half of what there would be if that is less. */
@@ -72,8 +79,10 @@ export class SqliteBackupMaker implements BackupMaker {
     }
   }
 
-  async verify(path: string, signal?: AbortSignal): Promise<Verified> {
-    return (await this.#options.run({ kind: 'verify', path: resolve(path) }, signal)) as Verified;
+  async verify(path: string, { signal, onProgress }: VerifyOptions = {}): Promise<Verified> {
+    const total = timesRead * (statSync(path, { throwIfNoEntry: false })?.size ?? 0);
+    const onRead = (bytes: number) => onProgress?.(bytes, total);
+    return (await this.#options.run({ kind: 'verify', path: resolve(path) }, signal, onRead)) as Verified;
   }
 }
 

@@ -9,14 +9,16 @@ import {
   existsSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { BackupError, type BackupFacts, type BackupMaker } from '../../backup.ts';
+import { BackupError, type BackupFacts, type Verified } from '../../backup.ts';
 import { storeApplicationId } from '../database.ts';
 import { syncFile, syncFolderOf } from '../durable.ts';
 import { makeFile, reasonOf, type StoreFiles, storeFileNames } from '../files.ts';
@@ -31,8 +33,10 @@ export interface RestoreOptions {
   readonly path: string;
   /** Whether a store that is there is replaced. */
   readonly replace: boolean;
-  readonly verify: BackupMaker['verify'];
+  /** Verifies the copy, once all of it is there. */
+  readonly verify: (copy: string) => Promise<Verified>;
   readonly signal?: AbortSignal;
+  /** Bytes copied, and bytes in all. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
@@ -50,7 +54,7 @@ const extraBytes = 4_194_304;
 
 /** Throws `BackupError` or `StorageUnusable`; the store is then as it was. */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
-  const { backup, path, replace, verify, signal } = options;
+  const { backup, path, replace } = options;
   const header = headerOf(backup);
   if (header.applicationId !== backupApplicationId) {
     throw new BackupError('foreign', `${backup} is not a backup that "animal-store backup" made.`);
@@ -58,7 +62,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   const files = storeFileNames(path);
   const replaced = existsSync(files.data);
   if (replaced) checkReplaced(files.data, replace);
-  makeFolder(files.data);
+  using _place = placeFor(files);
   checkSpace(files.data, header.bytes);
   using lock = tryLock(files, 0);
   if (lock === undefined) {
@@ -68,7 +72,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   try {
     await copyFile(backup, copy, options, header.bytes);
     // The copy is what will be served, so it is what is verified.
-    const facts = await verified(copy, backup, verify, signal);
+    const facts = await verified(copy, options);
     makeStoreOf(copy);
     takeIntoUse(copy, files);
     return { ...facts, path: files.data, replaced };
@@ -81,6 +85,9 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
 
 /** Throws `BackupError` unless the file is a store's, which may be damaged, and is to be replaced. */
 function checkReplaced(path: string, replace: boolean): void {
+  if (statSync(path).isDirectory()) {
+    throw new BackupError('exists', `${path} is a folder. Name the data file to restore to.`);
+  }
   if (!replace) {
     throw new BackupError(
       'exists',
@@ -92,12 +99,26 @@ function checkReplaced(path: string, replace: boolean): void {
   }
 }
 
-function makeFolder(path: string): void {
+/** Makes the folder of a store. What was made for a store that did not come to be goes again: the folder, and the lock's file. */
+function placeFor({ data, lock }: StoreFiles): Disposable {
+  const hadLock = existsSync(lock);
+  const folder = dirname(data);
+  let made: string | undefined;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    made = mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw failure(path, error as Error);
+    throw failure(data, error as Error);
   }
+  return {
+    [Symbol.dispose]: () => {
+      if (existsSync(data)) return;
+      if (!hadLock) rmSync(lock, { force: true });
+      for (let path = folder; made !== undefined && path.startsWith(made); path = dirname(path)) {
+        if (readdirSync(path).length > 0) return;
+        rmdirSync(path);
+      }
+    },
+  };
 }
 
 function isStore(path: string): boolean {
@@ -138,7 +159,7 @@ async function copyFile(
       at += bytes;
       onProgress?.(at, total);
       await new Promise((next) => setImmediate(next));
-      if (signal?.aborted) throw new BackupError('failed', 'Interrupted. Nothing was changed.');
+      if (signal?.aborted) throw interrupted();
     }
   } finally {
     closeSync(source);
@@ -146,13 +167,13 @@ async function copyFile(
   }
 }
 
-async function verified(
-  copy: string,
-  backup: string,
-  verify: BackupMaker['verify'],
-  signal: AbortSignal | undefined,
-): Promise<BackupFacts> {
-  const facts = await verify(copy, signal).catch((error: unknown) => {
+function interrupted(): BackupError {
+  return new BackupError('failed', 'Interrupted. Nothing was changed.');
+}
+
+async function verified(copy: string, { backup, verify, signal }: RestoreOptions): Promise<BackupFacts> {
+  const facts = await verify(copy).catch((error: unknown) => {
+    if (signal?.aborted) throw interrupted();
     if (!(error instanceof BackupError)) throw error;
     throw new BackupError(error.fault, error.message.replaceAll(copy, backup), error);
   });

@@ -21,16 +21,15 @@ export function verifyFile(path: string): Verified {
   if (header.applicationId !== backupApplicationId && header.applicationId !== storeApplicationId) {
     throw new BackupError('foreign', `${path} is a database of another program, not a backup.`);
   }
+  const isBackup = header.applicationId === backupApplicationId;
   try {
     using database = new Database(path, { readonly: true, strict: true });
     // What is in a file that somebody else had is not run.
     database.run('PRAGMA trusted_schema = OFF');
     database.run('PRAGMA cell_size_check = ON');
-    return header.applicationId === backupApplicationId
-      ? verifyBackup(database, path, header)
-      : verifyStore(database, path, header);
+    return isBackup ? verifyBackup(database, path, header) : verifyStore(database, path, header);
   } catch (error) {
-    throw failure(path, error);
+    throw failure(path, isBackup, error);
   }
 }
 
@@ -76,7 +75,7 @@ export function notesOf(database: Database): Notes {
   return JSON.parse(row?.notes ?? '') as Notes;
 }
 
-function failure(path: string, error: unknown): Error {
+function failure(path: string, isBackup: boolean, error: unknown): Error {
   if (error instanceof BackupError) return error;
   const { message } = error as Error;
   const code = error instanceof SQLiteError ? String(error.code) : '';
@@ -84,5 +83,6 @@ function failure(path: string, error: unknown): Error {
     return new BackupError('failed', `Cannot read ${path}: ${message}.`, error);
   }
   // Whatever else SQLite stumbles over is in the file.
-  return new BackupError('damaged', `The backup ${path} is damaged: ${message}. Use another copy.`, error);
+  const [what, remedy] = isBackup ? ['backup', 'Use another copy'] : ['store', 'Restore a backup'];
+  return new BackupError('damaged', `The ${what} ${path} is damaged: ${message}. ${remedy}.`, error);
 }

@@ -18,8 +18,9 @@ import type { Limits } from './limits.ts';
 import { standingIn } from './standing.ts';
 
 /**
- * Limit state for who manages a store, be it served meanwhile or not: it shows counts and bans, lifts bans, and counts nothing. The file is mapped for as long
- * as a command needs it, for the service may replace it when it starts. `open` returns undefined when there is none.
+ * Limit state for who manages a store, be it served meanwhile or not: it shows counts and bans, lifts bans, and counts
+ * nothing. The file is mapped for as long as a command needs it, for the service may replace it when it starts. `open` returns
+ * undefined when there is none.
  */
 export function limitsBeside(open: () => LimitFile | undefined, clock: Clock, rules: BanRules): Limits {
   const withKeys = <T>(none: T, use: (keys: KeyPenalties, file: LimitFile) => T): T => {

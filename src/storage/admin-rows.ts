@@ -1,15 +1,16 @@
-/** Rows of what the store keeps for operators, as SQLite gives them: integers are `bigint`. */
-import type { Role } from '../../domain/role.ts';
+/** Rows of what the store keeps for operators, as SQL gives them, in either dialect: integers are `bigint`. */
+import type { Role } from '../domain/role.ts';
 import type {
   AuditEntry,
   Instance,
   KeyUsage,
+  LastUse,
   MinuteUsage,
   Operator,
   OutcomeCounts,
   Session,
   UsagePeriod,
-} from '../admin.ts';
+} from './admin.ts';
 
 export interface OperatorRow {
   readonly id: bigint;
@@ -66,6 +67,7 @@ type Integers<Values> = {
 export type MinuteRow = Integers<MinuteUsage>;
 export type PeriodRow = Integers<UsagePeriod>;
 export type KeyUsageRow = Integers<KeyUsage>;
+export type LastUseRow = Integers<LastUse>;
 export type InstanceRow = Integers<Instance>;
 
 export function minuteOfRow({ minute, operation, code, requests }: MinuteRow): MinuteUsage {
@@ -88,6 +90,10 @@ export function keyUsageOfRow(row: KeyUsageRow): KeyUsage {
     deprecated: Number(row.deprecated),
     lastUsedAt: Number(row.lastUsedAt),
   };
+}
+
+export function lastUseOfRow({ keyId, lastUsedAt, requests }: LastUseRow): LastUse {
+  return { keyId: Number(keyId), lastUsedAt: Number(lastUsedAt), requests: Number(requests) };
 }
 
 export function instanceOfRow({ name, version, startedAt, seenAt }: InstanceRow): Instance {

@@ -1,0 +1,59 @@
+/** How many connections a listener may have, and how many there are. The runtime tells neither. */
+import { readFileSync } from 'node:fs';
+import { descriptorLimit, openDescriptors } from './descriptors.ts';
+
+export interface ConnectionBound {
+  readonly most: number;
+  /** What is compared with that. */
+  readonly open: () => number;
+}
+
+/** Connections of all processes beyond which the default bound does not go, whatever the system allows. */
+const mostByDefault = 10_000;
+/** Share of the free descriptors that connections get by default; the rest is for the store and for those on their way out. */
+const shareByDefault = 0.75;
+/** Connections to the admin listener: at most so many, and that share of the free descriptors, but a few in any case. */
+export const mostOfOperators = 256;
+const shareOfOperators = 0.1;
+const leastOfOperators = 16;
+/** How long a count of the system's connections is good. */
+const countedForMs = 500;
+
+/** Bounds the connections to the public port by the descriptors of this process, whatever they are used for. */
+export function boundOfClients(maxConnections: number, processes: number): ConnectionBound {
+  const others = openDescriptors();
+  // Descriptors are of each process, the other bounds of all of them.
+  const free = Math.floor((descriptorLimit() - others) * shareByDefault);
+  const part = Math.floor((maxConnections || mostByDefault) / processes);
+  const most = others + Math.max(1, maxConnections === 0 ? Math.min(part, free) : part);
+  return { most, open: openDescriptors };
+}
+
+/** Bounds the connections to the port of operators, so that they leave descriptors to clients. */
+export function boundOfOperators(port: number): ConnectionBound {
+  const others = openDescriptors();
+  const share = Math.floor((descriptorLimit() - others) * shareOfOperators);
+  const most = Math.min(mostOfOperators, Math.max(leastOfOperators, share));
+  let counted = { at: Number.NEGATIVE_INFINITY, open: 0 };
+  const open = () => {
+    // Nearly always few descriptors are open, and the system need not be asked whose they are.
+    if (openDescriptors() - others < most) return 0;
+    const now = performance.now();
+    if (now - counted.at > countedForMs) counted = { at: now, open: connectionsTo(port) };
+    return counted.open;
+  };
+  return { most, open };
+}
+
+/** Connections to a port of this machine; 0 where the system does not tell as Linux does. */
+function connectionsTo(port: number): number {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  // The second column is the local address; state 01 is an open connection.
+  const open = new RegExp(`^ *\\d+: [0-9A-F]+:${hex} [0-9A-F]+:[0-9A-F]{4} 01 `, 'gm');
+  const count = (path: string) => readFileSync(path, 'latin1').match(open)?.length ?? 0;
+  try {
+    return count('/proc/self/net/tcp') + count('/proc/self/net/tcp6');
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,213 @@
+/** What is below `/sandbox`: how the sandbox is steered. */
+import * as z from 'zod';
+import { errors } from '../contract/errors.ts';
+import { validate } from '../contract/validation.ts';
+import { PlanError } from '../domain/plan.ts';
+import { Refusal } from '../domain/refusal.ts';
+import { readJsonBody } from '../http/body.ts';
+import { errorPageHeaders } from '../http/headers.ts';
+import { refusalOf } from '../http/input.ts';
+import { pathOf, queryOf } from '../http/query.ts';
+import { errorBody, failed } from '../http/replies.ts';
+import type { Exchange } from '../http/server.ts';
+import type { NewSandboxAccount, SandboxAccount } from './accounts.ts';
+import type { SandboxClock } from './clock.ts';
+import { FaultError, parseFault } from './fault.ts';
+import { type Faults, mostFaults, type Whose } from './faults.ts';
+import { indexText } from './index-text.ts';
+import { checkOrigin } from './origin.ts';
+import type { Requests } from './requests.ts';
+
+export const controlPath = '/sandbox';
+
+export interface ControlOptions {
+  readonly clock: SandboxClock;
+  readonly faults: Faults;
+  readonly requests: Requests;
+  /** Those that there were at the start, and have again after a reset. */
+  readonly accounts: readonly SandboxAccount[];
+  /** Throws `PlanError`. */
+  readonly createAccount: (account: NewSandboxAccount) => Promise<SandboxAccount>;
+  /** Refuses `account_not_found`. */
+  readonly findAccount: (id: number) => Promise<unknown>;
+  /** Puts the store, the clock and all else back to the start. */
+  readonly reset: () => void;
+}
+
+interface Asked {
+  readonly request: Request;
+  readonly whose: Whose;
+}
+
+type Handler = (asked: Asked) => unknown;
+
+const integer = z.bigint('must be a whole number').transform(Number);
+const accountId = integer.optional();
+const faultText = z.string('must be a text, such as "status=503; rate=0.2"');
+
+const FaultsBody = z.strictObject({
+  faults: z.union([faultText, z.array(faultText).max(mostFaults)], 'must be a text, or a list of texts'),
+  account: accountId,
+});
+const ClockBody = z.strictObject({ advanceSeconds: integer.optional(), to: z.string().optional() });
+const AccountBody = z.strictObject({
+  plan: z.string().default('free'),
+  perMinute: integer.optional(),
+  perDay: integer.optional(),
+  expiresInSeconds: integer.optional(),
+});
+
+export class Control {
+  readonly #options: ControlOptions;
+  readonly #routes: Readonly<Record<string, Readonly<Record<string, Handler>>>>;
+
+  constructor(options: ControlOptions) {
+    this.#options = options;
+    const { faults, requests, accounts } = options;
+    this.#routes = {
+      '': { GET: ({ request }) => this.#index(request) },
+      '/faults': {
+        GET: () => this.#faults(),
+        POST: ({ request }) => this.#ask(request),
+        DELETE: ({ whose }) => faults.end(whose),
+      },
+      '/clock': { GET: () => this.#clock(), POST: ({ request }) => this.#advance(request) },
+      '/requests': {
+        GET: ({ whose }) => requests.list(whose),
+        DELETE: ({ whose }) => requests.clear(whose),
+      },
+      '/accounts': { GET: () => accounts, POST: ({ request }) => this.#createAccount(request) },
+      '/reset': { POST: () => options.reset() },
+    };
+  }
+
+  /** Answers a request below `/sandbox`. */
+  async answer({ context, incoming: { request, requestId } }: Exchange): Promise<Response> {
+    try {
+      checkOrigin(request);
+      const methods = this.#routes[pathOf(request.url).slice(controlPath.length).replace(/\/$/, '')];
+      if (methods === undefined) throw new Refusal('route_not_found', { message: unknownPath });
+      const handler = methods[request.method === 'HEAD' ? 'GET' : request.method];
+      if (handler === undefined) {
+        const Allow = Object.keys(methods).join(', ');
+        return answerOf(requestId, new Refusal('method_not_allowed'), { Allow });
+      }
+      const whose = await this.#known(whoseOf(request.url));
+      return answerOf(requestId, await handler({ request, whose }));
+    } catch (error) {
+      if (error instanceof Refusal) return answerOf(requestId, error);
+      if (error instanceof FaultError || error instanceof PlanError) {
+        return answerOf(requestId, new Refusal('invalid_body', { message: error.message }));
+      }
+      return failed(context, requestId, error);
+    }
+  }
+
+  #index(request: Request): unknown {
+    const { origin } = new URL(request.url);
+    const isJson = request.headers.get('accept')?.includes('json') === true;
+    const { accounts } = this.#options;
+    return isJson
+      ? { url: origin, accounts, clock: this.#clock(), faults: this.#faults() }
+      : new Response(indexText(origin, accounts), {
+          headers: { 'Content-Type': 'text/plain;charset=utf-8' },
+        });
+  }
+
+  #faults() {
+    return [...this.#options.faults.all()].map(([whose, { fault, hits, left }]) => ({
+      faults: fault.text,
+      account: whose ?? null,
+      hits,
+      left: left ?? null,
+    }));
+  }
+
+  async #ask(request: Request) {
+    const { faults, account } = await bodyOf(request, FaultsBody);
+    const texts = typeof faults === 'string' ? [faults] : faults;
+    this.#options.faults.ask(await this.#known(account), texts.map(parseFault));
+    return this.#faults();
+  }
+
+  /** Refuses `account_not_found`: what is asked of an account that there is not would never happen. */
+  async #known(whose: Whose): Promise<Whose> {
+    if (whose !== undefined) await this.#options.findAccount(whose);
+    return whose;
+  }
+
+  #clock() {
+    const { clock } = this.#options;
+    return { now: new Date(clock.now()).toISOString(), advancedSeconds: clock.advancedSeconds };
+  }
+
+  async #advance(request: Request) {
+    const { clock } = this.#options;
+    const { advanceSeconds, to } = await bodyOf(request, ClockBody);
+    if ((advanceSeconds === undefined) === (to === undefined)) {
+      throw invalid('Send either advanceSeconds or to, such as {"advanceSeconds": 60}.');
+    }
+    const until = to === undefined ? undefined : Date.parse(to);
+    if (Number.isNaN(until)) throw invalid('"to" must be a date such as 2030-12-05T00:00:00Z.');
+    const ms = until === undefined ? (advanceSeconds ?? 0) * 1_000 : until - clock.now();
+    if (!clock.advance(ms)) {
+      throw invalid(
+        `The clock only goes forward, up to the year 9998. It is ${this.#clock().now}; to begin anew, POST /sandbox/reset.`,
+      );
+    }
+    return this.#clock();
+  }
+
+  async #createAccount(request: Request) {
+    const account = await bodyOf(request, AccountBody);
+    if (account.expiresInSeconds !== undefined && account.expiresInSeconds < 1) {
+      throw invalid('"expiresInSeconds" must be at least 1.');
+    }
+    return this.#options.createAccount(account);
+  }
+}
+
+const unknownPath = 'Unknown path. GET /sandbox lists what there is.';
+
+function invalid(message: string): Refusal {
+  return new Refusal('invalid_body', { message });
+}
+
+/** The account that a request narrows itself to; undefined for all. */
+function whoseOf(url: string): Whose {
+  const parameters = new URLSearchParams(queryOf(url));
+  const text = parameters.get('account');
+  const others = [...parameters.keys()].filter((name) => name !== 'account');
+  if (others.length === 0 && (text === null || /^\d{1,15}$/.test(text))) {
+    return text === null ? undefined : Number(text);
+  }
+  const message = 'The only parameter is account, the id of one: ?account=5';
+  throw new Refusal('invalid_parameter', { message });
+}
+
+/** The body, checked. Refuses as the service does. */
+async function bodyOf<Shape extends z.ZodRawShape>(
+  request: Request,
+  schema: z.ZodObject<Shape, z.core.$strict>,
+): Promise<z.infer<z.ZodObject<Shape, z.core.$strict>>> {
+  const { value, mistakes } = await readJsonBody(request, { schema, optional: true });
+  const checked = validate(schema, value, 'body');
+  if (mistakes.length === 0 && 'value' in checked) return checked.value as z.infer<typeof schema>;
+  throw refusalOf([...mistakes, ...('mistakes' in checked ? checked.mistakes : [])]);
+}
+
+/** A result as JSON; 204 where there is none. */
+function answerOf(requestId: string, result: unknown, more: Record<string, string> = {}): Response {
+  const headers = { ...errorPageHeaders, 'X-Request-Id': requestId, ...more };
+  if (result instanceof Response) {
+    for (const [name, value] of Object.entries(headers))
+      if (name !== 'Content-Type') result.headers.set(name, value);
+    return result;
+  }
+  if (result instanceof Refusal) {
+    return new Response(errorBody(result), { status: errors[result.code].status, headers });
+  }
+  if (result === undefined)
+    return new Response(null, { status: 204, headers: { 'X-Request-Id': requestId } });
+  return new Response(`${JSON.stringify(result, null, 2)}\n`, { headers });
+}

@@ -1,0 +1,210 @@
+/** What can be asked of a sandbox: `name=value` pairs with semicolons between them, such as `status=503; rate=0.2`. */
+import { clientErrors, type ErrorCode, errors } from '../contract/errors.ts';
+import { operations } from '../contract/operations.ts';
+import { daySeconds, minuteSeconds } from '../domain/limit.ts';
+
+export interface Fault {
+  /** As it was asked for. */
+  readonly text: string;
+  readonly status?: number;
+  readonly code?: ErrorCode;
+  readonly retryAfter?: number;
+  readonly delayMs?: number;
+  readonly cut?: 'before' | 'after';
+  readonly banSeconds?: number;
+  readonly remaining?: number;
+  readonly slowBodyMs?: number;
+  readonly operation?: string;
+  /** The part of requests that it happens to, 1 for all. */
+  readonly rate: number;
+  readonly seed: number;
+  readonly times?: number;
+}
+
+/** A fault that cannot be asked for; `message` says why and what can. */
+export class FaultError extends Error {}
+
+/** Longer answers are those of other programs; and a test that waits for more than this hangs. */
+const longestDelayMs = 600_000;
+/** Below the time-out of idle connections. */
+const longestPauseMs = 10_000;
+const mostTimes = 1_000_000_000;
+
+type Read = (value: string, name: string) => Partial<Fault>;
+
+interface FaultName {
+  readonly example: string;
+  /** What it does, in half a line. */
+  readonly about: string;
+  readonly read: Read;
+}
+
+/** What each name means; names of units are ms, s, m and h. */
+export const faultNames: Readonly<Record<string, FaultName>> = {
+  status: {
+    example: 'status=503',
+    about: 'an error status of the API; on 429 the limit is really used up',
+    read: (value) => ({ status: statusOf(value) }),
+  },
+  code: {
+    example: 'code=daily_quota_exceeded',
+    about: 'which of the codes of a status, or a status by its code',
+    read: (value) => ({ code: codeOf(value) }),
+  },
+  'retry-after': {
+    example: 'retry-after=3',
+    about: 'seconds to wait, with 429 or 503',
+    read: (value, name) => ({ retryAfter: whole(value, name, 1, daySeconds) }),
+  },
+  delay: {
+    example: 'delay=1500ms',
+    about: 'the work is done at once, the answer comes later',
+    read: (value, name) => ({ delayMs: duration(value, name, longestDelayMs) }),
+  },
+  cut: {
+    example: 'cut=after',
+    about: 'breaks the connection before or after the work is done',
+    read: (value) => ({ cut: cutOf(value) }),
+  },
+  ban: {
+    example: 'ban=60s',
+    about: 'bans the key, really',
+    read: (value, name) => ({ banSeconds: Math.ceil(duration(value, name, daySeconds * 1_000) / 1_000) }),
+  },
+  remaining: {
+    example: 'remaining=2',
+    about: 'really leaves so many requests of the minute, after this one',
+    read: (value, name) => ({ remaining: whole(value, name, 0, mostTimes) }),
+  },
+  'slow-body': {
+    example: 'slow-body=100ms',
+    about: 'the body comes in ten pieces, with a pause before each',
+    read: (value, name) => ({ slowBodyMs: duration(value, name, longestPauseMs) }),
+  },
+  operation: {
+    example: 'operation=createPet',
+    about: 'only where this operation is called',
+    read: (value) => ({ operation: operationOf(value) }),
+  },
+  rate: {
+    example: 'rate=0.2',
+    about: 'only to a part of the requests',
+    read: (value) => ({ rate: rateOf(value) }),
+  },
+  seed: {
+    example: 'seed=7',
+    about: 'to which ones: the same with every start (default 1)',
+    read: (value, name) => ({ seed: whole(value, name, 0, 4_294_967_295) }),
+  },
+  times: {
+    example: 'times=3',
+    about: 'only so often',
+    read: (value, name) => ({ times: whole(value, name, 1, mostTimes) }),
+  },
+};
+
+/** Reads a fault. Throws `FaultError`. */
+export function parseFault(text: string): Fault {
+  const found = new Map<string, Partial<Fault>>();
+  for (const pair of text.split(';').map((part) => part.trim())) {
+    if (pair === '') continue;
+    const [, name = '', value = ''] = /^([\w-]+)\s*=\s*(.+)$/.exec(pair) ?? [];
+    const known = faultNames[name.toLowerCase()];
+    if (known === undefined) throw new FaultError(unknown(pair));
+    if (found.has(name)) throw new FaultError(`"${name}" is given more than once.`);
+    found.set(name, known.read(value, name));
+  }
+  const fault: Fault = Object.assign({ text, rate: 1, seed: 1 }, ...found.values());
+  const mistake = mistakeOf(fault, found);
+  if (mistake !== undefined) throw new FaultError(mistake);
+  return fault.code === undefined ? fault : { ...fault, status: errors[fault.code].status };
+}
+
+function unknown(pair: string): string {
+  const examples = Object.values(faultNames).map(({ example }) => example);
+  return `"${pair.slice(0, 80)}" is not a fault. Faults are ${examples.join(', ')}, with semicolons between them.`;
+}
+
+/** What happens instead of the answer, or to it; one of these at least is what a fault is about. */
+const effects = ['status', 'code', 'cut', 'ban', 'remaining', 'delay', 'slow-body'] as const;
+/** Of these there can be one. */
+const outcomes = ['status', 'cut', 'ban', 'remaining'] as const;
+
+/** What is wrong with a combination; undefined when it makes sense. */
+function mistakeOf(fault: Fault, found: ReadonlyMap<string, unknown>): string | undefined {
+  const { status, code, retryAfter, cut, slowBodyMs } = fault;
+  const has = (name: string) => found.has(name) || (name === 'status' && found.has('code'));
+  if (!effects.some(has)) return `It names no effect. Add one of ${effects.join(', ')}.`;
+  const both = outcomes.filter(has);
+  if (both.length > 1) return `"${both.join('" and "')}" exclude each other. Ask for one of them.`;
+  if (code !== undefined && status !== undefined && errors[code].status !== status)
+    return `The code ${code} belongs to status ${errors[code].status}. Leave "status" out, or change it.`;
+  const answered = code === undefined ? status : errors[code].status;
+  if (retryAfter !== undefined && answered !== 429 && answered !== 503)
+    return 'Only 429 and 503 have a Retry-After. Add status=429 or status=503.';
+  if (
+    answered === 429 &&
+    (retryAfter ?? 1) > minuteSeconds &&
+    code !== 'daily_quota_exceeded' &&
+    !isBan(code)
+  )
+    return `The minute's limit is over within ${minuteSeconds} s. Add code=daily_quota_exceeded, or use a shorter retry-after.`;
+  if (cut !== undefined && slowBodyMs !== undefined)
+    return '"slow-body" needs an answer, which "cut" takes away. Ask for one of them.';
+  if (found.has('seed') && !found.has('rate')) return '"seed" is of a rate. Add one, such as rate=0.2.';
+  return undefined;
+}
+
+function isBan(code: ErrorCode | undefined): boolean {
+  return code === 'api_key_banned';
+}
+
+const codes = Object.keys(clientErrors) as (keyof typeof clientErrors)[];
+const statuses = [...new Set(codes.map((code) => clientErrors[code].status))].sort();
+
+function statusOf(value: string): number {
+  const status = statuses.find((one) => String(one) === value);
+  if (status === undefined)
+    throw new FaultError(`"status" must be an error status of the API: ${statuses.join(', ')}.`);
+  return status;
+}
+
+function codeOf(value: string): ErrorCode {
+  const code = codes.find((one) => one === value);
+  if (code === undefined)
+    throw new FaultError(`"code" must be an error code of the API: ${codes.join(', ')}.`);
+  return code;
+}
+
+function cutOf(value: string): 'before' | 'after' {
+  if (value === 'before' || value === 'after') return value;
+  throw new FaultError('"cut" must be before or after: whether the work is done when the connection breaks.');
+}
+
+function operationOf(value: string): string {
+  if (Object.hasOwn(operations, value)) return value;
+  throw new FaultError(`"operation" must be one of ${Object.keys(operations).join(', ')}.`);
+}
+
+function rateOf(value: string): number {
+  const rate = Number(value);
+  if (/^\d*\.?\d+$/.test(value) && rate > 0 && rate <= 1) return rate;
+  throw new FaultError('"rate" must be above 0 and at most 1, such as 0.2 for a fifth of the requests.');
+}
+
+function whole(value: string, name: string, least: number, most: number): number {
+  const number = Number(value);
+  if (/^\d{1,10}$/.test(value) && number >= least && number <= most) return number;
+  throw new FaultError(`"${name}" must be a whole number from ${least} to ${most}.`);
+}
+
+const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
+
+function duration(value: string, name: string, mostMs: number): number {
+  const [, number = '', unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(value) ?? [];
+  const ms = Number(number) * (unitMs[unit as keyof typeof unitMs] ?? 0);
+  if (ms >= 1 && ms <= mostMs) return ms;
+  throw new FaultError(
+    `"${name}" must be a duration of at most ${mostMs / 1_000}s, such as 100ms, 2s or 1m.`,
+  );
+}

@@ -1,0 +1,61 @@
+import { type BanRules, daySeconds, minuteSeconds, type Usage, type Window } from '../domain/limit.ts';
+import type { SandboxStore } from '../storage/sqlite/sandbox.ts';
+import type { Caller } from '../storage/storage.ts';
+import type { SandboxClock } from './clock.ts';
+
+/**
+ * Counts and bans as a fault wants them. They are the account's real ones from then on, so that what is answered later
+ * follows from them by the service's own rules.
+ */
+export class SandboxLimits {
+  readonly #store: SandboxStore;
+  readonly #clock: SandboxClock;
+  readonly #rules: BanRules;
+
+  constructor(store: SandboxStore, clock: SandboxClock, rules: BanRules) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#rules = rules;
+  }
+
+  /** Leaves so many requests of the minute, after the one that is about to come; at most what the plan has. */
+  setRemaining({ accountId, quota }: Caller, remaining: number): void {
+    const { minute, day } = this.#usage(accountId);
+    const before = (limit: number) => Math.max(0, limit - remaining - 1);
+    this.#store.setUsage(accountId, {
+      minute: { ...minute, count: before(quota.perMinute) },
+      day: { ...day, count: Math.min(day.count, before(quota.perDay)) },
+    });
+  }
+
+  /** Uses the window up, which ends in so many seconds; unless given, when it would anyway. One that is used up stays. */
+  useUp({ accountId, quota }: Caller, window: keyof Usage, seconds: number | undefined): void {
+    const usage = this.#usage(accountId);
+    const [length, count] =
+      window === 'minute' ? [minuteSeconds, quota.perMinute] : [daySeconds, quota.perDay];
+    if (usage[window].count >= count) return;
+    const openedAt = seconds === undefined ? usage[window].openedAt : this.#now + seconds - length;
+    this.#store.setUsage(accountId, { ...usage, [window]: { openedAt, count } });
+  }
+
+  /** Bans the key; unless seconds are given, for as long as its first ban would last. */
+  ban({ keyId }: Caller, seconds = this.#rules.firstBanSeconds): void {
+    const { firstBanSeconds } = this.#rules;
+    // A ban is believed only as long as those of its level last.
+    const level = Math.max(0, Math.ceil(Math.log2(seconds / firstBanSeconds)));
+    this.#store.ban(keyId, this.#now + seconds, level);
+  }
+
+  get #now(): number {
+    return Math.floor(this.#clock.steady() / 1_000);
+  }
+
+  #usage(accountId: number): Usage {
+    const { minute, day } = this.#store.usage(accountId);
+    return { minute: this.#rolled(minute, minuteSeconds), day: this.#rolled(day, daySeconds) };
+  }
+
+  #rolled(window: Window, lengthSeconds: number): Window {
+    return this.#now < window.openedAt + lengthSeconds ? window : { openedAt: this.#now, count: 0 };
+  }
+}

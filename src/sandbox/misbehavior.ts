@@ -1,0 +1,187 @@
+/** Requests under the version: what happens to each, and the note that is taken of it. */
+import { errors } from '../contract/errors.ts';
+import { errorsOf, type Operation } from '../contract/operations.ts';
+import { fingerprint } from '../domain/key.ts';
+import { Refusal } from '../domain/refusal.ts';
+import { credentialOf } from '../http/credential.ts';
+import { targetOf } from '../http/query.ts';
+import { refuse } from '../http/replies.ts';
+import type { Exchange } from '../http/server.ts';
+import type { Caller, KeyStore } from '../storage/storage.ts';
+import type { SandboxClock } from './clock.ts';
+import { cut, held, slowly } from './connection.ts';
+import { type Fault, FaultError } from './fault.ts';
+import type { AskedFault, Faults } from './faults.ts';
+import type { SandboxLimits } from './limits.ts';
+import { type Quiet, refusedAs } from './refusals.ts';
+import type { RequestEntry, Requests } from './requests.ts';
+
+export const faultHeader = 'X-Sandbox';
+
+export interface MisbehaviorOptions {
+  readonly keys: KeyStore;
+  readonly clock: SandboxClock;
+  readonly limits: SandboxLimits;
+  readonly faults: Faults;
+  readonly requests: Requests;
+  readonly quiet: Quiet;
+  /** Aborted when the sandbox ends: nothing is held back any longer. */
+  readonly ending: AbortSignal;
+}
+
+/** A request, who sent it, and what is noted of it. */
+interface Asked {
+  readonly exchange: Exchange;
+  readonly caller: Caller | undefined;
+  readonly operation: Operation | undefined;
+  readonly entry: RequestEntry;
+}
+
+export class Misbehavior {
+  readonly #options: MisbehaviorOptions;
+
+  constructor(options: MisbehaviorOptions) {
+    this.#options = options;
+  }
+
+  /** Answers a request, with the fault that it or somebody for it asked for. */
+  async answer(exchange: Exchange): Promise<Response> {
+    const { incoming, context } = exchange;
+    const { request, requestId, routed } = incoming;
+    const caller = await this.#callerOf(request);
+    const operation = routed?.operation;
+    const entry = this.#options.requests.add({
+      at: new Date(this.#options.clock.now()).toISOString(),
+      method: request.method,
+      path: targetOf(request.url),
+      operation: operation?.operationId ?? null,
+      account: caller?.accountId ?? null,
+      plan: caller?.plan ?? null,
+      requestId,
+    });
+    try {
+      const asked = { exchange, caller, operation, entry };
+      const fault = this.#faultOf(asked);
+      return await this.#misbehave(asked, fault);
+    } catch (error) {
+      if (!(error instanceof FaultError)) throw error;
+      const details = [{ in: 'header' as const, name: faultHeader, message: error.message }];
+      const message = `The ${faultHeader} header is invalid: ${error.message}`;
+      const refusal = new Refusal('invalid_parameter', { details, message });
+      return noted(entry, await refuse(context, incoming, undefined, refusal));
+    }
+  }
+
+  async #callerOf({ headers }: Request): Promise<Caller | undefined> {
+    const credential = credentialOf(headers);
+    return credential.kind === 'key' ? this.#options.keys.findCaller(fingerprint(credential.key)) : undefined;
+  }
+
+  /** The fault that happens to the request; its own goes before all others. Throws `FaultError`. */
+  #faultOf({ exchange: { incoming }, caller, operation, entry }: Asked): Fault | undefined {
+    const { faults } = this.#options;
+    const text = incoming.request.headers.get(faultHeader);
+    const own = (text === null ? [] : [faults.inHeader(caller?.accountId, text)]).filter(({ fault }) =>
+      isOf(fault, operation),
+    );
+    const impossible = own.find(({ fault }) => operation !== undefined && !canAnswer(operation, fault));
+    if (impossible !== undefined && operation !== undefined) throw neverAnswers(operation, impossible.fault);
+    const others = faults.of(caller?.accountId).filter((asked) => isFor(asked, operation, caller));
+    const found = [...own, ...others].find((asked) => asked.happens());
+    if (found === undefined) return undefined;
+    entry.fault = found.fault.text;
+    if (changesLimits(found.fault) && caller !== undefined) found.done.add(caller.accountId);
+    return found.fault;
+  }
+
+  async #misbehave(asked: Asked, fault: Fault | undefined): Promise<Response> {
+    const { exchange, entry } = asked;
+    const { ending } = this.#options;
+    if (fault === undefined) return noted(entry, await exchange.answer());
+    const signals = [exchange.incoming.request.signal, ending];
+    const isStaying = async () => fault.delayMs === undefined || held(fault.delayMs, signals);
+    if (fault.cut === 'before') {
+      await isStaying();
+      return cut(exchange);
+    }
+    const response = await this.#answerTo(asked, fault);
+    if (!(await isStaying()) || fault.cut === 'after') return cut(exchange);
+    noted(entry, response);
+    const isEmpty = exchange.incoming.request.method === 'HEAD' || fault.slowBodyMs === undefined;
+    return isEmpty ? response : slowly(response, fault.slowBodyMs ?? 0, signals);
+  }
+
+  async #answerTo({ exchange, caller, operation }: Asked, fault: Fault): Promise<Response> {
+    const { limits, clock, quiet } = this.#options;
+    const { banSeconds, remaining, retryAfter } = fault;
+    const code = operation === undefined ? undefined : codeOf(operation, fault);
+    if (caller !== undefined) {
+      if (remaining !== undefined) limits.setRemaining(caller, remaining);
+      if (banSeconds !== undefined) limits.ban(caller, banSeconds);
+      if (code === 'api_key_banned') limits.ban(caller, retryAfter);
+      if (code === 'rate_limit_exceeded') limits.useUp(caller, 'minute', retryAfter);
+      if (code === 'daily_quota_exceeded') limits.useUp(caller, 'day', retryAfter);
+    }
+    // Limits are real: the service itself refuses the request.
+    if (code === undefined || isLimit(code)) return exchange.answer();
+    return refusedAs(exchange, code, { retryAfter, nowMs: clock.now(), quiet });
+  }
+}
+
+type Code = keyof typeof errors;
+
+/** Which of the codes of a status is meant when none is named: the one that a client meets. */
+const usualCodes: ReadonlySet<Code> = new Set(['invalid_api_key', 'invalid_body', 'rate_limit_exceeded']);
+
+/** The code that an operation answers for a fault; undefined for a fault without one, and where it never answers so. */
+function codeOf(operation: Operation, { code, status }: Fault): Code | undefined {
+  const possible = errorsOf(operation).filter((one) =>
+    code === undefined ? errors[one].status === status : one === code,
+  );
+  return possible.find((one) => usualCodes.has(one)) ?? possible[0];
+}
+
+function canAnswer(operation: Operation, fault: Fault): boolean {
+  return fault.status === undefined || codeOf(operation, fault) !== undefined;
+}
+
+function neverAnswers(operation: Operation, { code, status }: Fault): FaultError {
+  const possible = errorsOf(operation).map((one) => `${errors[one].status} ${one}`);
+  return new FaultError(
+    `${operation.operationId} never answers ${code ?? status}. Its errors are ${possible.join(', ')}.`,
+  );
+}
+
+/** Whether a fault is meant for an operation. */
+function isOf(fault: Fault, operation: Operation | undefined): boolean {
+  return fault.operation === undefined || fault.operation === operation?.operationId;
+}
+
+/** Whether a fault that was asked for others, too, can happen to a request. */
+function isFor(
+  { fault, done }: AskedFault,
+  operation: Operation | undefined,
+  caller: Caller | undefined,
+): boolean {
+  if (operation === undefined || !isOf(fault, operation) || !canAnswer(operation, fault)) return false;
+  if (!changesLimits(fault)) return true;
+  // Once: afterwards the account has these limits, and they run out.
+  return caller !== undefined && !done.has(caller.accountId);
+}
+
+function changesLimits({ remaining, banSeconds }: Fault): boolean {
+  return (remaining ?? banSeconds) !== undefined;
+}
+
+function isLimit(code: Code): boolean {
+  return code === 'rate_limit_exceeded' || code === 'daily_quota_exceeded' || code === 'api_key_banned';
+}
+
+/** What is known of an answer, for who asks for the requests. */
+function noted(entry: RequestEntry, response: Response): Response {
+  entry.status = response.status;
+  // Errors link to their page, whose name is the code.
+  const code = /\/docs\/errors\/(\w+)>; rel="help"/.exec(response.headers.get('link') ?? '')?.[1];
+  entry.code = code === undefined ? null : (code as Code);
+  return response;
+}

@@ -1,0 +1,25 @@
+/** Who may steer a sandbox: programs, and nobody's pages. */
+import { isIP } from 'node:net';
+import { Refusal } from '../domain/refusal.ts';
+
+/** Names that no page of the web has: of this machine, or without a dot, as containers are called. */
+const ownNames = /^(?:[\w-]+|(?:[\w-]+\.)*localhost|host\.docker\.internal)$/;
+
+/**
+ * Refuses `host_unknown` for a name that a page elsewhere may have and lead here (DNS rebinding), and
+ * `cross_site_request` for what a browser sends for a page. An address is taken, for there no name was resolved.
+ */
+export function checkOrigin({ headers }: Request): void {
+  const name = (headers.get('host') ?? '').toLowerCase().replace(/:\d{1,5}$/, '');
+  const isAddress = isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0;
+  if (!isAddress && !ownNames.test(name)) {
+    const message =
+      'A sandbox is steered by its address, by localhost, or by a name without a dot. Send one of them as Host.';
+    throw new Refusal('host_unknown', { message });
+  }
+  const site = headers.get('sec-fetch-site') ?? 'none';
+  if (headers.has('origin') || (site !== 'none' && site !== 'same-origin')) {
+    const message = 'No page may steer a sandbox. Do it with curl, or in the code of the test.';
+    throw new Refusal('cross_site_request', { message });
+  }
+}

@@ -1,0 +1,68 @@
+import { type ErrorCode, errors } from '../contract/errors.ts';
+import { minuteSeconds } from '../domain/limit.ts';
+import { Refusal } from '../domain/refusal.ts';
+import { credentialOf } from '../http/credential.ts';
+import { refuse } from '../http/replies.ts';
+import type { Exchange } from '../http/server.ts';
+
+export interface RefusalOptions {
+  /** Seconds; the service's own unless given. */
+  readonly retryAfter: number | undefined;
+  readonly nowMs: number;
+  /** Where failures that were asked for are told: the log is for the others. */
+  readonly quiet: Quiet;
+}
+
+export type Quiet = Pick<Exchange['context'], 'log' | 'outages'>;
+
+/** The service's own answer of a code. The request is admitted and counted as one that fails in this way is. */
+export async function refusedAs(
+  exchange: Exchange,
+  code: ErrorCode,
+  { retryAfter, nowMs, quiet }: RefusalOptions,
+): Promise<Response> {
+  const { status } = errors[code];
+  if (status === 401) return unauthenticated(exchange, code);
+  if (code === 'too_many_failed_authentications') {
+    return tooManyFailures(exchange, retryAfter ?? minuteSeconds, nowMs);
+  }
+  const { context, incoming } = exchange;
+  const { request, network, routed } = incoming;
+  const isFree = routed?.operation.free ?? false;
+  const admission = await context.admission.admit(credentialOf(request.headers), network, isFree);
+  const limited = isFree ? undefined : admission.caller && admission.verdict.refusal;
+  const before = admission.caller === undefined ? admission.refusal : limited;
+  const response = await refuse({ ...context, ...quiet }, incoming, admission, refusalOf(before ?? code));
+  if (before === undefined && retryAfter !== undefined)
+    response.headers.set('Retry-After', String(retryAfter));
+  return response;
+}
+
+/** As if the request had no key, or one that is not valid. */
+async function unauthenticated({ context, incoming }: Exchange, code: ErrorCode): Promise<Response> {
+  const credential = { kind: code === 'missing_api_key' ? 'none' : 'malformed' } as const;
+  const admission = await context.admission.admit(credential, incoming.network);
+  const refusal = admission.caller === undefined ? admission.refusal : code;
+  return refuse(context, incoming, admission, new Refusal(refusal));
+}
+
+/** As for an address that has used its failures up; it has not, for others use it, too. */
+async function tooManyFailures(
+  { context, incoming }: Exchange,
+  secondsLeft: number,
+  nowMs: number,
+): Promise<Response> {
+  const refusal = 'too_many_failed_authentications';
+  const resetAt = Math.floor(nowMs / 1_000) + secondsLeft;
+  const peeked = await context.admission.peek(incoming.network());
+  const state = { ...peeked, remaining: 0, resetAt, secondsLeft };
+  return refuse(context, incoming, { caller: undefined, refusal, state }, new Refusal(refusal));
+}
+
+/** Where the service names mistakes, there is one. */
+function refusalOf(code: ErrorCode): Refusal {
+  const { status } = errors[code];
+  if (status !== 400 && status !== 415) return new Refusal(code);
+  const mistake = { in: 'header' as const, name: 'X-Sandbox', message: `asks for ${code}` };
+  return new Refusal(code, { details: [mistake] });
+}

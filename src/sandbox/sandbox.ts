@@ -1,0 +1,138 @@
+/** The real service on a store that nobody keeps, with faults, a clock that can be put ahead, and a memory of requests. */
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { type AdminServices, openAdminServices, startApp, systemRuntime } from '../app.ts';
+import { type Config, readConfig } from '../config.ts';
+import { basePath } from '../contract/operations.ts';
+import { checkHost } from '../http/host.ts';
+import { Outages } from '../http/outages.ts';
+import { pathOf } from '../http/query.ts';
+import type { Around, Exchange } from '../http/server.ts';
+import { SandboxStore } from '../storage/sqlite/sandbox.ts';
+import type { KeyStore } from '../storage/storage.ts';
+import { createAccount, createAccounts, type SandboxAccount } from './accounts.ts';
+import { SandboxClock } from './clock.ts';
+import { Control, controlPath } from './control.ts';
+import { Faults } from './faults.ts';
+import { makeFolder } from './folder.ts';
+import { SandboxLimits } from './limits.ts';
+import { Misbehavior } from './misbehavior.ts';
+import type { Quiet } from './refusals.ts';
+import { Requests } from './requests.ts';
+
+export interface SandboxOptions {
+  readonly host: string;
+  /** 0 for any that is free. */
+  readonly port: number;
+  /** Origins whose pages may call the API, separated by commas. */
+  readonly corsOrigins?: string | undefined;
+  readonly log: Logger;
+  readonly openapi: (config: Config, listening: string) => string;
+  /** Puts into the store what it begins with. */
+  readonly fill?: ((services: AdminServices) => Promise<void>) | undefined;
+}
+
+export interface Sandbox extends AsyncDisposable {
+  /** Where it listens, without a trailing slash. */
+  readonly url: string;
+  /** One of each plan. */
+  readonly accounts: readonly SandboxAccount[];
+}
+
+/** Starts a sandbox; disposing it removes its store. Throws like `startApp`, and what `fill` does. */
+export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const { host, log, openapi, fill } = options;
+  await checkHost(host, '--host');
+  await using started = new AsyncDisposableStack();
+  const clock = new SandboxClock();
+  const folder = started.use(makeFolder(clock.now()));
+  const files = { data: join(folder.path, 'store.db'), start: join(folder.path, 'start.db') };
+  const config = configOf(options, files.data);
+  const accounts = await makeStore(config, clock, fill);
+  copyFileSync(files.data, files.start);
+
+  const ending = new AbortController();
+  let around: Around = ({ answer }) => answer();
+  const runtime = { ...systemRuntime(), clock, around: (exchange: Exchange) => around(exchange) };
+  const app = started.use(await startApp(config, (url) => openapi(config, url), log, runtime));
+  const store = started.use(new SandboxStore(files.data, files.start));
+  const quietLog = log.child({}, { level: 'silent' });
+  const quiet = { log: quietLog, outages: started.use(new Outages(quietLog)) };
+  // First, so that nothing is held back while the service stops.
+  started.defer(() => ending.abort());
+  around = aroundOf({ config, clock, store, accounts, admin: app.admin, quiet, ending: ending.signal });
+  const kept = started.move();
+  return { url: app.url, accounts, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** The settings of every sandbox: none is read from the environment, which may name a real store. */
+function configOf({ host, port, corsOrigins = '' }: SandboxOptions, path: string): Config {
+  return readConfig({
+    HOST: host,
+    PORT: String(port),
+    DATABASE_URL: `sqlite:${path}`,
+    CORS_ORIGINS: corsOrigins,
+    ADMIN_PORT: 'off',
+    DRAIN_SECONDS: '0',
+    // Tests ask /readyz, and read the guides, more often than people.
+    PUBLIC_REQUESTS_PER_MINUTE: '1000000000',
+  });
+}
+
+/** Makes the store as it is at the start, in this thread: the service's own writer takes longer to load. */
+async function makeStore(
+  config: Config,
+  clock: SandboxClock,
+  fill: SandboxOptions['fill'],
+): Promise<SandboxAccount[]> {
+  await using services = await openAdminServices(config, { ...systemRuntime(), clock }, { create: true });
+  const accounts = await createAccounts(services);
+  await fill?.(services);
+  return accounts;
+}
+
+interface Parts {
+  readonly config: Config;
+  readonly clock: SandboxClock;
+  readonly store: SandboxStore;
+  readonly accounts: readonly SandboxAccount[];
+  readonly admin: AdminServices;
+  readonly quiet: Quiet;
+  readonly ending: AbortSignal;
+}
+
+/** What stands between the requests and the service. */
+function aroundOf({ config, clock, store, accounts, admin, quiet, ending }: Parts): Around {
+  const faults = new Faults();
+  const requests = new Requests();
+  const limits = new SandboxLimits(store, clock, config.limits.ban);
+  const keys: KeyStore = admin.storage.keys;
+  const misbehavior = new Misbehavior({ keys, clock, limits, faults, requests, quiet, ending });
+  const control = new Control({
+    clock,
+    faults,
+    requests,
+    accounts,
+    createAccount: (account) => createAccount(admin, account),
+    findAccount: (id) => admin.accounts.find(id),
+    reset: () => {
+      store.putBack();
+      faults.end(undefined);
+      requests.clear(undefined);
+      clock.reset();
+    },
+  });
+  return async (exchange) => {
+    const path = pathOf(exchange.incoming.request.url);
+    if (isBelow(path, controlPath)) return control.answer(exchange);
+    const response = await (isBelow(path, basePath) ? misbehavior.answer(exchange) : exchange.answer());
+    // Instants in an answer are compared with its date.
+    if (clock.advancedSeconds > 0) response.headers.set('Date', new Date(clock.now()).toUTCString());
+    return response;
+  };
+}
+
+function isBelow(path: string, above: string): boolean {
+  return path === above || path.startsWith(`${above}/`);
+}

@@ -1,0 +1,92 @@
+/** What a sandbox does to its store past the rules of one. Nothing that serves a store loads this. */
+import { Database } from 'bun:sqlite';
+import { noPenalty, type Usage, unused } from '../../domain/limit.ts';
+import { mostWorkers } from '../../domain/workers.ts';
+import { storeFileNames } from './files.ts';
+import { AccountCounts } from './limits/account-counts.ts';
+import { KeyPenalties } from './limits/key-penalties.ts';
+import { extentBytes, extentHeaderBytes, tables } from './limits/layout.ts';
+import { LimitFile } from './limits/limit-file.ts';
+import { RecordLocks } from './limits/record-locks.ts';
+import { tryLock } from './serving-lock.ts';
+
+/** Holds a file's lock until disposed of, or until the process ends however it does; undefined when another one has it. */
+export function lockFile(path: string): Disposable | undefined {
+  return tryLock({ lock: path }, 0);
+}
+
+/** The store of a sandbox, which this process serves. */
+export class SandboxStore implements Disposable {
+  readonly #data: Database;
+  readonly #limits: LimitFile;
+  readonly #locks: RecordLocks;
+  readonly #accounts: AccountCounts;
+  readonly #keys: KeyPenalties;
+  readonly #tables: readonly string[];
+
+  /** `path` is the data file, `start` a copy of it as it is to be put back. */
+  constructor(path: string, start: string) {
+    this.#data = new Database(path, { readwrite: true, strict: true });
+    this.#data.run('PRAGMA busy_timeout = 5000');
+    // Nobody keeps what is in it.
+    this.#data.run('PRAGMA synchronous = OFF');
+    this.#data.run('PRAGMA foreign_keys = OFF');
+    this.#data.query('ATTACH DATABASE ? AS start').run(start);
+    this.#tables = this.#data
+      .query<{ name: string }, []>(
+        `SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'versions'
+         ORDER BY name = 'sqlite_sequence'`,
+      )
+      .all()
+      .map(({ name }) => name);
+    this.#limits = new LimitFile(storeFileNames(path).limits);
+    this.#locks = new RecordLocks(this.#limits, mostWorkers);
+    this.#accounts = new AccountCounts(this.#limits);
+    this.#keys = new KeyPenalties(this.#limits);
+  }
+
+  /** Puts everything back as it was at the start, ids that are given out next included; nobody was counted. */
+  putBack(): void {
+    const all = this.#data.transaction(() => {
+      for (const table of this.#tables) {
+        this.#data.run(`DELETE FROM main.${table}`);
+        this.#data.run(`INSERT INTO main.${table} SELECT * FROM start.${table}`);
+      }
+      // Rising, so that whatever is held of the store in memory is read again.
+      this.#data.run('UPDATE main.versions SET version = version + 1');
+    });
+    all.immediate();
+    for (const { directory, reach } of Object.values(tables)) {
+      for (let index = 0; index < reach; index++) this.#clear(this.#limits.i32[directory + index] as number);
+    }
+  }
+
+  /** What an account used. */
+  usage(accountId: number): Usage {
+    return this.#accounts.read(this.#accounts.table.find(accountId), accountId) ?? unused;
+  }
+
+  setUsage(accountId: number, usage: Usage): void {
+    this.#accounts.write(this.#accounts.table.make(accountId, this.#locks), accountId, usage);
+  }
+
+  /** Bans a key until a second of steady time. */
+  ban(keyId: number, bannedUntil: number, banLevel: number): void {
+    const record = this.#keys.table.make(keyId, this.#locks);
+    const before = this.#keys.read(record, keyId) ?? noPenalty;
+    this.#keys.write(record, keyId, before, { ...noPenalty, bannedUntil, banLevel });
+  }
+
+  [Symbol.dispose](): void {
+    this.#data.close();
+    this.#limits[Symbol.dispose]();
+  }
+
+  /** Makes all records of an extent such as were never written. Requests are counted in this thread, so none is locked. */
+  #clear(extent: number): void {
+    if (extent === 0) return;
+    this.#limits.reach(extent);
+    const from = extent * extentBytes;
+    this.#limits.i32.fill(0, (from + extentHeaderBytes) / 4, (from + extentBytes) / 4);
+  }
+}

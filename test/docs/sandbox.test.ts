@@ -1,0 +1,113 @@
+/** docs/sandbox.md, done as a reader would: the commands, the program, and the tests in each runner. */
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { join } from 'node:path';
+import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
+import { root, start } from '../support/process.ts';
+import { testWith } from '../support/requirements.ts';
+import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const page = await Bun.file(join(root, 'docs/sandbox.md')).text();
+
+let sandbox: TestSandbox;
+let folder: TemporaryFolder;
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+  folder = await temporaryFolder();
+  // The client as a package that is installed.
+  const build = await Bun.build({ entrypoints: [join(root, 'client/src/index.ts')], target: 'node' });
+  const place = (name: string) => join(folder.path, 'node_modules/@animal-store/client', name);
+  await Bun.write(place('index.js'), await (build.outputs[0]?.text() ?? ''));
+  await Bun.write(place('package.json'), '{"type":"module","exports":"./index.js"}');
+  await Bun.write(join(folder.path, 'sandbox.mjs'), blockBelow('file: sandbox.mjs'));
+});
+beforeEach(() => sandbox.steered('POST', '/reset'));
+afterAll(async () => {
+  await folder[Symbol.asyncDispose]();
+  await sandbox[Symbol.asyncDispose]();
+});
+
+/** The code block below a comment. */
+function blockBelow(comment: string): string {
+  const [, text] = new RegExp(`<!-- ${comment} -->\n\`\`\`\\w+\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page) ?? [];
+  if (text === undefined) throw new Error(`There is no ${comment} in docs/sandbox.md.`);
+  return text;
+}
+
+/** What stands between two comments. */
+function between(name: string): string {
+  return page.slice(page.indexOf(`<!-- ${name}`), page.indexOf(`<!-- /${name.replace(/:.*/, '')} -->`));
+}
+
+/** Runs a program in the folder; it has to succeed. Returns what it prints. */
+async function run(command: readonly string[]): Promise<string> {
+  const environment = { SANDBOX: sandbox.url, KEY: sandbox.accounts[0]?.key ?? '', HOME: folder.path };
+  await using program = start(command, { environment, cwd: folder.path });
+  const exitCode = await program.exited;
+  expect({ exitCode, errors: exitCode === 0 ? '' : program.stdout() + program.stderr() }).toEqual({
+    exitCode: 0,
+    errors: '',
+  });
+  return program.stdout();
+}
+
+/** Text with … for what may differ. */
+function pattern(expected: string): RegExp {
+  const literal = expected.trim().replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`^\\s*${literal.replace(/…/g, '[\\s\\S]*')}\\s*$`);
+}
+
+/** Each block in a language with the output that stands below it. */
+function steps(text: string, language: string): { code: string; output: string }[] {
+  const step = new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\`\n(?:\`\`\`\n([\\s\\S]*?)\`\`\`\n)?`, 'g');
+  return [...text.matchAll(step)].map(([, code = '', output = '']) => ({ code, output }));
+}
+
+testWith({ name: 'curl with --json', package: 'curl' }, ['curl', '--json', '{}', '--version'])(
+  'the commands print what is printed below them',
+  async () => {
+    const [settings, ...commands] = steps(between('tour'), 'sh');
+    expect(settings?.code).toContain('export SANDBOX=');
+    expect(commands).toHaveLength(4);
+    for (const { code, output } of commands) {
+      expect((await run(['sh', '-c', code])).replaceAll('\r', '')).toMatch(pattern(output));
+    }
+  },
+);
+
+test('the program of the walk-through prints what is printed below its parts', async () => {
+  const parts = steps(between('program: robust'), 'ts');
+  expect(parts).toHaveLength(7);
+  await Bun.write(join(folder.path, 'robust.ts'), parts.map(({ code }) => code).join('\n'));
+  const output = await run([process.execPath, 'robust.ts']);
+  expect(output).toBe(parts.map(({ output: printed }) => printed).join(''));
+});
+
+test('the test for bun test passes', async () => {
+  const text = blockBelow('file: vitest').replace("from 'vitest'", "from 'bun:test'");
+  await Bun.write(join(folder.path, 'bun.test.mjs'), text);
+  await run([process.execPath, 'test', 'bun.test.mjs']);
+});
+
+testWith({ name: 'Node.js 20', package: 'nodejs' }, [
+  'node',
+  '-e',
+  'process.exit(+(+process.versions.node.split(".")[0] < 20))',
+])('the test for node:test passes', async () => {
+  await Bun.write(join(folder.path, 'node.test.mjs'), blockBelow('file: node'));
+  expect(await run(['node', '--test', 'node.test.mjs'])).toMatch(/# pass 1|pass 1/);
+});
+
+testWith({ name: 'pytest', package: 'python3-pytest', optional: true }, [
+  'python3',
+  '-m',
+  'pytest',
+  '--version',
+])('the test for pytest passes', async () => {
+  await Bun.write(join(folder.path, 'test_sandbox.py'), blockBelow('file: pytest'));
+  expect(await run(['python3', '-m', 'pytest', '-q', '-p', 'no:cacheprovider', 'test_sandbox.py'])).toContain(
+    '3 passed',
+  );
+});

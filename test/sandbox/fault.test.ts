@@ -1,0 +1,97 @@
+/** The language of faults. */
+import { describe, expect, test } from 'bun:test';
+import { clientErrors } from '../../src/contract/errors.ts';
+import { type Fault, faultNames, parseFault } from '../../src/sandbox/fault.ts';
+import { AskedFault } from '../../src/sandbox/faults.ts';
+
+test.each<[string, Partial<Fault>]>([
+  ['status=503', { status: 503 }],
+  ['status=429; retry-after=3', { status: 429, retryAfter: 3 }],
+  ['code=pet_reserved', { status: 409, code: 'pet_reserved' }],
+  ['delay=1500ms', { delayMs: 1_500 }],
+  ['delay=2s;cut=after', { delayMs: 2_000, cut: 'after' }],
+  ['ban=60s', { banSeconds: 60 }],
+  ['remaining=0', { remaining: 0 }],
+  ['slow-body=100ms ;', { slowBodyMs: 100 }],
+  [
+    'status=500; rate=0.2; seed=7; times=3; operation=createPet',
+    { rate: 0.2, seed: 7, times: 3, operation: 'createPet' },
+  ],
+])('"%s" is understood', (text, meant) => {
+  expect(parseFault(text)).toMatchObject({ text, ...meant });
+});
+
+test.each(Object.entries(faultNames))(
+  'the example of %s is understood, with an effect where it has none',
+  (_name, { example }) => {
+    const complete = [example, `${example}; status=429`, `${example}; status=503; rate=0.5`];
+    const understood = complete.filter((text) => {
+      try {
+        return parseFault(text) !== undefined;
+      } catch {
+        return false;
+      }
+    });
+    expect(understood).not.toEqual([]);
+  },
+);
+
+describe('what makes no sense is refused with the mistake and a remedy', () => {
+  test.each<[string, RegExp]>([
+    ['', /names no effect\. Add one of status/],
+    ['rate=0.5', /names no effect/],
+    ['nonsense', /"nonsense" is not a fault\. Faults are status=503, /],
+    ['statsu=503', /"statsu=503" is not a fault/],
+    ['status=503, delay=1s', /"status" must be an error status of the API: 400, /],
+    ['status=200', /"status" must be an error status/],
+    ['status=418', /"status" must be an error status/],
+    ['code=teapot', /"code" must be an error code of the API: invalid_json, /],
+    ['code=pet_reserved; status=503', /pet_reserved belongs to status 409/],
+    ['status=503; status=500', /"status" is given more than once/],
+    ['status=503; cut=after', /"status" and "cut" exclude each other/],
+    ['ban=1s; remaining=2', /"ban" and "remaining" exclude each other/],
+    ['status=404; retry-after=3', /Only 429 and 503 have a Retry-After/],
+    ['status=429; retry-after=61', /over within 60 s\. Add code=daily_quota_exceeded/],
+    ['cut=between', /"cut" must be before or after/],
+    ['cut=after; slow-body=1s', /"slow-body" needs an answer/],
+    ['delay=5', /"delay" must be a duration of at most 600s/],
+    ['delay=11m', /"delay" must be a duration of at most 600s/],
+    ['slow-body=0ms', /"slow-body" must be a duration of at most 10s/],
+    ['remaining=-1', /"remaining" must be a whole number from 0/],
+    ['status=503; rate=0', /"rate" must be above 0 and at most 1/],
+    ['status=503; rate=1.5', /"rate" must be above 0 and at most 1/],
+    ['status=503; seed=7', /"seed" is of a rate/],
+    ['status=503; times=0', /"times" must be a whole number from 1/],
+    ['status=503; operation=feedPet', /"operation" must be one of listPets, /],
+  ])('"%s"', (text, message) => {
+    expect(() => parseFault(text)).toThrow(message);
+  });
+});
+
+test('every error code and status of the API can be asked for', () => {
+  for (const [code, { status }] of Object.entries(clientErrors)) {
+    expect(parseFault(`code=${code}`).status).toBe(status);
+    expect(parseFault(`status=${status}`).status).toBe(status);
+  }
+});
+
+describe('a rate', () => {
+  const drawn = (text: string, count = 1_000) => {
+    const asked = new AskedFault(parseFault(text));
+    return Array.from({ length: count }, () => asked.happens());
+  };
+
+  test('is a part of the requests, the same ones with every start', () => {
+    const hits = drawn('status=503; rate=0.2; seed=7');
+    expect(hits).toEqual(drawn('status=503; rate=0.2; seed=7'));
+    expect(hits.filter(Boolean).length).toBeWithin(150, 250);
+  });
+
+  test('falls on others with another seed', () => {
+    expect(drawn('status=503; rate=0.2; seed=7')).not.toEqual(drawn('status=503; rate=0.2; seed=8'));
+  });
+
+  test('ends after so many times', () => {
+    expect(drawn('status=503; rate=0.2; times=3').filter(Boolean)).toHaveLength(3);
+  });
+});

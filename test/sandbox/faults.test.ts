@@ -1,0 +1,248 @@
+/** Each fault as a client meets it; every answer is checked against the contract. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { clientErrors } from '../../src/contract/errors.ts';
+import { allOperations, errorsOf } from '../../src/contract/operations.ts';
+import { exchange } from '../support/raw.ts';
+import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+let sandbox: TestSandbox;
+beforeAll(async () => {
+  sandbox = await startTestSandbox();
+});
+afterAll(() => sandbox[Symbol.asyncDispose]());
+
+const ozzy = { body: '{"name":"Ozzy","categoryId":1}' };
+const names = async ({ call }: Awaited<ReturnType<TestSandbox['account']>>) =>
+  JSON.parse((await call('GET', '/pets?limit=100')).text).map(({ name }: { name: string }) => name);
+
+describe('status', () => {
+  const operation = allOperations.find(({ operationId }) => operationId === 'createPet');
+  const codes = operation === undefined ? [] : errorsOf(operation);
+  const plain = codes.filter((code) => !code.endsWith('_exceeded') && code !== 'api_key_banned');
+
+  test.each(plain)('%s is answered as the contract says, and nothing is done', async (code) => {
+    const user = await sandbox.account();
+    const body = `{"name":"${code}","categoryId":1}`;
+    const answer = await user.call('POST', '/pets', { body, fault: `code=${code}` });
+    expect(answer.error).toMatchObject({
+      code,
+      status: clientErrors[code as keyof typeof clientErrors].status,
+    });
+    expect(answer.status).toBe(answer.error.status);
+    expect(await names(user)).not.toContain(code);
+  });
+
+  test('a 503 costs nothing and says when to retry; other errors cost a request', async () => {
+    const user = await sandbox.account();
+    const unavailable = await user.call('GET', '/pets', { fault: 'status=503' });
+    expect(unavailable.number('retry-after')).toBe(5);
+    expect(unavailable.number('x-ratelimit-remaining')).toBe(60);
+    const internal = await user.call('GET', '/pets', { fault: 'status=500' });
+    expect(internal.number('x-ratelimit-remaining')).toBe(59);
+  });
+
+  test('a 503 waits as long as asked for', async () => {
+    const user = await sandbox.account();
+    const answer = await user.call('GET', '/pets', { fault: 'status=503; retry-after=17' });
+    expect(answer.number('retry-after')).toBe(17);
+  });
+
+  test('a 429 is real: it lasts until Retry-After has passed, and no longer', async () => {
+    const user = await sandbox.account();
+    const refused = await user.call('GET', '/pets', { fault: 'status=429; retry-after=30' });
+    expect(refused.error.code).toBe('rate_limit_exceeded');
+    expect(refused.number('retry-after')).toBe(30);
+    expect((await user.call('GET', '/pets')).status).toBe(429);
+    await sandbox.steered('POST', '/clock', { advanceSeconds: 30 });
+    expect((await user.call('GET', '/pets')).status).toBe(200);
+  });
+
+  test('a daily 429 is real, too', async () => {
+    const user = await sandbox.account();
+    const fault = 'code=daily_quota_exceeded; retry-after=3600';
+    const refused = await user.call('GET', '/pets', { fault });
+    expect(refused.error.code).toBe('daily_quota_exceeded');
+    expect(refused.number('retry-after')).toBe(3_600);
+    expect((await user.call('GET', '/pets')).error.code).toBe('daily_quota_exceeded');
+  });
+
+  test('one that the operation never answers is refused, naming those it does', async () => {
+    const user = await sandbox.account();
+    const answer = await user.call('GET', '/pets', { fault: 'status=409' });
+    expect(answer.error).toMatchObject({
+      code: 'invalid_parameter',
+      details: [{ in: 'header', name: 'X-Sandbox' }],
+    });
+    expect(answer.error.message).toContain('listPets never answers 409. Its errors are 400 invalid_cursor');
+  });
+});
+
+describe('cut', () => {
+  test('before: the connection breaks, and nothing is done', async () => {
+    const user = await sandbox.account();
+    const body = '{"name":"cut before","categoryId":1}';
+    await expect(user.call('POST', '/pets', { body, fault: 'cut=before' })).rejects.toThrow();
+    expect(await names(user)).not.toContain('cut before');
+  });
+
+  test('after: the connection breaks though the work is done, and an Idempotency-Key tells the answer', async () => {
+    const user = await sandbox.account();
+    const headers = { 'Idempotency-Key': '"cut-after"' };
+    const body = '{"name":"cut after","categoryId":1}';
+    await expect(user.call('POST', '/pets', { body, headers, fault: 'cut=after' })).rejects.toThrow();
+    const again = await user.call('POST', '/pets', { body, headers });
+    expect(again.status).toBe(201);
+    expect(again.header('idempotent-replayed')).toBe('true');
+    expect((await names(user)).filter((name: string) => name === 'cut after')).toHaveLength(1);
+  });
+});
+
+test.each([
+  ['GET', 'cut=before'],
+  ['GET', 'cut=after'],
+  ['HEAD', 'cut=after'],
+])('of an answer to %s, %s leaves not a byte', async (method, fault) => {
+  const { key } = await sandbox.account();
+  const head = `${method} /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nX-Sandbox: ${fault}\r\n\r\n`;
+  expect(await exchange(sandbox.url, head)).toEqual([]);
+});
+
+describe('limits', () => {
+  test('remaining: the plan is nearly used up from this request on', async () => {
+    const user = await sandbox.account();
+    const remaining = async (fault?: string) =>
+      (await user.call('GET', '/pets', fault === undefined ? {} : { fault })).number('x-ratelimit-remaining');
+    expect([await remaining('remaining=2'), await remaining(), await remaining()]).toEqual([2, 1, 0]);
+    expect((await user.call('GET', '/pets')).status).toBe(429);
+  });
+
+  test('ban: the key is banned, other keys are not, and time ends it', async () => {
+    const [user, other] = [await sandbox.account(), await sandbox.account()];
+    const banned = await user.call('GET', '/pets', { fault: 'ban=1h' });
+    expect(banned.error.code).toBe('api_key_banned');
+    expect(banned.number('retry-after')).toBe(3_600);
+    expect((await user.call('GET', '/pets')).error.code).toBe('api_key_banned');
+    expect((await other.call('GET', '/pets')).status).toBe(200);
+    await sandbox.steered('POST', '/clock', { advanceSeconds: 3_600 });
+    expect((await user.call('GET', '/pets')).status).toBe(200);
+  });
+});
+
+describe('answers that take their time', () => {
+  test('delay: the work is done before the client has the answer', async () => {
+    const user = await sandbox.account({ plan: 'enterprise' });
+    const aborted = new AbortController();
+    const sent = fetch(`${sandbox.url}/v1/pets`, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${user.key}`,
+        'Content-Type': 'application/json',
+        'X-Sandbox': 'delay=10m',
+      },
+      body: '{"name":"late","categoryId":1}',
+      signal: aborted.signal,
+    });
+    while (!(await names(user)).includes('late'));
+    aborted.abort();
+    await expect(sent).rejects.toThrow();
+  });
+
+  test('slow-body: comes whole', async () => {
+    const user = await sandbox.account();
+    const whole = await user.call('POST', '/pets', ozzy);
+    const slow = await user.call('POST', '/pets', { ...ozzy, fault: 'slow-body=1ms' });
+    expect(slow.text.replace(/\d+/, '')).toBe(whole.text.replace(/\d+/, ''));
+  });
+});
+
+describe('for many requests', () => {
+  test('all of an account meet it until it is ended; those of others do not', async () => {
+    const [user, other] = [await sandbox.account(), await sandbox.account()];
+    await sandbox.steered('POST', '/faults', { faults: 'status=503', account: user.account });
+    expect((await user.call('GET', '/pets')).status).toBe(503);
+    expect((await user.call('GET', '/inventory')).status).toBe(503);
+    expect((await other.call('GET', '/pets')).status).toBe(200);
+    await sandbox.steered('DELETE', `/faults?account=${user.account}`);
+    expect((await user.call('GET', '/pets')).status).toBe(200);
+  });
+
+  test('so many times, of one operation, and what happened is told', async () => {
+    const user = await sandbox.account();
+    const faults = 'status=500; times=2; operation=getInventory';
+    await sandbox.steered('POST', '/faults', { faults, account: user.account });
+    const statuses = [];
+    for (const target of ['/pets', '/inventory', '/inventory', '/inventory'])
+      statuses.push((await user.call('GET', target)).status);
+    expect(statuses).toEqual([200, 500, 500, 200]);
+    expect(await sandbox.steered<object[]>('GET', '/faults')).toContainEqual({
+      faults,
+      account: user.account,
+      hits: 2,
+      left: 0,
+    });
+    expect((await user.requests()).map(({ operation, status, fault }) => [operation, status, fault])).toEqual(
+      [
+        ['listPets', 200, null],
+        ['getInventory', 500, faults],
+        ['getInventory', 500, faults],
+        ['getInventory', 200, null],
+      ],
+    );
+  });
+
+  test('several in a list: the first that happens', async () => {
+    const user = await sandbox.account();
+    const faults = ['status=500; times=1', 'status=503; times=1'];
+    await sandbox.steered('POST', '/faults', { faults, account: user.account });
+    const statuses = [];
+    for (let n = 0; n < 3; n++) statuses.push((await user.call('GET', '/pets')).status);
+    expect(statuses).toEqual([500, 503, 200]);
+  });
+
+  test('remaining and ban happen once to each account, and are its limits from then on', async () => {
+    const user = await sandbox.account();
+    await sandbox.steered('POST', '/faults', { faults: 'remaining=1', account: user.account });
+    const statuses = [];
+    for (let n = 0; n < 3; n++) statuses.push((await user.call('GET', '/pets')).status);
+    expect(statuses).toEqual([200, 200, 429]);
+  });
+
+  test('the same header in several requests counts on', async () => {
+    const user = await sandbox.account();
+    const statuses = [];
+    for (let n = 0; n < 3; n++)
+      statuses.push((await user.call('GET', '/pets', { fault: 'status=503; times=2' })).status);
+    expect(statuses).toEqual([503, 503, 200]);
+  });
+
+  test('a client gets through a rate of them, each write done once', async () => {
+    const user = await sandbox.account({ plan: 'enterprise' });
+    const faults = ['cut=after; rate=0.3; seed=7', 'cut=before; rate=0.3; seed=8', 'status=503; rate=0.2'];
+    await sandbox.steered('POST', '/faults', { faults, account: user.account });
+    const add = async (name: string): Promise<void> => {
+      const headers = { 'Idempotency-Key': `"${name}"` };
+      const call = user.call('POST', '/pets', { body: `{"name":"${name}","categoryId":2}`, headers });
+      const status = await call.then((answer) => answer.status).catch(() => 0);
+      if (status === 0 || status === 503) return add(name);
+      expect(status).toBe(201);
+    };
+    for (let n = 0; n < 20; n++) await add(`rate-${n}`);
+    await sandbox.steered('DELETE', `/faults?account=${user.account}`);
+    const added = (await names(user)).filter((name: string) => name.startsWith('rate-'));
+    expect(added.sort()).toEqual(Array.from({ length: 20 }, (_, n) => `rate-${n}`).sort());
+  });
+});
+
+test('a header that makes no sense is refused, and the request is not done', async () => {
+  const user = await sandbox.account();
+  const answer = await user.call('POST', '/pets', {
+    body: '{"name":"no","categoryId":1}',
+    fault: 'statsu=503',
+  });
+  expect(answer.error).toMatchObject({ code: 'invalid_parameter', status: 400 });
+  expect(answer.error.message).toStartWith('The X-Sandbox header is invalid: "statsu=503" is not a fault.');
+  expect(await names(user)).not.toContain('no');
+});

@@ -1,0 +1,54 @@
+import pino from 'pino';
+import { openapiText } from '../../src/cli/openapi.ts';
+import type { NewSandboxAccount, SandboxAccount } from '../../src/sandbox/accounts.ts';
+import type { RequestEntry } from '../../src/sandbox/requests.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { type Answer, answerOf, type CallOptions } from './call.ts';
+
+/** The real sandbox in this process, on a port of its own. */
+export interface TestSandbox extends Sandbox {
+  /** Sends something below `/sandbox`; a body is sent as JSON. */
+  steer(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
+  /** The same, which has to succeed, as what it answers. */
+  steered<T>(method: string, path: string, body?: unknown): Promise<T>;
+  /** A fresh account, of which no other test knows. */
+  account(account?: Partial<NewSandboxAccount>): Promise<SandboxUser>;
+}
+
+export interface SandboxUser extends SandboxAccount {
+  /** Sends a request and checks the response against the contract. */
+  call(method: string, target: string, options?: CallOptions & { readonly fault?: string }): Promise<Answer>;
+  /** What the sandbox remembers of the account. */
+  requests(): Promise<RequestEntry[]>;
+}
+
+export async function startTestSandbox(options: Partial<SandboxOptions> = {}): Promise<TestSandbox> {
+  const log = pino({ level: 'silent' });
+  const sandbox = await startSandbox({ host: '127.0.0.1', port: 0, log, openapi: openapiText, ...options });
+  const steer: TestSandbox['steer'] = (method, path, body, headers = {}) =>
+    fetch(`${sandbox.url}/sandbox${path}`, {
+      method,
+      headers: { ...(body !== undefined && { 'Content-Type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  const steered: TestSandbox['steered'] = async (method, path, body) => {
+    const response = await steer(method, path, body);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} /sandbox${path}: ${response.status} ${text}`);
+    return text === '' ? undefined : JSON.parse(text);
+  };
+  const account: TestSandbox['account'] = async (wanted = {}) => {
+    const made = await steered<SandboxAccount>('POST', '/accounts', wanted);
+    return {
+      ...made,
+      call: (method, target, { fault, headers, ...others } = {}) =>
+        answerOf(sandbox.url, method, target, {
+          key: made.key,
+          headers: { ...headers, ...(fault !== undefined && { 'X-Sandbox': fault }) },
+          ...others,
+        }),
+      requests: () => steered('GET', `/requests?account=${made.account}`),
+    };
+  };
+  return { ...sandbox, steer, steered, account };
+}
