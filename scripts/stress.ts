@@ -7,6 +7,9 @@ import { auditTests } from '../test/stress/audit.ts';
 import { backup } from '../test/stress/backup.ts';
 import { backupRate } from '../test/stress/backup-rate.ts';
 import { buyersTests } from '../test/stress/buyers.ts';
+import { clientOnceTests } from '../test/stress/client-once.ts';
+import { clientWalkTests } from '../test/stress/client-walk.ts';
+import { clientWorkers } from '../test/stress/client-workers.ts';
 import { clusterTests } from '../test/stress/cluster.ts';
 import { coverage } from '../test/stress/coverage.ts';
 import { crowd } from '../test/stress/crowd.ts';
@@ -48,6 +51,9 @@ const stressTests: readonly StressTest[] = [
   ...buyersTests,
   ...walkTests,
   ...onceTests,
+  ...clientOnceTests,
+  clientWorkers,
+  ...clientWalkTests,
   ...lostUpdateTests,
   ...upgradeTests,
   crowd,

@@ -1,3 +1,4 @@
+import { onAbort } from './abort.js';
 import type { Fetch } from './animal-store.js';
 import { longestTimerMs } from './clock.js';
 import { ConnectionError, TimeoutError } from './errors.js';
@@ -27,9 +28,8 @@ export async function attemptOf(fetch: Fetch, request: Try, attempts: number): P
   const { method, url, headers, body, timeoutMs, signal } = request;
   signal?.throwIfAborted();
   const ending = new AbortController();
-  const abort = () => ending.abort(signal?.reason);
+  const stop = onAbort(signal, () => ending.abort(signal?.reason));
   const timer = setTimeout(() => ending.abort(), Math.min(timeoutMs, longestTimerMs));
-  signal?.addEventListener('abort', abort, { once: true });
   try {
     const init = { method, headers, redirect: 'manual', signal: ending.signal } as const;
     const response = await fetch(url, body === undefined ? init : { ...init, body });
@@ -52,7 +52,7 @@ export async function attemptOf(fetch: Fetch, request: Try, attempts: number): P
     });
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', abort);
+    stop();
   }
 }
 

@@ -1,3 +1,5 @@
+import { onAbort } from './abort.js';
+
 /** Time and randomness, so that tests can bring their own. */
 export interface Clock {
   /** Milliseconds that never go back. */
@@ -25,13 +27,12 @@ export function sleep(clock: Clock, ms: number, signal: AbortSignal | undefined)
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const cancel = clock.after(ms, () => {
-      signal?.removeEventListener('abort', abort);
+      stop();
       resolve();
     });
-    const abort = () => {
+    const stop = onAbort(signal, () => {
       cancel();
       reject(signal?.reason);
-    };
-    signal?.addEventListener('abort', abort, { once: true });
+    });
   });
 }

@@ -10,6 +10,7 @@
  *   of "there are requests left" cannot be a strike, because an episode would have begun since.
  * One client so gets at most one strike in ten minutes.
  */
+import { onAbort } from './abort.js';
 import type { Clock } from './clock.js';
 import { errorOf } from './error-of.js';
 import { type AnimalStoreError, RateLimitError } from './errors.js';
@@ -71,7 +72,6 @@ export class Gate {
    */
   enter(entry: Entry): Promise<number> {
     return new Promise((resolve, reject) => {
-      const stop = () => entry.signal?.removeEventListener('abort', abort);
       const waiting: Waiting = {
         ...entry,
         stoodBefore: this.#stood(),
@@ -84,12 +84,13 @@ export class Gate {
           reject(reason);
         },
       };
-      const abort = () => {
-        this.#queue.splice(this.#queue.indexOf(waiting), 1);
+      const stop = onAbort(entry.signal, () => {
+        // It may have been turned away a moment ago, and not know yet.
+        const place = this.#queue.indexOf(waiting);
+        if (place >= 0) this.#queue.splice(place, 1);
         waiting.reject(entry.signal?.reason);
         this.#pump();
-      };
-      entry.signal?.addEventListener('abort', abort, { once: true });
+      });
       if (entry.attempts > 0) this.#queue.unshift(waiting);
       else this.#queue.push(waiting);
       this.#pump();

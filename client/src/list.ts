@@ -53,8 +53,11 @@ async function* pagesOf<Item>(
   first: NonNullable<Request['query']>,
   options: CallOptions | undefined,
 ): AsyncGenerator<Page<Item>, void, undefined> {
+  // No ids are no animals: the service would take the question for a mistake.
+  if (Array.isArray(first.id) && first.id.length === 0) return;
   for (let query: Request['query'] | undefined = first; query !== undefined; ) {
-    const answer: Answer<readonly Item[]> = await send({ method: 'GET', collection, query, options });
+    const request: Request = { method: 'GET', collection, query, isList: true, options };
+    const answer: Answer<readonly Item[]> = await send(request);
     const next = nextQuery(answer.headers);
     yield { ...answer, nextCursor: next?.cursor };
     query = next;

@@ -5,22 +5,32 @@ import { errorOf } from './error-of.js';
 import { type AnimalStoreError, ConnectionError, ServerError } from './errors.js';
 import { parseJson } from './json.js';
 import { retryAfterMs } from './limits.js';
+import type { Request } from './request.js';
 
 interface ErrorBody {
   readonly code: string;
   readonly message: string;
-  readonly details?: readonly ErrorDetail[];
+  readonly details?: unknown;
 }
 
-/** The data of a success; undefined when it has none. Throws AnimalStoreError for anything else. */
-export function dataOf({ status, headers, text }: Reply, request: string, attempts: number): unknown {
+/**
+ * The data of a success; undefined when it has none. Throws AnimalStoreError for anything else. `request` is what to call the
+ * request in messages.
+ */
+export function dataOf(
+  { status, headers, text }: Reply,
+  { method, isList = false }: Request,
+  request: string,
+  attempts: number,
+): unknown {
   const requestId = headers.get('x-request-id') ?? undefined;
   const told = { status, requestId, headers, attempts };
-  const isJson = headers.get('content-type')?.includes('json') === true;
-  if (status === 204) return undefined;
+  const isJson = /json/i.test(headers.get('content-type') ?? '');
+  if (status === 204 && method === 'DELETE') return undefined;
   if (status >= 200 && status < 300 && isJson) {
     try {
-      return parseJson(text);
+      const data = parseJson(text);
+      if (typeof data === 'object' && data !== null && Array.isArray(data) === isList) return data;
     } catch (cause) {
       const message = `The answer of ${request} broke off.`;
       throw new ConnectionError({ code: 'connection_failed', message, attempts, requestId, headers, cause });
@@ -28,7 +38,7 @@ export function dataOf({ status, headers, text }: Reply, request: string, attemp
   }
   if (isJson && status >= 400) {
     const error = errorBodyOf(text);
-    if (error) return raise(errorOf({ ...told, ...error }, error.details ?? [], retryAfterSeconds(headers)));
+    if (error) return raise(errorOf({ ...told, ...error }, detailsOf(error), retryAfterSeconds(headers)));
   }
   const code = { 429: 'rate_limit_exceeded', 503: 'service_unavailable' }[status] ?? 'unexpected_response';
   const target = headers.get('location');
@@ -52,6 +62,11 @@ function errorBodyOf(text: string): ErrorBody | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** What answers in the service's place may call something else `details`. */
+function detailsOf({ details }: ErrorBody): readonly ErrorDetail[] {
+  return Array.isArray(details) ? details : [];
 }
 
 function retryAfterSeconds(headers: Headers): number {

@@ -7,7 +7,7 @@ import type { CallOptions, ChangeOptions, PostOptions, Send } from './request.js
 export interface PetQuery extends ListQuery {
   readonly status?: PetStatus | undefined;
   readonly categoryId?: Int64 | undefined;
-  /** Only these animals, 1 to 100; those that do not exist are left out. */
+  /** Only these animals, 100 at most; those that do not exist are left out. */
   readonly ids?: readonly Int64[] | undefined;
 }
 
@@ -21,7 +21,7 @@ export class Pets {
 
   /** Lists animals by ascending id. Needs the scope `pets:read`. */
   list({ ids, ...query }: PetQuery = {}, options?: CallOptions): List<Pet> {
-    return new List(this.#send, 'pets', { ...query, id: ids }, options);
+    return new List(this.#send, 'pets', ids === undefined ? { ...query } : { ...query, id: ids }, options);
   }
 
   /** Adds an animal. Needs the scope `pets:create`. */

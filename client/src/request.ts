@@ -38,6 +38,8 @@ export interface Request {
   readonly query?: Readonly<Record<string, Int64OrText | readonly Int64[] | undefined>>;
   readonly body?: object;
   readonly options?: (PostOptions & ChangeOptions & { readonly ifNoneMatch?: '*' | undefined }) | undefined;
+  /** The answer is an array. */
+  readonly isList?: boolean;
   /** It is not counted, so it does not wait for limits. */
   readonly isFree?: boolean;
 }

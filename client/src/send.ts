@@ -56,7 +56,7 @@ class Sender {
         const reply = await this.#sendOnce(prepared, attempt);
         // The try that was lost had removed it.
         const isDone = isLost && method === 'DELETE' && reply.status === 404;
-        const data = isDone ? undefined : dataOf(reply, `${method} ${url}`, attempt);
+        const data = isDone ? undefined : dataOf(reply, request, `${method} ${url}`, attempt);
         if (isFree && takesRequests(data as RateLimit)) this.#gate.open();
         return answerOf(data as Data, reply.status, reply.headers);
       } catch (error) {
@@ -106,7 +106,7 @@ class Sender {
     try {
       const prepared = preparedOf(request, this.#settings);
       const timeoutMs = Math.min(prepared.timeoutMs, askingMs);
-      dataOf(await this.#sendOnce({ ...prepared, timeoutMs }, 1), prepared.url, 1);
+      dataOf(await this.#sendOnce({ ...prepared, timeoutMs }, 1), request, prepared.url, 1);
     } catch (error) {
       this.#repetition(error, request, 1, 0);
     }

@@ -179,6 +179,7 @@ describe('an option', () => {
       () => quiet.pets.update(1.5, {}),
       () => quiet.orders.get(undefined as unknown as bigint),
       () => quiet.pets.delete('../orders' as unknown as bigint),
+      () => quiet.orders.get(null as unknown as bigint),
       () => quiet.pets.create({ name: 'Ozzy', categoryId: 2 ** 60 }),
       () => quiet.pets.list({ ids: [0.1] }).toArray(),
       () => quiet.pets.delete(1, { timeoutMs: -1 }),

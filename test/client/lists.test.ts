@@ -37,8 +37,16 @@ test('filters hold on every page', async () => {
   expect(await store.pets.list({ ids: three.map(({ id }) => id), limit: 2 }).toArray()).toEqual(three);
 });
 
+test('no ids are no animals, and nothing is asked', async () => {
+  urls.length = 0;
+  expect(await store.pets.list({ ids: [] }).toArray()).toEqual([]);
+  expect(urls).toEqual([]);
+});
+
 test('a filter with a typo gets no list of all', async () => {
   const typo = { stauts: 'sold' } as object;
+  const one = { id: pets[7]?.id } as object;
+  expect(await store.pets.list(one).toArray()).toEqual([pets[7] as Pet]);
   for (const list of [store.pets.list(typo), store.orders.list(typo), store.categories.list(typo)]) {
     expect(await rejectionOf(list.toArray())).toMatchObject({ code: 'invalid_parameter' });
   }

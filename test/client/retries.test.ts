@@ -159,6 +159,36 @@ test('a call that is aborted at any moment ends with the reason', async () => {
   }
 });
 
+test('one signal ends any number of calls, under way and waiting, and has one listener', async () => {
+  const { signal, abort } = listenedTo(new AbortController());
+  const store = clientOf({ fetch: (_, { signal }) => rejectedBy(signal as AbortSignal) });
+  const rejections = Array.from({ length: 50 }, () => rejectionOf(store.inventory.get({}, { signal })));
+  const reason = new Error('The program ends.');
+  expect(abort(reason)).toBe(1);
+  expect(new Set(await Promise.all(rejections))).toEqual(new Set([reason]));
+});
+
+/** A signal that counts who listens; `abort` returns how many that were. */
+function listenedTo(ending: AbortController) {
+  const { signal } = ending;
+  const listen = signal.addEventListener.bind(signal);
+  let listeners = 0;
+  signal.addEventListener = (...of: Parameters<typeof listen>) => {
+    listeners++;
+    listen(...of);
+  };
+  const abort = (reason: Error) => {
+    ending.abort(reason);
+    return listeners;
+  };
+  return { signal, abort };
+}
+
+/** An answer that does not come before the signal. */
+function rejectedBy(signal: AbortSignal): Promise<Response> {
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+}
+
 test('a call whose answer does not come does not hold up the others', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<Response>();
   const store = clientOf({
@@ -214,6 +244,28 @@ describe('an answer', () => {
       status: 502,
       attempts: 3,
     });
+  });
+
+  test('of the wrong shape is not taken for a success', async () => {
+    const json = (text: string) =>
+      behind(new Response(text, { headers: { 'content-type': 'Application/JSON; charset=utf-8' } })).store;
+    const unexpected = { code: 'unexpected_response', status: 200, name: 'ServerError' };
+    for (const text of ['null', '5', '[]'])
+      expect(await rejectionOf(json(text).pets.create(ozzy))).toMatchObject(unexpected);
+    for (const text of ['null', '{}'])
+      expect(await rejectionOf(json(text).pets.list().toArray())).toMatchObject(unexpected);
+    const nothing = behind(new Response(null, { status: 204 })).store;
+    expect(await rejectionOf(nothing.pets.create(ozzy))).toMatchObject({ ...unexpected, status: 204 });
+    expect(await json('[]').pets.list().toArray()).toEqual([]);
+  });
+
+  test('that calls something else details has none', async () => {
+    const error = await rejectionOf(
+      behind(
+        Response.json({ code: 'invalid_body', message: 'no', details: 'none' }, { status: 400 }),
+      ).store.pets.create(ozzy),
+    );
+    expect(error).toMatchObject({ code: 'invalid_body', details: [] });
   });
 
   test('that redirects is an error, and the key is not sent there', async () => {

@@ -147,6 +147,25 @@ describe('waiting', () => {
     expect(await rejectionOf(store.inventory.get({}, { signal: AbortSignal.abort(reason) }))).toBe(reason);
   });
 
+  test('goes on for others when a call is aborted that was turned away a moment ago', async () => {
+    const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 1_000 });
+    const time = new VirtualTime(app.clock);
+    const ending = new AbortController();
+    let last: Promise<unknown> | undefined;
+    const onRequest = () => {
+      if (time.now() > 0) last ??= store.inventory.get();
+    };
+    const store = time.client({ key, url: app.url, onRequest });
+    await time.until(store.inventory.get());
+    const second = store.inventory.get();
+    const third = rejectionOf(store.inventory.get({}, { signal: ending.signal }));
+    // The third would have to wait for another minute; the last one, made when the second was sent, may.
+    void second.then(() => ending.abort());
+    await time.until(third);
+    expect(await time.until(last ?? third)).toHaveProperty('available');
+    expect(time.now()).toBe(120_000);
+  });
+
   test('is told to the hook that is for it', async () => {
     const waits: unknown[] = [];
     const { time, store, othersSend } = await freeClient({

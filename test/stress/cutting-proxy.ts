@@ -1,37 +1,37 @@
-/** A proxy before the service that cuts connections at a moment chosen by chance, request by request. */
+/** A proxy before the service that spoils requests by chance: cuts their connections at any moment, holds up answers, replaces them. */
 import { createConnection, createServer, type Socket } from 'node:net';
 import type { Chance } from './generate/chance.ts';
 
-/** Where a request is cut off; `whole`: nowhere. */
-export const fates = [
-  'whole',
-  'before',
-  'in the request',
-  'once sent',
-  'before the answer',
-  'in the answer',
-] as const;
-export type Fate = (typeof fates)[number];
+/** Where a request is cut off. */
+export const cuts = ['before', 'in the request', 'once sent', 'before the answer', 'in the answer'] as const;
 
-/** How often one is cut: then each of the five moments comes as often as the others. */
-const cutPart = 0.5;
+/** What else happens: the answer takes `lateMs`, or a balancer answers in the service's place, before or after the work is done. */
+export const balancers = ['late', '503 before', '502 after'] as const;
+
+export type Fate = 'whole' | (typeof cuts)[number] | (typeof balancers)[number];
+
+/** What is done to requests. */
+export interface Spoiling {
+  /** How often; then each of the fates comes as often as the others. */
+  readonly part: number;
+  readonly fates: readonly Fate[];
+  /** Milliseconds. */
+  readonly lateMs: number;
+}
 
 export interface CuttingProxy extends AsyncDisposable {
   readonly url: string;
   /** How many requests met each fate. */
-  readonly met: Readonly<Record<Fate, number>>;
+  readonly met: Readonly<Partial<Record<Fate, number>>>;
 }
 
 /** Each connection goes to one of the services there are when it is opened. */
-export async function cuttingProxy(urls: () => readonly string[], chance: Chance): Promise<CuttingProxy> {
-  const met: Record<Fate, number> = {
-    whole: 0,
-    before: 0,
-    'in the request': 0,
-    'once sent': 0,
-    'before the answer': 0,
-    'in the answer': 0,
-  };
+export async function cuttingProxy(
+  urls: () => readonly string[],
+  chance: Chance,
+  spoiling: Spoiling = { part: 0.5, fates: cuts, lateMs: 0 },
+): Promise<CuttingProxy> {
+  const met: Partial<Record<Fate, number>> = {};
   const links = new Set<Link>();
   const server = createServer((client) => {
     const [url] = chance.shuffled(urls());
@@ -41,7 +41,10 @@ export async function cuttingProxy(urls: () => readonly string[], chance: Chance
     const service = createConnection({ host: hostname, port: Number(port) });
     const link: Link = new Link(client, service, {
       chance,
-      onFate: (fate) => met[fate]++,
+      spoiling,
+      onFate: (fate) => {
+        met[fate] = (met[fate] ?? 0) + 1;
+      },
       onEnd: () => links.delete(link),
     });
     links.add(link);
@@ -63,8 +66,15 @@ export async function cuttingProxy(urls: () => readonly string[], chance: Chance
   };
 }
 
+/** What a balancer says in the place of a service; nobody promised that it is JSON. */
+function balancerAnswer(status: string, more: string): string {
+  const page = `<html><body><h1>${status}</h1></body></html>`;
+  return `HTTP/1.1 ${status}\r\nContent-Type: text/html\r\n${more}Content-Length: ${page.length}\r\n\r\n${page}`;
+}
+
 interface LinkOptions {
   readonly chance: Chance;
+  readonly spoiling: Spoiling;
   readonly onFate: (fate: Fate) => void;
   readonly onEnd: () => void;
 }
@@ -104,11 +114,13 @@ class Link {
     const request = this.#request;
     this.#request = Buffer.alloc(0);
     this.#answer = Buffer.alloc(0);
-    const { chance, onFate } = this.#options;
-    this.#fate = chance.often(cutPart) ? chance.pick(fates.slice(1)) : 'whole';
+    const { chance, spoiling, onFate } = this.#options;
+    this.#fate = chance.often(spoiling.part) ? chance.pick(spoiling.fates) : 'whole';
     onFate(this.#fate);
     if (this.#fate === 'before') this.end();
-    else if (this.#fate === 'in the request') {
+    else if (this.#fate === '503 before') {
+      this.#client.write(balancerAnswer('503 Service Unavailable', 'Retry-After: 1\r\n'));
+    } else if (this.#fate === 'in the request') {
       const part = request.subarray(0, chance.int(1, request.length - 1));
       this.#service.write(part, () => this.end());
     } else if (this.#fate === 'once sent') this.#service.write(request, () => this.end());
@@ -117,10 +129,14 @@ class Link {
 
   #answered(bytes: Buffer): void {
     this.#answer = Buffer.concat([this.#answer, bytes]);
+    const { chance, spoiling } = this.#options;
     if (this.#fate === 'whole') this.#client.write(bytes);
     else if (this.#fate === 'before the answer') this.end();
-    else if (this.#answer.length >= messageLength(this.#answer)) {
-      const part = this.#answer.subarray(0, this.#options.chance.int(1, this.#answer.length - 1));
+    else if (this.#answer.length < messageLength(this.#answer)) return;
+    else if (this.#fate === '502 after') this.#client.write(balancerAnswer('502 Bad Gateway', ''));
+    else if (this.#fate === 'late') setTimeout(() => this.#client.write(this.#answer), spoiling.lateMs);
+    else {
+      const part = this.#answer.subarray(0, chance.int(1, this.#answer.length - 1));
       this.#client.write(part, () => this.end());
     }
   }

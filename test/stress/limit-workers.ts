@@ -1,6 +1,6 @@
 /** Several workers, one account, two keys: each window admits exactly its limit, whoever counts. */
 import { embeddedStores } from '../process/worker-stores.ts';
-import { passMinute } from '../support/limit-file.ts';
+import { passSeconds } from '../support/limit-file.ts';
 import { limitFileIn } from '../support/process.ts';
 import { Failures, same } from './failures.ts';
 import { Chance } from './generate/chance.ts';
@@ -51,7 +51,7 @@ export const limitWorkers: StressTest = {
           const process = headers.get('x-request-id')?.replace(/-\d+$/, '') ?? '';
           byProcess.set(process, (byProcess.get(process) ?? 0) + 1);
         }
-        passMinute(limitFileIn(stores.folder), accountId);
+        passSeconds(limitFileIn(stores.folder), accountId);
       });
     }
     failures.end();

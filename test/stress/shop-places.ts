@@ -27,7 +27,7 @@ export interface ShopKind {
 export const shopKinds: readonly ShopKind[] = [
   { name: '', title: 'on the embedded store', open: () => embeddedShop(1) },
   { name: '-workers', title: 'on the embedded store with two workers', open: () => embeddedShop(2) },
-  { name: '-cluster', title: 'on two instances with PostgreSQL and Redis', open: clusterShop },
+  { name: '-cluster', title: 'on two instances with PostgreSQL and Redis', open: () => clusterShop(2) },
 ];
 
 async function ownerKey({ accounts, keys }: AdminServices): Promise<string> {
@@ -35,7 +35,7 @@ async function ownerKey({ accounts, keys }: AdminServices): Promise<string> {
   return (await keys.create(id, 'owner', undefined, scopes)).key;
 }
 
-async function embeddedShop(workers: number): Promise<ShopPlace> {
+export async function embeddedShop(workers: number): Promise<ShopPlace> {
   await using started = new AsyncDisposableStack();
   const folder = started.use(await temporaryFolder());
   await makeStore(folder.path);
@@ -72,8 +72,8 @@ async function killWorker({ pid, stderr }: Service, chance: Chance): Promise<voi
 }
 
 /** Undefined when this machine has no servers to test with. */
-async function clusterShop(): Promise<ShopPlace | undefined> {
-  const cluster = await startCluster({ instances: 2 });
+export async function clusterShop(count: number): Promise<ShopPlace | undefined> {
+  const cluster = await startCluster({ instances: count });
   if (cluster === undefined) return undefined;
   const key = await ownerKey(cluster.operator);
   const instances = [...cluster.instances];

@@ -1,0 +1,86 @@
+/** The client's package, as it is packed: what is in it, and what tools that judge packages say. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { root } from '../support/process.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+import { newProject, tools, toolsInstalled } from './project.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const project = await newProject();
+afterAll(() => project[Symbol.asyncDispose]());
+
+const modules = [...new Bun.Glob('*.ts').scanSync(join(root, 'client/src'))].map((file) => file.slice(0, -3));
+
+/** Minified and compressed, in bytes. */
+const mostBytes = 8_000;
+
+test('has its compiled modules with their types, README and licence, and nothing else', () => {
+  const compiled = modules.flatMap((name) => [`dist/${name}.js`, `dist/${name}.d.ts`]);
+  expect(project.files).toEqual(['LICENSE', 'README.md', 'package.json', ...compiled].sort());
+});
+
+test('has no dependencies, runs nothing when it is installed, and carries the name and licence of the project', async () => {
+  const packageJson = await Bun.file(
+    join(project.folder, 'node_modules/@animal-store/client/package.json'),
+  ).json();
+  expect(packageJson).toMatchObject({
+    name: '@animal-store/client',
+    license: 'MIT',
+    type: 'module',
+    sideEffects: false,
+  });
+  for (const member of ['dependencies', 'peerDependencies', 'optionalDependencies'])
+    expect(packageJson).not.toHaveProperty(member);
+  expect(Object.keys(packageJson.scripts ?? {})).not.toContainAnyValues([
+    'preinstall',
+    'install',
+    'postinstall',
+  ]);
+});
+
+test(`is less than ${mostBytes} bytes when it is bundled, minified and compressed`, async () => {
+  const bundled = await project.bundle('whole.ts');
+  const { length } = gzipSync(bundled);
+  expect(length).toBeGreaterThan(1_000);
+  expect(length).toBeLessThan(mostBytes);
+});
+
+test('imports nothing, of Node.js or any other', async () => {
+  const bundled = await project.bundle('whole.ts');
+  expect(bundled).not.toMatch(/\bimport\b\s*[({*"'\w]|\brequire\s*\(/);
+  expect(bundled).not.toContain('node:');
+});
+
+test('leaves out what is not imported: an error class alone brings no client', async () => {
+  const bundled = await project.bundle('one-error.ts');
+  expect(bundled).toContain('NotFoundError');
+  for (const part of ['Retry-After', 'Idempotency-Key', 'Authorization', 'RateLimitError', 'fetch'])
+    expect(bundled.toLowerCase()).not.toContain(part.toLowerCase());
+});
+
+describe.skipIf(!(await toolsInstalled()))('is judged', () => {
+  test('by publint, which has nothing to say', async () => {
+    const { publint } = (await import(join(tools, 'publint/src/index-node.js'))) as {
+      publint: (options: object) => Promise<{ messages: object[] }>;
+    };
+    const tarball = await Bun.file(project.tarball).arrayBuffer();
+    expect((await publint({ pack: { tarball }, strict: true })).messages).toEqual([]);
+  });
+
+  test('by arethetypeswrong, which finds its types right wherever modules are resolved', async () => {
+    const { checkPackage, createPackageFromTarballData } = (await import(
+      join(tools, '@arethetypeswrong/core/dist/index.js')
+    )) as {
+      checkPackage: (data: object) => Promise<{ types: object | false; problems: { kind: string }[] }>;
+      createPackageFromTarballData: (data: Uint8Array) => object;
+    };
+    const data = createPackageFromTarballData(await Bun.file(project.tarball).bytes());
+    const { types, problems } = await checkPackage(data);
+    expect(types).toEqual({ kind: 'included' });
+    // Nothing but that CommonJS, as TypeScript saw it before Node.js 20.19, and Node.js 10 cannot load ES modules.
+    const known = ['CJSResolvesToESM', 'NoResolution'];
+    expect(problems.filter(({ kind }) => !known.includes(kind))).toEqual([]);
+  });
+});

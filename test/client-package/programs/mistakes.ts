@@ -1,0 +1,26 @@
+/** Mistakes that the compiler has to find, one on each line that says so; never run. */
+import {
+  AnimalStore,
+  AnimalStoreError,
+  type NewPet,
+  type NotFoundError,
+  type Pet,
+} from '@animal-store/client';
+
+declare const store: AnimalStore;
+declare const pet: Pet;
+declare const notFound: NotFoundError;
+
+export const withoutKey = new AnimalStore({ url: 'http://127.0.0.1:3000' }); // mistake: a client needs a key
+export const unknownMember: NewPet = { name: 'Ozzy', categoryId: 1n, category: 1n }; // mistake: animals have no such member
+export const incomplete: NewPet = { name: 'Ozzy' }; // mistake: an animal has a category
+export const unknownStatus = store.pets.list({ status: 'on sale' }); // mistake: there is no such status
+export const unknownFilter = store.pets.list({ name: 'Ozzy' }); // mistake: there is no such filter
+export const text = store.pets.delete('1'); // mistake: ids are integers
+export const rounded: number = pet.id; // mistake: ids are bigint
+export const otherKind = notFound.retryAfterSeconds; // mistake: there is nothing to wait for
+pet.name = 'Mia'; // mistake: an answer is not changed in place
+
+export function handle(error: unknown): boolean {
+  return error instanceof AnimalStoreError && error.code === 'pet_not_fuond'; // mistake: there is no such code
+}

@@ -1,0 +1,2 @@
+/** One class of the package. */
+export { NotFoundError } from '@animal-store/client';

@@ -1,0 +1,101 @@
+/** What the tests run with the installed package, the same in Node.js, Bun and a browser; returns what it saw. */
+import {
+  AnimalStore,
+  AnimalStoreError,
+  ConflictError,
+  InvalidRequestError,
+  NotFoundError,
+  type Pet,
+  RateLimitError,
+} from '@animal-store/client';
+
+/** Where the service is, and keys of two accounts: one with ample limits, and one that may send two requests a minute. */
+export interface Given {
+  readonly url: string;
+  readonly key: string;
+  readonly limitedKey: string;
+}
+
+const largest = 9_223_372_036_854_775_807n;
+
+export async function run({ url, key, limitedKey }: Given): Promise<string[]> {
+  const store = new AnimalStore({ key, url });
+  return [
+    ...(await animals(store)),
+    ...(await orders(store)),
+    ...(await errors(store)),
+    ...(await limits(new AnimalStore({ key: limitedKey, url, maxWaitSeconds: 0 }))),
+  ];
+}
+
+async function animals({ pets, categories, inventory }: AnimalStore): Promise<string[]> {
+  const created: Pet[] = [];
+  for (const name of ['Søren', '犬 "Rex"', 'null'])
+    created.push(await pets.create({ name, categoryId: largest }));
+  const [first] = created as [Pet, ...Pet[]];
+  await pets.update(first.id, { status: 'pending' });
+  const named: string[] = [];
+  for await (const { name, status } of pets.list({ categoryId: largest, limit: 2 }))
+    named.push(`${name} ${status}`);
+  const pages: number[] = [];
+  for await (const { data } of pets.list({ ids: created.map(({ id }) => id), limit: 2 }).pages())
+    pages.push(data.length);
+  const category = await categories.put(-largest, { name: 'Dogs' });
+  const counted = await inventory.get({ categoryId: largest });
+  for (const { id } of created) await pets.delete(id);
+  await categories.delete(category.id);
+  return [
+    `animals: ${named.join(', ')}`,
+    `pages: ${pages.join()}`,
+    `category: ${category.id} ${category.name}`,
+    `inventory: ${counted.available} ${counted.pending} ${counted.sold}`,
+  ];
+}
+
+async function orders({ pets, orders }: AnimalStore): Promise<string[]> {
+  const pet = await pets.create({ name: 'Ozzy', categoryId: 1 });
+  const { id } = await orders.place({ petId: pet.id, reference: 'the first' });
+  const seen: string[] = [];
+  for (const step of ['approve', 'deliver', 'return'] as const) seen.push((await orders[step](id)).status);
+  const { data, status, etag, requestId, rateLimit } = await orders.get(id).withResponse();
+  const told = [etag, requestId, rateLimit?.minute.limit, rateLimit?.day.remaining];
+  await pets.delete(pet.id);
+  return [
+    `order: ${seen.join()}`,
+    `with its answer: ${status} ${data.reference} ${told.map((one) => one !== undefined).join()}`,
+  ];
+}
+
+async function errors({ pets, orders }: AnimalStore): Promise<string[]> {
+  const { id } = await pets.create({ name: 'Mia', categoryId: 2n, status: 'sold' });
+  const seen = [
+    await thrown(pets.delete(largest), (error) => error instanceof NotFoundError && error.code),
+    await thrown(orders.place({ petId: id }), (error) => error instanceof ConflictError && error.code),
+    await thrown(
+      pets.create({ name: '', categoryId: 2n }),
+      (error) => error instanceof InvalidRequestError && error.details.map(({ name }) => name).join(),
+    ),
+  ];
+  await pets.delete(id);
+  return seen;
+}
+
+/** Needs the `Retry-After` of an answer, which a page of another origin may read only where the service says so. */
+async function limits({ pets, rateLimit }: AnimalStore): Promise<string[]> {
+  await pets.list().toArray();
+  await pets.list().toArray();
+  const refusal = await thrown(
+    pets.list().toArray(),
+    (error) => error instanceof RateLimitError && `${error.code} ${error.retryAfterSeconds > 0}`,
+  );
+  return [refusal, `left: ${(await rateLimit.get()).minute.remaining}`];
+}
+
+async function thrown(call: PromiseLike<unknown>, told: (error: unknown) => string | false): Promise<string> {
+  try {
+    return `not refused: ${await call}`;
+  } catch (error) {
+    const isOurs = error instanceof AnimalStoreError && error instanceof Error;
+    return `${isOurs ? error.name : 'not of the client'}: ${told(error) || error}`;
+  }
+}

@@ -1,0 +1,59 @@
+/** What the compiler has to know of the package; compiled and never run. */
+import {
+  type AnimalStore,
+  AnimalStoreError,
+  type BannedError,
+  type Call,
+  type ConflictError,
+  type InvalidRequestError,
+  type NotFoundError,
+  type Order,
+  type Pet,
+  type RateLimitError,
+} from '@animal-store/client';
+
+/** Whether two types are the same; `Same<Pet['id'], bigint>`. */
+type Same<One, Other> =
+  (<T>() => T extends One ? 1 : 2) extends <T>() => T extends Other ? 1 : 2 ? true : false;
+declare function holds<_Claim extends true>(): void;
+
+declare const store: AnimalStore;
+
+holds<Same<Pet['id'], bigint>>();
+holds<Same<Pet['categoryId'], bigint>>();
+holds<Same<Order['petId'], bigint>>();
+holds<Same<Awaited<ReturnType<typeof store.pets.create>>, Pet>>();
+holds<Same<Awaited<ReturnType<typeof store.pets.delete>>, void>>();
+holds<Same<Pet['status'], 'available' | 'pending' | 'sold'>>();
+holds<Same<Order['reference'], string | undefined>>();
+
+export async function right(): Promise<void> {
+  for await (const pet of store.pets.list({ status: 'sold', categoryId: 7n, limit: 100 }))
+    holds<Same<typeof pet, Pet>>();
+  for await (const page of store.pets.list().pages()) holds<Same<typeof page.data, readonly Pet[]>>();
+  const call: Call<Pet> = store.pets.create({ name: 'Ozzy', categoryId: 1 });
+  const { data, rateLimit } = await call.withResponse();
+  holds<Same<typeof data, Pet>>();
+  holds<Same<NonNullable<typeof rateLimit>['minute']['remaining'], number>>();
+}
+
+export function codesNarrow(error: unknown): void {
+  if (!(error instanceof AnimalStoreError)) return;
+  switch (error.code) {
+    case 'rate_limit_exceeded':
+      holds<Same<typeof error, RateLimitError>>();
+      break;
+    case 'api_key_banned':
+      holds<Same<typeof error, BannedError>>();
+      break;
+    case 'pet_not_found':
+      holds<Same<typeof error, NotFoundError>>();
+      break;
+    case 'invalid_body':
+      holds<Same<typeof error, InvalidRequestError>>();
+      break;
+    case 'pet_not_available':
+      holds<Same<typeof error, ConflictError>>();
+      break;
+  }
+}

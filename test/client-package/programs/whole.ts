@@ -1,0 +1,2 @@
+/** All of the package. */
+export * from '@animal-store/client';

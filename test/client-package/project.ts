@@ -1,0 +1,101 @@
+/** The client's package as npm gets it, and an empty project that has installed it. */
+import { existsSync } from 'node:fs';
+import { cp, mkdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { temporaryFolder } from '../support/folder.ts';
+import { root } from '../support/process.ts';
+
+export const programs = join(import.meta.dir, 'programs');
+/** Tools and a second Node.js, with a lock file of their own. */
+export const tools = join(import.meta.dir, 'node_modules');
+
+export interface Ended {
+  readonly exitCode: number;
+  readonly output: string;
+}
+
+/** Runs a command to its end; npm finds nothing of this machine's but the path. */
+export async function run(command: readonly string[], cwd: string): Promise<Ended> {
+  const child = Bun.spawn([...command], {
+    cwd,
+    env: {
+      PATH: process.env.PATH ?? '',
+      npm_config_cache: join(cwd, '.npm'),
+      npm_config_update_notifier: 'false',
+    },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [output, errors, exitCode] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+  ]);
+  return { exitCode, output: output + (exitCode === 0 ? '' : errors) };
+}
+
+async function succeed(command: readonly string[], cwd: string): Promise<string> {
+  const { exitCode, output } = await run(command, cwd);
+  if (exitCode !== 0) throw new Error(`${command.join(' ')} ended with ${exitCode}:\n${output}`);
+  return output;
+}
+
+/** Whether the tools are here; they are installed once. */
+export async function toolsInstalled(): Promise<boolean> {
+  if (existsSync(join(tools, '.package-lock.json'))) return true;
+  const child = Bun.spawn(['npm', 'ci'], { cwd: import.meta.dir, stdout: 'pipe', stderr: 'pipe' });
+  const [errors, exitCode] = await Promise.all([child.stderr.text(), child.exited]);
+  if (exitCode === 0) return true;
+  if (process.env.CI === 'true')
+    throw new Error(`What judges the client's package cannot be installed.\n${errors}`);
+  console.warn("SKIPPED: what judges the client's package cannot be installed here; it is not judged.");
+  return false;
+}
+
+export interface Project extends AsyncDisposable {
+  /** Has the package in `node_modules`, the programs in `src`, and nothing else. */
+  readonly folder: string;
+  readonly tarball: string;
+  /** What the tarball has, sorted. */
+  readonly files: readonly string[];
+  /** Bundles a module of the project for browsers, minified, and returns its text. */
+  bundle(entry: string): Promise<string>;
+}
+
+/** Packs a copy of `client/`, built anew, and installs it without a registry. */
+export async function newProject(): Promise<Project> {
+  await using made = new AsyncDisposableStack();
+  const { path } = made.use(await temporaryFolder());
+  const checkout = join(path, 'checkout');
+  const folder = join(path, 'project');
+  await mkdir(join(folder, 'src'), { recursive: true });
+  const isSource = (file: string) => !/\/(?:dist|node_modules)$/.test(file);
+  await cp(join(root, 'client'), join(checkout, 'client'), { recursive: true, filter: isSource });
+  await cp(join(root, 'tsconfig.json'), join(checkout, 'tsconfig.json'));
+  await symlink(join(root, 'node_modules'), join(checkout, 'node_modules'));
+  const packed = await succeed(
+    ['npm', 'pack', '--json', '--pack-destination', path],
+    join(checkout, 'client'),
+  );
+  const [{ filename, files }] = JSON.parse(packed.slice(packed.indexOf('[')));
+  const tarball = join(path, filename);
+  await Bun.write(
+    join(folder, 'package.json'),
+    JSON.stringify({ name: 'project', private: true, type: 'module' }),
+  );
+  await succeed(['npm', 'install', '--offline', tarball], folder);
+  await cp(programs, join(folder, 'src'), { recursive: true });
+  const kept = made.move();
+  return {
+    folder,
+    tarball,
+    files: files.map(({ path }: { path: string }) => path).sort(),
+    async bundle(entry) {
+      const entrypoint = join(folder, 'src', entry);
+      const { outputs } = await Bun.build({ entrypoints: [entrypoint], target: 'browser', minify: true });
+      return (await outputs[0]?.text()) ?? '';
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
