@@ -1,13 +1,14 @@
 /** The client's package as npm gets it, and an empty project that has installed it. */
-import { existsSync } from 'node:fs';
 import { cp, mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
+import { packagesInstalled } from '../support/packages.ts';
 import { root } from '../support/process.ts';
 
-export const programs = join(import.meta.dir, 'programs');
+export const tests = import.meta.dir;
+export const programs = join(tests, 'programs');
 /** Tools and a second Node.js, with a lock file of their own. */
-export const tools = join(import.meta.dir, 'node_modules');
+export const tools = join(tests, 'node_modules');
 
 export interface Ended {
   readonly exitCode: number;
@@ -41,17 +42,8 @@ async function succeed(command: readonly string[], cwd: string): Promise<string>
   return output;
 }
 
-/** Whether the tools are here; they are installed once. */
-export async function toolsInstalled(): Promise<boolean> {
-  if (existsSync(join(tools, '.package-lock.json'))) return true;
-  const child = Bun.spawn(['npm', 'ci'], { cwd: import.meta.dir, stdout: 'pipe', stderr: 'pipe' });
-  const [errors, exitCode] = await Promise.all([child.stderr.text(), child.exited]);
-  if (exitCode === 0) return true;
-  if (process.env.CI === 'true')
-    throw new Error(`What judges the client's package cannot be installed.\n${errors}`);
-  console.warn("SKIPPED: what judges the client's package cannot be installed here; it is not judged.");
-  return false;
-}
+/** Whether the tools are here. */
+export const toolsInstalled = () => packagesInstalled(tests, "What judges and runs the client's package");
 
 export interface Project extends AsyncDisposable {
   /** Has the package in `node_modules`, the programs in `src`, and nothing else. */

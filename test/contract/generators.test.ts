@@ -1,10 +1,10 @@
 /** What clients that generate their code get out of the document, with each of four generators. */
 import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { existsSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { int64Max } from '../../src/contract/json.ts';
 import { startTestApp } from '../support/app.ts';
+import { packagesInstalled } from '../support/packages.ts';
 import { root } from '../support/process.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 
@@ -40,19 +40,7 @@ async function run(command: readonly string[]): Promise<Ended> {
   return { exitCode, output: output + errors };
 }
 
-/** Whether the generators are here; they are installed once, and are no part of the service's own packages. */
-async function installed(): Promise<boolean> {
-  if (existsSync(join(folder, 'node_modules/.package-lock.json'))) return true;
-  const { exitCode, output } = await run(['npm', 'ci']);
-  if (exitCode === 0) return true;
-  if (process.env.CI === 'true') throw new Error(`The generators cannot be installed.\n${output}`);
-  console.warn(
-    'SKIPPED: the client generators cannot be installed here; what they make of the document is not tried.',
-  );
-  return false;
-}
-
-describe.skipIf(!(await installed()))('a generated client', () => {
+describe.skipIf(!(await packagesInstalled(folder, 'The client generators')))('a generated client', () => {
   const outcomes = new Map<string, Ended>();
   beforeAll(async () => {
     await rm(generated, { recursive: true, force: true });
@@ -76,7 +64,6 @@ describe.skipIf(!(await installed()))('a generated client', () => {
 
   test('of openapi-fetch, with a parser that rounds nothing, keeps every digit of an int64', async () => {
     await using app = await startTestApp();
-    // In a process of its own: this one has looked for packages before they were installed, and does not look again.
     const program = join(folder, 'programs/exact-integers.js');
     const { exitCode, output } = await run([
       process.execPath,
