@@ -20,6 +20,7 @@ import type { SystemOperations } from './operations/admin/system-operations.ts';
 import type { BackupOperations } from './operations/backups.ts';
 import { FailedSignIns } from './operations/failed-sign-ins.ts';
 import { OneTimeCode } from './operations/one-time-code.ts';
+import { RecentTokens } from './operations/recent-tokens.ts';
 import { SessionOperations } from './operations/sessions.ts';
 import type { Store } from './operations/units.ts';
 import { systemUser } from './system-user.ts';
@@ -90,6 +91,7 @@ function contextOf(
     site: new Site(origin),
     sessions: new SessionOperations({ store, clock, randomBytes, code, codeActor }),
     failedSignIns: new FailedSignIns(clock),
+    recentTokens: new RecentTokens(clock),
     operations: new AdminOperations({
       ...{ store, clock, randomBytes, system, backups },
       runningImports: new RunningImports(),

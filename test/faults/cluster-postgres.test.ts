@@ -17,7 +17,8 @@ afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 describe.skipIf(cluster === undefined)('PostgreSQL', () => {
   // Skipped without one.
-  const { instances, issueKey, postgres } = cluster ?? ({} as NonNullable<typeof cluster>);
+  const { instances, issueKey, postgres, operator, startInstance } =
+    cluster ?? ({} as NonNullable<typeof cluster>);
   const ready = () =>
     until(async () => {
       const said = await Promise.all(instances.map(({ url }) => readiness(url)));
@@ -72,5 +73,30 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
     // A 503 costs nothing.
     expect(other.remaining).toBe(during.remaining);
     await ready();
+  });
+
+  test('killed (-9): metrics are told to who read them before, and say what does not work', async () => {
+    await using instance = await startInstance({ ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
+    const console = /^Console +(http:\/\/[^/\s]+)/m.exec(instance.stdout())?.[1] ?? '';
+    const read = async (token: string) => {
+      const response = await fetch(`${console}/metrics`, { headers: { Authorization: `Bearer ${token}` } });
+      return { status: response.status, text: await response.text() };
+    };
+    const { token } = await operator.operators.create('prometheus', 'viewer');
+    const { token: unread } = await operator.operators.create('other', 'viewer');
+    expect(await read(token)).toMatchObject({
+      status: 200,
+      text: expect.stringContaining('animal_store_trouble{part="postgres"} 0'),
+    });
+    await postgres.stop('SIGKILL');
+    await until(async () => (await readiness(instance.url)).trouble?.join().includes('PostgreSQL') === true);
+    expect(await read(token)).toMatchObject({
+      status: 200,
+      text: expect.stringContaining('animal_store_trouble{part="postgres"} 1'),
+    });
+    expect((await read(unread)).status).toBe(503);
+    await postgres.start();
+    await until(async () => (await readiness(instance.url)).status === 'ready');
+    expect((await read(unread)).status).toBe(200);
   });
 });

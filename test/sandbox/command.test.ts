@@ -30,6 +30,11 @@ function startIn(
   });
 }
 
+/** What is in a folder, but for the runtime's own cache, which it keeps with other temporary files where there is no HOME. */
+async function madeIn(folder: string): Promise<string[]> {
+  return (await readdir(folder)).filter((name) => name !== '.bun');
+}
+
 async function readyOf(running: Running): Promise<Ready> {
   await running.said('\n');
   return JSON.parse(running.stdout());
@@ -52,7 +57,7 @@ test('says in one line of JSON where it is when it is ready, reads no settings, 
     const response = await fetch(`${url}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
     expect(response.status).toBe(200);
   }
-  expect(await readdir(folder.path)).toHaveLength(1);
+  expect(await madeIn(folder.path)).toHaveLength(1);
   // What fails as asked is no news for its log.
   for (const fault of ['status=500', 'status=503', 'cut=before']) {
     const headers = { Authorization: `Bearer ${keys.free}`, 'X-Sandbox': fault };
@@ -70,7 +75,7 @@ test('says in one line of JSON where it is when it is ready, reads no settings, 
   running.signal('SIGTERM');
   expect(await running.exited).toBe(0);
   expect(await held).toBe('cut');
-  expect(await readdir(folder.path)).toEqual([]);
+  expect(await madeIn(folder.path)).toEqual([]);
   expect(running.stderr()).toBe('');
 });
 
@@ -78,21 +83,21 @@ test('what a killed one left behind is removed by the next one, and the folder o
   await using folder = await temporaryFolder();
   await using killed = startIn(folder.path, ['--json']);
   await readyOf(killed);
-  const left = await readdir(folder.path);
+  const left = await madeIn(folder.path);
   killed.signal('SIGKILL');
   await killed.exited;
-  expect(await readdir(folder.path)).toEqual(left);
+  expect(await madeIn(folder.path)).toEqual(left);
 
   await using one = startIn(folder.path, ['--json']);
   await readyOf(one);
-  const [ofOne] = await readdir(folder.path);
+  const [ofOne] = await madeIn(folder.path);
   expect(left).not.toContain(ofOne ?? '');
   await using other = startIn(folder.path, ['--json']);
   await readyOf(other);
-  expect(await readdir(folder.path)).toContain(ofOne ?? '');
+  expect(await madeIn(folder.path)).toContain(ofOne ?? '');
   for (const running of [one, other]) running.signal('SIGINT');
   expect(await Promise.all([one.exited, other.exited])).toEqual([0, 0]);
-  expect(await readdir(folder.path)).toEqual([]);
+  expect(await madeIn(folder.path)).toEqual([]);
 });
 
 test('begins with the animals of a file, and has them again after a reset', async () => {
@@ -131,7 +136,7 @@ test('what cannot be is said with a remedy, and leaves nothing behind', async ()
     expect(running.stderr()).toMatch(message);
   });
   await Promise.all(ended);
-  expect(await readdir(folder.path)).toEqual(['wrong.csv']);
+  expect(await madeIn(folder.path)).toEqual(['wrong.csv']);
 });
 
 test('a service loads nothing of it, and a sandbox does', async () => {
@@ -190,7 +195,7 @@ testWith({ name: 'npx', package: 'npm' }, ['npx', '--version'])(
     npx.signal('SIGTERM');
     await npx.exited;
     await until(() => !existsSync(`/proc/${pid}`));
-    const left = (await readdir(folder.path)).filter((name) => name.startsWith('animal-store'));
+    const left = (await madeIn(folder.path)).filter((name) => name.startsWith('animal-store'));
     expect(left).toEqual([]);
   },
 );

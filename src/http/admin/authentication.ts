@@ -1,5 +1,6 @@
 import { Refusal } from '../../domain/refusal.ts';
 import type { SignedIn } from '../../operations/admin/handlers.ts';
+import { isUnavailable } from '../../operations/if-available.ts';
 import { credentialOf } from '../credential.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
 import { sessionSecretOf } from './cookies.ts';
@@ -26,6 +27,24 @@ export async function authenticate(context: AdminContext, incoming: AdminIncomin
   const signedIn = secret === undefined ? undefined : await context.sessions.bySecret(secret);
   if (signedIn === undefined) throw new Refusal('sign_in_required');
   return { ...signedIn, isByCookie: true };
+}
+
+/**
+ * The same for what has to be read in an outage, too: while the store cannot tell whose a token is, one that was valid within
+ * the last hour will do.
+ */
+export async function authenticateInOutages(context: AdminContext, incoming: AdminIncoming): Promise<void> {
+  const { recentTokens } = context;
+  const credential = credentialOf(incoming.request.headers);
+  const token = credential.kind === 'key' ? credential.key : '';
+  try {
+    const { isByCookie } = await authenticate(context, incoming);
+    if (!isByCookie) recentTokens.add(token);
+  } catch (error) {
+    if (isUnavailable(error) && recentTokens.has(token)) return;
+    if (!isUnavailable(error)) recentTokens.remove(token);
+    throw error;
+  }
 }
 
 /** Counts and logs a failed sign-in; the refusal it gets. The log has where it came from, and nothing of what was sent. */

@@ -4,6 +4,7 @@ import type { Operation } from '../../contract/operation.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { AdminOperations } from '../../operations/admin/admin-operations.ts';
 import type { FailedSignIns } from '../../operations/failed-sign-ins.ts';
+import type { RecentTokens } from '../../operations/recent-tokens.ts';
 import type { SessionOperations } from '../../operations/sessions.ts';
 import type { Outages } from '../outages.ts';
 import type { Route } from '../routes.ts';
@@ -16,6 +17,8 @@ export interface AdminContext {
   readonly site: Site;
   readonly sessions: SessionOperations;
   readonly failedSignIns: FailedSignIns;
+  /** Of those who read metrics. */
+  readonly recentTokens: RecentTokens;
   readonly operations: AdminOperations;
   /** What Prometheus reads. */
   readonly metrics: () => Awaitable<Page>;

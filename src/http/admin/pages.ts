@@ -1,6 +1,6 @@
 /** What the admin listener serves beside its operations. */
 import { Refusal } from '../../domain/refusal.ts';
-import { authenticate } from './authentication.ts';
+import { authenticateInOutages } from './authentication.ts';
 import type { Console } from './console.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
 import { type AdminAnswer, refuse, reply } from './replies.ts';
@@ -49,7 +49,7 @@ async function answerOf(
 
 /** What is measured tells who is served how much: only to those who may sign in. */
 async function metrics(context: AdminContext, incoming: AdminIncoming): Promise<AdminAnswer> {
-  await authenticate(context, incoming);
+  await authenticateInOutages(context, incoming);
   const { type, body } = await context.metrics();
   return { status: 200, body, headers: { 'Content-Type': type } };
 }

@@ -1,4 +1,5 @@
 import { Refusal } from '../../domain/refusal.ts';
+import { ifAvailable } from '../if-available.ts';
 import type { IssuedKey } from '../keys.ts';
 import { pageOf } from '../pages.ts';
 import { isoOrNull, shownKey } from '../shown.ts';
@@ -46,13 +47,8 @@ async function find(keys: OperatorServices['keys'], { keyId }: { readonly keyId:
 }
 
 /** Undefined where they cannot be read: keys are worth showing all the same. */
-async function bannedIds(keys: OperatorServices['keys']): Promise<ReadonlySet<number> | undefined> {
-  try {
-    return await keys.bannedIds();
-  } catch (error) {
-    if (error instanceof Refusal && error.code === 'service_unavailable') return undefined;
-    throw error;
-  }
+function bannedIds(keys: OperatorServices['keys']): Promise<ReadonlySet<number> | undefined> {
+  return ifAvailable(() => keys.bannedIds());
 }
 
 function shownIssued({ id, accountId, key, scopes, expiresAt }: IssuedKey) {

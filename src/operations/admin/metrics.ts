@@ -28,8 +28,8 @@ export interface Measured {
   /** Of the store as the process sees it that tells the metrics. */
   readonly facts: StoreFacts;
   readonly troubles: readonly string[];
-  /** Keys that are banned now. */
-  readonly bans: number;
+  /** Keys that are banned now; undefined while the store cannot tell. */
+  readonly bans: number | undefined;
   /** Undefined where the service makes none. */
   readonly backups: BackupFigures | undefined;
   readonly about: Labels;
@@ -100,7 +100,7 @@ function ofRequests({ processes, bans }: Measured): Metric[] {
       { labels: { result: 'hit' }, value: pageCache.hits },
       { labels: { result: 'miss' }, value: pageCache.misses },
     ),
-    gauge('banned_keys', 'Keys that are banned now.', { value: bans }),
+    gauge('banned_keys', 'Keys that are banned now.', ...known(bans)),
   ];
 }
 

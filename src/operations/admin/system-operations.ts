@@ -4,6 +4,7 @@ import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { Instance } from '../../storage/admin.ts';
 import type { BackupOperations } from '../backups.ts';
+import { ifAvailable } from '../if-available.ts';
 import type { LoggingControl, LoggingPatch } from '../logging.ts';
 import { sumOf, type TrafficSource } from '../traffic.ts';
 import type { Store } from '../units.ts';
@@ -98,12 +99,13 @@ export class SystemOperations {
   /** What is told to Prometheus. */
   async metrics(): Promise<readonly Metric[]> {
     const { store, traffic, version, runtime, instance, startedAt, backups } = this.#parts;
-    const { bans } = await this.#slow();
+    // Metrics are read most in an outage.
+    const slow = await ifAvailable(() => this.#slow());
     return metricsOf({
       processes: await traffic.traffic(),
       facts: await store.facts(),
       troubles: troublesOf(store),
-      bans,
+      bans: slow?.bans,
       backups: await backups.figures(),
       about: { version, runtime, name: instance },
       startedAt,
