@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { addOperator, addOperatorTo, callAdmin, sendAdmin } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { operatorOf, startService } from '../support/process.ts';
+import { consoleOf, operatorOf, startService } from '../support/process.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 
 setDefaultTimeout(testTimeoutMs);
@@ -60,7 +60,7 @@ test.each(['1', '2'])('a service with %s worker makes it in a process of its own
     ADMIN_PORT: '0',
     BACKUP_FOLDER: backups,
   });
-  const url = /^Console +(http:\S+?)(?:\/#.*)?$/m.exec(service.stdout())?.[1] ?? '';
+  const url = await consoleOf(service);
   await using operator = await operatorOf(folder.path);
   const { token } = await addOperatorTo(operator.storage, 'admin');
   const made = await sendAdmin(url, 'POST', '/backups', { token });

@@ -3,18 +3,12 @@ import { expect, setDefaultTimeout } from 'bun:test';
 import { workersTests } from '../process/worker-stores.ts';
 import { addOperatorTo, sendAdmin } from '../support/admin.ts';
 import { clientOf } from '../support/client.ts';
-import type { Service } from '../support/process.ts';
+import { consoleOf } from '../support/process.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
 const workersTest = workersTests();
-
-/** Where the console of a service is, as it says at its start. */
-async function consoleOf(service: Service): Promise<string> {
-  await service.said(/^Console .*\n/m);
-  return /^Console +(http:\S+)$/m.exec(service.stdout())?.[1] ?? '';
-}
 
 workersTest('what an operator changes, every worker obeys', async (stores) => {
   await using service = await stores.startInstance();

@@ -8,7 +8,7 @@ import { makeCertificate, openssl } from '../support/certificates.ts';
 import { startCluster } from '../support/cluster.ts';
 import { startConsole } from '../support/console.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { makeStore, operatorOf, type Running, startService } from '../support/process.ts';
+import { consoleOf, makeStore, operatorOf, type Running, startService } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
 import { startTlsProxy } from '../support/tls-proxy.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
@@ -78,7 +78,7 @@ function adminOf({ storage, clock, randomBytes }: AdminServices): Promise<string
 }
 
 async function placeOf(service: Running & { readonly url: string }, operator: AdminServices): Promise<Place> {
-  const [, url = ''] = /^Console +(\S+)$/m.exec(service.stdout()) ?? [];
+  const url = await consoleOf(service);
   const pages = pagesOf(browser, url);
   const page = await pages.openPage();
   await page.goto(url);

@@ -8,7 +8,7 @@ import type { AuditEntry } from '../../src/storage/admin.ts';
 import { addOperatorTo } from '../support/admin.ts';
 import { startCluster } from '../support/cluster.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { makeStore, operatorOf, type Service, startService } from '../support/process.ts';
+import { consoleOf, makeStore, operatorOf, type Service, startService } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
 import { until } from '../support/wait.ts';
 import { type Change, Operators } from './audit-load.ts';
@@ -107,11 +107,6 @@ export async function auditRounds(
     progress?.(`round ${round}: ${load.acknowledged.length} acknowledged, ${more} more recorded`);
   }
   return figures;
-}
-
-async function consoleOf(service: Service): Promise<string> {
-  await service.said(/^Console .*\n/m);
-  return /^Console +(http:\S+)$/m.exec(service.stdout())?.[1] ?? '';
 }
 
 /** Makes keys and lets their clients get themselves banned. */

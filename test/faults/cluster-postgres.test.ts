@@ -3,6 +3,7 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { type Client, clientOf, sent } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { allNames, load, readiness } from '../support/load.ts';
+import { consoleOf } from '../support/process.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
 
 setDefaultTimeout(testTimeoutMs);
@@ -77,7 +78,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
 
   test('killed (-9): metrics are told to who read them before, and say what does not work', async () => {
     await using instance = await startInstance({ ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
-    const console = /^Console +(http:\/\/[^/\s]+)/m.exec(instance.stdout())?.[1] ?? '';
+    const console = await consoleOf(instance);
     const read = async (token: string) => {
       const response = await fetch(`${console}/metrics`, { headers: { Authorization: `Bearer ${token}` } });
       return { status: response.status, text: await response.text() };

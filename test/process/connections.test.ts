@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout } from 'bun:test';
 import { mostOfOperators } from '../../src/http/connection-bounds.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { issueKey, serveCommand, startService } from '../support/process.ts';
+import { consoleOf, issueKey, serveCommand, startService } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
 import { beginPost, Connection } from './connection.ts';
@@ -38,8 +38,7 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
   async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
-    await service.said(/^Console .*\n/m);
-    const console = /^Console +(http:\S+)$/m.exec(service.stdout())?.[1] ?? '';
+    const console = await consoleOf(service);
     using held = new DisposableStack();
     let isTold = false;
     void service.logged('too many connections').then(() => {

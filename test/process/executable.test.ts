@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { root, type Service, settingsIn, start, startService } from '../support/process.ts';
+import { consoleOf, root, type Service, settingsIn, start, startService } from '../support/process.ts';
 import { childrenOf, isRunning } from '../support/process-tree.ts';
 import { testWith } from '../support/requirements.ts';
 import { testServers } from '../support/servers.ts';
@@ -79,7 +79,7 @@ test('in an empty folder, without Node or any other program, it serves the API, 
     for (const [path, expected] of Object.entries(pages)) {
       expect([path, await statusAndType(service.url + path)]).toEqual([path, expected]);
     }
-    const admin = /^Console +(http:\S+)$/m.exec(service.stdout())?.[1] ?? '';
+    const admin = await consoleOf(service);
     expect(await statusAndType(`${admin}/`)).toBe('200 text/html;charset=utf-8');
     const assets = await assetsOf(`${admin}/`);
     expect(assets).toHaveLength(2);

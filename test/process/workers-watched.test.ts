@@ -3,6 +3,7 @@ import { expect, setDefaultTimeout } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { fingerprint, lastFour, makeKey } from '../../src/domain/key.ts';
 import type { Service } from '../support/process.ts';
+import { consoleOf } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { samplesIn } from '../support/prometheus.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
@@ -21,8 +22,7 @@ async function operatorOf(service: Service, { operator }: WorkerStores) {
     ...{ name: `watcher-${service.pid}`, role: 'admin', createdAt: 1 },
     ...{ fingerprint: fingerprint(token), lastFour: lastFour(token) },
   });
-  await service.said(/^Console +\S+\n/m);
-  const url = /^Console +(\S+)$/m.exec(service.stdout())?.[1] ?? '';
+  const url = await consoleOf(service);
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   return {
     metrics: async () => samplesIn(await (await fetch(`${url}/metrics`, { headers })).text()),

@@ -130,6 +130,12 @@ export async function startService(
   };
 }
 
+/** Where a service that serves no terminal has its console, without a trailing slash, as it says at its start. */
+export async function consoleOf({ said, stdout }: Running): Promise<string> {
+  await said(/^Console .*\n/m);
+  return /^Console +(http\S+)$/m.exec(stdout())?.[1] ?? '';
+}
+
 /** The key of a new store, from the file the service says it is in; undefined when it says nothing of one. */
 export function firstKeyOf({ pid, stdout }: Running): string | undefined {
   const file = /^Created a new store\. .* is in (.*); copy the key/m.exec(stdout())?.[1];
