@@ -39,8 +39,8 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
       await Promise.all(clients.map((client) => client.get('/pets?limit=1')));
       const before = logged();
       const loggedSince = () => logged().map((text, index) => text.slice(before[index]?.length));
-      const adding = load(4, (number) => clientAt(number).add(`${name} ${number}`), 20);
-      const reading = load(4, (number) => clientAt(number).get(`/pets/${number}`), 20);
+      const adding = load(8, (number) => clientAt(number).add(`${name} ${number}`));
+      const reading = load(8, (number) => clientAt(number).get(`/pets/${number}`));
       await begin();
       await areAll('degraded');
       await until(() => loggedSince().every((text) => reason.test(text)));
@@ -67,7 +67,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
   test('all but a few connections: each instance gets some of them, and serves with those', async () => {
     const { key } = await issueKey();
     const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
-    const adding = load(16, (number) => (clients[number % 2] as Client).add(`few ${number}`), 10);
+    const adding = load(16, (number) => (clients[number % 2] as Client).add(`few ${number}`));
     // The test's own operator has sessions, too.
     await database?.allowConnections(3);
     let served = 0;
