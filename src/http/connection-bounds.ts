@@ -45,15 +45,17 @@ export function boundOfOperators(port: number): ConnectionBound {
   return { most, open };
 }
 
-/** Connections to a port of this machine; 0 where the system does not tell as Linux does. */
+/** Connections to a port of this machine; 0 where the system does not tell as Linux does. One without IPv6 has no tcp6. */
 function connectionsTo(port: number): number {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
   // The second column is the local address; state 01 is an open connection.
   const open = new RegExp(`^ *\\d+: [0-9A-F]+:${hex} [0-9A-F]+:[0-9A-F]{4} 01 `, 'gm');
-  const count = (path: string) => readFileSync(path, 'latin1').match(open)?.length ?? 0;
-  try {
-    return count('/proc/self/net/tcp') + count('/proc/self/net/tcp6');
-  } catch {
-    return 0;
-  }
+  const count = (path: string) => {
+    try {
+      return readFileSync(path, 'latin1').match(open)?.length ?? 0;
+    } catch {
+      return 0;
+    }
+  };
+  return count('/proc/self/net/tcp') + count('/proc/self/net/tcp6');
 }

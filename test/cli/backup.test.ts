@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { fileSizeLimits, onSmallDisk } from '../faults/disk.ts';
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { backUp, change } from '../support/backup.ts';
-import { commandLine, ended, newWorkplace, type Workplace } from '../support/cli.ts';
+import { commandLine, type Ended, ended, newWorkplace, type Workplace } from '../support/cli.ts';
 import { testWith } from '../support/requirements.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 
@@ -45,6 +45,19 @@ async function backedUpShop(): Promise<Workplace> {
   const place = await newWorkplace({ store: false });
   cpSync(shop.folder, place.folder, { recursive: true });
   return place;
+}
+
+/** Runs a command under limits that `place.run` does not set. */
+function runIn({ folder, path }: Workplace, command: readonly string[]): Promise<Ended> {
+  return ended(
+    Bun.spawn([...command], {
+      cwd: folder,
+      env: { PATH: process.env.PATH ?? '', DATABASE_URL: `sqlite:${path('store.db')}` },
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    }),
+  );
 }
 
 async function refusal(place: Workplace, ...words: string[]): Promise<string> {
@@ -119,15 +132,7 @@ describe('backup', () => {
     await using place = await newShop();
     for (const bytes of [0, 5_000, 100_000]) {
       const command = ['prlimit', `--fsize=${bytes}:`, ...commandLine, 'backup', 'made.backup'];
-      const env = { PATH: process.env.PATH ?? '', DATABASE_URL: `sqlite:${place.path('store.db')}` };
-      const child = Bun.spawn(command, {
-        cwd: place.folder,
-        env,
-        stdin: 'pipe',
-        stdout: 'pipe',
-        stderr: 'pipe',
-      });
-      const { exitCode, stderr } = await ended(child);
+      const { exitCode, stderr } = await runIn(place, command);
       expect([exitCode, stderr]).toEqual([1, expect.stringContaining('Cannot make the backup')]);
       expect((await place.files()).filter((name) => name.startsWith('made'))).toEqual([]);
     }
@@ -139,15 +144,7 @@ describe('backup', () => {
     await Bun.write(place.path('store.limits'), new Uint8Array(8_000_000));
     mkdirSync(place.path('small'));
     const command = onSmallDisk(place.path('small'), 'rw', [...commandLine, 'backup', 'small/made.backup']);
-    const env = { PATH: process.env.PATH ?? '', DATABASE_URL: `sqlite:${place.path('store.db')}` };
-    const child = Bun.spawn(command, {
-      cwd: place.folder,
-      env,
-      stdin: 'pipe',
-      stdout: 'pipe',
-      stderr: 'pipe',
-    });
-    const { exitCode, stderr } = await ended(child);
+    const { exitCode, stderr } = await runIn(place, command);
     expect([exitCode, stderr]).toEqual([
       1,
       expect.stringMatching(/Not enough space .*: it takes about \d+ MiB, 4 MiB are free/),
