@@ -1,16 +1,13 @@
 /** What clients that generate their code get out of the document, with each of four generators. */
-import { beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { beforeAll, describe, expect, test } from 'bun:test';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { int64Max } from '../../src/contract/json.ts';
 import { startTestApp } from '../support/app.ts';
 import { packagesInstalled } from '../support/packages.ts';
 import { root } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 
-setDefaultTimeout(testTimeoutMs);
-
-const folder = join(root, 'test/generators');
+const folder = import.meta.dir;
 const generated = join(folder, 'programs/generated');
 const document = join(root, 'contract/openapi.json');
 
