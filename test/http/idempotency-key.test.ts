@@ -69,10 +69,8 @@ describe('a key is refused', () => {
     ['with a space in it', 'two words'],
     ['with a space in it, quoted', '"two words"'],
     ['with a tab in it', 'two\twords'],
-    ['with a quote only before it', '"x'],
     ['a quote', '"'],
     ['with a quote in it, quoted', '"x"y"'],
-    ['with a backslash before its end', '"x\\"'],
     ['with a backslash before another character', '"\\x"'],
     ['with a parameter behind it', '"x";a=1'],
     ['a list', '"x", "y"'],
@@ -112,10 +110,8 @@ async function raw(lines: string) {
 describe('a key on the wire', () => {
   test.each([
     ['twice, the same', 'Idempotency-Key: x\r\nIdempotency-Key: x\r\n'],
-    ['twice, in another case', 'Idempotency-Key: x\r\nidempotency-key: y\r\n'],
     ['twice, one of them empty', 'Idempotency-Key: x\r\nIdempotency-Key:\r\n'],
     ['empty', 'Idempotency-Key:\r\n'],
-    ['white space', 'Idempotency-Key:  \t \r\n'],
     ['UTF-8', 'Idempotency-Key: cl\xc3\xa9\r\n'],
     ['bytes that are no UTF-8', 'Idempotency-Key: \xff\xfe\r\n'],
   ])('is refused: %s', async (_, lines) => {
