@@ -200,15 +200,8 @@ describe('verifyBackup', () => {
     copyFileSync(join(backups, name), join(backups, 'another.backup'));
     expect(existsSync(join(backups, 'store-', '..', '..', name))).toBe(true);
     for (const wrong of [
-      `../${name}`,
-      `store-/../../${name}`,
-      join(folder.path, name),
-      `./${name}`,
-      'another.backup',
-      `${name}\0`,
-      'store-2027-01-15T100001Z.backup',
-      'store-2027-99-99T999999Z.backup',
-      '',
+      ...[`../${name}`, `store-/../../${name}`, join(folder.path, name), `./${name}`, 'another.backup'],
+      ...[`${name}\0`, 'store-2027-01-15T100001Z.backup', 'store-2027-99-99T999999Z.backup', ''],
     ]) {
       expect([wrong, await rejectionOf(verify(operations, wrong))]).toEqual([
         wrong,
