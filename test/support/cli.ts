@@ -2,18 +2,18 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { total } from '../../src/contract/inventory.ts';
 import { petJson } from '../../src/contract/pets.ts';
-import { type Ended, runHere } from './command.ts';
+import { commandLine, type Ended, runHere } from './command.ts';
 import { temporaryFolder } from './folder.ts';
-import { makeStore, operatorOf, root, type Service, settingsIn, startService } from './process.ts';
+import { makeStore, operatorOf, type Service, settingsIn, startService } from './process.ts';
 
-export type { Ended } from './command.ts';
+export { commandLine, type Ended } from './command.ts';
 
 export type Child = Bun.Subprocess<'pipe', 'pipe', 'pipe'>;
 
 type Environment = Readonly<Record<string, string>>;
 
 export interface RunOptions {
-  readonly stdin?: string | Uint8Array<ArrayBuffer>;
+  readonly stdin?: string | Uint8Array;
   readonly environment?: Environment;
 }
 
@@ -26,7 +26,7 @@ export interface Workplace extends AsyncDisposable {
   write(name: string, content: string | Uint8Array): Promise<string>;
   /** The last animals of the store, as JSON without their ids. */
   lastRows(count: number): Promise<string[]>;
-  /** Runs a command: in this process, unless it takes one of its own. */
+  /** Runs a command in this process, or `serve` in a separate one. */
   run(args: readonly string[], options?: RunOptions): Promise<Ended>;
   /** Runs a command that has to succeed and to report one line of JSON. */
   json<T>(...args: string[]): Promise<T>;
@@ -52,16 +52,10 @@ export interface ImportReport {
   readonly rejects: string | null;
 }
 
-/** The command line, wherever it is run. */
-export const commandLine = [process.execPath, join(root, 'src/main.ts')] as const;
-
 export interface WorkplaceOptions {
   /** Whether there is a store, with nothing in it. */
   readonly store: boolean;
 }
-
-/** These start processes of this program, and so have to be one themselves. */
-const needProcess: readonly (string | undefined)[] = ['serve', 'backup', 'restore'];
 
 export async function newWorkplace({ store }: WorkplaceOptions = { store: true }): Promise<Workplace> {
   const folder = await temporaryFolder();
@@ -79,12 +73,8 @@ export async function newWorkplace({ store }: WorkplaceOptions = { store: true }
     });
 
   async function run(args: readonly string[], { stdin, environment }: RunOptions = {}): Promise<Ended> {
-    const runsHere = stdin === undefined && !needProcess.includes(args[0]);
-    if (runsHere) return runHere(args, { cwd: folder.path, environment: { ...inFolder, ...environment } });
-    const child = start(args, environment);
-    if (stdin !== undefined) child.stdin.write(stdin);
-    await child.stdin.end();
-    return ended(child);
+    if (args[0] === 'serve') return ended(start(args, environment));
+    return runHere(args, { cwd: folder.path, environment: { ...inFolder, ...environment }, stdin });
   }
 
   return {
