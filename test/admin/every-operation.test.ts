@@ -1,5 +1,5 @@
 /** What nobody may do, asked of every operation of the contract. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { adminBasePath, allAdminOperations, roleOf } from '../../src/contract/admin/operations.ts';
 import { isRead, type Operation } from '../../src/contract/operation.ts';
@@ -8,6 +8,9 @@ import { makeKey } from '../../src/domain/key.ts';
 import { adminHeaders } from '../../src/http/admin/headers.ts';
 import { addOperator, adminUrl, callAdmin, fromConsole, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
 
 // Many are refused on purpose; each from another network, so that none has to wait.
 const app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });

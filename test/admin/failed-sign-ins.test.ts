@@ -1,9 +1,12 @@
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { makeKey } from '../../src/domain/key.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
 
 const from = (address: string) => ({ 'X-Forwarded-For': address });
 const behindProxy = { TRUSTED_PROXIES: '127.0.0.1' };

@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { adminUrl } from '../support/admin.ts';
 import { type Desk, openDesk } from '../support/admin-answers.ts';
 import { lock } from '../support/lock.ts';
 import { rejectionOf } from '../support/rejection.ts';
-import { until } from '../support/wait.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
 
 interface Report {
   readonly state: string;

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { fingerprint, makeKey } from '../../src/domain/key.ts';
 import { systemUser } from '../../src/system-user.ts';
@@ -7,6 +7,9 @@ import { addOperator, adminUrl, callAdmin, cookieOf, fromConsole, signIn } from 
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 import { likelyFreePort } from '../support/server-process.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
