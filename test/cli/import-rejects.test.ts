@@ -1,15 +1,8 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
-import { newWorkplace, type ImportReport as Report, type Workplace } from '../support/cli.ts';
-import { testTimeoutMs } from '../support/wait.ts';
+import { type ImportReport as Report, sharedWorkplace } from '../support/cli.ts';
 
-setDefaultTimeout(testTimeoutMs);
-
-let place: Workplace;
-beforeAll(async () => {
-  place = await newWorkplace();
-});
-afterAll(() => place[Symbol.asyncDispose]());
+const place = await sharedWorkplace();
 
 test('CSV: the rejected rows are there as they were, and are imported once they are repaired', async () => {
   const name = await place.write('first.csv', 'categoryId,name\n1,A\nx,Bo\n1,"C\n1,"D ""d""",\n');

@@ -1,13 +1,7 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { newWorkplace, type ImportReport as Report, type Workplace } from '../support/cli.ts';
-import { testTimeoutMs } from '../support/wait.ts';
+import { describe, expect, test } from 'bun:test';
+import { newWorkplace, type ImportReport as Report, sharedWorkplace } from '../support/cli.ts';
 
-setDefaultTimeout(testTimeoutMs);
-let place: Workplace;
-beforeAll(async () => {
-  place = await newWorkplace();
-});
-afterAll(() => place[Symbol.asyncDispose]());
+const place = await sharedWorkplace();
 
 describe('CSV', () => {
   test('adds the sound rows in order and reports the others with line and reason', async () => {

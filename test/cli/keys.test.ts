@@ -1,16 +1,10 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { isWellFormedKey } from '../../src/domain/key.ts';
-import { ended, newWorkplace, type Workplace } from '../support/cli.ts';
+import { ended, sharedWorkplace } from '../support/cli.ts';
 import { banIn } from '../support/limit-file.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 
-setDefaultTimeout(testTimeoutMs);
-
-let place: Workplace;
-beforeAll(async () => {
-  place = await newWorkplace();
-});
-afterAll(() => place[Symbol.asyncDispose]());
+const place = await sharedWorkplace();
 
 interface Issued {
   readonly id: number;

@@ -1,3 +1,4 @@
+import { afterAll, expect, setDefaultTimeout } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { total } from '../../src/contract/inventory.ts';
@@ -5,6 +6,7 @@ import { petJson } from '../../src/contract/pets.ts';
 import { commandLine, type Ended, runHere } from './command.ts';
 import { temporaryFolder } from './folder.ts';
 import { makeStore, operatorOf, type Service, settingsIn, startService } from './process.ts';
+import { testTimeoutMs } from './wait.ts';
 
 export { commandLine, type Ended } from './command.ts';
 
@@ -30,9 +32,13 @@ export interface Workplace extends AsyncDisposable {
   run(args: readonly string[], options?: RunOptions): Promise<Ended>;
   /** Runs a command that has to succeed and to report one line of JSON. */
   json<T>(...args: string[]): Promise<T>;
-  /** Starts a command in a process of its own and leaves it running; `ended` tells how it ended. */
+  /** Runs a command that has to succeed without a word on standard error; its standard output. */
+  output(...args: string[]): Promise<string>;
+  /** Runs a command that has to fail with this exit code and no output; its message. */
+  failure(exitCode: 1 | 2, ...args: string[]): Promise<string>;
+  /** Starts a command in a separate process; `ended` waits for its end. */
   start(args: readonly string[], environment?: Environment): Child;
-  /** Serves the store. */
+  /** Serves the store, at most until the workplace is disposed of. */
   serve(environment?: Environment): Promise<Service>;
 }
 
@@ -58,7 +64,8 @@ export interface WorkplaceOptions {
 }
 
 export async function newWorkplace({ store }: WorkplaceOptions = { store: true }): Promise<Workplace> {
-  const folder = await temporaryFolder();
+  await using made = new AsyncDisposableStack();
+  const folder = made.use(await temporaryFolder());
   const inFolder = settingsIn(folder.path);
   if (store) await makeStore(folder.path);
 
@@ -77,6 +84,7 @@ export async function newWorkplace({ store }: WorkplaceOptions = { store: true }
     return runHere(args, { cwd: folder.path, environment: { ...inFolder, ...environment }, stdin });
   }
 
+  const kept = made.move();
   return {
     folder: folder.path,
     path: (name) => join(folder.path, name),
@@ -97,10 +105,29 @@ export async function newWorkplace({ store }: WorkplaceOptions = { store: true }
       if (exitCode === 0 && /^[^\n]+\n$/.test(stdout)) return JSON.parse(stdout) as T;
       throw new Error(`${args.join(' ')} ended with ${exitCode}:\n${stdout}${stderr}`);
     },
+    async output(...args) {
+      const { exitCode, stdout, stderr } = await run(args);
+      expect({ args, exitCode, stderr }).toEqual({ args, exitCode: 0, stderr: '' });
+      return stdout;
+    },
+    async failure(expected, ...args) {
+      const { exitCode, stdout, stderr } = await run(args);
+      expect({ args, exitCode, stdout }).toEqual({ args, exitCode: expected, stdout: '' });
+      return stderr;
+    },
     start,
-    serve: (environment) => startService(folder.path, { DRAIN_SECONDS: '0', ...environment }),
-    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+    serve: async (environment) =>
+      kept.use(await startService(folder.path, { DRAIN_SECONDS: '0', ...environment })),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+/** A workplace for all tests of the file that calls this while it is loaded. */
+export async function sharedWorkplace(options?: WorkplaceOptions): Promise<Workplace> {
+  setDefaultTimeout(testTimeoutMs);
+  const place = await newWorkplace(options);
+  afterAll(() => place[Symbol.asyncDispose]());
+  return place;
 }
 
 /** Everything a command wrote, and its exit code; of one that a signal ended, 128 and the signal's number. */
