@@ -101,8 +101,7 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
 test.concurrent.each(wrongUses)(
   '%s is wrong use, and the message names it',
   async (_mistake, args, message) => {
-    const { exitCode, stdout, stderr } = await place.run(args);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    const stderr = await place.failure(2, ...args);
     expect(stderr).toMatch(/^animal-store: /);
     expect(stderr).toMatch(message);
   },

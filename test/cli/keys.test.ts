@@ -164,9 +164,7 @@ const impossible: [what: string, args: string[]][] = [
   ['lifting a ban there is not', ['bans', 'lift', '999']],
 ];
 test.concurrent.each(impossible)('%s cannot be done, without a stack', async (_what, args) => {
-  const { exitCode, stdout, stderr } = await place.run(args);
-  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
-  expect(stderr).toMatch(
+  expect(await place.failure(1, ...args)).toMatch(
     /^animal-store: There is no (account|key|ban on key) 999\. For a list, run ".* list"\.\n$/,
   );
 });
@@ -198,14 +196,12 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
 test.concurrent.each(wrongUses)(
   '%s is wrong use, and the message says what would be right',
   async (_mistake, args, message) => {
-    const { exitCode, stdout, stderr } = await place.run(args);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-    expect(stderr).toMatch(message);
+    expect(await place.failure(2, ...args)).toMatch(message);
   },
 );
 
 test('an option in the place of a name is no name', async () => {
-  const run = await place.run(['keys', 'create', '--plan', 'free', '--name', '--json']);
-  expect(run).toMatchObject({ exitCode: 2, stdout: '' });
-  expect(run.stderr).toContain('must not begin with');
+  expect(await place.failure(2, 'keys', 'create', '--plan', 'free', '--name', '--json')).toContain(
+    'must not begin with',
+  );
 });

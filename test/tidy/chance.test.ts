@@ -79,7 +79,7 @@ test('a test file that starts something sets a generous timeout', () => {
   const places = Map.groupBy(
     bareTests
       .filter(({ path, text }) => path.endsWith('.test.ts') && starts.test(text))
-      .filter(({ text }) => !text.includes('setDefaultTimeout('))
+      .filter(({ text }) => !/\b(?:setDefaultTimeout|sharedWorkplace)\(/.test(text))
       .map(({ path }) => path),
     (path) => path.split('/').slice(0, 2).join('/'),
   );
