@@ -1,7 +1,8 @@
 /** Where the admin API listens, and when the service starts without it, or not at all. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
+import type { Logger } from 'pino';
 import { readConfig } from '../../src/config.ts';
-import { startTestApp } from '../support/app.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { likelyFreePort } from '../support/server-process.ts';
@@ -40,8 +41,7 @@ test('it does not share the port of the service', () => {
 });
 
 /**
- * A port that somebody else listens on, who would share it with whoever asks for that. It is none that the system gives
- * away, so that the one below it is free.
+ * A port that somebody else listens on, who would share it with whoever asks for that.
  */
 function takenPort(): { readonly port: number } & AsyncDisposable {
   for (;;) {
@@ -55,17 +55,28 @@ function takenPort(): { readonly port: number } & AsyncDisposable {
   }
 }
 
-test('the service starts without it, and says so, when the port next to its own is taken', async () => {
-  await using taken = takenPort();
+/** A service on the port before a taken one; should that be taken as well, next to another. */
+async function startedNextToTaken(log: Logger): Promise<{ app: TestApp; port: number } & AsyncDisposable> {
+  for (;;) {
+    await using made = new AsyncDisposableStack();
+    const { port } = made.use(takenPort());
+    try {
+      const app = made.use(await startTestApp({ PORT: String(port - 1) }, log));
+      const kept = made.move();
+      return { app, port, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+  }
+}
+
+test('the service starts without the listener and logs why when the port next to its own is taken', async () => {
   const { log, lines } = keptLog();
-  await using app = await startTestApp({ PORT: String(taken.port - 1) }, log);
+  await using started = await startedNextToTaken(log);
+  const { app, port } = started;
   expect(app.app.console).toBeUndefined();
-  expect(lines).toContainEqual(
-    expect.objectContaining({
-      port: taken.port,
-      msg: expect.stringMatching(/off: their port is taken; set ADMIN_PORT/),
-    }),
-  );
+  const msg = expect.stringMatching(/off: their port is taken; set ADMIN_PORT/);
+  expect(lines).toContainEqual(expect.objectContaining({ port, msg }));
   expect((await app.call('GET', '/pets')).status).toBe(200);
 });
 
