@@ -1,10 +1,10 @@
-import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { fingerprint, makeKey } from '../../src/domain/key.ts';
 import { systemUser } from '../../src/system-user.ts';
 import { addOperator, adminUrl, callAdmin, cookieOf, fromConsole, signIn } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
+import { change } from '../support/backup.ts';
 import { keptLog } from '../support/log.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 
@@ -111,10 +111,8 @@ describe('a session', () => {
     await using own = await startTestApp();
     const { token, id } = await addOperator(own, 'admin');
     const cookie = await signIn(own, token);
-    {
-      using database = new Database(own.config.databaseUrl.replace('sqlite:', ''));
-      database.run('UPDATE operators SET revoked_at = ? WHERE id = ?', [own.clock.now(), id]);
-    }
+    const path = own.config.databaseUrl.replace('sqlite:', '');
+    change(path, `UPDATE operators SET revoked_at = ${own.clock.now()} WHERE id = ${id}`);
     expect(await statusWith(cookie, own)).toBe(401);
   });
 
