@@ -46,6 +46,15 @@ test('a first key that cannot be written is not printed; the command that issues
   expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
 });
 
+test('a .env that cannot be read prevents the start, and no store is created', async () => {
+  await using folder = await temporaryFolder();
+  mkdirSync(`${folder.path}/.env`);
+  await using service = start(serveCommand, { environment: settingsIn(folder.path), cwd: folder.path });
+  expect(await service.exited).toBe(2);
+  expect(service.stderr()).toContain('.env in the working directory cannot be read');
+  expect(existsSync(dataFileIn(folder.path))).toBe(false);
+});
+
 test('a second start says nothing of a key, and knows the data and the key of the first', async () => {
   await using folder = await temporaryFolder();
   let key: string;
