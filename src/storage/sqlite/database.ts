@@ -57,6 +57,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     // A commit survives power loss.
     database.run('PRAGMA synchronous = FULL');
     migrate(database, format);
+    // After the migration, which may rebuild a table that others refer to. SQLite does not enforce them by default.
+    database.run('PRAGMA foreign_keys = ON');
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     return database;
   } catch (error) {
