@@ -167,19 +167,15 @@ async function refuseAfterParts(imports: ImportOperations, name: string, content
   );
 }
 
-/** Rows that fit the filters of two parts would be added twice. */
+/** Every part extends to the end of the file, so two parts share rows unless their filters exclude each other. */
 async function refuseOverlap(
   imports: ImportOperations,
   name: string,
   content: string,
   part: ImportPart,
 ): Promise<void> {
-  const isFiltered = ({ status, categoryId }: ImportPart) => (status ?? categoryId) !== undefined;
   const others = (await imports.partsOf(content)).filter(
-    (other) =>
-      (isFiltered(part) || isFiltered(other)) &&
-      partSource(content, other) !== partSource(content, part) &&
-      mayOverlap(part, other),
+    (other) => partSource(content, other) !== partSource(content, part) && mayOverlap(part, other),
   );
   if (others.length === 0) return;
   throw new CommandError(

@@ -82,7 +82,7 @@ function partOf(source: string, content: string): ImportPart {
   };
 }
 
-/** Whether a row can belong to both parts. */
+/** Whether a row can belong to both parts: each extends from its first line to the end of the input. */
 export function mayOverlap(one: ImportPart, other: ImportPart): boolean {
   const differ = <T>(a: T | undefined, b: T | undefined) => a !== undefined && b !== undefined && a !== b;
   return !differ(one.status, other.status) && !differ(one.categoryId, other.categoryId);
