@@ -103,7 +103,7 @@ async function addRows(work: Work): Promise<void> {
     signal,
   });
   using progress = new Progress('rows', input.bytes);
-  for await (const group of imports.add({ source, stored, rows, signal })) {
+  for await (const group of imports.add({ source, file: input.name, stored, rows, signal })) {
     report.add(group);
     report.skipped = rows.skipped;
     rejects?.write(group.rejected);

@@ -130,6 +130,7 @@ function openFiles(options: SqliteOptions): Opened {
     create,
     busyTimeoutMs: serving ? 0 : managingTimeoutMs,
     lock,
+    notice,
   });
   opened.defer(() => data.close());
   if (role !== 'worker' && isUnfinished(data)) {
