@@ -152,3 +152,17 @@ test('more rejects than an answer has are counted, and the first 10,000 shown', 
   const { added, rejected, rejects } = await imported(file);
   expect([added, rejected, rejects.length, rejects.at(-1)?.line]).toEqual([1, 10_050, 10_000, 10_001]);
 });
+
+test('an upload that cannot be stored gets a 503 that names the temporary folder and the remedy', async () => {
+  const { TMPDIR } = process.env;
+  // A file, below which no folder can be made.
+  process.env.TMPDIR = import.meta.path;
+  try {
+    const { status, code, text } = await send(header + rows(1, 'unstored'));
+    expect([status, code]).toEqual([503, 'service_unavailable']);
+    expect(text).toContain(`The temporary folder ${import.meta.path} cannot be written (ENOTDIR).`);
+  } finally {
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+  }
+});

@@ -104,3 +104,17 @@ test('no row is added twice by imports of parts that overlap; parts that do not 
     added: 2,
   });
 });
+
+test.each(['3', '5'])(
+  'import refuses --from-line %s after --from-line 4, which shares rows with it',
+  async (line) => {
+    await using place = await newWorkplace();
+    await place.write('pets.csv', csv);
+    const { added } = await place.json<ImportReport>('import', 'pets.csv', '--from-line', '4');
+    const other = await place.run(['import', 'pets.csv', '--from-line', line]);
+    expect(other).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(other.stderr).toContain('pets.csv was imported with --from-line 4. Use --again');
+    const again = await place.json<ImportReport>('import', 'pets.csv', '--from-line', line, '--again');
+    expect(again.added).toBe(added + 4 - Number(line));
+  },
+);
