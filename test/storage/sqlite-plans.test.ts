@@ -94,7 +94,7 @@ test('no statement reads a table that grows, and none sorts', () => {
 function conditionsOf(sql: string): string[] {
   const where = /\bWHERE\b.*/s.exec(sql)?.[0] ?? '';
   const conditions = where.matchAll(
-    /(?<![\w.(]\w*)(?:\w+\.)?(\w+|\(closed_at IS NULL\)) (=|>=?|<=?) (?:\?|'|:)/g,
+    /(?<![\w.(]\w*)(?:\w+\.)?(\w+|\(closed_at IS NULL\)) (=|>=?|<=?) (?:\?|'|coalesce\()/gi,
   );
   return [...conditions].map(([, column = '', operator = '']) => {
     const name = column.startsWith('(') ? '<expr>' : column;
