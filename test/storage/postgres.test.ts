@@ -1,6 +1,6 @@
 /** What PostgreSQL does besides what every store does. */
 
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { SQL } from 'bun';
 import type { Pet } from '../../src/contract/pets.ts';
 import { units } from '../../src/operations/units.ts';
@@ -9,8 +9,10 @@ import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import { StorageUnavailable, StorageUnusable } from '../../src/storage/storage.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
-import { until } from '../support/wait.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 import { newPet } from './samples.ts';
+
+setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
