@@ -7,7 +7,7 @@ import type { KeptAnswer, Transaction, Units } from '../../src/storage/transacti
 import { testServers } from '../support/servers.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
 import { inventories, openSession, openWriters } from './postgres-kit.ts';
-import { newKey, newPet } from './samples.ts';
+import { newPet } from './samples.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
@@ -208,50 +208,6 @@ describe.skipIf(servers === undefined)('the shop on PostgreSQL', () => {
     goOn.resolve();
     await slow;
     expect(await waiting).toEqual([answerFor(1, 'key')]);
-  });
-
-  test('every instance is told of each resource that changed, and of no other', async () => {
-    const own = {
-      ...units,
-      setScopes: {
-        writes: ['callers'],
-        run: ({ keys }: Transaction, id: number) => keys.setScopes(id, ['orders:read']),
-      },
-    } as const satisfies Units;
-    await using schema = await makeSchema();
-    await using instances = await openWriters(schema.url, own, 1);
-    await using session = openSession(schema.url);
-    const writer = writerOf(instances);
-    const told = async (change: Promise<unknown>): Promise<unknown[]> => {
-      const from = instances.told.length;
-      await change;
-      return instances.told.slice(from).toSorted();
-    };
-    const at = async (...resources: string[]) => {
-      const versions = await session<{ name: string; version: bigint }[]>`SELECT name, version FROM counters`;
-      const numbers = new Map(versions.map(({ name, version }) => [name, Number(version)]));
-      return resources.map((name) => [name, numbers.get(name === 'callers' ? 'keys' : name)]);
-    };
-    const input = { preconditions: always, now };
-    expect(await told(writer.write('createPet', { body: newPet('Ozzy') }))).toEqual(await at('pets'));
-    const order = { ...input, params: always, body: { petId: 1n } };
-    expect(await told(writer.write('placeOrder', order))).toEqual(await at('orders', 'pets'));
-    const step = { ...input, params: { orderId: 1n } };
-    expect(await told(writer.write('approveOrder', step))).toEqual(await at('orders'));
-    const named = { ...input, params: { categoryId: 1n } };
-    expect(await told(writer.write('putCategory', { ...named, body: { name: 'Dogs' } }))).toEqual(
-      await at('categories'),
-    );
-    const account = {
-      name: 'shop',
-      plan: 'free',
-      quota: { perMinute: 1, perDay: 1 },
-      createdAt: now,
-    } as const;
-    expect(await told(writer.write('createAccount', account))).toEqual([]);
-    await writer.write('createKey', newKey(1, 'key'));
-    expect(await told(writer.write('setScopes', 1))).toEqual(await at('callers'));
-    expect(await told(writer.write('setScopes', 7))).toEqual([]);
   });
 });
 

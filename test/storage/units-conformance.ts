@@ -107,7 +107,7 @@ export function unitsConform(check: StoreTest): void {
   apartFromNeighboursConforms(check);
   wholeConforms(check);
   batchesConform(check);
-  movedVersionsConform(check);
+  refusedVersionsConform(check);
 }
 
 function apartFromNeighboursConforms(check: StoreTest): void {
@@ -237,18 +237,7 @@ function batchesConform(check: StoreTest): void {
   });
 }
 
-function movedVersionsConform(check: StoreTest): void {
-  check('they raise the versions of what they change, and no other', async ({ store, besideWith }) => {
-    const { write } = await besideWith(testUnits().units);
-    const shop = await write('openShop', ['first']);
-    expect(await raised(store, () => write('addAlone', newPet('one')))).toEqual(['pets']);
-    expect(await raised(store, () => write('addKey', newKey(shop, 'second')))).toEqual(['callers']);
-    expect(await raised(store, () => write('openShop', ['third']))).toEqual(['callers', 'pets']);
-    const both = () => Promise.all([write('addKey', newKey(shop, 'fourth')), write('addPet', newPet('two'))]);
-    expect(await raised(store, both)).toEqual(['callers', 'pets']);
-    expect(await raised(store, () => write('rotateMissing', newKey(shop, 'fifth')))).toEqual([]);
-  });
-
+function refusedVersionsConform(check: StoreTest): void {
   check('one that is refused raises none, also when its neighbours do', async ({ store, besideWith }) => {
     const { write } = await besideWith(testUnits().units);
     const shop = await write('openShop', ['first']);
