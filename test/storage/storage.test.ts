@@ -1,8 +1,9 @@
-import { setDefaultTimeout } from 'bun:test';
+import { describe, setDefaultTimeout } from 'bun:test';
 import { testTimeoutMs } from '../support/wait.ts';
 import { clusterPlaces } from './cluster-place.ts';
 import { storageConforms } from './conformance.ts';
-import { type MakePlace, sqlitePlace } from './place.ts';
+import { type MakePlace, sqlitePlace, storeTests, threadedPlace } from './place.ts';
+import { versionsConform } from './versions-conformance.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
@@ -10,3 +11,5 @@ setDefaultTimeout(testTimeoutMs);
 const stores: Record<string, MakePlace> = { SQLite: sqlitePlace, ...(await clusterPlaces()) };
 
 for (const [name, makePlace] of Object.entries(stores)) storageConforms(name, makePlace);
+
+describe('SQLite, written in another thread', () => versionsConform(storeTests(threadedPlace)));
