@@ -4,7 +4,6 @@ import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { plans } from '../../src/domain/plan.ts';
 import { resources } from '../../src/domain/resources.ts';
-import type { Storage } from '../../src/storage/storage.ts';
 import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
@@ -93,35 +92,6 @@ describe.skipIf(servers === undefined)('Redis', () => {
     const versions = await told();
     await command('DEL', ...kept);
     await until(async () => (await told()).every((version, index) => version === versions[index]));
-  });
-
-  test('a ban outlives everything Redis knew, and a lifted one does not come back', async () => {
-    const prefix = there.makePrefix();
-    await using schema = await there.makeSchema();
-    const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: prefix };
-    const clock = new FakeClock();
-    const open = () => openStore({ url: schema.url, clock, rules: strictRules, serving: true, cluster });
-    const refusal = async ({ limits }: Storage) => {
-      const { callers } = await limits.versions();
-      return (await limits.take(caller, callers)).verdict?.refusal;
-    };
-    const empty = async () => {
-      await command('DEL', ...((await command('KEYS', `${prefix}*`)) as string[]));
-    };
-    {
-      await using store = await open();
-      for (let index = 0; index < 61; index++) await refusal(store);
-      clock.advance(1);
-      for (let strike = 0; strike < 3; strike++) await refusal(store);
-      expect(await refusal(store)).toBe('api_key_banned');
-    }
-    await empty();
-    await using store = await open();
-    expect(await refusal(store)).toBe('api_key_banned');
-    expect((await store.limits.bans()).map(({ keyId }) => keyId)).toEqual([caller.keyId]);
-    expect(await store.limits.lift(caller.keyId)).toBe(true);
-    await empty();
-    expect(await refusal(store)).toBe('rate_limit_exceeded');
   });
 
   test('what is kept of an account ends by itself, within two days', async () => {

@@ -2,11 +2,11 @@ import { expect } from 'bun:test';
 import { setImmediate as laterTurn } from 'node:timers/promises';
 import type { NewPet } from '../../src/contract/pets.ts';
 import { Refusal } from '../../src/domain/refusal.ts';
-import type { Versions } from '../../src/domain/resources.ts';
 import type { NewKey, Storage } from '../../src/storage/storage.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
-import { nextTurn, type StoreTest } from './place.ts';
+import type { StoreTest } from './place.ts';
 import { many, newKey, newPet } from './samples.ts';
+import { raisedBy } from './shop-units.ts';
 
 const account = {
   name: 'shop',
@@ -76,29 +76,12 @@ function testUnits() {
       },
     },
     addKey: { writes: ['callers'], run: ({ keys }: Transaction, key: NewKey) => keys.create(key) },
-    rotateMissing: {
-      writes: ['callers'],
-      run: ({ keys }: Transaction, key: NewKey) => keys.rotate(999, 1_800_000_000_000, key),
-    },
     ...failingUnits,
   } as const satisfies Units;
   return { units, batches };
 }
 
 const namesIn = async ({ pets }: Pick<Storage, 'pets'>) => (await pets.list(0n, 100)).map(({ name }) => name);
-
-async function versionsOf({ limits }: Pick<Storage, 'limits'>): Promise<Versions> {
-  await nextTurn();
-  return limits.versions();
-}
-
-/** Which versions of the store the change raises. */
-async function raised(store: Pick<Storage, 'limits'>, change: () => Promise<unknown>): Promise<string[]> {
-  const before = await versionsOf(store);
-  await change();
-  const after = await versionsOf(store);
-  return (['callers', 'pets'] as const).filter((resource) => after[resource] > before[resource]);
-}
 
 const errorOf = (settled: PromiseSettledResult<unknown> | undefined) =>
   settled?.status === 'rejected' ? settled.reason : undefined;
@@ -242,10 +225,12 @@ function refusedVersionsConform(check: StoreTest): void {
     const { write } = await besideWith(testUnits().units);
     const shop = await write('openShop', ['first']);
     const alone = () => Promise.allSettled([write('addAndRefuse', newPet('refused'))]);
-    expect(await raised(store, alone)).toEqual([]);
-    expect(await raised(store, () => Promise.allSettled([write('refuse', undefined as never)]))).toEqual([]);
+    expect(await raisedBy(store, alone)).toEqual([]);
+    expect(await raisedBy(store, () => Promise.allSettled([write('refuse', undefined as never)]))).toEqual(
+      [],
+    );
     const among = () =>
       Promise.allSettled([write('addAndRefuse', newPet('refused')), write('addKey', newKey(shop, 'second'))]);
-    expect(await raised(store, among)).toEqual(['callers']);
+    expect(await raisedBy(store, among)).toEqual(['callers']);
   });
 }
