@@ -1,16 +1,19 @@
-/** Operators read why Redis does not work, in words they can act on. */
+/** Operators learn why Redis does not work, in words they can act on. */
 
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { createServer } from 'node:tls';
 import { RedisClient } from 'bun';
 import { openStore } from '../../src/store.ts';
+import { patient } from '../storage/cluster-place.ts';
+import { strictRules } from '../storage/place.ts';
+import { callerWith } from '../storage/samples.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { findProgram } from '../support/server-process.ts';
 import { type OwnServer, ownRedis, testServers } from '../support/servers.ts';
-import { patient } from './cluster-place.ts';
-import { strictRules } from './place.ts';
-import { callerWith } from './samples.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 const redis = servers && (await ownRedis());
@@ -21,7 +24,7 @@ afterAll(async () => {
 
 const caller = callerWith();
 
-describe.skipIf(redis === undefined)('Redis does not work, and it is said why:', () => {
+describe.skipIf(redis === undefined)('a notice says why Redis does not work:', () => {
   // Skipped without it.
   const there = servers ?? ({} as NonNullable<typeof servers>);
   const own = redis ?? ({} as OwnServer);
@@ -33,23 +36,26 @@ describe.skipIf(redis === undefined)('Redis does not work, and it is said why:',
     client.close();
   }
 
-  /** The first notice of a store on this Redis, when `begin` is called and then requests are counted. */
-  async function notice(url: string, begin?: () => Promise<unknown>): Promise<string> {
+  /** The first notice of a store on this Redis, after `begin` if there is one and then requests that are counted. */
+  async function notice(
+    url: string,
+    begin?: () => Promise<unknown>,
+    redisTimeoutMs = patient.redisTimeoutMs,
+  ) {
     await using schema = await there.makeSchema();
-    const told = Promise.withResolvers<string>();
-    const settings = { redisUrl: url, redisPrefix: there.makePrefix() };
+    const noticed = Promise.withResolvers<string>();
     await using store = await openStore({
       url: schema.url,
       clock: new FakeClock(),
       rules: strictRules,
       serving: true,
-      cluster: { ...patient, ...settings, redisTimeoutMs: begin === undefined ? 5_000 : 500 },
-      notice: told.resolve,
+      cluster: { ...patient, redisUrl: url, redisPrefix: there.makePrefix(), redisTimeoutMs },
+      notice: noticed.resolve,
     });
     const { callers } = await store.limits.versions();
     await begin?.();
     if (begin !== undefined) await store.limits.take(caller, callers);
-    return told.promise;
+    return await noticed.promise;
   }
 
   test('its memory is full', async () => {
@@ -66,7 +72,7 @@ describe.skipIf(redis === undefined)('Redis does not work, and it is said why:',
   });
 
   test('it is frozen', async () => {
-    expect(await notice(own.url, () => own.freeze())).toContain('no response within 500 ms');
+    expect(await notice(own.url, () => own.freeze(), 500)).toContain('no response within 500 ms');
     await own.thaw();
   });
 
@@ -85,16 +91,19 @@ describe.skipIf(redis === undefined)('Redis does not work, and it is said why:',
   });
 
   const openssl = findProgram('openssl');
-  test.skipIf(openssl === undefined)('its certificate is nobody’s this machine trusts', async () => {
-    await using folder = await temporaryFolder();
-    const [key, cert] = [`${folder.path}/key.pem`, `${folder.path}/cert.pem`];
-    const about = ['-subj', '/CN=localhost', '-keyout', key, '-out', cert, '-nodes', '-days', '1'];
-    Bun.spawnSync([openssl ?? '', 'req', '-x509', '-newkey', 'rsa:2048', ...about], { stderr: 'ignore' });
-    const pem = { key: await Bun.file(key).text(), cert: await Bun.file(cert).text() };
-    const server = createServer(pem, (socket) => socket.on('error', () => {}));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as { port: number };
-    expect(await notice(`rediss://localhost:${port}`)).toMatch(/certificate/);
-    server.close();
-  });
+  test.skipIf(openssl === undefined)(
+    'its certificate is signed by an authority that this machine does not trust',
+    async () => {
+      await using folder = await temporaryFolder();
+      const [key, cert] = [`${folder.path}/key.pem`, `${folder.path}/cert.pem`];
+      const about = ['-subj', '/CN=localhost', '-keyout', key, '-out', cert, '-nodes', '-days', '1'];
+      Bun.spawnSync([openssl ?? '', 'req', '-x509', '-newkey', 'rsa:2048', ...about], { stderr: 'ignore' });
+      const pem = { key: await Bun.file(key).text(), cert: await Bun.file(cert).text() };
+      const server = createServer(pem, (socket) => socket.on('error', () => {}));
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const { port } = server.address() as { port: number };
+      expect(await notice(`rediss://localhost:${port}`)).toMatch(/certificate/);
+      server.close();
+    },
+  );
 });

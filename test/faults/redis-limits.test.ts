@@ -1,16 +1,18 @@
 /** What Redis and PostgreSQL lose, delay and repeat, limits and bans survive; each through a proxy of the test's own. */
 
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { type Storage, StorageUnavailable } from '../../src/storage/storage.ts';
 import { openStore } from '../../src/store.ts';
+import { patient } from '../storage/cluster-place.ts';
+import { nextTurn, strictRules } from '../storage/place.ts';
+import { callerWith } from '../storage/samples.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
 import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
-import { until } from '../support/wait.ts';
-import { patient } from './cluster-place.ts';
-import { nextTurn, strictRules } from './place.ts';
-import { callerWith } from './samples.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
@@ -100,8 +102,8 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
       await using first = await place.open();
       await ban(first, place.clock);
     }
-    await using second = await place.open({ redisTimeoutMs: 100 });
-    second.postgres.delay(400);
+    await using second = await place.open({ redisTimeoutMs: 500 });
+    second.postgres.delay(1_500);
     await place.empty();
     expect((await take(second.store)).refusal).toBe('api_key_banned');
     const other = await take(second.store, { ...caller, keyId: 2 });
@@ -175,7 +177,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
 
   test('a request is charged once that Redis counted and nobody heard of', async () => {
     await using place = await bench();
-    await using instance = await place.open({ redisTimeoutMs: 200 });
+    await using instance = await place.open({ redisTimeoutMs: 1_000 });
     expect(await takes(instance.store, 3)).toEqual([49, 48, 47]);
     instance.redis.hold('answers');
     expect(await takes(instance.store, 5)).toEqual([46, 45, 44, 43, 42]);
@@ -188,7 +190,7 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
 
   test('a request is charged once that reaches Redis after it was given up', async () => {
     await using place = await bench();
-    await using instance = await place.open({ redisTimeoutMs: 200 });
+    await using instance = await place.open({ redisTimeoutMs: 1_000 });
     expect(await takes(instance.store, 3)).toEqual([49, 48, 47]);
     instance.redis.hold('questions');
     expect(await takes(instance.store, 5)).toEqual([46, 45, 44, 43, 42]);
@@ -202,18 +204,18 @@ describe.skipIf(servers === undefined)('limits and bans', () => {
 
   test('are counted together however slow this process is: a Redis that answers is not taken for one that is gone', async () => {
     await using place = await bench();
-    await using instance = await place.open({ redisTimeoutMs: 50 });
+    await using instance = await place.open({ redisTimeoutMs: 250 });
     expect((await take(instance.store)).remaining).toBe(49);
     const asked: ReturnType<typeof take>[] = [];
-    // Each turn of the event loop takes longer than Redis may be silent, and asks it again.
-    for (let turn = 0; turn < 20; turn++) {
-      const until = performance.now() + 80;
+    // Each event-loop tick takes longer than Redis may be silent, and asks it again.
+    for (let tick = 0; tick < 6; tick++) {
+      const until = performance.now() + 300;
       while (performance.now() < until);
       asked.push(take(instance.store));
       await nextTurn();
     }
     const remaining = (await Promise.all(asked)).map((verdict) => verdict.remaining);
-    expect(remaining).toEqual(Array.from({ length: 20 }, (_, index) => 48 - index));
+    expect(remaining).toEqual(Array.from({ length: 6 }, (_, index) => 48 - index));
     expect(instance.notices).toEqual([]);
   });
 

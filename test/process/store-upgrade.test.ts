@@ -6,13 +6,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
 import { StorageUnavailable } from '../../src/storage/storage.ts';
+import { laterFormat, oldKey, openLater, writeOldStore } from '../storage/old-store.ts';
+import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { countsIn } from '../support/limit-file.ts';
 import { dataFileIn, limitFileIn, operatorOf, startService } from '../support/process.ts';
 import { testTimeoutMs } from '../support/wait.ts';
-import { laterFormat, oldKey, openLater, writeOldStore } from './old-store.ts';
-import { rowsOf } from './sqlite-files.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
