@@ -1,5 +1,4 @@
-/** The upgrade of a store of version 1.0.0, killed at any moment: what it knew is as it was, and it goes on. */
-
+/** The upgrade of a store of version 1.0.0, killed at any moment: it loses nothing, and the next start completes it. */
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -57,8 +56,8 @@ async function killAfter(folder: string, ms: number): Promise<void> {
   await running.exited;
 }
 
-/** The file is sound, and has every animal. */
-function checkFile(folder: string, { animals, digest }: OldStore): void {
+/** Throws unless the file is sound and has every animal. */
+export function checkFile(folder: string, { animals, digest }: OldStore): void {
   const path = dataFileIn(folder);
   const [row] = rowsOf<{ count: number }>(path, 'SELECT count(*) AS count FROM pets');
   same('the number of animals', row?.count, animals);
@@ -67,8 +66,8 @@ function checkFile(folder: string, { animals, digest }: OldStore): void {
   same('the digest of all animals', digestOf(path), digest);
 }
 
-/** Starts the service, which upgrades the store; returns how long it took until it served. */
-async function upgrade(folder: string, store: OldStore): Promise<number> {
+/** Starts the service, which upgrades the store, and checks its answers. Returns the ms until it served. */
+export async function upgrade(folder: string, store: OldStore): Promise<number> {
   const from = performance.now();
   await using service = await startService(folder, { DRAIN_SECONDS: '0', LOG_LEVEL: 'warn' });
   const tookMs = performance.now() - from;
