@@ -1,5 +1,6 @@
 import { scopes } from '../../src/domain/scope.ts';
 import { embeddedStores, serverStores, type WorkerStores } from '../process/worker-stores.ts';
+import { patientSettings } from '../support/cluster.ts';
 import { ample } from '../support/process.ts';
 import { testServers } from '../support/servers.ts';
 import { bytesOf } from './generate/http.ts';
@@ -15,13 +16,10 @@ const full: Extent = { clients: 64, meetsAll: true };
 /** How far a walk goes. */
 export type Extent = Pick<WalkOptions, 'clients' | 'meetsAll'>;
 
-/** Servers that other work keeps from answering in time are not what this is about. */
-const patient = { REDIS_TIMEOUT_MS: '10000', POSTGRES_TIMEOUT_MS: '30000', LOG_LEVEL: 'warn' };
-
 /** What a walk goes over: on the embedded store one service with two workers, else two instances. */
 const grounds = {
-  embedded: { open: embeddedStores, instances: 1, settings: { LOG_LEVEL: 'warn' } },
-  cluster: { open: serverStores, instances: 2, settings: { ...patient, WORKERS: '1' } },
+  embedded: { open: embeddedStores, instances: 1, workers: '2' },
+  cluster: { open: () => serverStores(patientSettings), instances: 2, workers: '1' },
 } as const;
 
 export type Ground = keyof typeof grounds;
@@ -32,11 +30,11 @@ export async function walkOn(
   { rounds, seed, progress }: StressOptions,
   extent = full,
 ): Promise<Figures | undefined> {
-  const { open, instances, settings } = grounds[ground];
+  const { open, instances, workers } = grounds[ground];
   await using stores: WorkerStores | undefined = await open();
   if (stores === undefined) return undefined;
   const services = await Promise.all(
-    Array.from({ length: instances }, () => stores.startInstance({ ...settings })),
+    Array.from({ length: instances }, () => stores.startInstance({ LOG_LEVEL: 'warn', WORKERS: workers })),
   );
   const urls = services.map(({ url }) => url);
   using wires = new DisposableStack();
