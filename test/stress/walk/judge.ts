@@ -42,12 +42,17 @@ function headerOf(name: (typeof told)[number], request: Request, expected: Outco
     case 'idempotent-replayed':
       return expected.isReplayed ? 'true' : null;
     case 'deprecation':
-      return request.operationId === 'getPet' ? `@${Date.UTC(2026, 10, 21) / 1_000}` : null;
+      return isDeprecated(request, expected) ? `@${Date.UTC(2026, 10, 21) / 1_000}` : null;
     case 'sunset':
-      return request.operationId === 'getPet' ? 'Thu, 05 Dec 2030 00:00:00 GMT' : null;
+      return isDeprecated(request, expected) ? 'Thu, 05 Dec 2030 00:00:00 GMT' : null;
     default:
       return expected.error?.headers?.[name] ?? null;
   }
+}
+
+/** Whether the request reached the deprecated operation. */
+function isDeprecated({ operationId }: Request, { error }: Outcome): boolean {
+  return operationId === 'getPet' && !/^route_not_found$|^method_not_allowed$/.test(error?.code ?? '');
 }
 
 function mistakeInBody(
@@ -92,16 +97,13 @@ function mistakeInTag(
   return known === undefined || known === tag ? undefined : `the entity tag is ${tag}, not ${known}`;
 }
 
-function mistakeInLinks(
-  request: Request,
-  { page, status }: Outcome,
-  { headers }: Checkable,
-): string | undefined {
+function mistakeInLinks(request: Request, expected: Outcome, { headers }: Checkable): string | undefined {
+  const { page, status } = expected;
   const link = headers.get('link') ?? '';
   const links = new Map(
     [...link.matchAll(/<([^>]*)>; rel="([^"]+)"/g)].map(([, target, rel]) => [rel, target ?? '']),
   );
-  if (request.operationId === 'getPet' && links.get('successor-version') !== '/v1/pets')
+  if (isDeprecated(request, expected) && links.get('successor-version') !== '/v1/pets')
     return `there is no successor in ${link}`;
   if (status >= 400)
     return links.get('help')?.startsWith('/docs/') ? undefined : `there is no help in ${link}`;

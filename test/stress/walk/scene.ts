@@ -1,5 +1,6 @@
 import type { OperationId } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
+import type { ListIn } from './request.ts';
 import { type OrderStep, stepsOf } from './rules.ts';
 import type { Tags } from './tags.ts';
 import type { Order, World } from './world.ts';
@@ -14,13 +15,13 @@ export interface Scene {
   readonly gone: Set<bigint>;
   /** Whether several clients change it at once. */
   readonly isShared: boolean;
+  /** Whether it is the whole store. */
+  readonly isAlone: boolean;
 }
 
 /** A position in a list that an answer gave. */
-export interface Position {
+export interface Position extends ListIn {
   readonly operationId: OperationId;
-  /** The query it was made for, without limit. */
-  readonly filters: string;
   readonly cursor: string;
   readonly after: bigint;
 }
@@ -58,9 +59,4 @@ export function orderIdIn({ chance, scene: { world } }: Making, step?: OrderStep
 
 export function categoryIdIn({ chance, scene: { categories } }: Making): bigint {
   return chance.pick(categories);
-}
-
-/** The limit of a page, as a query has it; undefined: not given. */
-export function limitIn({ chance }: Making): number | undefined {
-  return chance.pick([undefined, 1, 2, 3, 5, 100]);
 }
