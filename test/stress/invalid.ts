@@ -19,7 +19,7 @@ import { World } from './walk/world.ts';
 const connections = 64;
 
 /** Every mistake of every operation. Each is made as often as any other. */
-const cases = allOperations.flatMap((operation) =>
+export const cases = allOperations.flatMap((operation) =>
   [...headMistakes(operation), ...mistakesOf(operation)].map((mistake) => ({
     mistake,
     operationId: operation.operationId,
