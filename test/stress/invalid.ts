@@ -1,6 +1,6 @@
 /** Requests with one mistake each: none is accepted, and each is refused for its mistake. */
 import { allOperations } from '../../src/contract/operations.ts';
-import type { Checkable } from '../support/contract.ts';
+import { type Checkable, checkResponse } from '../support/contract.ts';
 import { Failures } from './failures.ts';
 import { Chance } from './generate/chance.ts';
 import { provingService } from './service.ts';
@@ -45,6 +45,7 @@ export function wrongRequest(index: number, chance: Chance): Request {
 }
 
 function check(index: number, request: Request, answer: Checkable): void {
+  checkResponse(request.method, request.target, answer);
   const expected = perform(new World(), request, answer, new Tags());
   const wrong = mistakeOf(request, expected, answer, new Tags());
   if (wrong === undefined) return;

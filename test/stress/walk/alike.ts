@@ -25,6 +25,8 @@ export interface AlikeOptions {
 
 /** How much more often operations come that are still to be answered in some way. */
 const moreOfUnmet = 10;
+/** Whether all is met is looked at after so many requests. */
+const stepsPerLook = 20;
 /** How often time passes before a request, and how much at most. */
 const clockStep = { often: 0.05, seconds: 10 } as const;
 
@@ -40,7 +42,8 @@ export async function walkAlike(servers: TestServers | undefined, options: Alike
   const walker = new Walker({ index: 0, seed, send, shared, isAlone: true, inTurn });
   const failures = new Failures(seed);
   let done = 0;
-  for (; failures.count === 0 && (done < steps || notMet(shared.answers).length > 0); done++) {
+  const isDone = () => done >= steps && done % stepsPerLook === 0 && notMet(shared.answers).length === 0;
+  for (; failures.count === 0 && !isDone(); done++) {
     if (done >= mostSteps) failures.add(done, `never met: ${notMet(shared.answers).join('; ')}`);
     await failures.guard(done, () => walker.step([]));
     if (done % 100 === 0) progress(`${done} of ${steps} requests`);

@@ -2,22 +2,17 @@
 import type { Operation } from '../../../src/contract/operation.ts';
 import type { Chance } from '../generate/chance.ts';
 import { objectText } from '../generate/json-text.ts';
+import { words } from '../words.ts';
 import type { Mistake } from './mistakes.ts';
 import { bodyOf, type Members, type Request } from './request.ts';
 import { blaming, type Outcome } from './world.ts';
 import { wrongMembers } from './wrong-values.ts';
 
 const strangers = [
-  'id',
-  'Name',
-  'category_id',
-  'categoryid',
-  'colour',
+  ...words`id Name category_id categoryid colour constructor toString`,
   '',
   ' name',
   'status ',
-  'constructor',
-  'toString',
 ];
 const noObjects = ['[]', '1', '"name"', 'true', 'null', '[{"name":"a","categoryId":1}]', '1e400', '-0'];
 const noJson = [

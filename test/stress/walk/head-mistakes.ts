@@ -1,23 +1,12 @@
 /** Requests whose credential, path or method is wrong. They do not count as requests of the account, but for the last two. */
 import { allOperations, methodsOf, type Operation } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
+import { words } from '../words.ts';
 import type { Mistake } from './mistakes.ts';
 import type { Outcome } from './world.ts';
 
 const wrongPaths = [
-  ...[
-    '/',
-    '',
-    '/pet',
-    '/Pets',
-    '/pets/',
-    '/pets/1/',
-    '/pets/1/2',
-    '//pets',
-    '/pets//1',
-    '/pets%2F1',
-    '/%70ets',
-  ],
+  ...[...words`/ /pet /Pets /pets/ /pets/1/ /pets/1/2 //pets /pets//1 /pets%2F1 /%70ets`, ''],
   ...['/v1/pets', '/order', '/orders/1/refuse', '/categories/', '/inventory/1', '/pets.json', '/pets;a=1'],
   ...['/../v1/pets', '/pets/../pets/1', '/./pets'],
 ];
