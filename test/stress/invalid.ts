@@ -6,7 +6,7 @@ import { Chance } from './generate/chance.ts';
 import { provingService } from './service.ts';
 import type { StressOptions, StressTest } from './stress-test.ts';
 import { audit } from './walk/audit.ts';
-import { Caller } from './walk/caller.ts';
+import { Caller, type CallerKeys } from './walk/caller.ts';
 import { headMistakes } from './walk/head-mistakes.ts';
 import { mistakeOf } from './walk/judge.ts';
 import { mistakesOf } from './walk/mistakes.ts';
@@ -56,14 +56,16 @@ function check(index: number, request: Request, answer: Checkable): void {
   );
 }
 
-export async function invalidRequests({ rounds, seed, progress }: StressOptions) {
-  await using service = await provingService();
-  const keys = { key: service.key, limitedKey: service.poorKey };
+/** Sends `rounds` wrong requests to a service on an empty store. */
+export async function invalidRequests(
+  { url, ...keys }: CallerKeys & { readonly url: string },
+  { rounds, seed, progress }: StressOptions,
+) {
   const failures = new Failures(seed);
   using stack = new DisposableStack();
   let next = 0;
   const work = async () => {
-    const caller = stack.use(new Caller([service.url], keys));
+    const caller = stack.use(new Caller([url], keys));
     for (let index = next++; index < rounds; index = next++) {
       if (index % 1_000 === 0) progress(`${index} of ${rounds} requests`);
       const chance = new Chance(seed, index);
@@ -74,12 +76,11 @@ export async function invalidRequests({ rounds, seed, progress }: StressOptions)
     }
   };
   await Promise.all(Array.from({ length: connections }, work));
-  const reader = stack.use(new Caller([service.url], keys));
+  const reader = stack.use(new Caller([url], keys));
   const read = { operationId: 'listPets', method: 'GET', act: () => ({ status: 200 }) } as const;
   await failures.guard('end', () =>
     audit((target) => reader.send({ ...read, target }, new Chance(seed, -1)), new World()),
   );
-  service.checkRunning();
   failures.end();
   return { 'mistakes of operations': cases.length, 'of each at least': Math.floor(rounds / cases.length) };
 }
@@ -89,5 +90,11 @@ export const invalid: StressTest = {
   promise:
     'requests with each mistake that an operation can meet are never accepted, and each gets the Error body that names it',
   rounds: 1_000_000,
-  run: invalidRequests,
+  async run(options) {
+    await using service = await provingService();
+    const { url, key, poorKey } = service;
+    const figures = await invalidRequests({ url, key, limitedKey: poorKey }, options);
+    service.checkRunning();
+    return figures;
+  },
 };
