@@ -3,7 +3,7 @@ import { anyName, jsonString } from '../generate/json-text.ts';
 import { excludes, listRequest } from './lists.ts';
 import { bodyOf, type Members, type Request } from './request.ts';
 import { createPet, deletePet, type PetPatch, updatePet } from './rules.ts';
-import { absentId, categoryIdIn, type Making, petIdIn } from './scene.ts';
+import { absentId, categoryIdIn, endOfOwnCategories, type Making, petIdIn } from './scene.ts';
 import { type Animal, inventoryText, type PetStatus, petStatuses, petText } from './world.ts';
 
 const mostIds = 8;
@@ -69,7 +69,9 @@ function categoryIn(making: Making): bigint {
   const { chance, scene } = making;
   const [first = 0n] = scene.categories;
   if (chance.often(0.5)) return first;
-  return scene.isShared || chance.often(0.8) ? categoryIdIn(making) : anyInt64(chance);
+  if (scene.isShared || chance.often(0.8)) return categoryIdIn(making);
+  const id = anyInt64(chance);
+  return id >= 0n && id < endOfOwnCategories ? -1n - id : id;
 }
 
 export function getPet(making: Making): Request {

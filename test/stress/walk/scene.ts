@@ -34,6 +34,9 @@ export interface Making {
   readonly positions: readonly Position[];
 }
 
+/** Ids of categories from 0 to this belong to one client or one contest. */
+export const endOfOwnCategories = 2_000_000n;
+
 /** No animal, order or category ever has it. */
 const nowhere = 9_007_199_254_740_993_000n;
 
