@@ -25,7 +25,7 @@ export interface AlikeOptions {
 
 /** How much more often operations come that are still to be answered in some way. */
 const moreOfUnmet = 10;
-/** Whether all is met is looked at after so many requests. */
+/** The ways that are left are counted after this many requests. */
 const stepsPerLook = 20;
 /** How often time passes before a request, and how much at most. */
 const clockStep = { often: 0.05, seconds: 10 } as const;

@@ -21,7 +21,7 @@ export async function callerKeys({ accounts, keys }: AdminServices): Promise<Cal
   return { key, limitedKey };
 }
 
-/** A client with connections of its own to each instance of a service. */
+/** A client with separate connections to each instance of a service. */
 export class Caller implements Disposable {
   readonly #keys: CallerKeys;
   /** A request that is sent twice at once needs two. */

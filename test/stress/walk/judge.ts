@@ -4,7 +4,7 @@ import type { Tags } from './tags.ts';
 import type { Outcome } from './world.ts';
 
 /** Headers that say something about the resource or the refusal; one that is not expected must not be there. */
-const told = [
+const meaningful = [
   'location',
   'idempotent-replayed',
   'www-authenticate',
@@ -24,7 +24,7 @@ export function mistakeOf(
 ): string | undefined {
   const { status, headers } = answer;
   if (status !== expected.status) return `the status is ${status}, not ${expected.status}: ${answer.text}`;
-  for (const name of told) {
+  for (const name of meaningful) {
     const [value, due] = [headers.get(name), headerOf(name, request, expected)];
     if (value !== due) return `${name} is ${value}, not ${due}`;
   }
@@ -35,7 +35,7 @@ export function mistakeOf(
   return inBody ?? mistakeInTag(request, expected, answer, tags) ?? mistakeInLinks(request, expected, answer);
 }
 
-function headerOf(name: (typeof told)[number], request: Request, expected: Outcome): string | null {
+function headerOf(name: (typeof meaningful)[number], request: Request, expected: Outcome): string | null {
   switch (name) {
     case 'location':
       return expected.location ?? null;

@@ -51,7 +51,7 @@ export function absentId(chance: Chance): bigint {
   return chance.pick([nowhere + BigInt(chance.int(0, 99)), 0n, -1n, 2n ** 63n - 1n, -(2n ** 63n)]);
 }
 
-/** The id of an order, more often than not of one that has the step, if one is asked for. */
+/** The id of an order, usually of one that has the step. */
 export function orderIdIn({ chance, scene: { world } }: Making, step?: OrderStep): bigint {
   const orders = [...world.orders.values()];
   const fit = orders.filter(({ status }) => step !== undefined && stepsOf[status][step] !== undefined);

@@ -19,7 +19,7 @@ export interface WalkOptions {
   readonly seed: number;
   readonly steps: number;
   readonly clients: number;
-  /** What a client sends with, on an account of its own. */
+  /** Sends the requests of a client, on a separate account. */
   readonly sendOf: (client: number) => Promise<Send>;
   readonly progress: (line: string) => void;
   readonly stepsBetweenPauses: number;
@@ -84,7 +84,7 @@ function all(walkers: readonly Walker[]): World {
   return world;
 }
 
-/** The client that prepares what is contended for, and reads what became of it. */
+/** The client that prepares the contests and reads their results. */
 class Auditor {
   readonly #send: Send;
   readonly #chance: Chance;

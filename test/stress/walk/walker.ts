@@ -122,7 +122,7 @@ export class Walker {
   async #twice(request: Request, contest: Contest): Promise<void> {
     const both = await Promise.all([this.#exchange(request, true), this.#exchange(request, true)]);
     for (const exchange of both) {
-      // The other one is under way.
+      // The other one is in flight.
       const { status, headers, text } = exchange.answer;
       const isInUse = status === 409 && text.includes('"idempotency_key_in_use"');
       if (!isInUse) contest.add(exchange);
