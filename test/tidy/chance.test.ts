@@ -63,8 +63,6 @@ const someAllowed: Allowances = {
   'test/faults/disk.test.ts': [1, 'The first requests fit on the disk by its size.'],
   'test/faults/disk.ts': [1, 'The bound of a header.'],
   'test/faults/restore.test.ts': [1, 'The kills go through every system call of a restore.'],
-  'test/robustness/once.test.ts': [2, toFix],
-  'test/robustness/upgrade.test.ts': [1, toFix],
 };
 
 test('no test listens on a fixed port', () => {

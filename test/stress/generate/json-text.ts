@@ -72,3 +72,14 @@ function unicodeEscape(unit: string, chance: Chance): string {
   const digits = unit.charCodeAt(0).toString(16).padStart(4, '0');
   return `\\u${chance.often(0.5) ? digits : digits.toUpperCase()}`;
 }
+
+const space = ['', '', '', ' ', '\n', '\t', '\r\n  '];
+
+/** An object as JSON, its members in any order and with any white space between. */
+export function objectText(chance: Chance, members: readonly (readonly [string, string])[]): string {
+  const gap = () => chance.pick(space);
+  const written = chance
+    .shuffled(members)
+    .map(([name, value]) => `${gap()}${jsonString(name, chance)}${gap()}:${gap()}${value}${gap()}`);
+  return `${gap()}{${written.join(',')}}${gap()}`;
+}
