@@ -40,6 +40,8 @@ export interface IncomingRequest {
   readonly requestId: string;
   /** The address of the client. */
   readonly client: () => string;
+  /** Counts a free response (401, 429, or of a free operation), and returns whether it has to close the connection. */
+  readonly countFree: () => boolean;
   /** The network of the client, for failed authentications. */
   readonly network: () => string;
   /** When it came, in ms of the process's own clock. */

@@ -3,6 +3,7 @@ import { type Network, networkOf } from '../domain/address.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import { clientAddress } from './address.ts';
 import { boundOfClients } from './connection-bounds.ts';
+import { connectionOf, freeResponsesOf } from './free-budget.ts';
 import { Listener } from './listener.ts';
 import { pipeline } from './pipeline.ts';
 import { type PublicRoutesOptions, publicRoutesOf } from './public-routes.ts';
@@ -53,6 +54,7 @@ function incomingRequests(
   context: RequestContext,
   trustedProxies: readonly Network[],
 ): (request: BunRequest, server: Server, route?: Route) => IncomingRequest {
+  const freeResponses = freeResponsesOf(context.clock);
   return (request, server, route) => {
     const client = () =>
       clientAddress(
@@ -67,6 +69,7 @@ function incomingRequests(
       path: request.params ?? noParams,
       requestId: requestIdOf(request, context.makeRequestId),
       client,
+      countFree: () => freeResponses.take(connectionOf(request, server)) > 0,
       network: () => networkOf(client()),
       startedAt: performance.now(),
     };

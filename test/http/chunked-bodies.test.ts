@@ -131,7 +131,8 @@ describe('the response to a chunked request closes the connection', () => {
 });
 
 describe('a refused body that does not end', () => {
-  const chunks = (count: number, bytes: number) => `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`.repeat(count);
+  const chunks = (count: number, bytes: number) =>
+    `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`.repeat(count);
   const bodies = [
     ['in small chunks', chunks(maxDroppedChunks, 1)],
     ['in large chunks', chunks(2, maxDroppedBytes / 2)],
