@@ -1,4 +1,4 @@
-import { basePath } from '../contract/operations.ts';
+import { basePath, isRead } from '../contract/operations.ts';
 import { type Awaitable, andThen, orElse } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Authenticated, Unauthenticated } from '../operations/admission.ts';
@@ -67,13 +67,14 @@ function afterAdmission(
 /** The answer of the operation, or the one that is held of it. */
 function answerTo(
   context: RequestContext,
-  { request, path }: IncomingRequest,
+  { request, path, keep }: IncomingRequest,
   { operation }: RoutedOperation,
   admission: Authenticated,
 ): Awaitable<Answer> {
   const target = targetOf(request.url);
   const held = context.pageCache.get(operation, target, admission.versions);
   if (held !== undefined) return held;
+  if (!isRead(operation)) keep();
   return andThen(readInput(operation, request, path), (read) => {
     const once = onceOf(read, request.method, request.url, admission);
     const { input, preconditions } = read;

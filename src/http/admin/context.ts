@@ -49,6 +49,9 @@ export interface AdminIncoming {
   readonly client: string;
   /** Its network, by which failed sign-ins are counted. */
   readonly network: string;
-  /** Whether the connection stays open although nothing moves on it: a backup takes its time, and so does a long file. */
+  /**
+   * Keeps the connection of a signed-in operator open, although nothing moves on it and however many others there are: a
+   * backup takes its time, and so does a long file.
+   */
   readonly mayTakeLong: (mayIt: boolean) => void;
 }

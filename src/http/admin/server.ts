@@ -1,6 +1,7 @@
 import { adminBasePath, allAdminOperations } from '../../contract/admin/operations.ts';
 import { type Network, networkOf } from '../../domain/address.ts';
 import { clientAddress } from '../address.ts';
+import { BusyConnections } from '../busy-connections.ts';
 import { boundOfOperators } from '../connection-bounds.ts';
 import { connectionOf } from '../free-budget.ts';
 import { Listener } from '../listener.ts';
@@ -41,6 +42,7 @@ const firstErrorStatus = 400;
 /** Starts listening. Throws an error with the system's `code` when it cannot. */
 export function startAdminServer(options: AdminServerOptions): AdminServer {
   const { context, pages, hostname, port, trustedProxies } = options;
+  const busy = new BusyConnections();
   const incomingOf = (request: BunRequest, server: Server, route?: AdminRoute): AdminIncoming => {
     const peer = server.requestIP(request)?.address ?? '';
     const client = clientAddress(peer, request.headers.get('x-forwarded-for'), trustedProxies);
@@ -52,7 +54,11 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       requestId: requestIdOf(request, context.makeRequestId),
       client,
       network: networkOf(client),
-      mayTakeLong: (mayIt) => server.timeout(request, mayIt ? 0 : idleTimeoutSeconds),
+      mayTakeLong: (mayIt) => {
+        server.timeout(request, mayIt ? 0 : idleTimeoutSeconds);
+        if (mayIt) busy.keep(request, server);
+        else busy.release(request);
+      },
     };
   };
   const handle = (route: AdminRoute | undefined) => (request: BunRequest, server: Server) => {
@@ -83,7 +89,7 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       // What fails outside of every answer's own making; the runtime would send a page of its own.
       error: (error) => failed(context, error),
     });
-  const listener = new Listener({ serve, port, bound: boundOfOperators, log: context.log });
+  const listener = new Listener({ serve, port, bound: boundOfOperators, busy, log: context.log });
   return {
     hostname: listener.hostname,
     port: listener.port,
