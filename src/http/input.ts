@@ -1,4 +1,4 @@
-import { maxDetails } from '../contract/bounds.ts';
+import { maxDetails, maxNameLength } from '../contract/bounds.ts';
 import type { ErrorDetail } from '../contract/errors.ts';
 import { parseInt64 } from '../contract/json.ts';
 import type { Operation } from '../contract/operations.ts';
@@ -108,9 +108,9 @@ function checkBody(
   return { mistakes: [...mistakes, ...others] };
 }
 
-/** The refusal that lists these mistakes, up to `maxDetails` of them. */
+/** The refusal that lists these mistakes, up to `maxDetails` of them. Names that a client made up are shortened. */
 export function refusalOf(all: readonly ErrorDetail[]): Refusal {
-  const details = all.slice(0, maxDetails);
+  const details = all.slice(0, maxDetails).map((detail) => ({ ...detail, name: shortened(detail.name) }));
   const isBody = details[0]?.in === 'body';
   const unnamed = all.length - details.length;
   const more = unnamed === 0 ? [] : [`and ${unnamed} more ${unnamed === 1 ? 'mistake' : 'mistakes'}`];
@@ -120,4 +120,13 @@ export function refusalOf(all: readonly ErrorDetail[]): Refusal {
     .join('; ');
   const message = `The ${isBody ? 'request body' : 'request'} is invalid: ${mistakes}.`;
   return new Refusal(isBody ? 'invalid_body' : 'invalid_parameter', { details, message });
+}
+
+function shortened(name: string): string {
+  if (name.length <= maxNameLength) return name;
+  // No half of a surrogate pair is left at the end.
+  return `${name
+    .slice(0, maxNameLength)
+    .toWellFormed()
+    .replace(/\ufffd$/, '')}…`;
 }

@@ -45,13 +45,10 @@ const inPage: readonly Mistake[] = [
   }),
 ];
 
-function inPath({ method, path }: Operation): Mistake[] {
+function inPath({ path }: Operation): Mistake[] {
   const [, name] = /\{(\w+)Id\}/.exec(path) ?? [];
   if (name === undefined) return [];
-  const refused: Outcome =
-    method === 'PUT'
-      ? blaming('invalid_parameter', `path:${name}Id`)
-      : { status: 404, error: { code: `${name}_not_found` } };
+  const refused: Outcome = { status: 404, error: { code: `${name}_not_found` } };
   return [(request) => ({ ...request, target: request.target.replace(/\/-?\d+/, '/1x'), refused })];
 }
 
