@@ -34,6 +34,11 @@ export function notModified({ etag, headers }: Answer): Answer {
   return { status: 304, body: null, etag, headers };
 }
 
+/** The answer to a client that may change the resource, but not see it. The entity tag would let it guess the body. */
+export function unseen({ headers: { ETag: _hidden, ...headers } }: Answer): Answer {
+  return { status: 204, body: null, headers };
+}
+
 interface PageQuery extends ListQuery {
   readonly limit: number;
 }

@@ -2,7 +2,7 @@ import { basePath, isRead } from '../contract/operations.ts';
 import { type Awaitable, andThen, orElse } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Authenticated, Unauthenticated } from '../operations/admission.ts';
-import { type Answer, answerOf, notModified } from './answers.ts';
+import { type Answer, answerOf, notModified, unseen } from './answers.ts';
 import { isNotModified } from './conditions.ts';
 import { isPreflight } from './cors.ts';
 import { credentialOf } from './credential.ts';
@@ -82,9 +82,14 @@ function answerTo(
     return andThen(performed, (result) => {
       const answer = answerOf(operation, input.query, result, { base: (context.publicUrl ?? '') + basePath });
       context.pageCache.keep(operation, target, admission.versions, answer);
-      return answer;
+      return maySee(operation, admission) ? answer : unseen(answer);
     });
   });
+}
+
+/** Whether the key may see the body of a response to a change. */
+function maySee({ readScope }: RoutedOperation['operation'], { caller }: Authenticated): boolean {
+  return readScope === undefined || caller.scopes.has(readScope);
 }
 
 /** Whether the client has the same already. */
