@@ -8,6 +8,7 @@ import { isPreflight } from './cors.ts';
 import { credentialOf } from './credential.ts';
 import { readInput } from './input.ts';
 import { onceOf } from './once.ts';
+import { hasSeveralHosts, severalHosts } from './one-host.ts';
 import { targetOf } from './query.ts';
 import { counted, failed, preflight, refuse, reply } from './replies.ts';
 import type { IncomingRequest, RequestContext } from './request-context.ts';
@@ -18,6 +19,7 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
   const { request, routed, network } = incoming;
   let admission: Authenticated | Unauthenticated | undefined;
   const answer = () => {
+    if (hasSeveralHosts(request)) throw severalHosts();
     if (isPreflight(request, context.corsOrigins)) return preflight(context, incoming);
     const isFree = routed?.operation.free ?? false;
     return andThen(context.admission.admit(credentialOf(request.headers), network, isFree), (admitted) => {

@@ -8,6 +8,7 @@ import { FreeBudget } from './free-budget.ts';
 import { guideRoutes, html } from './guide-routes.ts';
 import { notFoundPage } from './guides.ts';
 import { errorPageHeaders, type HeaderFields } from './headers.ts';
+import { hasSeveralHosts, severalHosts } from './one-host.ts';
 import { errorBody, failed, unavailableRetrySeconds } from './replies.ts';
 import type { IncomingRequest, RequestContext } from './request-context.ts';
 
@@ -90,6 +91,7 @@ async function answer(
   page: Page | undefined,
   root: string,
 ): Promise<Response> {
+  if (hasSeveralHosts(request)) return refused(severalHosts());
   if (page === undefined) {
     const refusal = new Refusal('route_not_found');
     return wantsHtml(request) ? html(errors[refusal.code].status, notFoundPage(root)) : refused(refusal);

@@ -3,6 +3,7 @@
  * once, takes nothing in its body for another request, and goes on.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
+import { adminUrl } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
 import { exchange, type RawResponse } from '../support/raw.ts';
@@ -159,6 +160,29 @@ describe('a head that is broken', () => {
   test('with a request id of odd bytes gets an id of ours', async () => {
     const [response] = await attack(request('GET /v1/pets/0', '\xff\xfe'));
     expect(response?.headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+  });
+
+  test.each([
+    ['under the version', '/v1/pets', authorization],
+    ['under the version, without a key', '/v1/pets', ''],
+    ['outside of it', '/livez', ''],
+    ['at an unknown path', '/elsewhere', ''],
+  ])('with two Host headers gets 400: %s', async (_, path, key) => {
+    for (const second of [host, 'Host: other.example\r\n']) {
+      const [response] = await attack(`GET ${path} HTTP/1.1\r\n${host}${second}${key}\r\n`);
+      expect([response?.status, JSON.parse(response?.body ?? '').details]).toEqual([
+        400,
+        [{ in: 'header', name: 'Host', message: 'must be sent once' }],
+      ]);
+    }
+  });
+
+  test('with two Host headers gets 400 on the admin port', async () => {
+    const [response] = await exchange(
+      adminUrl(app),
+      `GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n`,
+    );
+    expect(response?.status).toBe(400);
   });
 
   test('with two Authorization headers has no credential that counts', async () => {
