@@ -19,8 +19,8 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
   const { request, routed, network } = incoming;
   let admission: Authenticated | Unauthenticated | undefined;
   const answer = () => {
-    if (hasSeveralHosts(request)) throw severalHosts();
-    if (isPreflight(request, context.corsOrigins)) return preflight(context, incoming);
+    if (isPreflight(request, context.corsOrigins) && !hasSeveralHosts(request))
+      return preflight(context, incoming);
     const isFree = routed?.operation.free ?? false;
     return andThen(context.admission.admit(credentialOf(request.headers), network, isFree), (admitted) => {
       admission = admitted;
@@ -48,7 +48,8 @@ function afterAdmission(
   admission: Authenticated | Unauthenticated,
   isFree: boolean,
 ): Awaitable<Response> {
-  const { route, routed } = incoming;
+  const { request, route, routed } = incoming;
+  if (hasSeveralHosts(request)) throw severalHosts();
   if (admission.caller === undefined)
     return refuse(context, incoming, admission, new Refusal(admission.refusal));
   const { refusal } = admission.verdict;
