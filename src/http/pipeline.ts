@@ -83,7 +83,8 @@ function answerTo(
     const { input, preconditions } = read;
     const performed = context.operations.perform(operation, { input, preconditions, once, admission });
     return andThen(performed, (result) => {
-      const answer = answerOf(operation, input.query, result, { base: (context.publicUrl ?? '') + basePath });
+      const base = (context.publicUrl ?? '') + basePath;
+      const answer = answerOf(operation, input.query, result, { base, params: input.params });
       context.pageCache.keep(operation, target, admission.versions, answer);
       return maySee(operation, admission) ? answer : unseen(answer);
     });

@@ -81,5 +81,5 @@ async function answerTo(
     return linesAnswer(operation, request, performed.lines, () => incoming.mayTakeLong(false));
   // What clients have, too, carries a tag for `If-Match`; the rest may show a secret, once.
   const hasTag = isShopOperation(operationId) && isTagged(operation);
-  return answerOf(operation, input.query, performed, { base: adminBasePath, hasTag });
+  return answerOf(operation, input.query, performed, { base: adminBasePath, params: input.params, hasTag });
 }
