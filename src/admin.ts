@@ -11,6 +11,7 @@ import { metricsText, metricsType } from './http/admin/metrics.ts';
 import { adminOpenapi } from './http/admin/openapi.ts';
 import { type AdminServer, startAdminServer } from './http/admin/server.ts';
 import { Site } from './http/admin/site.ts';
+import { freeResponsesOf } from './http/free-budget.ts';
 import { checkHost, listeningAddress } from './http/host.ts';
 import type { Outages } from './http/outages.ts';
 import { requestIds } from './http/request-id.ts';
@@ -99,6 +100,7 @@ function contextOf(
     metrics: async () => ({ type: metricsType, body: metricsText(await system.metrics()) }),
     log,
     outages,
+    freeResponses: freeResponsesOf(clock),
     makeRequestId: requestIds(randomBytes),
   };
 }

@@ -35,7 +35,10 @@ export class Orders {
     return Call.of(this.#send({ method: 'GET', collection: 'orders', id, options }));
   }
 
-  /** Approves a placed order. Needs the scope `orders:write`, as all steps do. */
+  /**
+   * Approves a placed order. Needs the scope `orders:write`, as all steps do. With a key that does not have `orders:read`, all
+   * steps resolve with undefined.
+   */
   approve(id: Int64, options?: StepOptions): Call<Order> {
     return this.#step(id, 'approve', options);
   }

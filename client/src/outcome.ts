@@ -26,7 +26,8 @@ export function dataOf(
   const requestId = headers.get('x-request-id') ?? undefined;
   const told = { status, requestId, headers, attempts };
   const isJson = /json/i.test(headers.get('content-type') ?? '');
-  if (status === 204 && method === 'DELETE') return undefined;
+  // A change is made without a body when it is a removal, or when the key may not see the result.
+  if (status === 204 && method !== 'GET') return undefined;
   if (status >= 200 && status < 300 && isJson) {
     try {
       const data = parseJson(text);

@@ -38,7 +38,10 @@ export class Pets {
     return Call.of(this.#send({ method: 'GET', collection: 'pets', id, options }));
   }
 
-  /** Changes members of an animal; the others stay as they are. Needs the scope `pets:write`. */
+  /**
+   * Changes members of an animal; the others stay as they are. Needs the scope `pets:write`. With a key that does not have
+   * `pets:read`, it resolves with undefined.
+   */
   update(id: Int64, patch: PetPatch, options?: ChangeOptions): Call<Pet> {
     return Call.of(this.#send({ method: 'PATCH', collection: 'pets', id, body: patch, options }));
   }

@@ -72,8 +72,11 @@ function operationObject(operation: Operation): ZodOpenApiOperationObject {
   };
 }
 
-function describe({ description, scope }: Operation): string {
-  return scope === undefined ? description : `${description}\n\nNeeds a key with the scope \`${scope}\`.`;
+function describe({ description, scope, readScope }: Operation): string {
+  if (scope === undefined) return description;
+  const toSee =
+    readScope === undefined ? '' : ` Without the scope \`${readScope}\`, the response is 204 without a body.`;
+  return `${description}\n\nNeeds a key with the scope \`${scope}\`.${toSee}`;
 }
 
 function requestBodyOf(operation: Operation): Pick<ZodOpenApiOperationObject, 'requestBody'> {

@@ -35,8 +35,8 @@ const particular: {
   },
   precondition_failed: {
     message:
-      'The resource is not in the state that the request requires: it was changed meanwhile. Read it again, then ' +
-      'decide anew.',
+      'The resource is not in the state that the request requires: its current entity tag is not in If-Match. Read it ' +
+      'again, and decide whether the change still applies.',
   },
 };
 

@@ -155,7 +155,9 @@ export const headers = {
       'The replacement (`rel="successor-version"`) and the documentation of the deprecation (`rel="deprecation"`); on ' +
       'errors, also the page that explains the code (`rel="help"`).',
     required: true,
-    schema: text('</v1/pets>; rel="successor-version", </docs>; rel="deprecation"; type="text/html"'),
+    schema: text(
+      '</v1/pets>; rel="successor-version", </docs/guides/versioning>; rel="deprecation"; type="text/html"',
+    ),
     ...beta,
   },
 } as const satisfies Record<string, Header>;

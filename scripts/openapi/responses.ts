@@ -69,6 +69,15 @@ export function responsesOf(operation: Operation): ZodOpenApiResponsesObject {
     const status = Number(text) as SuccessStatus;
     responses[status] = successResponse(operation, status, description);
   }
+  if (operation.readScope !== undefined) {
+    responses[204] = {
+      description: `Done. The key does not have the scope \`${operation.readScope}\`, so the response has no body.`,
+      headers: {
+        ...commonHeaders(204, operation),
+        ...(isRepeatable(operation) && refs('Idempotent-Replayed')),
+      },
+    };
+  }
   if (isRead(operation) && isTagged(operation)) {
     responses[304] = {
       description: 'Not modified: `If-None-Match` has the current entity tag.',

@@ -6,3 +6,5 @@ export const maxUploadBytes = 1_073_741_824;
 
 /** How many mistakes an error lists: a request of 16 KiB can hold thousands, each worth a line of the answer. */
 export const maxDetails = 20;
+/** UTF-16 code units of a name that an error repeats. A longer one is cut. */
+export const maxNameLength = 64;

@@ -62,13 +62,13 @@ export const categoryOperations = {
     description:
       'Gives an id of a category its name. Animals can have the `categoryId` before the category has a name.',
     stability: 'beta',
-    params: { categoryId: { schema: CategoryId } },
+    params,
     body: { schema: CategoryName },
     scope: 'pets:write',
     reads: [],
     preconditions: ['If-Match', 'If-None-Match'],
     success: put,
-    errors: [],
+    errors: ['category_not_found'],
   },
   deleteCategory: {
     operationId: 'deleteCategory',

@@ -43,11 +43,12 @@ export const clientErrors = {
   },
   operation_removed: {
     status: 410,
-    message: 'This operation was removed. Use GET /pets with the status filter.',
+    message: 'This operation was removed. Use GET /v1/pets?id= instead, as /docs/guides/versioning explains.',
   },
   precondition_failed: {
     status: 412,
-    message: 'The resource is not in the state that the request requires. Read it again, then decide anew.',
+    message:
+      'The resource is not in the state that the request requires. Read it again, and decide whether the change still applies.',
   },
   body_too_large: { status: 413, message: `The request body is larger than ${maxBodyBytes} bytes.` },
   unsupported_media_type: {

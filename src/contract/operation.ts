@@ -74,6 +74,8 @@ export interface Operation<Outcome = never> {
   readonly upload?: Upload;
   /** What a key needs; undefined: any key may. */
   readonly scope?: Scope;
+  /** What a key needs besides to see the body of a change; without it, the response is 204. */
+  readonly readScope?: Scope;
   /** What an operator needs, on the admin API: to read, `viewer`, and to change something, `admin`, unless given. */
   readonly role?: Role | 'anybody';
   /** The resources a response shows: a held one is good while none of them changes. None: it is never held. */

@@ -11,6 +11,7 @@ const step = {
   params,
   body: { schema: NoMembers, optional: true },
   scope: 'orders:write',
+  readScope: 'orders:read',
   reads: [],
   preconditions: ['If-Match'],
   success: ok(Order, orderJson, 'The order as it is now.'),

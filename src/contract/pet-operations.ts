@@ -81,6 +81,7 @@ export const petOperations = {
     params,
     body: { schema: PetPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
     scope: 'pets:write',
+    readScope: 'pets:read',
     reads: [],
     preconditions: ['If-Match'],
     success: ok(Pet, petJson, 'The animal as it is now.'),

@@ -31,7 +31,9 @@ export function filtersOf({ limit: _limit, cursor: _cursor, ...filters }: ListQu
  */
 export function filtersText(list: string, query: ListQuery): string {
   const { status, ...others } = Object.fromEntries(filtersOf(query));
-  const named = Object.entries(others).map(([name, value]) => `${name}=${value}`);
+  const named = Object.entries(others).map(
+    ([name, value]) => `${name}=${value.replace(/[%&]/g, encodeURIComponent)}`,
+  );
   const rest = list === '/pets' ? named : [list, ...named];
   const fingerprint = rest.length === 0 ? '' : `~${Bun.hash.xxHash64(rest.join('&')).toString(36)}`;
   return `${status ?? ''}${fingerprint}`;

@@ -13,18 +13,26 @@ export interface Answer {
   readonly headers: HeaderFields;
 }
 
-/** A success as HTTP. Links begin with `base`, where the operations are. */
+interface AnswerContext {
+  /** Where the operations are; links begin with it. */
+  readonly base: string;
+  /** The parameters of the path. */
+  readonly params?: Readonly<Record<string, bigint>> | undefined;
+  readonly hasTag?: boolean;
+}
+
+/** A success as HTTP. */
 export function answerOf(
   operation: Operation,
   query: unknown,
   { status, body, location, next, isReplayed }: Performed,
-  { base, hasTag = isTagged(operation) }: { readonly base: string; readonly hasTag?: boolean },
+  { base, params = {}, hasTag = isTagged(operation) }: AnswerContext,
 ): Answer {
   const headers: HeaderFields = {};
   const etag = body !== undefined && hasTag ? etagOf(body) : undefined;
   if (etag !== undefined) headers.ETag = etag;
   if (location !== undefined) headers.Location = base + location;
-  if (operation.paginated) headers.Link = linksOf(base + operation.path, query as PageQuery, next);
+  if (operation.paginated) headers.Link = linksOf(base + pathOf(operation, params), query as PageQuery, next);
   if (isReplayed) headers['Idempotent-Replayed'] = 'true';
   return { status, body: body ?? null, etag, headers };
 }
@@ -32,6 +40,15 @@ export function answerOf(
 /** The answer to a client that has the same already: all of it but the body (RFC 9110, section 15.4.5). */
 export function notModified({ etag, headers }: Answer): Answer {
   return { status: 304, body: null, etag, headers };
+}
+
+/** The answer to a client that may change the resource, but not see it. The entity tag would let it guess the body. */
+export function unseen({ headers: { ETag: _hidden, ...headers } }: Answer): Answer {
+  return { status: 204, body: null, headers };
+}
+
+function pathOf({ path }: Operation, params: Readonly<Record<string, bigint>>): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name]));
 }
 
 interface PageQuery extends ListQuery {

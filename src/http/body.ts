@@ -4,7 +4,7 @@ import type { ErrorDetail } from '../contract/errors.ts';
 import { JsonError, MemberError, parseJson } from '../contract/json.ts';
 import { type Body, mediaTypes } from '../contract/operation.ts';
 import { Refusal } from '../domain/refusal.ts';
-import { bodyTimeoutMs } from './unread-body.ts';
+import { bodyTimeoutMs, dropBudget, remainderParsed } from './unread-body.ts';
 
 /** A body that is JSON, with the mistakes found in its text: members given twice, and `__proto__`. */
 export interface JsonBody {
@@ -68,13 +68,12 @@ function withoutBody({ schema, optional }: Body): JsonBody {
 }
 
 async function readBytes(request: Request): Promise<Uint8Array> {
-  const declared = Number(request.headers.get('content-length') ?? Number.NaN);
-  if (declared > maxBodyBytes) throw new Refusal('body_too_large');
+  if (Number(request.headers.get('content-length')) > maxBodyBytes) throw new Refusal('body_too_large');
   let timer: Timer | undefined;
   const tooSlow = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Refusal('invalid_json', { message: slowMessage })), bodyTimeoutMs);
   });
-  const read = Number.isNaN(declared) ? readChunks(request) : request.bytes();
+  const read = request.headers.has('transfer-encoding') ? readChunks(request) : request.bytes();
   return Promise.race([read.catch(brokenOff), tooSlow]).finally(() => clearTimeout(timer));
 }
 
@@ -87,15 +86,20 @@ const brokenOffMessage = 'The request body is incomplete.';
 
 const slowMessage = `The request body did not arrive within ${bodyTimeoutMs / 1_000} seconds.`;
 
-/** A body of undeclared length. What passes the bound is read as well, and dropped: see `afterChunkedBody`. */
+/** A chunked body, whose length is not declared. */
 async function readChunks(request: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
+  const mayDropMore = dropBudget();
   for await (const chunk of request.body ?? []) {
     length += chunk.length;
     if (length <= maxBodyBytes) chunks.push(chunk);
+    else if (!mayDropMore(chunk)) break;
   }
   if (length > maxBodyBytes) throw new Refusal('body_too_large');
+  await remainderParsed();
+  // The client has its response, a 400 of the runtime, so nothing may be changed in its name.
+  request.signal.throwIfAborted();
   return Buffer.concat(chunks, length);
 }
 

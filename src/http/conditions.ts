@@ -10,29 +10,30 @@ import type { Preconditions } from '../operations/preconditions.ts';
  */
 const tagList =
   /^(?:[\t ]*,)*[\t ]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(?:,[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?)*$/;
-const tag = /(?:W\/)?"[^"]*"/g;
+const tag = /"[^"]*"/g;
 
 const noPreconditions: Validated<Preconditions> = { value: {} };
 
-/** What a request demands of the resource it changes; only operations that say so look at it. */
+/**
+ * What a request demands of the resource it changes; only operations that say so look at it. A weak tag counts as the
+ * strong one: proxies that compress a response weaken its tag, and ours identifies the body before content coding.
+ */
 export function preconditionsOf({ preconditions }: Operation, headers: Headers): Validated<Preconditions> {
   if (preconditions === undefined) return noPreconditions;
   const match = headers.get('if-match')?.trim();
-  const noneMatch = preconditions.includes('If-None-Match')
-    ? headers.get('if-none-match')?.trim()
-    : undefined;
+  const noneMatch = headers.get('if-none-match')?.trim();
   const mistakes: ErrorDetail[] = [];
   if (match !== undefined && match !== '*' && !tagList.test(match)) {
     mistakes.push(mistake('If-Match', 'must be "*" or a list of quoted entity tags, as ETag has them'));
   }
-  if (noneMatch !== undefined && noneMatch !== '*') {
+  if (noneMatch !== undefined && noneMatch !== '*' && preconditions.includes('If-None-Match')) {
     mistakes.push(mistake('If-None-Match', 'must be "*" here, which means: only if it does not exist yet'));
   }
   if (mistakes.length > 0) return { mistakes };
   return {
     value: {
       ...(match !== undefined && { ifMatch: match === '*' ? match : [...(match.match(tag) ?? [])] }),
-      ...(noneMatch !== undefined && { isNew: true }),
+      ...(noneMatch === '*' && { isNew: true }),
     },
   };
 }
@@ -42,7 +43,7 @@ export function isNotModified(headers: Headers, etag: string | undefined): boole
   const held = headers.get('if-none-match');
   if (held === null || etag === undefined) return false;
   if (held.trim() === '*') return true;
-  return (held.match(tag) ?? []).some((one) => one.replace(/^W\//, '') === etag);
+  return (held.match(tag) ?? []).some((one) => one === etag);
 }
 
 function mistake(name: string, message: string): ErrorDetail {

@@ -1,9 +1,9 @@
-import { maxDetails } from '../contract/bounds.ts';
+import { maxDetails, maxNameLength } from '../contract/bounds.ts';
 import type { ErrorDetail } from '../contract/errors.ts';
 import { parseInt64 } from '../contract/json.ts';
 import type { Operation } from '../contract/operations.ts';
 import { type Validated, validate } from '../contract/validation.ts';
-import { type Awaitable, andThen } from '../domain/awaitable.ts';
+import { type Awaitable, andThen, orElse } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { OperationRequest } from '../operations/client-operations.ts';
 import type { Preconditions } from '../operations/preconditions.ts';
@@ -26,8 +26,8 @@ export interface Input<Read = OperationRequest['input']> {
 const noBytes = new Uint8Array();
 
 /**
- * Reads and checks a request. Refuses what the body's reading refuses, and `invalid_parameter` or `invalid_body`
- * with all mistakes at once; then what a path refuses that names nothing.
+ * Reads and checks a request. Refuses what the body's reading refuses, `invalid_parameter` or `invalid_body`, each 400 with
+ * all mistakes at once; then what a path refuses that names nothing.
  */
 export function readInput<Read = OperationRequest['input']>(
   operation: Operation,
@@ -35,12 +35,13 @@ export function readInput<Read = OperationRequest['input']>(
   path: Readonly<Record<string, string>>,
 ): Awaitable<Input<Read>> {
   const upload = operation.upload && uploadOf(request, operation.upload);
-  return andThen(operation.body && readJsonBody(request, operation.body), (json) => {
+  const read = () => operation.body && readJsonBody(request, operation.body);
+  return andThen(orElse<JsonBody | Refusal | undefined>(read, unreadable), (json) => {
     const params = readParams(operation, path);
     const query = readQuery(operation, queryOf(request.url));
     const preconditions = preconditionsOf(operation, request.headers);
     const idempotencyKey = idempotencyKeyOf(operation, request.headers);
-    const body = operation.body && json ? checkBody(operation.body.schema, json) : { value: undefined };
+    const body = operation.body && json ? checkBody(operation.body.schema, json) : noBody;
     if (
       'mistakes' in params ||
       'mistakes' in query ||
@@ -48,7 +49,9 @@ export function readInput<Read = OperationRequest['input']>(
       'mistakes' in idempotencyKey ||
       'mistakes' in body
     ) {
-      throw refusalOf([params, query, preconditions, idempotencyKey, body].flatMap(mistakesOf));
+      const mistakes = [params, query, preconditions, idempotencyKey, body].flatMap(mistakesOf);
+      if (!(json instanceof Refusal)) throw refusalOf(mistakes);
+      throw mistakes.length === 1 ? json : refusalOf(mistakes, json.code);
     }
     refuseUnnameable(operation, params.value);
     return {
@@ -61,7 +64,7 @@ export function readInput<Read = OperationRequest['input']>(
       } as Read,
       preconditions: preconditions.value,
       idempotencyKey: idempotencyKey.value,
-      bytes: json?.bytes ?? noBytes,
+      bytes: json instanceof Refusal ? noBytes : (json?.bytes ?? noBytes),
     };
   });
 }
@@ -98,19 +101,33 @@ function refuseUnnameable({ params }: Operation, values: Readonly<Record<string,
   }
 }
 
+const noBody: Validated<unknown> = { value: undefined };
+
+/** A body that cannot be read is one mistake among others. Any other status than 400 goes before all mistakes. */
+function unreadable(error: unknown): Refusal {
+  if (error instanceof Refusal && (error.code === 'invalid_json' || error.code === 'invalid_body'))
+    return error;
+  throw error;
+}
+
 function checkBody(
   schema: NonNullable<Operation['body']>['schema'],
-  { value, mistakes, ambiguous }: JsonBody,
+  body: JsonBody | Refusal,
 ): Validated<unknown> {
+  if (body instanceof Refusal) {
+    const [, message = ''] = /^The request body (.*)\.$/.exec(body.message ?? '') ?? [];
+    return { mistakes: [{ in: 'body', name: '', message }] };
+  }
+  const { value, mistakes, ambiguous } = body;
   const checked = validate(schema, value, 'body');
   if (mistakes.length === 0) return checked;
   const others = 'mistakes' in checked ? checked.mistakes.filter(({ name }) => !ambiguous.has(name)) : [];
   return { mistakes: [...mistakes, ...others] };
 }
 
-/** The refusal that lists these mistakes, up to `maxDetails` of them. */
-export function refusalOf(all: readonly ErrorDetail[]): Refusal {
-  const details = all.slice(0, maxDetails);
+/** The refusal that lists these mistakes, up to `maxDetails` of them. Names that a client made up are shortened. */
+export function refusalOf(all: readonly ErrorDetail[], code?: Refusal['code']): Refusal {
+  const details = all.slice(0, maxDetails).map((detail) => ({ ...detail, name: shortened(detail.name) }));
   const isBody = details[0]?.in === 'body';
   const unnamed = all.length - details.length;
   const more = unnamed === 0 ? [] : [`and ${unnamed} more ${unnamed === 1 ? 'mistake' : 'mistakes'}`];
@@ -119,5 +136,14 @@ export function refusalOf(all: readonly ErrorDetail[]): Refusal {
     .concat(more)
     .join('; ');
   const message = `The ${isBody ? 'request body' : 'request'} is invalid: ${mistakes}.`;
-  return new Refusal(isBody ? 'invalid_body' : 'invalid_parameter', { details, message });
+  return new Refusal(code ?? (isBody ? 'invalid_body' : 'invalid_parameter'), { details, message });
+}
+
+function shortened(name: string): string {
+  if (name.length <= maxNameLength) return name;
+  // No half of a surrogate pair is left at the end.
+  return `${name
+    .slice(0, maxNameLength)
+    .toWellFormed()
+    .replace(/\ufffd$/, '')}…`;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { BusyConnections } from './busy-connections.ts';
 import type { ConnectionBound } from './connection-bounds.ts';
 import { descriptorLimit, openDescriptors } from './descriptors.ts';
 import { refuseNewConnections } from './new-connections.ts';
@@ -27,14 +28,17 @@ export interface ListenerOptions {
   readonly port: number;
   /** How many connections there may be. Asked for once it listens, with the port. */
   readonly bound: (port: number) => ConnectionBound;
+  /** Connections that are closed last. */
+  readonly busy: BusyConnections;
   readonly log: Logger;
 }
 
 /**
  * Listens on a port and bounds the connections there. The runtime neither bounds nor counts them, and without
  * descriptors it asks the system for the next one in a loop that takes a whole core (oven-sh/bun#32705). So at the
- * bound the listening server is replaced by a new one on the same port: the former closes what is idle, finishes what
- * is under way, and drops the rest, such as heads that never end, when the bound is met again a second later.
+ * bound the listening server is replaced by a new one on the same port: the former closes idle connections and finishes
+ * requests in flight. If the bound is met again a second later, all connections without an authenticated request in flight
+ * are closed, such as heads that never end, first those that were there a second ago.
  */
 export class Listener implements Disposable {
   readonly hostname: string | undefined;
@@ -42,15 +46,20 @@ export class Listener implements Disposable {
   readonly #serve: (port: number) => Server;
   readonly #log: Logger;
   readonly #bound: ConnectionBound;
+  readonly #busy: BusyConnections;
   readonly #timer: Timer;
   #current: Server;
   #isListening = true;
-  #former: { readonly server: Server; readonly since: number } | undefined;
+  /** `others` are the connections of that moment without an authenticated request in flight. */
+  #former:
+    | { readonly server: Server; readonly since: number; readonly others: ReadonlySet<number> }
+    | undefined;
   #loggedAt = Number.NEGATIVE_INFINITY;
 
   /** Throws when it cannot listen there. */
-  constructor({ serve, port, bound, log }: ListenerOptions) {
+  constructor({ serve, port, bound, busy, log }: ListenerOptions) {
     this.#serve = serve;
+    this.#busy = busy;
     this.#log = log;
     this.#current = serve(port);
     this.port = this.#current.port ?? port;
@@ -99,10 +108,22 @@ export class Listener implements Disposable {
     const open = this.#bound.open();
     if (open < this.#bound.most) return;
     if (this.#former === undefined) this.#renew(open);
-    else if (performance.now() - this.#former.since > lastRequestsMs || areFewLeft()) {
-      void this.#former.server.stop(true);
-      this.#former = undefined;
-    }
+    else if (performance.now() - this.#former.since > lastRequestsMs || areFewLeft())
+      this.#drop(this.#former.server, this.#former.others);
+  }
+
+  /** Closes those connections, or all without an authenticated request in flight; if there are none, the former's. */
+  #drop(former: Server, others: ReadonlySet<number>): void {
+    const dropped = this.#busy.close(this.port, others) || this.#busy.close(this.port, this.#others());
+    const isNeeded = dropped > 0 && former.pendingRequests > 0;
+    if (!isNeeded) void former.stop(true);
+    this.#former = isNeeded
+      ? { server: former, since: performance.now(), others: this.#others() }
+      : undefined;
+  }
+
+  #others(): ReadonlySet<number> {
+    return this.#busy.others(this.port);
   }
 
   #renew(open: number): void {
@@ -115,7 +136,7 @@ export class Listener implements Disposable {
       );
     }
     void this.#current.stop();
-    this.#former = { server: this.#current, since: now };
+    this.#former = { server: this.#current, since: now, others: this.#others() };
     this.#listenAgain();
   }
 

@@ -4,13 +4,11 @@
  * leaves those alone: they are accepted and answered, none is added, and a client that comes later is refused as
  * soon as the socket is closed, before it has sent anything. Linux only; the runtime has no call for it.
  */
-import { dlopen, ptr } from 'bun:ffi';
-import { readdirSync } from 'node:fs';
+import { ptr } from 'bun:ffi';
+import { socketsOn } from './sockets.ts';
 
-// The numbers of Linux (asm-generic/socket.h).
-const solSocket = 1;
+// The number of Linux (asm-generic/socket.h).
 const soAttachFilter = 26;
-const soAcceptConn = 30;
 
 /** Classic BPF over the TCP header. Each row: code, jump when true, jump when false, constant. */
 const dropSyn = [
@@ -23,26 +21,7 @@ const dropSyn = [
 
 /** Lets nobody new connect to the port this process listens on. False where the system cannot do that. */
 export function refuseNewConnections(port: number): boolean {
-  if (process.platform !== 'linux') return false;
   try {
-    const { symbols } = dlopen('libc.so.6', {
-      getsockname: { args: ['int', 'ptr', 'ptr'], returns: 'int' },
-      getsockopt: { args: ['int', 'int', 'int', 'ptr', 'ptr'], returns: 'int' },
-      setsockopt: { args: ['int', 'int', 'int', 'ptr', 'u32'], returns: 'int' },
-    });
-    const listensThere = (socket: number): boolean => {
-      const [accepts, address, length] = [
-        new Int32Array(1),
-        new DataView(new ArrayBuffer(28)),
-        new Uint32Array(1),
-      ];
-      length[0] = accepts.byteLength;
-      symbols.getsockopt(socket, solSocket, soAcceptConn, ptr(accepts), ptr(length));
-      length[0] = address.byteLength;
-      symbols.getsockname(socket, ptr(address), ptr(length));
-      // The port stands at the same place in the addresses of IPv4 and IPv6.
-      return accepts[0] === 1 && address.getUint16(2) === port;
-    };
     const instructions = new DataView(new ArrayBuffer(dropSyn.length * 8));
     for (const [row, [code, whenTrue, whenFalse, constant]] of dropSyn.entries()) {
       instructions.setUint16(row * 8, code, true);
@@ -52,15 +31,12 @@ export function refuseNewConnections(port: number): boolean {
     }
     // struct sock_fprog: the number of instructions and, at the next multiple of eight, where they are.
     const program = new BigUint64Array([BigInt(dropSyn.length), BigInt(ptr(instructions))]);
-    const filtered = readdirSync('/proc/self/fd')
-      .map(Number)
-      .filter(listensThere)
-      .map((socket) =>
-        symbols.setsockopt(socket, solSocket, soAttachFilter, ptr(program), program.byteLength),
-      );
-    return filtered.includes(0);
+    return socketsOn(port)
+      .filter(({ isListening }) => isListening)
+      .map(({ setOption }) => setOption(soAttachFilter, ptr(program), program.byteLength))
+      .includes(true);
   } catch {
-    // Another libc, or a system that forbids what bun:ffi needs: the socket is closed without this.
+    // The system cannot do it: the socket is closed without this.
     return false;
   }
 }

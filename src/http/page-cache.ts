@@ -47,5 +47,6 @@ function isCurrent({ reads }: Operation, held: Versions, now: Versions): boolean
 }
 
 function isHeld(operation: Operation): boolean {
-  return isRead(operation) && operation.reads.length > 0 && operation.params === undefined;
+  const isSingle = operation.params !== undefined && !operation.paginated;
+  return isRead(operation) && operation.reads.length > 0 && !isSingle;
 }

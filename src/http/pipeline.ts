@@ -1,13 +1,14 @@
-import { basePath } from '../contract/operations.ts';
+import { basePath, isRead } from '../contract/operations.ts';
 import { type Awaitable, andThen, orElse } from '../domain/awaitable.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Authenticated, Unauthenticated } from '../operations/admission.ts';
-import { type Answer, answerOf, notModified } from './answers.ts';
+import { type Answer, answerOf, notModified, unseen } from './answers.ts';
 import { isNotModified } from './conditions.ts';
 import { isPreflight } from './cors.ts';
 import { credentialOf } from './credential.ts';
 import { readInput } from './input.ts';
 import { onceOf } from './once.ts';
+import { hasSeveralHosts, severalHosts } from './one-host.ts';
 import { targetOf } from './query.ts';
 import { counted, failed, preflight, refuse, reply } from './replies.ts';
 import type { IncomingRequest, RequestContext } from './request-context.ts';
@@ -18,7 +19,8 @@ export function pipeline(context: RequestContext, incoming: IncomingRequest): Aw
   const { request, routed, network } = incoming;
   let admission: Authenticated | Unauthenticated | undefined;
   const answer = () => {
-    if (isPreflight(request, context.corsOrigins)) return preflight(context, incoming);
+    if (isPreflight(request, context.corsOrigins) && !hasSeveralHosts(request))
+      return preflight(context, incoming);
     const isFree = routed?.operation.free ?? false;
     return andThen(context.admission.admit(credentialOf(request.headers), network, isFree), (admitted) => {
       admission = admitted;
@@ -46,7 +48,8 @@ function afterAdmission(
   admission: Authenticated | Unauthenticated,
   isFree: boolean,
 ): Awaitable<Response> {
-  const { route, routed } = incoming;
+  const { request, route, routed } = incoming;
+  if (hasSeveralHosts(request)) throw severalHosts();
   if (admission.caller === undefined)
     return refuse(context, incoming, admission, new Refusal(admission.refusal));
   const { refusal } = admission.verdict;
@@ -67,23 +70,30 @@ function afterAdmission(
 /** The answer of the operation, or the one that is held of it. */
 function answerTo(
   context: RequestContext,
-  { request, path }: IncomingRequest,
+  { request, path, keep }: IncomingRequest,
   { operation }: RoutedOperation,
   admission: Authenticated,
 ): Awaitable<Answer> {
   const target = targetOf(request.url);
   const held = context.pageCache.get(operation, target, admission.versions);
   if (held !== undefined) return held;
+  if (!isRead(operation)) keep();
   return andThen(readInput(operation, request, path), (read) => {
     const once = onceOf(read, request.method, request.url, admission);
     const { input, preconditions } = read;
     const performed = context.operations.perform(operation, { input, preconditions, once, admission });
     return andThen(performed, (result) => {
-      const answer = answerOf(operation, input.query, result, { base: (context.publicUrl ?? '') + basePath });
+      const base = (context.publicUrl ?? '') + basePath;
+      const answer = answerOf(operation, input.query, result, { base, params: input.params });
       context.pageCache.keep(operation, target, admission.versions, answer);
-      return answer;
+      return maySee(operation, admission) ? answer : unseen(answer);
     });
   });
+}
+
+/** Whether the key may see the body of a response to a change. */
+function maySee({ readScope }: RoutedOperation['operation'], { caller }: Authenticated): boolean {
+  return readScope === undefined || caller.scopes.has(readScope);
 }
 
 /** Whether the client has the same already. */

@@ -4,10 +4,11 @@ import { Refusal } from '../domain/refusal.ts';
 import type { Trouble } from '../domain/trouble.ts';
 import { corsHeaders } from './cors.ts';
 import { docsPage, docsScript } from './docs.ts';
+import { FreeBudget } from './free-budget.ts';
 import { guideRoutes, html } from './guide-routes.ts';
 import { notFoundPage } from './guides.ts';
 import { errorPageHeaders, type HeaderFields } from './headers.ts';
-import { PublicBudget } from './public-budget.ts';
+import { hasSeveralHosts, severalHosts } from './one-host.ts';
 import { errorBody, failed, unavailableRetrySeconds } from './replies.ts';
 import type { IncomingRequest, RequestContext } from './request-context.ts';
 
@@ -41,8 +42,8 @@ export function publicRoutesOf(
   context: RequestContext,
   options: PublicRoutesOptions,
 ): (incoming: IncomingRequest, path: string) => Promise<Response> {
-  const budget = new PublicBudget(options.perMinute, context.clock);
-  const probeBudget = new PublicBudget(options.perMinute, context.clock);
+  const budget = new FreeBudget(options.perMinute, context.clock);
+  const probeBudget = new FreeBudget(options.perMinute, context.clock);
   const root = options.publicUrl ?? '';
   const pages = new Map<string, Page>([
     ...guideRoutes(),
@@ -78,7 +79,7 @@ const tooManyMessage =
   'Too many unauthenticated requests from this address. Retry after the number of seconds in the Retry-After header.';
 
 /** The refusal of an address that has used up its minute, held back so that asking on at once does not pay. */
-async function tooMany(budget: PublicBudget, waitSeconds: number): Promise<Response> {
+async function tooMany(budget: FreeBudget, waitSeconds: number): Promise<Response> {
   const headers: HeaderFields = { 'Retry-After': String(waitSeconds) };
   if (!(await budget.holdBack(refusalHeldMs))) headers.Connection = 'close';
   return refused(new Refusal('rate_limit_exceeded', { message: tooManyMessage }), headers);
@@ -90,6 +91,7 @@ async function answer(
   page: Page | undefined,
   root: string,
 ): Promise<Response> {
+  if (hasSeveralHosts(request)) return refused(severalHosts());
   if (page === undefined) {
     const refusal = new Refusal('route_not_found');
     return wantsHtml(request) ? html(errors[refusal.code].status, notFoundPage(root)) : refused(refusal);

@@ -30,7 +30,10 @@ export function reply(
   const response = new Response(body, { status, headers });
   if (context.corsOrigins.size > 0) setAll(response, corsHeaders(sent, context.corsOrigins));
   // Bun takes what follows a CONNECT for a tunnel, so the next request on the connection would never be answered.
-  if (context.isDraining() || method === 'CONNECT') response.headers.set('Connection', 'close');
+  const isLast = context.isDraining() || method === 'CONNECT';
+  const isFree =
+    admission.caller === undefined || admission.verdict.refusal !== undefined || routed?.operation.free;
+  if (isLast || (isFree && incoming.countFree())) response.headers.set('Connection', 'close');
   // Bun leaves the date out where it leaves the body out.
   if (method === 'HEAD') response.headers.set('Date', new Date().toUTCString());
   counted(context, incoming, code, admission.caller);
@@ -105,6 +108,7 @@ export async function preflight(context: RequestContext, incoming: IncomingReque
     ...preflightHeaders,
   });
   writeLimit(headers, state);
+  if (incoming.countFree()) headers.set('Connection', 'close');
   counted(context, incoming);
   context.requestLog?.(incoming, { status: 204, body: null });
   return new Response(null, { status: 204, headers });

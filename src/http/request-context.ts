@@ -40,6 +40,10 @@ export interface IncomingRequest {
   readonly requestId: string;
   /** The address of the client. */
   readonly client: () => string;
+  /** Counts a free response (401, 429, or of a free operation), and returns whether it has to close the connection. */
+  readonly countFree: () => boolean;
+  /** Says that the caller is authenticated, and that the connection is therefore one of the last to be closed. */
+  readonly keep: () => void;
   /** The network of the client, for failed authentications. */
   readonly network: () => string;
   /** When it came, in ms of the process's own clock. */

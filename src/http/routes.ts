@@ -57,6 +57,6 @@ function deprecationHeaders({ deprecation }: Operation, publicUrl: string, sunse
     Sunset: new Date(sunset).toUTCString(),
     Link:
       `<${publicUrl}${basePath}${deprecation.successor}>; rel="successor-version", ` +
-      `<${publicUrl}/docs>; rel="deprecation"; type="text/html"`,
+      `<${publicUrl}/docs/guides/versioning>; rel="deprecation"; type="text/html"`,
   };
 }

@@ -2,7 +2,9 @@ import { basePath } from '../contract/operations.ts';
 import { type Network, networkOf } from '../domain/address.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import { clientAddress } from './address.ts';
+import { BusyConnections } from './busy-connections.ts';
 import { boundOfClients } from './connection-bounds.ts';
+import { connectionOf, freeResponsesOf } from './free-budget.ts';
 import { Listener } from './listener.ts';
 import { pipeline } from './pipeline.ts';
 import { type PublicRoutesOptions, publicRoutesOf } from './public-routes.ts';
@@ -52,7 +54,9 @@ type BunRequest = Request & { readonly params?: Record<string, string> };
 function incomingRequests(
   context: RequestContext,
   trustedProxies: readonly Network[],
+  busy: BusyConnections,
 ): (request: BunRequest, server: Server, route?: Route) => IncomingRequest {
+  const freeResponses = freeResponsesOf(context.clock);
   return (request, server, route) => {
     const client = () =>
       clientAddress(
@@ -67,6 +71,8 @@ function incomingRequests(
       path: request.params ?? noParams,
       requestId: requestIdOf(request, context.makeRequestId),
       client,
+      countFree: () => freeResponses.take(connectionOf(request, server)) > 0,
+      keep: () => busy.keep(request, server),
       network: () => networkOf(client()),
       startedAt: performance.now(),
     };
@@ -86,7 +92,8 @@ export function startServer({
   trustedProxies,
   around,
 }: ServerOptions): Listener {
-  const incomingOf = incomingRequests(context, trustedProxies);
+  const busy = new BusyConnections();
+  const incomingOf = incomingRequests(context, trustedProxies, busy);
   const exchangeOf = (
     incoming: IncomingRequest,
     server: Server,
@@ -101,7 +108,7 @@ export function startServer({
       around === undefined
         ? pipeline(context, incoming)
         : around(exchangeOf(incoming, server, () => pipeline(context, incoming)));
-    const answer = underWay(server, request, made, idleTimeoutSeconds);
+    const answer = busy.releaseAfter(request, underWay(server, request, made, idleTimeoutSeconds));
     return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
   };
   const unknown = handle(undefined);
@@ -138,5 +145,5 @@ export function startServer({
       error: (error) => failed(context, context.makeRequestId(), error),
     });
   const bound = () => boundOfClients(maxConnections, processes);
-  return new Listener({ serve, port, bound, log: context.log });
+  return new Listener({ serve, port, bound, busy, log: context.log });
 }

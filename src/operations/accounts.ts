@@ -1,5 +1,6 @@
 import type { Verdict } from '../domain/limit.ts';
 import { type CustomQuota, quotaOf } from '../domain/plan.ts';
+import { Refusal } from '../domain/refusal.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Account, AccountFilter, AccountPosition } from '../storage/storage.ts';
 import { type OperatorContext, writeAs } from './by-operator.ts';
@@ -64,7 +65,9 @@ export class AccountOperations {
    * and refuses `account_not_found`.
    */
   async update(id: number, { name, plan, custom = {} }: AccountUpdate): Promise<Account> {
-    const limits = plan === undefined ? await this.#withQuota(id, custom) : quotaOf(plan, custom);
+    const isDerived = plan === undefined && (custom.perMinute ?? custom.perDay) !== undefined;
+    if (isDerived) return this.#updateQuota(id, name, custom);
+    const limits = plan === undefined ? undefined : quotaOf(plan, custom);
     return found(id, await writeAs(this.#context, 'updateAccount', { id, name, limits }));
   }
 
@@ -87,12 +90,22 @@ export class AccountOperations {
     return (await this.#context.store.limits.standing(caller)).verdict;
   }
 
-  /** The plan that the account has with other limits; undefined when none are given. */
-  async #withQuota(id: number, { perMinute, perDay }: CustomQuota) {
-    if ((perMinute ?? perDay) === undefined) return undefined;
-    const { plan, quota } = await this.find(id);
-    const { perMinute: minute, perDay: day } = plan === 'enterprise' ? quota : {};
-    return quotaOf(plan, { perMinute: perMinute ?? minute, perDay: perDay ?? day });
+  /** Gives the account other limits on the plan it has. If somebody changes the plan meanwhile, those of the new plan. */
+  async #updateQuota(id: number, name: string | undefined, custom: CustomQuota): Promise<Account> {
+    for (;;) {
+      const { plan, quota } = await this.find(id);
+      const { perMinute, perDay } = plan === 'enterprise' ? quota : {};
+      const limits = quotaOf(plan, {
+        perMinute: custom.perMinute ?? perMinute,
+        perDay: custom.perDay ?? perDay,
+      });
+      const change = { id, name, limits, basis: { plan, quota } };
+      try {
+        return found(id, await writeAs(this.#context, 'updateAccount', change));
+      } catch (error) {
+        if (!(error instanceof Refusal) || error.code !== 'precondition_failed') throw error;
+      }
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Resource } from '../domain/resources.ts';
 import type { Transaction, UnitOfWork, Units } from '../storage/transaction.ts';
 import { runAlone } from './run-alone.ts';
 import { type Subject, subjects } from './subjects.ts';
@@ -19,6 +20,11 @@ export interface AuditedInput {
  */
 export function auditedUnit(units: Units) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
+  /** Never none: what is read before the change stays as it is until the change. */
+  const writesFor = ({ unit }: AuditedInput): readonly Resource[] => {
+    const own = units[unit]?.writes ?? [];
+    return own.length > 0 ? own : ['callers'];
+  };
   const run = async (
     transaction: Transaction,
     { unit, input, actor, at }: AuditedInput,
@@ -41,5 +47,5 @@ export function auditedUnit(units: Units) {
     });
     return outcome;
   };
-  return { writes, run } satisfies UnitOfWork<AuditedInput, unknown>;
+  return { writes, writesFor, run } satisfies UnitOfWork<AuditedInput, unknown>;
 }

@@ -1,6 +1,7 @@
 import { type OperationId, operations } from '../contract/operations.ts';
 import { type Result, resultOf } from '../contract/result.ts';
 import { Refusal } from '../domain/refusal.ts';
+import type { Resource } from '../domain/resources.ts';
 import type { AnswerKey, BatchOfWork, KeptAnswer, Transaction, UnitOfWork } from '../storage/transaction.ts';
 import { runAlone } from './run-alone.ts';
 
@@ -32,6 +33,10 @@ export type OnceOutcome = OnceResult | 'idempotency_key_reused';
  */
 export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork>>) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
+  // Units that find and keep answers write `pets`, all of them (`AnswerWrites`).
+  const writesFor = ({ operationId }: OnceInput) => [
+    ...new Set<Resource>(['pets', ...(units[operationId]?.writes ?? [])]),
+  ];
   const run = async (
     transaction: Transaction,
     { operationId, input, once }: OnceInput,
@@ -47,7 +52,7 @@ export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork
     await transaction.answers.keep([answerOf(result, once, input.now)], since);
     return { ...result, isReplayed: false };
   };
-  return { writes, run };
+  return { writes, writesFor, run };
 }
 
 /** The same for all who ask for an operation that refuses nobody: each step is one for all of them. */

@@ -17,11 +17,12 @@ export function check({ ifMatch, isNew }: Preconditions, representation: string 
   if (isNew && representation !== undefined) throw failed('it exists already');
   if (ifMatch === undefined) return;
   if (representation === undefined) throw failed('it does not exist');
-  if (ifMatch !== '*' && !ifMatch.includes(etagOf(representation))) throw failed('it was changed meanwhile');
+  if (ifMatch !== '*' && !ifMatch.includes(etagOf(representation)))
+    throw failed('its current entity tag is not in If-Match');
 }
 
 function failed(why: string): Refusal {
   return new Refusal('precondition_failed', {
-    message: `The resource is not in the state that the request requires: ${why}. Read it again, then decide anew.`,
+    message: `The resource is not in the state that the request requires: ${why}. Read it again, and decide whether the change still applies.`,
   });
 }

@@ -129,6 +129,8 @@ export interface ImportWrites {
 export interface UnitOfWork<Input = never, Outcome = unknown> {
   /** The resources that it may change, or that stay as they are until it is done. */
   readonly writes: readonly Resource[];
+  /** Those of `writes` that it needs for an input; defaults to all of them. */
+  readonly writesFor?: (input: Input) => readonly Resource[];
   readonly run: (transaction: Transaction, input: Input) => Awaitable<Outcome>;
 }
 

@@ -42,12 +42,13 @@ export function checkDeclared(writes: readonly Resource[], resource: Resource): 
 }
 
 function runOf(unit: UnitOfWork | BatchOfWork, calls: readonly Call[]): Run {
-  const { writes } = unit;
   const inputs = calls.map(({ input }) => input as never);
   if ('all' in unit) {
+    const { writes } = unit;
     const isOneCall = unit.isSeveralCalls !== true;
     return { calls, writes, isOneCall, start: (transaction) => unit.all(transaction, inputs) };
   }
+  const writes = unit.writesFor?.(inputs[0] as never) ?? unit.writes;
   const start = async (transaction: Transaction) => [await unit.run(transaction, inputs[0] as never)];
   return { calls, writes, isOneCall: false, start };
 }

@@ -63,15 +63,22 @@ describe.each(allOperations.filter(({ preconditions }) => preconditions?.include
     test('412 precondition_failed for the ETag of another version, and nothing is changed', async () => {
       const sample = await sampleOf(app, operation);
       const before = await etagOf(sample);
-      for (const tags of ['"other"', `W/${before}`, '"a", "b"']) {
+      for (const tags of ['"other"', 'W/"other"', '"a", "b"']) {
         const answer = await send(app, sample, withHeader('If-Match', tags));
         expect([tags, answer.error.code]).toEqual([tags, 'precondition_failed']);
+        expect(answer.error.message).toContain('its current entity tag is not in If-Match');
       }
       expect(await etagOf(sample)).toBe(before);
     });
 
-    test('is done for the current ETag, alone or in a list', async () => {
-      for (const list of [(etag: string) => etag, (etag: string) => `"other" , ${etag}`, () => '*']) {
+    test('is done for the current ETag, alone or in a list, also when a proxy weakened it', async () => {
+      const lists = [
+        (etag: string) => etag,
+        (etag: string) => `W/${etag}`,
+        (etag: string) => `"other" , ${etag}`,
+        () => '*',
+      ];
+      for (const list of lists) {
         const sample = await sampleOf(app, operation);
         const answer = await send(app, sample, withHeader('If-Match', list(await etagOf(sample))));
         expect(answer.status).toBeLessThan(300);
@@ -80,10 +87,10 @@ describe.each(allOperations.filter(({ preconditions }) => preconditions?.include
   },
 );
 
-describe.each(allOperations.filter(({ preconditions }) => preconditions?.includes('If-None-Match')))(
+describe.each(allOperations.filter(({ preconditions }) => preconditions !== undefined))(
   '$operationId',
   (operation) => {
-    test('412 precondition_failed for If-None-Match: * where it exists', async () => {
+    test('412 precondition_failed for If-None-Match: * where the resource exists', async () => {
       const sample = await sampleOf(app, operation);
       const before = await etagOf(sample);
       const answer = await send(app, sample, withHeader('If-None-Match', '*'));

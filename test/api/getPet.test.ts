@@ -67,7 +67,10 @@ describe('deprecation', () => {
       const announced = (operations.getPet.deprecation?.announcedAt.getTime() ?? 0) / 1_000;
       expect(answer.header('Deprecation')).toBe(`@${announced}`);
       expect(answer.header('Sunset')).toBe('Thu, 05 Dec 2030 00:00:00 GMT');
-      expect(linksOf(answer)).toMatchObject({ 'successor-version': '/v1/pets', deprecation: '/docs' });
+      expect(linksOf(answer)).toMatchObject({
+        'successor-version': '/v1/pets',
+        deprecation: '/docs/guides/versioning',
+      });
     }
   });
 
@@ -87,7 +90,7 @@ describe('deprecation', () => {
     await using known = await startTestApp({ PUBLIC_URL: 'https://animals.example.com' });
     expect(linksOf(await known.call('GET', '/pets/1'))).toEqual({
       'successor-version': 'https://animals.example.com/v1/pets',
-      deprecation: 'https://animals.example.com/docs',
+      deprecation: 'https://animals.example.com/docs/guides/versioning',
       help: 'https://animals.example.com/docs/errors/pet_not_found',
     });
   });

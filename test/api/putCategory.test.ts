@@ -74,16 +74,18 @@ describe('412 precondition_failed', () => {
   });
 });
 
-describe('400', () => {
+describe('404', () => {
   test.each(['x', '1.0', '01', '+1', '9223372036854775808', '%20'])(
-    'invalid_parameter, blaming the path, for an id that no category can have: %s',
+    'category_not_found for an id that no category can have, as GET responds: %s',
     async (id) => {
       const answer = await put(id);
-      expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
-      expect(faulty(answer)).toEqual(['path:categoryId']);
+      expect(answer.error).toMatchObject({ status: 404, code: 'category_not_found' });
+      expect((await app.call('GET', `/categories/${id}`)).text).toBe(answer.text);
     },
   );
+});
 
+describe('400', () => {
   test.each([
     ['{}', ['name']],
     ['{"name":" "}', ['name']],
@@ -97,9 +99,9 @@ describe('400', () => {
     expect((await app.call('GET', '/categories/50')).status).toBe(404);
   });
 
-  test('invalid_parameter with the mistakes of path, header and body at once', async () => {
-    const answer = await put('x', '{}', { headers: { 'If-Match': 'none' } });
+  test('invalid_parameter with the mistakes of header and body at once', async () => {
+    const answer = await put(51, '{}', { headers: { 'If-Match': 'none' } });
     expect(answer.error.code).toBe('invalid_parameter');
-    expect(faulty(answer).sort()).toEqual(['body:name', 'header:If-Match', 'path:categoryId']);
+    expect(faulty(answer).sort()).toEqual(['body:name', 'header:If-Match']);
   });
 });

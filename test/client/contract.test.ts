@@ -143,7 +143,7 @@ const classOfStatus: Readonly<Record<number, string>> = {
 test('each code of the contract becomes the error of its status, and the compiler knows it', () => {
   const headers = new Headers({
     'WWW-Authenticate': 'Bearer realm="animal-store", error="insufficient_scope", scope="pets:write"',
-    Link: '</v1/pets>; rel="successor-version", </docs>; rel="deprecation"; type="text/html"',
+    Link: '</v1/pets>; rel="successor-version", </docs/guides/versioning>; rel="deprecation"; type="text/html"',
   });
   for (const [code, { status, message }] of Object.entries(clientErrors)) {
     const error = errorOf({ code, status, message, headers, attempts: 1 }, [], 7);

@@ -79,3 +79,10 @@ describe('a cursor', () => {
     }
   });
 });
+
+test('filters whose text has separators are others than filters that are separate', () => {
+  const texts = [{ name: 'a&open=b' }, { name: 'a', open: 'b' }, { name: 'a%26open=b' }].map((query) =>
+    filtersText('/accounts', query),
+  );
+  expect(new Set(texts).size).toBe(3);
+});

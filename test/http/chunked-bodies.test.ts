@@ -1,10 +1,13 @@
 /**
- * A chunked body that turns out malformed. The runtime answers the malformed chunk itself, 400 without a body, also
- * behind an answer of ours; a proxy would take that for the answer to somebody's next request.
+ * Chunked requests. The runtime responds to a malformed chunk or a trailer with a bare 400, even behind a response of
+ * ours. A proxy would take that for the response to another client's request.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { maxBodyBytes } from '../../src/contract/bounds.ts';
+import { maxDroppedBytes, maxDroppedChunks } from '../../src/http/unread-body.ts';
+import { adminUrl } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
 import { type RawResponse, responsesOf } from '../support/raw.ts';
@@ -31,11 +34,22 @@ const heads = [
   ['a page, and no need of a body', head('GET /livez')],
 ] as const;
 
+/** A creation, complete but for its last chunk. */
+function newPetRequest(name: string) {
+  const pet = newPet(name);
+  const length = Buffer.byteLength(pet).toString(16);
+  return { name, body: `${head('POST /v1/pets', authorization + json)}${length}\r\n${pet}\r\n` };
+}
+
 const next = `GET /v1/pets/0 HTTP/1.1\r\nHost: animals.example\r\n${authorization}Connection: close\r\n\r\n`;
 
 /** Sends the pieces, each when the service has read the one before, and returns what comes until it closes. */
-async function inSteps(...pieces: string[]): Promise<RawResponse[]> {
-  const { hostname, port } = new URL(app.url);
+function inSteps(...pieces: string[]): Promise<RawResponse[]> {
+  return inStepsTo(app.url, ...pieces);
+}
+
+async function inStepsTo(url: string, ...pieces: string[]): Promise<RawResponse[]> {
+  const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), noDelay: true });
   let received = '';
   socket.on('data', (chunk: Buffer) => {
@@ -74,12 +88,62 @@ test('a body too large gets one answer, also when a malformed chunk is behind th
   expect((await inSteps(sent, large, large, `zz\r\n${next}`)).length).toBe(1);
 });
 
-test('a refused request whose chunks are good leaves the connection to the next one', async () => {
-  for (const [, sent] of heads.filter(([, line]) => !line.startsWith('GET'))) {
-    const answers = await inSteps(sent, '2\r\n{}\r\n', `0\r\n\r\n${next}`);
-    expect(answers.length).toBe(2);
-    expect([answers[0]?.headers.get('connection'), answers[1]?.status]).toEqual([undefined, 404]);
-  }
+describe('a trailer', () => {
+  const trailer = 'X-Checksum: 1\r\n\r\n';
+
+  test.each(heads)('behind a request with %s gets no second response', async (_, sent) => {
+    expect((await inSteps(`${sent}2\r\n{}\r\n0\r\n${trailer}`)).length).toBe(1);
+    expect((await inSteps(`${sent}2\r\n{}\r\n0\r\n`, trailer)).length).toBe(1);
+    expect((await inSteps(sent, `2\r\n{}\r\n0\r\n${trailer}`)).length).toBe(1);
+  });
+
+  test('that arrives with a creation leaves nothing created', async () => {
+    const { body } = newPetRequest('Trailer');
+    expect((await inSteps(`${body}0\r\n${trailer}`)).map(({ status }) => status)).toEqual([400]);
+    expect((await app.call('GET', '/pets?limit=100')).json).not.toContainEqual(
+      expect.objectContaining({ name: 'Trailer' }),
+    );
+  });
+});
+
+describe('the response to a chunked request closes the connection', () => {
+  test.each(heads)('of a request with %s', async (_, sent) => {
+    const [response, ...more] = await inSteps(sent, '2\r\n{}\r\n', '0\r\n\r\n');
+    expect([response?.headers.get('connection'), more]).toEqual(['close', []]);
+  });
+
+  test('of a creation', async () => {
+    const { name, body } = newPetRequest('Chunked');
+    const [response, ...more] = await inSteps(body, '0\r\n\r\n');
+    expect([response?.status, response?.headers.get('connection'), more]).toEqual([201, 'close', []]);
+    expect(response?.body).toContain(name);
+  });
+
+  test('on the admin port', async () => {
+    const line = 'DELETE /admin/v1/keys/1';
+    const [response, ...more] = await inStepsTo(adminUrl(app), head(line), '2\r\n{}\r\n', '0\r\n\r\n');
+    expect([response?.headers.get('connection'), more]).toEqual(['close', []]);
+  });
+});
+
+describe('a refused body that does not end', () => {
+  const chunks = (count: number, bytes: number) =>
+    `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`.repeat(count);
+  const bodies = [
+    ['in small chunks', chunks(maxDroppedChunks, 1)],
+    ['in large chunks', chunks(2, maxDroppedBytes / 2)],
+  ] as const;
+
+  test.each(
+    heads
+      .filter(([, line]) => !line.startsWith('GET'))
+      .flatMap(([name, sent]) => bodies.map(([size, body]) => [name, size, sent, body] as const)),
+  )('of a request with %s, %s, is answered and closed at the bound', async (_, _size, sent, body) => {
+    // A body that is needed is read up to its own bound first.
+    const needed = chunks(1, maxBodyBytes + 1);
+    const [response, ...more] = await inSteps(sent, needed + body);
+    expect([response?.headers.get('connection'), more]).toEqual(['close', []]);
+  });
 });
 
 test('a request that needs no body and has one in chunks is answered, and its connection closed', async () => {
@@ -87,17 +151,17 @@ test('a request that needs no body and has one in chunks is answered, and its co
   expect(answers.map(({ status, headers }) => [status, headers.get('connection')])).toEqual([[200, 'close']]);
 });
 
-test('clients that send megabytes in chunks without a key all see their answer', async () => {
-  const megabytes = () =>
+test('clients that send as much as is read in chunks without a key all see their response', async () => {
+  const body = () =>
     new ReadableStream<Uint8Array>({
       start(controller) {
-        for (let sent = 0; sent < 20; sent++) controller.enqueue(new Uint8Array(100_000));
+        for (let sent = 0; sent < 3; sent++) controller.enqueue(new Uint8Array(16_384));
         controller.close();
       },
     });
   const statuses = await Promise.all(
-    Array.from({ length: 5 }, () =>
-      fetch(`${app.url}/v1/pets`, { method: 'POST', body: megabytes() }).then(({ status }) => status),
+    Array.from({ length: 20 }, () =>
+      fetch(`${app.url}/v1/pets`, { method: 'POST', body: body() }).then(({ status }) => status),
     ),
   );
   expect(new Set(statuses)).toEqual(new Set([401]));

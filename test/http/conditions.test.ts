@@ -19,9 +19,9 @@ describe('If-Match', () => {
     [' * ', '*'],
     ['"a"', ['"a"']],
     ['""', ['""']],
-    ['W/"a"', ['W/"a"']],
+    ['W/"a"', ['"a"']],
     ['"a","b"', ['"a"', '"b"']],
-    ['"a" ,\t"b" , W/"c"', ['"a"', '"b"', 'W/"c"']],
+    ['"a" ,\t"b" , W/"c"', ['"a"', '"b"', '"c"']],
     ['"a,b"', ['"a,b"']],
     ['"*"', ['"*"']],
     // A recipient has to ignore empty elements of a list (RFC 9110, section 5.6.1.2).
@@ -49,6 +49,13 @@ describe('If-Match', () => {
   test('is ignored by an operation without it', () => {
     expect(preconditionsOf(operations.placeOrder, headersOf({ 'If-Match': 'bare' }))).toEqual({ value: {} });
   });
+});
+
+test('If-None-Match of a change that does not create is read only if it is "*"', () => {
+  const read = (value: string) =>
+    preconditionsOf(operations.updatePet, headersOf({ 'If-None-Match': value }));
+  expect(read('*')).toEqual({ value: { isNew: true } });
+  expect(read('"a"')).toEqual({ value: {} });
 });
 
 describe('If-None-Match of a change', () => {

@@ -1,5 +1,6 @@
 /** Each change by an operator and its entry in the audit log are written together or not at all. */
 import { afterAll, expect, test } from 'bun:test';
+import { AccountOperations } from '../../src/operations/accounts.ts';
 import { BanOperations } from '../../src/operations/bans.ts';
 import { writeAs } from '../../src/operations/by-operator.ts';
 import { subjects } from '../../src/operations/subjects.ts';
@@ -115,4 +116,23 @@ test('a process that dies while it lifts a ban leaves an entry of the attempt', 
   const [entry] = await entries(`key:${id}`);
   expect(entry).toMatchObject({ actor: `cli:${admin.actor.name}`, before: entry?.after });
   expect(JSON.parse(entry?.after ?? '')).toMatchObject({ level: 1 });
+});
+
+test('limits that are derived from a plan are those of the plan that the account has when they are written', async () => {
+  const { id } = await accounts.create('moving', 'enterprise', { perMinute: 10, perDay: 100 });
+  let reads = 0;
+  /** Changes the limits behind the first read. */
+  const find: typeof storage.accounts.find = async (accountId) => {
+    const read = await storage.accounts.find(accountId);
+    if (reads++ === 0) await accounts.setPlan(id, 'enterprise', { perMinute: 20, perDay: 200 });
+    return read;
+  };
+  const store = new Proxy(storage, {
+    get: (target, name) => (name === 'accounts' ? { find } : Reflect.get(target, name, target)),
+  });
+  const { clock, actor } = admin;
+  const changed = await new AccountOperations({ store, clock, actor }).update(id, {
+    custom: { perMinute: 15 },
+  });
+  expect([changed.quota, reads]).toEqual([{ perMinute: 15, perDay: 200 }, 2]);
 });

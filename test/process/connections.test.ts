@@ -1,7 +1,8 @@
 import { expect, setDefaultTimeout } from 'bun:test';
 import { mostOfOperators } from '../../src/http/connection-bounds.ts';
+import { addOperatorTo } from '../support/admin.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { consoleOf, issueKey, serveCommand, startService } from '../support/process.ts';
+import { consoleOf, issueKey, operatorOf, serveCommand, startService } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
 import { beginPost, Connection } from './connection.ts';
@@ -79,6 +80,53 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
     expect(service.stderr()).toContain('too many connections');
   },
 );
+
+testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/self/fd'])(
+  'uploads of authenticated clients and operators outlast a crowd of connections that send half a head',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using service = await startService(folder.path, { DRAIN_SECONDS: '0', MAX_CONNECTIONS: '40' });
+    const console = await consoleOf(service);
+    await using operator = await operatorOf(folder.path);
+    const { token } = await addOperatorTo(operator.storage, 'admin');
+    const pet = '{"name":"Ozzy","categoryId":1}';
+    const file = `${pet}\n`.repeat(2);
+    const uploads = [
+      [service.url, beginPost(await issueKey(folder.path, 'pro'), pet, 10), pet.slice(10), 201, 0],
+      [console, beginImport(token, file, 10), file.slice(10), 200, mostOfOperators],
+    ] as const;
+    for (const [url, begin, rest, status, crowd] of uploads) {
+      using upload = await Connection.open(url);
+      upload.write(begin);
+      using held = new DisposableStack();
+      // Twice: the connections that are closed first are those that were there a second before.
+      for (let wave = 0; wave < 2; wave++) {
+        const closed: Promise<unknown>[] = [];
+        for (let count = 0; count < crowd + 50; count++) {
+          const connection = await Connection.open(url).catch(() => undefined);
+          if (connection === undefined) continue;
+          held.use(connection).write('GET / HTTP/1.1\r\nHost:');
+          closed.push(connection.reply().catch(() => 'closed'));
+        }
+        expect(await Promise.race(closed)).toBe('closed');
+      }
+      upload.write(rest);
+      expect((await upload.reply()).status).toBe(status);
+    }
+  },
+);
+
+function beginImport(token: string, file: string, sentLength: number): string {
+  return [
+    'POST /admin/v1/pets/import?format=ndjson HTTP/1.1',
+    'Host: 127.0.0.1',
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/x-ndjson',
+    `Content-Length: ${file.length}`,
+    '',
+    file.slice(0, sentLength),
+  ].join('\r\n');
+}
 
 /** A client that tries again when its connection is not accepted or reset, as every client of a network has to. */
 async function answered(url: string): Promise<Response> {

@@ -39,6 +39,19 @@ test.each([
   expect(answer.text.length).toBeLessThan(8_000);
 });
 
+test.each([
+  ['body', 'POST', '', (name: string) => ({ body: JSON.stringify({ [name]: 1 }) })],
+  ['query', 'GET', '?', () => ({})],
+] as const)('a long unknown name in a %s is cut in the error', async (place, method, mark, options) => {
+  const name = `${'x'.repeat(63)}🐈${'x'.repeat(9_000)}`;
+  const query = mark === '' ? '' : `?${encodeURIComponent(name)}`;
+  const answer = await app.call(method, `/pets${query}`, options(name));
+  expect(answer.error.details).toContainEqual(
+    expect.objectContaining({ in: place, name: `${'x'.repeat(63)}…` }),
+  );
+  expect(answer.text.length).toBeLessThan(1_000);
+});
+
 test('21 mistakes are one too many, and 20 are all named', async () => {
   const exactly = async (count: number) => (await app.call('GET', `/pets?${names(count).join('&')}`)).error;
   expect((await exactly(20)).message).not.toContain('more mistake');

@@ -8,10 +8,14 @@ import { findProgram, type OwnServer, ownServer } from '../support/server-proces
 /** Below the ports systems give to clients, so that an instance finds its own free again. */
 const ports = { from: 20_000, to: 30_000 } as const;
 
-/** A balancer under the configuration that is delivered; undefined where this machine does not have it. */
+/**
+ * A balancer under the configuration that is delivered, with more directives for nginx; undefined where this machine does
+ * not have it.
+ */
 export async function deliveredProxy(
   name: 'nginx' | 'haproxy',
   instances: readonly string[],
+  directives = '',
 ): Promise<OwnServer | undefined> {
   const program = findProgram(name);
   if (program === undefined) return undefined;
@@ -25,17 +29,25 @@ export async function deliveredProxy(
         () => false,
       ),
     command: (folder, port) =>
-      name === 'nginx' ? nginx(program, folder, port, instances) : haproxy(program, folder, port, instances),
+      name === 'nginx'
+        ? nginx(program, folder, port, instances, directives)
+        : haproxy(program, folder, port, instances),
   });
 }
 
 /** Only addresses change, and where it may write. */
-function nginx(program: string, folder: string, port: number, instances: readonly string[]): string[] {
+function nginx(
+  program: string,
+  folder: string,
+  port: number,
+  instances: readonly string[],
+  directives: string,
+): string[] {
   const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   const places = kinds.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join(' ');
   let text = delivered('nginx.conf', instances);
   text = replaced(text, 'listen 8080', `listen 127.0.0.1:${port}`);
-  text = replaced(text, 'http {', `http { access_log off; error_log stderr crit; ${places}`);
+  text = replaced(text, 'http {', `http { access_log off; error_log stderr crit; ${places} ${directives}`);
   const path = join(folder, 'nginx.conf');
   writeFileSync(path, text);
   const options = `daemon off; master_process off; pid ${folder}/pid;`;

@@ -43,8 +43,10 @@ export class Wire implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#socket?.end();
+    // A socket that the service has closed calls back while it is ended.
+    const socket = this.#socket;
     this.#socket = undefined;
+    socket?.end();
   }
 
   async #open(): Promise<Socket> {

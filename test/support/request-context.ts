@@ -46,6 +46,8 @@ export function incomingOf(url: string, headers: Readonly<Record<string, string>
     path: {},
     requestId: headers['X-Request-Id'] ?? 'made',
     client: () => '192.0.2.1',
+    countFree: () => false,
+    keep: () => undefined,
     network: () => '192.0.2.1',
     startedAt: 0,
   };

@@ -6,6 +6,7 @@ import type { AdminOperations } from '../../operations/admin/admin-operations.ts
 import type { FailedSignIns } from '../../operations/failed-sign-ins.ts';
 import type { RecentTokens } from '../../operations/recent-tokens.ts';
 import type { SessionOperations } from '../../operations/sessions.ts';
+import type { FreeBudget } from '../free-budget.ts';
 import type { Outages } from '../outages.ts';
 import type { Route } from '../routes.ts';
 import type { Site } from './site.ts';
@@ -24,6 +25,8 @@ export interface AdminContext {
   readonly metrics: () => Awaitable<Page>;
   readonly log: Logger;
   readonly outages: Outages;
+  /** By connection: errors and the console's files. */
+  readonly freeResponses: FreeBudget;
   readonly makeRequestId: () => string;
 }
 
@@ -46,6 +49,9 @@ export interface AdminIncoming {
   readonly client: string;
   /** Its network, by which failed sign-ins are counted. */
   readonly network: string;
-  /** Whether the connection stays open although nothing moves on it: a backup takes its time, and so does a long file. */
+  /**
+   * Keeps the connection of a signed-in operator open, although nothing moves on it and however many others there are: a
+   * backup takes its time, and so does a long file.
+   */
   readonly mayTakeLong: (mayIt: boolean) => void;
 }

@@ -3,12 +3,13 @@ import type { AdminAnswer } from './replies.ts';
 
 /**
  * NDJSON that is made while it is sent, as fast as it is read. What goes wrong before the first line is refused like any
- * other; afterwards the answer is broken off, so that nobody takes a part for all.
+ * other; afterwards the answer is broken off, so that nobody takes a part for all. `ended` is called once no more is sent.
  */
 export async function linesAnswer(
   { operationId }: AdminOperation,
   { method }: Request,
   lines: AsyncIterable<string>,
+  ended: () => void = () => undefined,
 ): Promise<AdminAnswer> {
   const headers = {
     'Content-Type': 'application/x-ndjson',
@@ -20,23 +21,31 @@ export async function linesAnswer(
     await iterator.return?.();
     return { status: 200, body: null, headers };
   }
-  return { status: 200, body: streamOf(iterator, first), headers };
+  return { status: 200, body: streamOf(iterator, first, ended), headers };
 }
 
 function streamOf(
   iterator: AsyncIterator<string>,
   first: IteratorResult<string>,
+  ended: () => void,
 ): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let waiting: IteratorResult<string> | undefined = first;
   return new ReadableStream({
     async pull(controller) {
-      const { done, value } = waiting ?? (await iterator.next());
-      waiting = undefined;
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(`${value}\n`));
+      try {
+        const { done, value } = waiting ?? (await iterator.next());
+        waiting = undefined;
+        if (!done) return controller.enqueue(encoder.encode(`${value}\n`));
+        ended();
+        controller.close();
+      } catch (error) {
+        ended();
+        throw error;
+      }
     },
     async cancel() {
+      ended();
       await iterator.return?.();
     },
   });

@@ -29,7 +29,8 @@ export async function adminPipeline(context: AdminContext, incoming: AdminIncomi
     checkRole(routed, signedIn);
     incoming.mayTakeLong(signedIn !== undefined);
     const answer = await answerTo(context, incoming, routed, signedIn);
-    incoming.mayTakeLong(answer.body instanceof ReadableStream);
+    // A stream ends later.
+    if (!(answer.body instanceof ReadableStream)) incoming.mayTakeLong(false);
     return reply(incoming, answer);
   } catch (error) {
     incoming.mayTakeLong(false);
@@ -76,8 +77,9 @@ async function answerTo(
   if (signedIn === undefined) throw new Refusal('sign_in_required');
   const asking = { ...signedIn, requestId, signal: request.signal };
   const performed = await context.operations.perform(operation, { input, preconditions }, asking);
-  if ('lines' in performed) return linesAnswer(operation, request, performed.lines);
+  if ('lines' in performed)
+    return linesAnswer(operation, request, performed.lines, () => incoming.mayTakeLong(false));
   // What clients have, too, carries a tag for `If-Match`; the rest may show a secret, once.
   const hasTag = isShopOperation(operationId) && isTagged(operation);
-  return answerOf(operation, input.query, performed, { base: adminBasePath, hasTag });
+  return answerOf(operation, input.query, performed, { base: adminBasePath, params: input.params, hasTag });
 }

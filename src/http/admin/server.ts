@@ -1,7 +1,9 @@
 import { adminBasePath, allAdminOperations } from '../../contract/admin/operations.ts';
 import { type Network, networkOf } from '../../domain/address.ts';
 import { clientAddress } from '../address.ts';
+import { BusyConnections } from '../busy-connections.ts';
 import { boundOfOperators } from '../connection-bounds.ts';
+import { connectionOf } from '../free-budget.ts';
 import { Listener } from '../listener.ts';
 import { pathOf } from '../query.ts';
 import { requestIdOf } from '../request-id.ts';
@@ -35,10 +37,12 @@ export interface AdminServer extends AsyncDisposable {
 }
 
 const noParams = {};
+const firstErrorStatus = 400;
 
 /** Starts listening. Throws an error with the system's `code` when it cannot. */
 export function startAdminServer(options: AdminServerOptions): AdminServer {
   const { context, pages, hostname, port, trustedProxies } = options;
+  const busy = new BusyConnections();
   const incomingOf = (request: BunRequest, server: Server, route?: AdminRoute): AdminIncoming => {
     const peer = server.requestIP(request)?.address ?? '';
     const client = clientAddress(peer, request.headers.get('x-forwarded-for'), trustedProxies);
@@ -50,17 +54,23 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       requestId: requestIdOf(request, context.makeRequestId),
       client,
       network: networkOf(client),
-      mayTakeLong: (mayIt) => server.timeout(request, mayIt ? 0 : idleTimeoutSeconds),
+      mayTakeLong: (mayIt) => {
+        server.timeout(request, mayIt ? 0 : idleTimeoutSeconds);
+        if (mayIt) busy.keep(request, server);
+        else busy.release(request);
+      },
     };
   };
   const handle = (route: AdminRoute | undefined) => (request: BunRequest, server: Server) => {
-    return whole(request, adminPipeline(context, incomingOf(request, server, route)));
+    const answer = adminPipeline(context, incomingOf(request, server, route));
+    return finish(context, request, server, answer, ({ status }) => status >= firstErrorStatus);
   };
   const page = (request: BunRequest, server: Server) => {
     const path = pathOf(request.url);
     const isOfApi = path === adminBasePath || path.startsWith(`${adminBasePath}/`);
     if (isOfApi && path !== openapiPath) return handle(undefined)(request, server);
-    return whole(request, adminPage(context, pages, incomingOf(request, server), path));
+    const answer = adminPage(context, pages, incomingOf(request, server), path);
+    return finish(context, request, server, answer, () => true);
   };
   const routes = routesBelow(adminBasePath, allAdminOperations, (operation) => operation);
   const serve = (port: number) =>
@@ -79,7 +89,7 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       // What fails outside of every answer's own making; the runtime would send a page of its own.
       error: (error) => failed(context, error),
     });
-  const listener = new Listener({ serve, port, bound: boundOfOperators, log: context.log });
+  const listener = new Listener({ serve, port, bound: boundOfOperators, busy, log: context.log });
   return {
     hostname: listener.hostname,
     port: listener.port,
@@ -87,7 +97,17 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
   };
 }
 
-/** The rest of a chunked body is read before the answer, unless there is none. */
-function whole(request: Request, answer: Promise<Response>): Promise<Response> {
-  return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
+/** Closes the connection behind a chunked request, and behind a free response over the connection's budget. */
+async function finish(
+  { freeResponses }: AdminContext,
+  request: Request,
+  server: Server,
+  answer: Promise<Response>,
+  isFree: (response: Response) => boolean,
+): Promise<Response> {
+  if (request.headers.has('transfer-encoding')) return afterChunkedBody(request, answer);
+  const response = await answer;
+  if (isFree(response) && freeResponses.take(connectionOf(request, server)) > 0)
+    response.headers.set('Connection', 'close');
+  return response;
 }

@@ -1,6 +1,7 @@
 /** Where the admin listener may be reached, and which pages may call it. */
 import { isIP } from 'node:net';
 import { Refusal } from '../../domain/refusal.ts';
+import { hasSeveralHosts, severalHosts } from '../one-host.ts';
 
 /** Its own machine, by the names that every machine gives itself: also the near end of a tunnel, on any port. */
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
@@ -16,10 +17,11 @@ export class Site {
   }
 
   /**
-   * Refuses `host_unknown` for a name that is not the listener's: a page elsewhere whose name is made to lead here (DNS
+   * Refuses `invalid_parameter` for several names, and `host_unknown` for a name that is not the listener's: a page elsewhere whose name is made to lead here (DNS
    * rebinding) would be of the same origin. An address is taken, for there no name was resolved.
    */
   checkHost(request: Request): void {
+    if (hasSeveralHosts(request)) throw severalHosts();
     const host = hostOf(request);
     const name = nameOf(host);
     if (host !== this.#hostOfOrigin && !loopback.test(name) && !isAddress(name))

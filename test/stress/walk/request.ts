@@ -111,7 +111,7 @@ function isMet({ ifMatch, isNew }: Request, text: string | undefined, tags: Tags
   if (isNew && text !== undefined) return false;
   if (ifMatch === undefined) return true;
   if (text === undefined) return false;
-  return ifMatch.includes('*') || ifMatch.includes(tags.of(text) ?? 'never seen');
+  return ifMatch.some((one) => one === '*' || one.replace(/^W\//, '') === tags.of(text));
 }
 
 /** Whether the client has the current representation. */

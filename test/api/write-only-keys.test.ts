@@ -1,0 +1,77 @@
+/** A key that may change a resource, but not read it, learns nothing from the response. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { allOperations, isRead } from '../../src/contract/operations.ts';
+import type { OrderStep } from '../../src/domain/order-status.ts';
+import type { Scope } from '../../src/domain/scope.ts';
+import { startTestApp } from '../support/app.ts';
+import { type Buyer, buyerOf, clientOf } from '../support/orders.ts';
+import { newPet } from '../support/pets.ts';
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+
+let owner: Buyer;
+beforeAll(async () => {
+  owner = await buyerOf(app);
+});
+
+type Row = (typeof allOperations)[number];
+const changes = allOperations.filter((operation) => !isRead(operation));
+
+const secret = 'Confidential';
+/** The steps that an order needs before the operation. */
+const before: Readonly<Record<string, readonly OrderStep[]>> = {
+  deliverOrder: ['approve'],
+  returnOrder: ['approve', 'deliver'],
+};
+
+/** A change of resources that show a text which only their owner has sent. */
+async function changeOf({ path, operationId }: Row) {
+  const { id: petId } = (await owner.call('POST', '/pets', { body: newPet(secret) })).json as { id: bigint };
+  await owner.call('PUT', '/categories/7', { body: `{"name":"${secret}"}` });
+  let orderId = 0n;
+  if (path.includes('{orderId}')) {
+    const placed = await owner.place(petId, { body: `{"petId":${petId},"reference":"${secret}"}` });
+    orderId = (placed.json as { id: bigint }).id;
+    for (const step of before[operationId] ?? []) await owner.step(orderId, step);
+  }
+  const bodies: Readonly<Record<string, string>> = {
+    createPet: newPet(),
+    updatePet: '{}',
+    putCategory: '{"name":"Dogs"}',
+    placeOrder: `{"petId":${petId}}`,
+  };
+  const body = bodies[operationId];
+  const ids: Readonly<Record<string, bigint>> = { petId, categoryId: 7n, orderId };
+  const target = path.replace(/\{(\w+)\}/g, (_, name: string) => String(ids[name]));
+  return [target, body === undefined ? {} : { body }] as const;
+}
+
+test.each(changes)('$operationId shows nothing that the client did not send', async (row) => {
+  const writer = await buyerOf(app, [row.scope as Scope]);
+  const answer = await writer.call(row.method, ...(await changeOf(row)));
+  expect(answer.status).toBeLessThan(300);
+  expect(answer.text).not.toContain(secret);
+  if (row.readScope === undefined) return;
+  expect([answer.status, answer.text, answer.headers.has('ETag')]).toEqual([204, '', false]);
+});
+
+const shown = changes.filter(({ readScope }) => readScope !== undefined);
+
+test.each(shown)('$operationId shows the result to a key that may read it', async (row) => {
+  const both = await buyerOf(app, [row.scope as Scope, row.readScope as Scope]);
+  const answer = await both.call(row.method, ...(await changeOf(row)));
+  expect([answer.status, answer.headers.has('ETag')]).toEqual([200, true]);
+  expect(answer.text).toContain(secret);
+});
+
+test('a repeated response has no body either', async () => {
+  const approve = changes.find(({ operationId }) => operationId === 'approveOrder') as Row;
+  const [target] = await changeOf(approve);
+  const once = { headers: { 'Idempotency-Key': 'once' } };
+  expect((await owner.call('POST', target, once)).text).toContain(secret);
+  const { key } = await app.operator.keys.create(owner.account.id, 'writer', undefined, ['orders:write']);
+  const repeated = await clientOf(app, key).call('POST', target, once);
+  expect([repeated.status, repeated.text]).toEqual([204, '']);
+  expect(repeated.header('Idempotent-Replayed')).toBe('true');
+});
