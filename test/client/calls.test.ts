@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import {
   AnimalStore,
   AnimalStoreError,
+  ArgumentError,
   AuthenticationError,
   type NewPet,
   PermissionError,
@@ -162,10 +163,13 @@ describe('an option', () => {
       { maxWaitSeconds: -1 },
       { timeoutMs: Number.NaN },
       { timeoutMs: 0 },
+      { url: 'http://127.0.0.1/?key=secret' },
+      { maxRetries: -1 },
+      { headers: { 'x-tenant': 'a\nb' } },
     ];
     for (const options of wrong) {
       const make = () => new AnimalStore({ key: app.key, url: app.url, ...options });
-      expect(make).toThrow(TypeError);
+      expect(make).toThrow(ArgumentError);
       expect(make).not.toThrow(/secret/);
     }
   });
@@ -184,7 +188,7 @@ describe('an option', () => {
       () => quiet.pets.list({ ids: [0.1] }).toArray(),
       () => quiet.pets.delete(1, { timeoutMs: -1 }),
     ];
-    for (const call of calls) expect(await rejectionOf(call())).toBeInstanceOf(TypeError);
+    for (const call of calls) expect(await rejectionOf(call())).toBeInstanceOf(ArgumentError);
     expect(sent).toEqual([]);
   });
 });
