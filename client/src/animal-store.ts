@@ -42,7 +42,7 @@ export class AnimalStore {
 
   /** Throws ArgumentError when `key`, `url` or another option is not valid. */
   constructor(options: AnimalStoreOptions) {
-    if (typeof options !== 'object') throw new ArgumentError('Pass { key, url } to new AnimalStore().');
+    if (!options) throw new ArgumentError('Pass { key, url } to new AnimalStore().');
     const { clock = systemClock } = options as { readonly clock?: Clock };
     const send = sender(options, clock);
     this.pets = new Pets(send);

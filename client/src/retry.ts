@@ -9,7 +9,7 @@ import type { Prepared } from './prepare.js';
 const mostUnexpected = 2;
 
 /** The first and the longest delay. Delays double, with full jitter. */
-const outageBackoffMs = [200, 10_000] as const;
+const outageBackoffMs = [200, 5_000] as const;
 /** Of a 429 without a Retry-After, which comes from a proxy. */
 const limitBackoffMs = [1_000, 30_000] as const;
 

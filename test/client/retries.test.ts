@@ -211,6 +211,14 @@ test('a call whose answer does not come does not hold up the others', async () =
   expect(await slow).toBeInstanceOf(NotFoundError);
 });
 
+test('a custom fetch that ignores its signal still times out, and can be aborted', async () => {
+  const store = clientOf({ fetch: () => new Promise(() => {}), maxRetries: 0, timeoutMs: 20 });
+  expect(await rejectionOf(store.inventory.get())).toBeInstanceOf(TimeoutError);
+  const reason = new Error('The page was closed.');
+  const signal = AbortSignal.abort(reason);
+  expect(await rejectionOf(store.inventory.get({}, { signal, timeoutMs: 60_000 }))).toBe(reason);
+});
+
 describe('an answer', () => {
   test('500 is repeated twice, with the same idempotency key', async () => {
     const { store, keys } = behind(failure(500, 'internal_error'), failure(500, 'internal_error'));
@@ -250,6 +258,13 @@ describe('an answer', () => {
     expect(signIn).toMatchObject({ code: 'unexpected_response', status: 200, name: 'ServerError' });
     const missing = await rejectionOf(behind(new Response('', { status: 404 })).store.inventory.get());
     expect(missing).toMatchObject({ code: 'unexpected_response', status: 404, name: 'ServerError' });
+    const gateway = await rejectionOf(
+      behind(new Response('', { status: 502 }), new Response('', { status: 502 })).store.pets.update(1, {
+        name: 'Anna',
+      }),
+    );
+    expect(gateway).toMatchObject({ code: 'unexpected_response', status: 502, attempts: 1 });
+    expect(String(gateway)).toContain('got a 502 from a proxy');
   });
 
   test('of the wrong shape is not taken for a success', async () => {

@@ -7,12 +7,11 @@ import { ample, makeStore, operatorOf, type Running, start, startService } from 
 import { randomFrom } from '../support/random.ts';
 import type { Worked } from './client-restart-worker.ts';
 import { same } from './failures.ts';
-import { proxyBefore } from './proxies.ts';
-import { steadyPort } from './rolling-proxy.ts';
+import { deliveredProxy, steadyPort } from './rolling-proxy.ts';
 import type { Figures, StressTest } from './stress-test.ts';
 
 const downMs = 10_000;
-const servingMs = 5_000;
+const servingMs = 10_000;
 
 interface Door {
   readonly name: string;
@@ -38,7 +37,8 @@ export const clientRestart: StressTest = {
     let service = started.use(await startService(folder.path, settings));
     const doors: Door[] = [{ name: 'directly', url: service.url }];
     for (const name of ['nginx', 'haproxy'] as const) {
-      const proxy = await proxyBefore(name, service.url);
+      // The delivered configurations have two instances. Here both are the same one.
+      const proxy = await deliveredProxy(name, [service.url, service.url]);
       if (proxy === undefined) throw new Error(`This machine has no ${name} for this test.`);
       started.use(proxy);
       doors.push({ name: `behind ${name}`, url: proxy.url });
