@@ -13,6 +13,7 @@ const paths = [
   '/',
   '/docs',
   '/docs/scalar.js',
+  '/client.tgz',
   '/openapi.json',
   '/livez',
   '/readyz',
@@ -48,7 +49,7 @@ describe.each(paths)('%s', (path) => {
       // A redirection has no body.
       if (status !== 302) expect(headers.get('x-content-type-options')).toBe('nosniff');
       if (status >= 400) expect(headers.get('cache-control')).toBe('no-store');
-      else if (path.endsWith('z')) expect(headers.get('cache-control')).toBe('no-store');
+      else if (/^\/\w+z$/.test(path)) expect(headers.get('cache-control')).toBe('no-store');
       else if (status !== 302)
         expect(headers.get('cache-control')).toMatch(/^(?:no-cache|public, .*immutable)$/);
     }
