@@ -24,8 +24,10 @@ test('is what npm pack makes of client/; npm run client rewrites it', async () =
   expect(gunzipSync(served).equals(gunzipSync(packed))).toBe(true);
 });
 
+const readme = await Bun.file(join(root, 'client/README.md')).text();
+const [, commonJsSample = ''] = /^```js\n([\s\S]*?)^```$/m.exec(readme) ?? [];
 const calls = `
-const store = new AnimalStore({ url: process.env.API, key: process.env.KEY });
+const store = new AnimalStore({ url: process.env.ANIMAL_STORE_URL, key: process.env.ANIMAL_STORE_KEY });
 store.pets
   .create({ name: 'Ozzy', categoryId: 7n })
   .then(({ id }) => store.pets.find(id))
@@ -38,13 +40,13 @@ test('is installed from its address into an empty project, and runs in Node.js a
   expect(await run(install, folder.path)).toMatchObject({ exitCode: 0 });
   const programs = {
     'program.mjs': `import { AnimalStore } from '@animal-store/client';${calls}`,
-    'program.cjs': `const { AnimalStore } = require('@animal-store/client');${calls}`,
+    'program.cjs': commonJsSample,
   };
   for (const [file, text] of Object.entries(programs)) {
     await Bun.write(join(folder.path, file), text);
-    const environment = ['env', `API=${app.url}/v1`, `KEY=${app.key}`];
+    const environment = ['env', `ANIMAL_STORE_URL=${app.url}/v1`, `ANIMAL_STORE_KEY=${app.key}`];
     const ended = await run([...environment, 'node', file], folder.path);
-    expect(ended).toEqual({ exitCode: 0, output: 'Ozzy true\n' });
+    expect(ended).toEqual({ exitCode: 0, output: file === 'program.cjs' ? '1\n' : 'Ozzy true\n' });
   }
   await Bun.write(
     join(folder.path, 'program.cts'),

@@ -7,6 +7,7 @@ import {
   ConnectionError,
   NotFoundError,
   ServerError,
+  TimeoutError,
 } from '../../client/src/index.ts';
 import { isUncertain } from '../../client/src/retry.ts';
 import { startTestApp } from '../support/app.ts';
@@ -239,4 +240,18 @@ describe('DELETE', () => {
       expect(error instanceof NotFoundError || error instanceof ServerError).toBe(true);
     }
   });
+});
+
+test('a custom fetch that ignores its signal still times out, and can be aborted', async () => {
+  const store = new AnimalStore({
+    key: app.key,
+    url: app.url,
+    fetch: () => new Promise(() => {}),
+    maxRetries: 0,
+    timeoutMs: 20,
+  });
+  expect(await rejectionOf(store.inventory.get())).toBeInstanceOf(TimeoutError);
+  const reason = new Error('The page was closed.');
+  const signal = AbortSignal.abort(reason);
+  expect(await rejectionOf(store.inventory.get({}, { signal, timeoutMs: 60_000 }))).toBe(reason);
 });

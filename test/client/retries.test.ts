@@ -211,14 +211,6 @@ test('a call whose answer does not come does not hold up the others', async () =
   expect(await slow).toBeInstanceOf(NotFoundError);
 });
 
-test('a custom fetch that ignores its signal still times out, and can be aborted', async () => {
-  const store = clientOf({ fetch: () => new Promise(() => {}), maxRetries: 0, timeoutMs: 20 });
-  expect(await rejectionOf(store.inventory.get())).toBeInstanceOf(TimeoutError);
-  const reason = new Error('The page was closed.');
-  const signal = AbortSignal.abort(reason);
-  expect(await rejectionOf(store.inventory.get({}, { signal, timeoutMs: 60_000 }))).toBe(reason);
-});
-
 describe('an answer', () => {
   test('500 is repeated twice, with the same idempotency key', async () => {
     const { store, keys } = behind(failure(500, 'internal_error'), failure(500, 'internal_error'));
