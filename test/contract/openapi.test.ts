@@ -50,3 +50,30 @@ test('every error an operation answers with has an example with its code and sta
     expect(examples).toContainEqual(expect.objectContaining({ code, status: errors[code].status }));
   }
 });
+
+test('no header that changes what a request does has an example: the reference page would send it with every sample', () => {
+  const { parameters } = (document as { components: { parameters: Record<string, HeaderParameter> } })
+    .components;
+  const headers = Object.values(parameters).filter((each) => each.in === 'header');
+  expect(headers.map(({ name }) => name)).toContain('Idempotency-Key');
+  for (const { example, examples, schema } of headers) {
+    expect([example, examples, schema.examples, schema.default]).toEqual(Array(4).fill(undefined));
+  }
+});
+
+interface HeaderParameter {
+  readonly in: string;
+  readonly name: string;
+  readonly example?: unknown;
+  readonly examples?: unknown;
+  readonly schema: { readonly examples?: unknown; readonly default?: unknown };
+}
+
+test('the ids of listPets are an array of int64, separated by commas', () => {
+  const { paths } = document as { paths: { '/pets': { get: { parameters: { name: string }[] } } } };
+  expect(paths['/pets'].get.parameters.find(({ name }) => name === 'id')).toMatchObject({
+    style: 'form',
+    explode: false,
+    schema: { type: 'array', items: { type: 'integer', format: 'int64' }, minItems: 1, maxItems: 100 },
+  });
+});
