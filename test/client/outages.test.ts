@@ -8,6 +8,7 @@ import {
   NotFoundError,
   ServerError,
   TimeoutError,
+  type UnavailableError,
 } from '../../client/src/index.ts';
 import { isUncertain } from '../../client/src/retry.ts';
 import { startTestApp } from '../support/app.ts';
@@ -138,6 +139,16 @@ describe('an outage that does not end', () => {
       expect(error.message).toContain('Check the url');
       expect(time.now()).toBeWithin(5_000, 10_100);
     }
+  });
+
+  test('has no retryAfterSeconds where no server sent one', async () => {
+    const { time, store } = await reachedClient(failures['the 503 of a proxy'], 3_600, { maxWaitSeconds: 1 });
+    const calls = Array.from({ length: 64 }, async (_, index) => {
+      await time.sleep(index * 20);
+      return rejectionOf(store.inventory.get());
+    });
+    const errors = (await time.until(Promise.all(calls))) as UnavailableError[];
+    expect(new Set(errors.map(({ retryAfterSeconds }) => retryAfterSeconds))).toEqual(new Set([undefined]));
   });
 
   test('counts the time of attempts that time out', async () => {
