@@ -31,7 +31,16 @@ const wrong: Readonly<Record<string, readonly string[]>> = {
   OPERATOR_URL: ['example.com', 'mailto:api@example.com'],
   OPERATOR_EMAIL: ['api', 'api @example.com'],
   STAGING_URL: ['staging', 'https://a.example/#x', 'https://user:word@a.example'],
-  TRUSTED_PROXIES: ['localhost', '10.0.0.0/33', '::1/129', '10.0.0.0/8/8', '10.0.0.1, proxy', '10.0.0.0/'],
+  TRUSTED_PROXIES: [
+    'localhost',
+    '10.0.0.0/33',
+    '::1/129',
+    '10.0.0.0/8/8',
+    '10.0.0.1, proxy',
+    '10.0.0.0/',
+    '0.0.0.0/0',
+    '::/0',
+  ],
   CORS_ORIGINS: ['*', 'shop.example.com', 'https://shop.example.com/', 'https://a.example, null'],
   GET_PET_SUNSET: [
     'soon',

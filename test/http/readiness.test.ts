@@ -1,4 +1,6 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { writeSync } from 'node:fs';
+import { limitsOverwritten } from '../../src/domain/trouble.ts';
 import { header } from '../../src/storage/sqlite/limits/layout.ts';
 import { LimitFile } from '../../src/storage/sqlite/limits/limit-file.ts';
 import { startTestApp } from '../support/app.ts';
@@ -24,17 +26,29 @@ test('a service that stops says so on /readyz, and closes the connections of tho
   await stopped;
 });
 
-test('a service whose limit state is overwritten answers 503, not 500, and says so on /readyz', async () => {
-  await using app = await startTestApp();
-  const limits = app.config.databaseUrl.replace('sqlite:', '').replace(/\.db$/, '.limits');
-  using file = new LimitFile(limits);
-  // As a copy of the file has it that another store was served with.
-  Atomics.add(file.i32, header.firstOwner, 1_000_000);
-  const list = () => fetch(`${app.url}/v1/pets`, { headers: { Authorization: `Bearer ${app.key}` } });
-  const answer = await list();
-  expect([answer.status, answer.headers.get('Retry-After')]).toEqual([503, '5']);
-  expect(await answer.json()).toMatchObject({ code: 'service_unavailable', status: 503 });
-  await until(async () => (await (await fetch(`${app.url}/readyz`)).text()).includes('"degraded"'));
-  await app.restart();
-  expect((await list()).status).toBe(200);
+describe('a service whose limit state is overwritten', () => {
+  const noise = () => Buffer.alloc(64_000, 0xa5);
+
+  test.each([
+    // A copy of the file with which another start of the service counted.
+    ['by a copy', (file: LimitFile) => Atomics.add(file.i32, header.firstOwner, 1_000_000)],
+    ['by noise', (file: LimitFile) => writeSync(file.fd, noise(), 0, noise().length, 0)],
+  ])('%s responds 503 on /readyz and to requests until a restart', async (_how, overwrite) => {
+    await using app = await startTestApp();
+    const limits = app.config.databaseUrl.replace('sqlite:', '').replace(/\.db$/, '.limits');
+    {
+      using file = new LimitFile(limits);
+      overwrite(file);
+    }
+    const list = () => fetch(`${app.url}/v1/pets`, { headers: { Authorization: `Bearer ${app.key}` } });
+    const ready = await fetch(`${app.url}/readyz`);
+    expect([ready.status, ready.headers.get('Retry-After')]).toEqual([503, '5']);
+    expect(await ready.json()).toEqual({ status: 'unavailable', trouble: [limitsOverwritten] });
+    const answer = await list();
+    expect([answer.status, answer.headers.get('Retry-After')]).toEqual([503, '5']);
+    expect(await answer.json()).toMatchObject({ code: 'service_unavailable', status: 503 });
+    await app.restart();
+    expect((await fetch(`${app.url}/readyz`)).status).toBe(200);
+    expect([200, 429]).toContain((await list()).status);
+  });
 });

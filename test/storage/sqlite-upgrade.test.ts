@@ -38,6 +38,7 @@ test('a store of version 1.0.0 is served as it is: its animals, its key, its cou
   const bannedUntil = Math.floor(Date.now() / 1_000) + 100;
   rowsOf(former, `UPDATE conduct SET banned_until = ${bannedUntil}`);
   await using service = await startService(folder.path);
+  await service.logged(`migrated ${dataFileIn(folder.path)} from format 1 to ${dataFormat.migrations.length}`);
   const { status, text } = await clientOf(service.url, oldKey).get('/pets');
   expect([status, namesIn(text)]).toEqual([200, ['Ozzy', 'Großer Bär', '猫', 'imported']]);
   await using operator = await operatorOf(folder.path);
