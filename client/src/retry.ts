@@ -5,7 +5,7 @@ import { type AnimalStoreError, ConnectionError } from './errors.js';
 import { retryAfterMs } from './limits.js';
 import type { Prepared } from './prepare.js';
 
-/** Retries of failures that are no outage: 500, and statuses nobody expects. */
+/** Retries of failures that are no outage: 500 and unexpected statuses. */
 const mostUnexpected = 2;
 
 /** The first and the longest delay. Delays double, with full jitter. */

@@ -94,7 +94,7 @@ export class Sandbox {
     };
   }
 
-  /** Opens an isolated store in the same process, with accounts, faults, a clock and requests of its own. */
+  /** Opens an isolated store in the same process, with separate accounts, faults, clock and requests. */
   openStore(): Promise<Sandbox> {
     return openStore(this.url);
   }

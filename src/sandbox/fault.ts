@@ -76,7 +76,7 @@ export const faultNames: Readonly<Record<string, FaultName>> = {
   },
   remaining: {
     example: 'remaining=2',
-    about: 'really leaves so many requests of the minute, after this one',
+    about: 'leaves this many requests of the minute after this one, really',
     read: (value, name) => ({ remaining: whole(value, name, 0, mostTimes) }),
   },
   'slow-body': {

@@ -29,7 +29,7 @@ export function indexText(url: string, accounts: readonly SandboxAccount[]): str
     '  GET    /sandbox/accounts      the accounts of the start, with their keys',
     '  POST   /sandbox/accounts      {"plan": "free"}: a new account with a key; also perMinute and perDay (enterprise),',
     '                                expiresInSeconds, scopes',
-    `  POST   /sandbox/stores        an isolated store with an address, accounts, faults and a clock of its own; removed`,
+    `  POST   /sandbox/stores        an isolated store with a separate address, accounts, faults and clock; removed`,
     `                                ${idleMinutes} minutes after its last request`,
     '  DELETE /sandbox/stores/3      removes it',
     '  GET    /sandbox/stores        the isolated stores',

@@ -1,8 +1,9 @@
 /**
- * 64 workers on one client, until SIGTERM: `KEY=… bun client-restart-worker.ts NAME URL`. Prints what they did as JSON.
- * It also runs in Node.js, as a bundle.
+ * 64 workers on one client, until SIGTERM: `KEY=… bun client-restart-worker.ts NAME URL SEED`. Prints a
+ * point to standard error after each life, and the result as JSON at the end. It also runs in Node.js, as a bundle.
  */
 import { AnimalStore } from '../../client/src/index.ts';
+import { randomFrom } from '../support/random.ts';
 
 /** The result of the workers of one process. */
 export interface Worked {
@@ -19,7 +20,8 @@ export interface Worked {
 const workers = 64;
 const longestPauseMs = 400;
 
-const [, , name = '', url] = process.argv;
+const [, , name = '', url, seed] = process.argv;
+const random = randomFrom(Number(seed));
 let isStopping = false;
 process.once('SIGTERM', () => {
   isStopping = true;
@@ -71,7 +73,8 @@ async function work(worker: number): Promise<void> {
     } catch (error) {
       failures.push(`${life}: ${error}`);
     }
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * longestPauseMs));
+    process.stderr.write('.');
+    await new Promise((resolve) => setTimeout(resolve, random() * longestPauseMs));
   }
 }
 

@@ -5,13 +5,15 @@ import { scopes } from '../../src/domain/scope.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, makeStore, operatorOf, type Running, start, startService } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
+import { until } from '../support/wait.ts';
 import type { Worked } from './client-restart-worker.ts';
 import { same } from './failures.ts';
 import { deliveredProxy, steadyPort } from './rolling-proxy.ts';
 import type { Figures, StressTest } from './stress-test.ts';
 
 const downMs = 10_000;
-const servingMs = 10_000;
+/** Lives that the workers of each process complete between two restarts: every one of them has recovered. */
+const livesEach = 64;
 
 interface Door {
   readonly name: string;
@@ -48,19 +50,19 @@ export const clientRestart: StressTest = {
         const title = `${name}, ${runtime}`;
         return {
           title,
-          running: started.use(start([...command, title, url], { environment: { KEY: key } })),
+          running: started.use(start([...command, title, url, String(seed)], { environment: { KEY: key } })),
         };
       }),
     );
     for (let round = 1; round <= rounds; round++) {
-      await Bun.sleep(servingMs);
+      await moreLives(processes);
       service.signal(round % 2 === 1 ? 'SIGTERM' : 'SIGKILL');
       await service.exited;
       await Bun.sleep(downMs);
       service = started.use(await startService(folder.path, settings));
       progress(`${round} of ${rounds} restarts`);
     }
-    await Bun.sleep(servingMs);
+    await moreLives(processes);
     const worked = await Promise.all(processes.map(({ title, running }) => resultOf(title, running)));
     await checkStored(
       new AnimalStore({ key, url: service.url }),
@@ -87,6 +89,16 @@ async function programs(folder: string) {
     { runtime: 'Bun', command: [process.execPath, source] },
     { runtime: 'Node.js', command: ['node', bundle] },
   ];
+}
+
+/** Resolves when every process has completed `livesEach` more lives. */
+async function moreLives(processes: readonly { readonly running: Running }[]): Promise<void> {
+  await Promise.all(
+    processes.map(async ({ running }) => {
+      const enough = running.stderr().length + livesEach;
+      await until(() => running.stderr().length >= enough, Number.POSITIVE_INFINITY);
+    }),
+  );
 }
 
 async function resultOf(title: string, running: Running): Promise<readonly [string, Worked]> {
