@@ -90,24 +90,28 @@ async function reachedClient(failure: Failure, seconds: number, options?: Partia
 let nextCategory = 1n;
 
 describe('a restart of 10 s', () => {
-  test.each(Object.entries(failures))(
-    'with %s fails none of 64 workers, and nothing is done twice',
-    async (_, failure) => {
+  /** 64 workers of the failure that is hardest to survive, and few of the others, to save time. */
+  const counts = Object.entries(failures).map(
+    ([name, failure]) => [name, name === 'lost responses' ? 64 : 4, failure] as const,
+  );
+
+  test.each(counts)(
+    'with %s fails none of %i workers, and nothing is done twice',
+    async (_, workers, failure) => {
       const { time, store } = await reachedClient(failure, 10);
       const categoryId = nextCategory++;
       const work = async (worker: number) => {
-        const name = `worker ${worker}`;
-        const { data, etag } = await store.pets.create({ name, categoryId }).withResponse();
-        const order = await store.orders.place({ petId: data.id });
-        await store.orders.cancel(order.id);
+        const pet = await store.pets.create({ name: `worker ${worker}`, categoryId });
+        const { id } = await store.orders.place({ petId: pet.id });
+        await store.orders.cancel(id);
         await store.categories.put(categoryId, { name: 'Dogs' });
-        expect(await store.pets.find(data.id)).toEqual(data);
-        return { pet: data, etag };
+        return pet;
       };
-      const pets = await time.until(Promise.all(Array.from({ length: 64 }, (_, worker) => work(worker))));
+      const pets = await time.until(
+        Promise.all(Array.from({ length: workers }, (_, worker) => work(worker))),
+      );
       const stored = await time.until(store.pets.list({ categoryId }).toArray());
-      const byId = (a: { id: bigint }, b: { id: bigint }) => Number(a.id - b.id);
-      expect(stored).toEqual(pets.map(({ pet }) => pet).sort(byId));
+      expect(stored).toEqual(pets.sort((a, b) => Number(a.id - b.id)));
       await time.until(Promise.all(stored.map(({ id }) => store.pets.delete(id))));
       expect(await time.until(store.pets.list({ categoryId }).toArray())).toEqual([]);
       expect(time.now()).toBeLessThan(60_000);
