@@ -136,6 +136,5 @@ function errorCodes({ paths, components }: OpenapiDocument): string {
     }
   }
   const lines = [...codes].sort().map(([status, of]) => `  readonly ${status}: ${union([...of].sort())};\n`);
-  const byStatus = `/** The error codes by status. New codes may be added within v1: handle an unknown one by its status. */\nexport interface ErrorCodes {\n${lines.join('')}}\n`;
-  return `${byStatus}\nexport type ErrorCode = ErrorCodes[keyof ErrorCodes];\n`;
+  return `/** The error codes by status. New codes may be added within v1: handle an unknown one by its status. */\nexport interface ErrorCodes {\n${lines.join('')}}\n`;
 }

@@ -13,7 +13,7 @@ export interface GeneratedDoc {
 export async function generatedDocs(): Promise<GeneratedDoc[]> {
   return [
     await withTable('docs/operating.md', 'settings', settingsTable()),
-    await withTable('docs/sandbox.md', 'faults', faultsTable()),
+    await withTable('docs/guides/sandbox.md', 'faults', faultsTable()),
     { path: 'docs/commands.md', text: commandsText() },
   ];
 }

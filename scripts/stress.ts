@@ -8,6 +8,7 @@ import { backup } from '../test/stress/backup.ts';
 import { backupRate } from '../test/stress/backup-rate.ts';
 import { buyersTests } from '../test/stress/buyers.ts';
 import { clientOnceTests } from '../test/stress/client-once.ts';
+import { clientRestart } from '../test/stress/client-restart.ts';
 import { clientWalkTests } from '../test/stress/client-walk.ts';
 import { clientWorkers } from '../test/stress/client-workers.ts';
 import { clusterTests } from '../test/stress/cluster.ts';
@@ -53,6 +54,7 @@ const stressTests: readonly StressTest[] = [
   ...onceTests,
   ...clientOnceTests,
   clientWorkers,
+  clientRestart,
   ...clientWalkTests,
   ...lostUpdateTests,
   ...upgradeTests,

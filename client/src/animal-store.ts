@@ -1,6 +1,6 @@
 import { Categories } from './categories.js';
-import type { Clock } from './clock.js';
-import { systemClock } from './clock.js';
+import { type Clock, systemClock } from './clock.js';
+import { ArgumentError } from './errors.js';
 import type { Hooks } from './hooks.js';
 import { Inventory } from './inventory.js';
 import { Orders } from './orders.js';
@@ -16,13 +16,17 @@ export interface AnimalStoreOptions extends Hooks {
   readonly key: string | undefined;
   /** Address of the service, such as `https://animals.example.com`. */
   readonly url: string | URL | undefined;
-  /** Most seconds that a call waits for limits and retries, in all, until it throws what it waits for; 60 when omitted. */
+  /** Most seconds that a call waits in total, for limits and for the end of outages; defaults to 60. */
   readonly maxWaitSeconds?: number | undefined;
-  /** Whether to slow down before the limit, so that no request is refused; false when omitted. */
+  /** Most retries of a call; by default only `maxWaitSeconds` bounds them. 0 disables retries. */
+  readonly maxRetries?: number | undefined;
+  /** Slows down before the limit, so that no request is refused; defaults to false. */
   readonly pace?: boolean | undefined;
-  /** Milliseconds that each try may take; 30,000 when omitted. */
+  /** Milliseconds per attempt; defaults to 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** Used instead of the global `fetch`. */
+  /** Sent with every request, for a gateway or tracing. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Replaces the global `fetch`. */
   readonly fetch?: Fetch | undefined;
 }
 
@@ -36,8 +40,9 @@ export class AnimalStore {
   readonly inventory: Inventory;
   readonly rateLimit: RateLimit;
 
-  /** Throws TypeError when `key` or `url` cannot be one. */
+  /** Throws ArgumentError when `key`, `url` or another option is not valid. */
   constructor(options: AnimalStoreOptions) {
+    if (!options) throw new ArgumentError('Pass { key, url } to new AnimalStore().');
     const { clock = systemClock } = options as { readonly clock?: Clock };
     const send = sender(options, clock);
     this.pets = new Pets(send);

@@ -3,14 +3,14 @@ import type { Fetch } from './animal-store.js';
 import { longestTimerMs } from './clock.js';
 import { ConnectionError, TimeoutError } from './errors.js';
 
-/** An answer that was read to its end. */
+/** A response that was read to its end. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
-/** What is sent. */
+/** A request as it is sent. */
 export interface Try {
   readonly method: string;
   readonly url: string;
@@ -24,43 +24,63 @@ export interface Try {
  * Sends a request once. Throws ConnectionError, TimeoutError, or the signal's reason. Redirects are not followed: the key is
  * for this address only.
  */
-export async function attemptOf(fetch: Fetch, request: Try, attempts: number): Promise<Reply> {
+export async function attemptOf(
+  fetch: Fetch,
+  request: Try,
+  attempts: number,
+  wasReached: boolean,
+): Promise<Reply> {
   const { method, url, headers, body, timeoutMs, signal } = request;
   signal?.throwIfAborted();
   const ending = new AbortController();
   const stop = onAbort(signal, () => ending.abort(signal?.reason));
   const timer = setTimeout(() => ending.abort(), Math.min(timeoutMs, longestTimerMs));
-  try {
-    const init = { method, headers, redirect: 'manual', signal: ending.signal } as const;
+  const init = { method, headers, redirect: 'manual', signal: ending.signal } as const;
+  const exchange = async () => {
     const response = await fetch(url, body === undefined ? init : { ...init, body });
     return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+  try {
+    // A custom fetch may ignore its signal.
+    return await Promise.race([exchange(), rejectionBy(ending.signal)]);
   } catch (cause) {
     signal?.throwIfAborted();
-    const problem = { message: `${method} ${url} was not answered`, attempts };
+    const problem = { message: `${method} ${url} got no response`, attempts };
     if (ending.signal.aborted) {
-      throw new TimeoutError({
-        ...problem,
-        code: 'timeout',
-        message: `${problem.message} within ${timeoutMs} ms.`,
-      });
+      const message = `${problem.message} within ${timeoutMs} ms.`;
+      throw new TimeoutError({ ...problem, code: 'timeout', message });
     }
-    throw new ConnectionError({
-      ...problem,
-      code: 'connection_failed',
-      message: `${problem.message}: ${reasonOf(cause)}`,
-      cause,
-    });
+    const hint = wasReached ? '' : ' Check the url: nothing has responded there yet.';
+    const message = `${problem.message}: ${reasonOf(cause)}${hint}`;
+    throw new ConnectionError({ ...problem, code: 'connection_failed', message, cause });
   } finally {
     clearTimeout(timer);
     stop();
   }
 }
 
-/** Node's fetch says "fetch failed", and its cause why. */
+function rejectionBy(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+interface Thrown {
+  readonly message?: string;
+  readonly code?: unknown;
+  readonly cause?: Thrown;
+}
+
+/** Node.js reports "fetch failed", with the reason as its cause. */
 function reasonOf(thrown: unknown): string {
-  const { message, cause } = thrown as {
-    readonly message?: string;
-    readonly cause?: { readonly message?: string };
-  };
+  const { message, cause } = (thrown ?? {}) as Thrown;
   return cause?.message || message || String(thrown);
+}
+
+const unsentCodes = /REFUSED|NOTFOUND|EAI_AGAIN|UNREACH|CONNECT_TIMEOUT/;
+
+/** Whether no connection was made, so that nothing was sent. False where the runtime does not report it, as in browsers. */
+export function isUnsent({ cause }: ConnectionError): boolean {
+  const { code, cause: inner } = (cause ?? {}) as Thrown;
+  return unsentCodes.test(String(inner?.code ?? code));
 }

@@ -136,7 +136,5 @@ export interface ErrorCodes {
   readonly 503: 'service_unavailable';
 }
 
-export type ErrorCode = ErrorCodes[keyof ErrorCodes];
-
 /** The members of answers that are `bigint`. */
 export const int64Members: readonly string[] = ['categoryId', 'id', 'petId'];

@@ -1,4 +1,4 @@
-/** Which class of error an answer becomes. */
+/** Maps an error response to its class. */
 import type { ErrorDetail } from './contract.js';
 import {
   type AnimalStoreError,
@@ -25,11 +25,11 @@ const byStatus = {
   412: PreconditionError,
 } as const;
 
-/** The error of an answer that is no success. `retryAfterSeconds` is how long the client would have to wait. */
+/** The error of a response that is not a success. */
 export function errorOf(
   problem: Problem,
   details: readonly ErrorDetail[],
-  retryAfterSeconds: number,
+  retryAfterSeconds: number | undefined,
 ): AnimalStoreError {
   const { code, status = 0 } = problem;
   if (code === 'api_key_banned') return new BannedError(problem, retryAfterSeconds);

@@ -1,30 +1,30 @@
-/** What a call rejects with. Each class is a kind of error; `code` tells them apart for the compiler, too. */
+/** What a call rejects with. Each class is a kind of error, and `code` narrows to it. */
 import type { ErrorCodes, ErrorDetail } from './contract.js';
 
-/** What an error says. */
+/** The contents of an error. */
 export interface Problem {
   readonly code: string;
-  /** HTTP status; undefined when there was no answer. */
+  /** HTTP status; undefined without a response. */
   readonly status?: number | undefined;
   readonly message: string;
   readonly requestId?: string | undefined;
-  /** Headers of the answer. */
+  /** Headers of the response. */
   readonly headers?: Headers | undefined;
-  /** How often the request was sent. */
+  /** Number of times the request was sent. */
   readonly attempts: number;
   readonly cause?: unknown;
 }
 
 class Base<Code extends string, Status extends number | undefined> extends Error {
-  /** Machine-readable code. An unknown one may come with a new version of the service: then the class goes by the status. */
+  /** Machine-readable code. New versions of the service may add codes; their class follows from the status. */
   readonly code: Code;
-  /** HTTP status; undefined when there was no answer. */
+  /** HTTP status; undefined without a response. */
   readonly status: Status;
-  /** The answer's `X-Request-Id`, by which the operator finds it in the log. */
+  /** `X-Request-Id` of the response, by which the operator finds it in the log. */
   readonly requestId: string | undefined;
-  /** Headers of the answer. */
+  /** Headers of the response. */
   declare readonly headers: Headers | undefined;
-  /** How often the request was sent; 0 when the client knew that it had to wait too long. */
+  /** Number of times the request was sent; 0 when the wait would have been too long. */
   readonly attempts: number;
 
   constructor({ code, status, message, requestId, headers, attempts, cause }: Problem) {
@@ -33,8 +33,16 @@ class Base<Code extends string, Status extends number | undefined> extends Error
     this.status = status as Status;
     this.requestId = requestId;
     this.attempts = attempts;
-    // Out of sight, so that a printed error is short.
+    // Not enumerable, to keep printed errors short.
     Object.defineProperty(this, 'headers', { value: headers });
+  }
+}
+
+/** An option or argument that cannot be sent: nothing was. `cause` is the exception behind it, if there is one. */
+export class ArgumentError extends Base<'invalid_argument', undefined> {
+  override readonly name = 'ArgumentError';
+  constructor(message: string, cause?: unknown) {
+    super({ code: 'invalid_argument', message, attempts: 0, cause });
   }
 }
 
@@ -81,7 +89,7 @@ export class ConflictError extends Base<ErrorCodes[409], 409> {
 /** 410: the operation was removed. */
 export class RemovedError extends Base<ErrorCodes[410], 410> {
   override readonly name = 'RemovedError';
-  /** Path of what took its place. */
+  /** Path of the operation that replaces it. */
   readonly successor: string | undefined;
   constructor(problem: Problem) {
     super(problem);
@@ -94,12 +102,12 @@ export class PreconditionError extends Base<ErrorCodes[412], 412> {
   override readonly name = 'PreconditionError';
 }
 
-/** 429: the limit is used up for longer than the call may wait. */
+/** 429: the limit is used up for longer than `maxWaitSeconds`. */
 export class RateLimitError extends Base<Exclude<ErrorCodes[429], 'api_key_banned'>, 429> {
   override readonly name = 'RateLimitError';
-  /** Seconds left to wait. */
-  readonly retryAfterSeconds: number;
-  constructor(problem: Problem, retryAfterSeconds: number) {
+  /** Seconds left to wait; undefined if no server sent a `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined;
+  constructor(problem: Problem, retryAfterSeconds: number | undefined) {
     super(problem);
     this.retryAfterSeconds = retryAfterSeconds;
   }
@@ -108,42 +116,43 @@ export class RateLimitError extends Base<Exclude<ErrorCodes[429], 'api_key_banne
 /** 429: the key is banned for a while, because programs kept sending requests after 429. */
 export class BannedError extends Base<'api_key_banned', 429> {
   override readonly name = 'BannedError';
-  /** Seconds left to wait. */
-  readonly retryAfterSeconds: number;
-  constructor(problem: Problem, retryAfterSeconds: number) {
+  /** Seconds left to wait; undefined if no server sent a `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined;
+  constructor(problem: Problem, retryAfterSeconds: number | undefined) {
     super(problem);
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
-/** 503: the service cannot work now, for longer than the call may wait. */
+/** 503: the service is unavailable for longer than `maxWaitSeconds`. */
 export class UnavailableError extends Base<ErrorCodes[503], 503> {
   override readonly name = 'UnavailableError';
-  /** Seconds left to wait. */
-  readonly retryAfterSeconds: number;
-  constructor(problem: Problem, retryAfterSeconds: number) {
+  /** Seconds left to wait; undefined if no server sent a `Retry-After`. */
+  readonly retryAfterSeconds: number | undefined;
+  constructor(problem: Problem, retryAfterSeconds: number | undefined) {
     super(problem);
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
-/** 500 and its like, or an answer that is not the service's. */
+/** 500, or a response that did not come from the service, such as a proxy's page. */
 export class ServerError extends Base<ErrorCodes[500] | 'unexpected_response', number> {
   override readonly name = 'ServerError';
 }
 
-/** No answer: the connection failed or broke. `cause` says how. */
+/** No response: the connection failed or broke. `cause` is the runtime's error. */
 export class ConnectionError extends Base<'connection_failed', undefined> {
   override readonly name = 'ConnectionError';
 }
 
-/** No answer within `timeoutMs`. */
+/** No response within `timeoutMs`. */
 export class TimeoutError extends Base<'timeout', undefined> {
   override readonly name = 'TimeoutError';
 }
 
 /** Every error of this client; `code` narrows it. */
 export type AnimalStoreError =
+  | ArgumentError
   | InvalidRequestError
   | AuthenticationError
   | PermissionError
@@ -158,7 +167,10 @@ export type AnimalStoreError =
   | ConnectionError
   | TimeoutError;
 
-/** What all errors of this client are instances of. `instanceof` narrows to the union, which `code` narrows further. */
+/** Every code of an error, those of the client included. */
+export type ErrorCode = AnimalStoreError['code'];
+
+/** The class of all errors of this client. `instanceof` narrows to the union, which `code` narrows further. */
 export const AnimalStoreError = Base as unknown as abstract new (problem: never) => AnimalStoreError;
 
 /** The target of a link (RFC 8288). */

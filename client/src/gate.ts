@@ -194,16 +194,23 @@ export class Gate {
     this.#queue.splice(0, Infinity, ...staying);
     // Not at once: a loop that ignores the error would keep the program from doing anything else.
     for (const { reject, attempts } of leaving) {
-      this.#clock.after(0, () => reject(this.#refusal(Math.ceil((opensAt - now) / 1_000), now, attempts)));
+      const seconds = Math.ceil((opensAt - now) / 1_000);
+      this.#clock.after(0, () => reject(this.#refusal(seconds, now, attempts)));
     }
     if (staying.length > 0) this.#cancelTimer = this.#clock.after(opensAt - now, () => this.#pump());
   }
 
   /** Why nothing may be sent, with the seconds that are left. */
   #refusal(seconds: number, now: number, attempts: number): AnimalStoreError {
-    const { code, status, message, requestId, headers } = this.#closedBy ?? {};
-    if (now < this.#closedUntil && code !== undefined && message !== undefined) {
-      return errorOf({ code, status, message, requestId, headers, attempts }, [], seconds);
+    const closedBy = this.#closedBy;
+    if (now < this.#closedUntil && closedBy !== undefined) {
+      const { code, status, message, requestId, headers } = closedBy;
+      const wasSent = headers?.has('retry-after') === true;
+      return errorOf(
+        { code, status, message, requestId, headers, attempts },
+        [],
+        wasSent ? seconds : undefined,
+      );
     }
     const isDay = this.#quota.exhausted(now)?.isDay === true;
     return new RateLimitError(

@@ -1,10 +1,10 @@
 import type { AnimalStoreError } from './errors.js';
 
-/** A try of a request. The key is in none of what hooks get. */
+/** An attempt to send a request. Hooks never receive the key. */
 export interface SentRequest {
   readonly method: string;
   readonly url: string;
-  /** 1 for the first try. */
+  /** From 1. */
   readonly attempt: number;
 }
 
@@ -12,23 +12,23 @@ export interface ReceivedResponse extends SentRequest {
   readonly status: number;
   readonly requestId: string | undefined;
   readonly headers: Headers;
-  /** Milliseconds from sending the request to the end of its answer. */
+  /** Milliseconds from sending the request to the end of the response. */
   readonly durationMs: number;
 }
 
 export interface Retry extends SentRequest {
   /** Why the request will be sent again. */
   readonly error: AnimalStoreError;
-  /** Milliseconds until then, at least. */
+  /** Milliseconds until then, at least. Other calls may delay it further. */
   readonly waitMs: number;
 }
 
 /** For logging. What a hook throws ends the call. */
 export interface Hooks {
-  /** Before each try. */
+  /** Before each attempt. */
   readonly onRequest?: ((request: SentRequest) => void) | undefined;
-  /** After each answer. */
+  /** After each response. */
   readonly onResponse?: ((response: ReceivedResponse) => void) | undefined;
-  /** When a request failed and will be repeated. */
+  /** Before a failed request is retried. */
   readonly onRetry?: ((retry: Retry) => void) | undefined;
 }

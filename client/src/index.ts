@@ -4,7 +4,6 @@ export type { Categories, PutCategoryOptions } from './categories.js';
 export type {
   Category,
   CategoryName,
-  ErrorCode,
   ErrorDetail,
   Int64,
   Inventory,
@@ -19,10 +18,12 @@ export type {
 } from './contract.js';
 export {
   AnimalStoreError,
+  ArgumentError,
   AuthenticationError,
   BannedError,
   ConflictError,
   ConnectionError,
+  type ErrorCode,
   InvalidRequestError,
   NotFoundError,
   PermissionError,

@@ -1,5 +1,6 @@
 /** JSON with exact 64-bit integers, which JSON.parse rounds beyond 2^53. */
 import { type Int64, int64Members } from './contract.js';
+import { ArgumentError } from './errors.js';
 
 // A member's name with its number, or any other string: strings are matched whole, so that nothing inside one is
 // taken for a member.
@@ -35,9 +36,9 @@ function written64(name: string, value: unknown): string {
     : (JSON.stringify(value) ?? 'null');
 }
 
-/** The digits of an integer. Throws TypeError for a number that is not exact any more. */
+/** The digits of an integer. Throws ArgumentError for a number that is not exact. */
 export function integerText(name: string, value: Int64): string {
   if (typeof value === 'bigint' || Number.isSafeInteger(value)) return String(value);
   const given = typeof value === 'string' ? JSON.stringify(value) : String(value);
-  throw new TypeError(`${name} has to be a bigint or a safe integer, not ${given}.`);
+  throw new ArgumentError(`${name} must be a bigint or a safe integer, not ${given}.`);
 }

@@ -1,5 +1,5 @@
 import type { Answer } from './answer.js';
-import { linkOf } from './errors.js';
+import { linkOf, ServerError } from './errors.js';
 import type { CallOptions, Request, Send } from './request.js';
 
 /** What every list takes. */
@@ -53,23 +53,30 @@ async function* pagesOf<Item>(
   first: NonNullable<Request['query']>,
   options: CallOptions | undefined,
 ): AsyncGenerator<Page<Item>, void, undefined> {
-  // No ids are no animals: the service would take the question for a mistake.
+  // An empty list of ids names no animals. The service would reject it.
   if (Array.isArray(first.id) && first.id.length === 0) return;
   for (let query: Request['query'] | undefined = first; query !== undefined; ) {
     const request: Request = { method: 'GET', collection, query, isList: true, options };
     const answer: Answer<readonly Item[]> = await send(request);
-    const next = nextQuery(answer.headers);
+    const next = nextQuery(answer);
     yield { ...answer, nextCursor: next?.cursor };
     query = next;
   }
 }
 
 /**
- * The parameters of the next page's link. Its host and path are not used: the service may know another address of its own
- * than the client, and the key goes only to the client's.
+ * The parameters of the next page's link. Its host and path are not used: the service may have another address for itself
+ * than the client, and the key is for the client's only. Throws ServerError for a link that leads to no other page.
  */
-function nextQuery(headers: Headers): Readonly<Record<string, string>> | undefined {
+function nextQuery({
+  headers,
+  status,
+  requestId,
+}: Answer<unknown>): Readonly<Record<string, string>> | undefined {
   const link = linkOf(headers, 'next');
   if (link === undefined) return undefined;
-  return Object.fromEntries(new URL(link, 'http://localhost').searchParams);
+  const query = Object.fromEntries(new URLSearchParams(link.replace(/^[^?]*/, '')));
+  if (query.cursor) return query;
+  const message = 'The Link header has a next page without a cursor.';
+  throw new ServerError({ code: 'unexpected_response', message, status, requestId, headers, attempts: 1 });
 }

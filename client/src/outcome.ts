@@ -1,8 +1,8 @@
-/** What an answer means. */
+/** Reads responses: data, or the error they stand for. */
 import type { Reply } from './attempt.js';
 import type { ErrorDetail } from './contract.js';
 import { errorOf } from './error-of.js';
-import { type AnimalStoreError, ConnectionError, ServerError } from './errors.js';
+import { ConnectionError, type Problem, ServerError } from './errors.js';
 import { parseJson } from './json.js';
 import { retryAfterMs } from './limits.js';
 import type { Request } from './request.js';
@@ -10,66 +10,92 @@ import type { Request } from './request.js';
 interface ErrorBody {
   readonly code: string;
   readonly message: string;
+  readonly status: number;
   readonly details?: unknown;
 }
 
-/**
- * The data of a success; undefined when it has none. Throws AnimalStoreError for anything else. `request` is what to call the
- * request in messages.
- */
-export function dataOf(
-  { status, headers, text }: Reply,
-  { method, isList = false }: Request,
-  request: string,
-  attempts: number,
-): unknown {
+/** A response to a request, with what is known of its earlier attempts. */
+export interface Received {
+  readonly reply: Reply;
+  readonly request: Request;
+  /** Name of the request in messages. */
+  readonly title: string;
+  readonly attempts: number;
+  /** An earlier attempt may have been performed. */
+  readonly isUncertain: boolean;
+}
+
+/** Sent instead of the service by the proxies before it. */
+const proxyStatuses = [502, 503, 504];
+const goneCodes = ['pet_not_found', 'category_not_found'];
+
+/** The data of a success; undefined when it has none. Throws AnimalStoreError for anything else. */
+export function dataOf({ reply, request, title, attempts, isUncertain }: Received): unknown {
+  const { status, headers, text } = reply;
   const requestId = headers.get('x-request-id') ?? undefined;
-  const told = { status, requestId, headers, attempts };
+  const common = { status, requestId, headers, attempts };
   const isJson = /json/i.test(headers.get('content-type') ?? '');
   // A change is made without a body when it is a removal, or when the key may not see the result.
-  if (status === 204 && method !== 'GET') return undefined;
+  if (status === 204 && request.method !== 'GET') return undefined;
   if (status >= 200 && status < 300 && isJson) {
-    try {
-      const data = parseJson(text);
-      if (typeof data === 'object' && data !== null && Array.isArray(data) === isList) return data;
-    } catch (cause) {
-      const message = `The answer of ${request} broke off.`;
-      throw new ConnectionError({ code: 'connection_failed', message, attempts, requestId, headers, cause });
-    }
+    const data = jsonOf(text, {
+      ...common,
+      code: 'connection_failed',
+      message: `The response to ${title} is cut off.`,
+    });
+    if (typeof data === 'object' && data !== null && Array.isArray(data) === (request.isList ?? false))
+      return data;
   }
-  if (isJson && status >= 400) {
-    const error = errorBodyOf(text);
-    if (error) return raise(errorOf({ ...told, ...error }, detailsOf(error), retryAfterSeconds(headers)));
-  }
-  const code = { 429: 'rate_limit_exceeded', 503: 'service_unavailable' }[status] ?? 'unexpected_response';
-  const target = headers.get('location');
-  const message = `${request} was answered with ${status}, not by the Animal Store API. Check the url.`;
-  const moved = `${request} was redirected${target ? ` to ${target}` : ''}. Redirects are not followed: change the url.`;
-  if (status >= 400) throw errorOf({ ...told, code, message }, [], retryAfterSeconds(headers));
-  const isMoved = status === 0 || (status >= 300 && status !== 304);
-  throw new ServerError({ ...told, code, message: isMoved ? moved : message });
+  const error = isJson && status >= 400 ? errorBodyOf(text, status) : undefined;
+  if (error === undefined) throw foreignError(common, title);
+  // The attempt whose outcome was unknown removed it.
+  if (isUncertain && request.method === 'DELETE' && goneCodes.includes(error.code)) return undefined;
+  throw errorOf({ ...common, ...error }, detailsOf(error), retryAfterSeconds(headers));
 }
 
-function raise(error: AnimalStoreError): never {
-  throw error;
+function jsonOf(text: string, problem: Problem): unknown {
+  try {
+    return parseJson(text);
+  } catch (cause) {
+    throw new ConnectionError({ ...problem, status: undefined, cause });
+  }
 }
 
-function errorBodyOf(text: string): ErrorBody | undefined {
+/** The error of a response that the service did not send. Only 429 and 503 mean the same wherever they come from. */
+function foreignError(common: Omit<Problem, 'code' | 'message'>, title: string) {
+  const { status = 0, headers = new Headers() } = common;
+  const code = { 429: 'rate_limit_exceeded', 503: 'service_unavailable' }[status];
+  const message = foreignMessage(status, headers.get('location'), title);
+  if (code !== undefined) return errorOf({ ...common, code, message }, [], retryAfterSeconds(headers));
+  return new ServerError({ ...common, code: 'unexpected_response', message });
+}
+
+function foreignMessage(status: number, target: string | null, title: string): string {
+  if (status === 0 || (status >= 300 && status < 400 && status !== 304)) {
+    return `${title} was redirected${target ? ` to ${target}` : ''}. Redirects are not followed: change the url.`;
+  }
+  const sender = proxyStatuses.includes(status)
+    ? 'a proxy, which has no response of the Animal Store API.'
+    : 'another server than the Animal Store API. Check the url, and the proxies on the way.';
+  return `${title} got a ${status} from ${sender}`;
+}
+
+function errorBodyOf(text: string, status: number): ErrorBody | undefined {
   try {
     const body = JSON.parse(text) as Partial<ErrorBody> | null;
-    return typeof body?.code === 'string' && typeof body.message === 'string'
-      ? (body as ErrorBody)
-      : undefined;
+    const isOurs =
+      typeof body?.code === 'string' && typeof body.message === 'string' && body.status === status;
+    return isOurs ? (body as ErrorBody) : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** What answers in the service's place may call something else `details`. */
 function detailsOf({ details }: ErrorBody): readonly ErrorDetail[] {
   return Array.isArray(details) ? details : [];
 }
 
-function retryAfterSeconds(headers: Headers): number {
-  return Math.ceil((retryAfterMs(headers) ?? 0) / 1_000);
+function retryAfterSeconds(headers: Headers): number | undefined {
+  const ms = retryAfterMs(headers);
+  return ms === undefined ? undefined : Math.ceil(ms / 1_000);
 }

@@ -1,5 +1,6 @@
-import { Call } from './answer.js';
+import { type Answer, Call } from './answer.js';
 import type { Int64, NewPet, Pet, PetPatch, PetStatus } from './contract.js';
+import { PreconditionError, ServerError } from './errors.js';
 import { List, type ListQuery } from './list.js';
 import type { CallOptions, ChangeOptions, PostOptions, Send } from './request.js';
 
@@ -7,9 +8,12 @@ import type { CallOptions, ChangeOptions, PostOptions, Send } from './request.js
 export interface PetQuery extends ListQuery {
   readonly status?: PetStatus | undefined;
   readonly categoryId?: Int64 | undefined;
-  /** Only these animals, 100 at most; those that do not exist are left out. */
+  /** Only these animals, 100 at most; unknown ids are left out. */
   readonly ids?: readonly Int64[] | undefined;
 }
+
+/** Most times that `updateWith` starts again because another client was faster. */
+const mostConflicts = 100;
 
 /** The animals of the store. */
 export class Pets {
@@ -24,6 +28,24 @@ export class Pets {
     return new List(this.#send, 'pets', ids === undefined ? { ...query } : { ...query, id: ids }, options);
   }
 
+  /** Gets an animal by id; undefined if there is none. Needs the scope `pets:read`. */
+  find(id: Int64, options?: CallOptions): Call<Pet | undefined> {
+    const request = {
+      method: 'GET',
+      collection: 'pets',
+      query: { id: [id] },
+      isList: true,
+      options,
+    } as const;
+    // The entity tag is that of the list: no change could be based on it.
+    const found = this.#send<readonly Pet[]>(request).then(({ data: [pet], ...answer }) => ({
+      ...answer,
+      data: pet,
+      etag: undefined,
+    }));
+    return Call.of(found);
+  }
+
   /** Adds an animal. Needs the scope `pets:create`. */
   create(pet: NewPet, options?: PostOptions): Call<Pet> {
     return Call.of(this.#send({ method: 'POST', collection: 'pets', body: pet, options }));
@@ -31,8 +53,7 @@ export class Pets {
 
   /**
    * Gets an animal by id. Needs the scope `pets:read`.
-   * @deprecated The service removes it on 5 December 2030, and calls then reject with RemovedError. Use
-   * `list({ ids: [id] })`.
+   * @deprecated The service removes it on 5 December 2030, and calls then reject with RemovedError. Use `find(id)`.
    */
   get(id: Int64, options?: CallOptions): Call<Pet> {
     return Call.of(this.#send({ method: 'GET', collection: 'pets', id, options }));
@@ -46,8 +67,55 @@ export class Pets {
     return Call.of(this.#send({ method: 'PATCH', collection: 'pets', id, body: patch, options }));
   }
 
+  /**
+   * Reads an animal, calls `change` with it, and stores the patch that `change` returns. If another client changes the animal in
+   * between, it starts again with the new version, so no change is lost. Without a patch nothing is stored. Needs the scopes
+   * `pets:read` and `pets:write`.
+   */
+  updateWith(
+    id: Int64,
+    change: (pet: Pet) => PetPatch | undefined | Promise<PetPatch | undefined>,
+    options?: CallOptions,
+  ): Call<Pet> {
+    return Call.of(this.#updateWith(id, change, options));
+  }
+
   /** Removes an animal. Needs the scope `pets:write`. */
   delete(id: Int64, options?: ChangeOptions): Call<void> {
     return Call.of(this.#send({ method: 'DELETE', collection: 'pets', id, options }));
   }
+
+  async #updateWith(
+    id: Int64,
+    change: (pet: Pet) => PetPatch | undefined | Promise<PetPatch | undefined>,
+    options: CallOptions | undefined,
+  ): Promise<Answer<Pet>> {
+    // The patch of an attempt that may have been performed.
+    let uncertain: PetPatch | undefined;
+    for (let conflicts = 0; ; conflicts++) {
+      // The empty patch reads the animal with its entity tag, which lists do not have.
+      const current = await this.update(id, {}, options).withResponse();
+      if (uncertain !== undefined && hasAll(current.data, uncertain)) return current;
+      const patch = await change(current.data);
+      if (patch === undefined) return current;
+      if (current.etag === undefined) throw withoutEtag(current);
+      try {
+        return await this.update(id, patch, { ...options, ifMatch: current.etag }).withResponse();
+      } catch (error) {
+        if (!(error instanceof PreconditionError) || conflicts === mostConflicts) throw error;
+        uncertain = error.attempts > 1 ? patch : undefined;
+      }
+    }
+  }
+}
+
+function hasAll(pet: Pet, patch: PetPatch): boolean {
+  const members = Object.entries(patch).filter(([, value]) => value !== undefined);
+  return members.every(([name, value]) => String(pet[name as keyof Pet]) === String(value));
+}
+
+function withoutEtag({ status, headers, requestId }: Answer<Pet>): ServerError {
+  const message =
+    'The response has no ETag, so a change of another client could be lost. Check the proxies on the way.';
+  return new ServerError({ code: 'unexpected_response', message, status, headers, requestId, attempts: 1 });
 }

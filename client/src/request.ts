@@ -4,26 +4,30 @@ import { integerText } from './json.js';
 
 type Int64OrText = Int64 | string;
 
-/** What every call takes. */
+/** Options of every call. */
 export interface CallOptions {
   /** Ends the call: it rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds that each try may take, instead of the client's `timeoutMs`. */
+  /** Milliseconds per attempt; defaults to the client's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
+  /** Further headers, for a gateway or tracing. They cannot replace those of the client. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** `X-Request-Id` of every attempt: 1 to 64 characters of `A–Z a–z 0–9 . _ -`. Defaults to one that the service makes. */
+  readonly requestId?: string | undefined;
 }
 
-/** What every POST takes. */
+/** Options of every POST. */
 export interface PostOptions extends CallOptions {
   /**
-   * What makes a repetition safe: 1 to 255 visible ASCII characters. Without one, the client makes one for each call, so
-   * that its own retries do nothing twice. Give one to call again later, or from another process.
+   * Makes a repetition of the call safe: 1 to 255 visible ASCII characters. Defaults to a random one, which covers the retries
+   * of this call. Pass one to call again later, or from another process.
    */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** What changes of an existing resource take. */
+/** Options of changes to an existing resource. */
 export interface ChangeOptions extends CallOptions {
-  /** `etag` of the version that the change is based on: if there is a newer one, PreconditionError. */
+  /** `etag` of the version that the change is based on: PreconditionError if there is a newer one. */
   readonly ifMatch?: string | undefined;
 }
 
@@ -44,10 +48,10 @@ export interface Request {
   readonly isFree?: boolean;
 }
 
-/** Sends a request until it is answered; throws AnimalStoreError, or the reason of the signal. */
+/** Sends a request until it has a result. Throws AnimalStoreError, or the reason of the signal. */
 export type Send = <Data>(request: Request) => Promise<Answer<Data>>;
 
-/** The path and query of a request. Throws TypeError for what is no exact integer, and for an id that is left out. */
+/** The path and query of a request. Throws ArgumentError for a number that is not an exact integer, and for a missing id. */
 export function targetOf(request: Request): string {
   const { collection, step, query = {} } = request;
   const id = 'id' in request ? [integerText('id', request.id as Int64)] : [];

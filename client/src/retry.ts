@@ -1,56 +1,55 @@
-/** Which failures are repeated, and when (the guide "Errors and retries"). */
+/** Which failures are retried, and when. README.md, "Retries", describes it. */
+import { isUnsent } from './attempt.js';
 import type { Clock } from './clock.js';
-import type { AnimalStoreError } from './errors.js';
+import { type AnimalStoreError, ConnectionError } from './errors.js';
 import { retryAfterMs } from './limits.js';
-import type { Request } from './request.js';
+import type { Prepared } from './prepare.js';
 
-/** The most that a failure is repeated, by its code. Waits for limits are bounded by `maxWaitSeconds` instead. */
-const most: Readonly<Record<string, number>> = { connection_failed: 5, timeout: 2 };
-const mostServerErrors = 2;
+/** Retries of failures that are no outage: 500 and unexpected statuses. */
+const mostUnexpected = 2;
 
-const firstBackoffMs = 200;
-const longestBackoffMs = 10_000;
-/** A minute's limit without a Retry-After comes from elsewhere than the service: it gets longer pauses. */
-const firstLimitBackoffMs = 1_000;
-const longestLimitBackoffMs = 30_000;
+/** The first and the longest delay. Delays double, with full jitter. */
+const outageBackoffMs = [200, 5_000] as const;
+/** Of a 429 without a Retry-After, which comes from a proxy. */
+const limitBackoffMs = [1_000, 30_000] as const;
 
-export interface Repetition {
+export interface Retry {
+  /** What the server asks for: the least to wait. */
+  readonly leastMs: number;
   readonly waitMs: number;
   /** All calls of the client wait. */
   readonly isShared: boolean;
 }
 
-/** When to repeat a request that failed so often; undefined: not at all. */
-export function repetitionOf(
+/** When to send a request again that failed `failures` times; undefined: never. */
+export function retryOf(
   error: AnimalStoreError,
-  request: Request,
+  { method, isRepeatable }: Pick<Prepared, 'method' | 'isRepeatable'>,
   failures: number,
   clock: Clock,
-): Repetition | undefined {
+): Retry | undefined {
   const { code, status, headers } = error;
-  const afterMs = headers && retryAfterMs(headers);
-  if (status === 429 || status === 503) {
-    if (code === 'too_many_failed_authentications') return undefined;
-    const jitterMs = backoffMs(failures - 1, firstLimitBackoffMs, longestLimitBackoffMs, clock);
-    // Who waits exactly as long as was told is admitted, so only a second refusal is a reason to wait longer.
-    return {
-      waitMs: afterMs === undefined || failures > 1 ? (afterMs ?? 0) + jitterMs : afterMs,
-      isShared: true,
-    };
+  const isLimit = status === 429;
+  const isOutage = status === undefined || status === 502 || status === 503 || status === 504;
+  if (code === 'too_many_failed_authentications') return undefined;
+  if (!isLimit && !isOutage && code !== 'idempotency_key_in_use') {
+    if (status < 500 || failures > mostUnexpected) return undefined;
   }
-  const waitMs = Math.max(afterMs ?? 0, backoffMs(failures - 1, firstBackoffMs, longestBackoffMs, clock));
-  if (code === 'idempotency_key_in_use') return { waitMs, isShared: false };
-  const isBroken = status === undefined || status >= 500;
-  const isOften = failures > (most[code] ?? mostServerErrors);
-  return isBroken && !isOften && isRepeatable(request) ? { waitMs, isShared: false } : undefined;
+  if (!isRepeatable && isUncertain(error, method)) return undefined;
+  const afterMs = headers && retryAfterMs(headers);
+  const leastMs = afterMs ?? 0;
+  // Waiting exactly as long as Retry-After is enough, so only a second refusal is a reason to wait longer.
+  const isExact = afterMs !== undefined && failures === 1;
+  const [firstMs, longestMs] = isLimit ? limitBackoffMs : outageBackoffMs;
+  const jitterMs = isExact ? 0 : clock.random() * Math.min(firstMs * 2 ** (failures - 1), longestMs);
+  return { leastMs, waitMs: leastMs + jitterMs, isShared: isLimit || status === 503 };
 }
 
-/** Whether a request that may have been done can be sent again. Every POST has an Idempotency-Key. */
-function isRepeatable({ method, options }: Request): boolean {
-  return method !== 'PATCH' || options?.ifMatch !== undefined;
-}
-
-/** Doubles with each failure; full jitter. */
-function backoffMs(doublings: number, firstMs: number, longestMs: number, clock: Clock): number {
-  return clock.random() * Math.min(firstMs * 2 ** doublings, longestMs);
+/** Whether the request that failed so may have been performed. */
+export function isUncertain(error: AnimalStoreError, method: string): boolean {
+  // Bun sends a DELETE again on its own when a reused connection breaks, and reports only the second failure.
+  if (error instanceof ConnectionError)
+    return !isUnsent(error) || (method === 'DELETE' && 'Bun' in globalThis);
+  if (error.code === 'service_unavailable') return !/Nothing was changed/.test(error.message);
+  return error.status === undefined || error.status >= 500;
 }

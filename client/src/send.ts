@@ -1,4 +1,4 @@
-/** Sends requests: one try after the other, until there is an answer. */
+/** Sends requests: one attempt after the other, until there is a result. */
 import type { AnimalStoreOptions } from './animal-store.js';
 import { type Answer, answerOf } from './answer.js';
 import { attemptOf, type Reply } from './attempt.js';
@@ -6,14 +6,14 @@ import { type Clock, sleep } from './clock.js';
 import type { RateLimit } from './contract.js';
 import { AnimalStoreError } from './errors.js';
 import { Gate } from './gate.js';
-import { stringifyJson } from './json.js';
 import { limitsOf } from './limits.js';
 import { dataOf } from './outcome.js';
-import { type Request, type Send, targetOf } from './request.js';
-import { repetitionOf } from './retry.js';
-import { type Settings, settingsOf, timeoutOf } from './settings.js';
+import { type Prepared, preparedOf } from './prepare.js';
+import type { Request, Send } from './request.js';
+import { isUncertain, retryOf } from './retry.js';
+import { type Settings, settingsOf } from './settings.js';
 
-/** Throws TypeError when the options are not valid. */
+/** Throws ArgumentError when the options are not valid. */
 export function sender(options: AnimalStoreOptions, clock: Clock): Send {
   const requests = new Sender(settingsOf(options), clock);
   return async (request) => {
@@ -26,13 +26,16 @@ export function sender(options: AnimalStoreOptions, clock: Clock): Send {
   };
 }
 
-/** How long other requests wait for the answer to what is left of the limits, at most. */
+/** Most ms that other requests wait for the response of `GET /rate-limit`. */
 const askingMs = 5_000;
+/** Most ms of retries while nothing has ever responded: probably the address is wrong. */
+const wrongAddressMs = 10_000;
 
 class Sender {
   readonly #settings: Settings;
   readonly #clock: Clock;
   readonly #gate: Gate;
+  #wasReached = false;
 
   constructor(settings: Settings, clock: Clock) {
     this.#settings = settings;
@@ -40,51 +43,54 @@ class Sender {
     this.#gate = new Gate(clock, settings.pace, () => this.#ask());
   }
 
-  /** Sends a request until it is answered, or may not be repeated, or would have to wait for too long. */
+  /** Sends a request until it has a result, must not be sent again, or would have to wait for too long. */
   async send<Data>(request: Request): Promise<Answer<Data>> {
     const prepared = preparedOf(request, this.#settings);
-    const { method, url, signal } = prepared;
+    const { title, signal } = prepared;
     const { isFree = false } = request;
-    let waitLeftMs = this.#settings.maxWaitMs;
-    let isLost = false;
-    for (let attempt = 1; ; attempt++) {
+    const { maxWaitMs } = this.#settings;
+    let waitedMs = 0;
+    let wasUncertain = false;
+    for (let attempts = 1; ; attempts++) {
       signal?.throwIfAborted();
       if (!isFree)
-        waitLeftMs -= await this.#gate.enter({ maxWaitMs: waitLeftMs, signal, attempts: attempt - 1 });
+        waitedMs += await this.#gate.enter({
+          maxWaitMs: maxWaitMs - waitedMs,
+          signal,
+          attempts: attempts - 1,
+        });
       let ownWaitMs = 0;
+      const sentAt = this.#clock.now();
       try {
-        const reply = await this.#sendOnce(prepared, attempt);
-        // The try that was lost had removed it.
-        const isDone = isLost && method === 'DELETE' && reply.status === 404;
-        const data = isDone ? undefined : dataOf(reply, request, `${method} ${url}`, attempt);
+        const reply = await this.#sendOnce(prepared, attempts);
+        const data = dataOf({ reply, request, title, attempts, isUncertain: wasUncertain });
         if (isFree && takesRequests(data as RateLimit)) this.#gate.open();
         return answerOf(data as Data, reply.status, reply.headers);
       } catch (error) {
-        const repetition = this.#repetition(error, request, attempt, waitLeftMs);
-        if (repetition === undefined) throw error;
-        if (isFree || !repetition.isShared) ownWaitMs = repetition.waitMs;
-        isLost ||= repetition.error.status !== 429;
-        this.#settings.hooks.onRetry?.({
-          method,
-          url,
-          attempt,
-          error: repetition.error,
-          waitMs: repetition.waitMs,
-        });
+        if (!(error instanceof AnimalStoreError)) throw error;
+        // A failed attempt is waiting as well. The time of a 429 is not: Retry-After may be all of maxWaitSeconds.
+        if (error.status !== 429) waitedMs += this.#clock.now() - sentAt;
+        const retry = this.#retry(error, prepared, attempts, waitedMs);
+        if (retry === undefined) throw error;
+        wasUncertain ||= isUncertain(error, prepared.method);
+        if (isFree || !retry.isShared) ownWaitMs = retry.waitMs;
+        const { method, url } = prepared;
+        this.#settings.hooks.onRetry?.({ method, url, attempt: attempts, error, waitMs: retry.waitMs });
       } finally {
         if (!isFree) this.#gate.leave();
       }
       if (ownWaitMs > 0) await sleep(this.#clock, ownWaitMs, signal);
-      waitLeftMs -= ownWaitMs;
+      waitedMs += ownWaitMs;
     }
   }
 
-  async #sendOnce(request: Prepared, attempt: number): Promise<Reply> {
+  async #sendOnce(prepared: Prepared, attempt: number): Promise<Reply> {
     const { fetch, hooks } = this.#settings;
-    const sent = { method: request.method, url: request.url, attempt };
+    const sent = { method: prepared.method, url: prepared.url, attempt };
     hooks.onRequest?.(sent);
     const sentAt = this.#clock.now();
-    const reply = await attemptOf(fetch, request, attempt);
+    const reply = await attemptOf(fetch, prepared, attempt, this.#wasReached);
+    this.#wasReached = true;
     const { status, headers } = reply;
     this.#gate.hear(limitsOf(headers), sentAt);
     const requestId = headers.get('x-request-id') ?? undefined;
@@ -92,60 +98,39 @@ class Sender {
     return reply;
   }
 
-  /** What follows from a failure: all calls wait, this one does, or it rejects (undefined). */
-  #repetition(error: unknown, request: Request, attempt: number, waitLeftMs: number) {
-    if (!(error instanceof AnimalStoreError)) return undefined;
-    const repetition = repetitionOf(error, request, attempt, this.#clock);
-    if (repetition?.isShared && !request.isFree) this.#gate.close(error, repetition.waitMs);
-    return repetition && repetition.waitMs <= waitLeftMs ? { ...repetition, error } : undefined;
+  /** When the request is sent again; undefined: never. May make all calls wait. */
+  #retry(error: AnimalStoreError, prepared: Prepared, attempts: number, waitedMs: number) {
+    const { maxWaitMs, maxRetries } = this.#settings;
+    const retry = retryOf(error, prepared, attempts, this.#clock);
+    if (retry === undefined) return undefined;
+    const mostMs = this.#wasReached ? maxWaitMs : Math.min(maxWaitMs, wrongAddressMs);
+    const leftMs = mostMs - waitedMs;
+    const waitMs = Math.max(retry.leastMs, Math.min(retry.waitMs, leftMs));
+    if (retry.isShared && !prepared.isFree) this.#gate.close(error, waitMs);
+    const isAllowed = leftMs > 0 && waitMs <= leftMs && attempts <= maxRetries;
+    return isAllowed ? { ...retry, waitMs } : undefined;
   }
 
-  /** Asks what is left of the limits. If there is no answer, the next request finds out why. */
+  /** Asks what is left of the limits. Without a response, the next request finds out why. */
   async #ask(): Promise<void> {
     const request = { method: 'GET', collection: 'rate-limit' } as const;
+    const prepared = preparedOf(request, this.#settings);
+    const { title } = prepared;
     try {
-      const prepared = preparedOf(request, this.#settings);
       const timeoutMs = Math.min(prepared.timeoutMs, askingMs);
-      dataOf(await this.#sendOnce({ ...prepared, timeoutMs }, 1), request, prepared.url, 1);
+      const reply = await this.#sendOnce({ ...prepared, timeoutMs }, 1);
+      dataOf({ reply, request, title, attempts: 1, isUncertain: false });
     } catch (error) {
-      this.#repetition(error, request, 1, 0);
+      if (error instanceof AnimalStoreError) this.#retry(error, prepared, 1, 0);
     }
   }
 }
-
-type Prepared = ReturnType<typeof preparedOf>;
 
 function takesRequests({ minute, day, bannedUntil }: RateLimit): boolean {
   return bannedUntil === null && minute.remaining > 0 && day.remaining > 0;
 }
 
-/** A request as all of its tries send it. Throws TypeError for what cannot be sent. */
-function preparedOf(request: Request, { base, authorization, timeoutMs }: Settings) {
-  const { method, body, options = {} } = request;
-  const headers = new Headers({ accept: 'application/json', authorization });
-  if (options.ifMatch !== undefined) headers.set('if-match', options.ifMatch);
-  if (options.ifNoneMatch !== undefined) headers.set('if-none-match', options.ifNoneMatch);
-  if (method === 'POST') headers.set('idempotency-key', options.idempotencyKey ?? newIdempotencyKey());
-  if (body !== undefined) {
-    headers.set('content-type', method === 'PATCH' ? 'application/merge-patch+json' : 'application/json');
-  }
-  return {
-    method,
-    url: base + targetOf(request),
-    headers,
-    body: body && stringifyJson(body),
-    timeoutMs: timeoutOf(options.timeoutMs ?? timeoutMs),
-    signal: options.signal,
-  };
-}
-
-/** 128 random bits. Pages without https have no crypto.randomUUID. */
-function newIdempotencyKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-/** Gives an error the stack of the call: its own has only turns of the event loop. */
+/** Gives an error the stack of the call: that of the error only has event-loop ticks. */
 function fromCaller(error: unknown, { stack }: Error): unknown {
   if (error instanceof AnimalStoreError && stack !== undefined) {
     // V8's begins with the error's name and message, others do not.

@@ -1,25 +1,32 @@
 /** The options of a client, checked. */
 import type { AnimalStoreOptions, Fetch } from './animal-store.js';
+import { ArgumentError } from './errors.js';
 import type { Hooks } from './hooks.js';
+import { version } from './version.js';
 
 export interface Settings {
   /** Address of the operations, which ends in `/v1`. */
   readonly base: string;
   readonly authorization: string;
+  /** Sent with every request. */
+  readonly headers: Headers;
   readonly timeoutMs: number;
   readonly maxWaitMs: number;
+  readonly maxRetries: number;
   readonly pace: boolean;
   readonly fetch: Fetch;
   readonly hooks: Hooks;
 }
 
-/** Throws TypeError for what cannot be right. */
+/** Throws ArgumentError for options that cannot be right. */
 export function settingsOf(options: AnimalStoreOptions): Settings {
   return {
     base: baseOf(options.url),
     authorization: `Bearer ${keyOf(options.key)}`,
+    headers: headersOf(options.headers),
     timeoutMs: timeoutOf(options.timeoutMs ?? 30_000),
-    maxWaitMs: maxWaitOf(options.maxWaitSeconds ?? 60),
+    maxWaitMs: atLeast0('maxWaitSeconds', options.maxWaitSeconds ?? 60) * 1_000,
+    maxRetries: atLeast0('maxRetries', options.maxRetries ?? Infinity),
     pace: options.pace ?? false,
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
     hooks: options,
@@ -28,12 +35,12 @@ export function settingsOf(options: AnimalStoreOptions): Settings {
 
 export function timeoutOf(timeoutMs: number): number {
   if (timeoutMs > 0) return timeoutMs;
-  throw new TypeError(`timeoutMs has to be a number above 0, not ${timeoutMs}; Infinity for none.`);
+  throw new ArgumentError(`timeoutMs must be a number above 0, not ${timeoutMs}; Infinity for none.`);
 }
 
-function maxWaitOf(seconds: number): number {
-  if (seconds >= 0) return seconds * 1_000;
-  throw new TypeError(`maxWaitSeconds has to be a number of at least 0, not ${seconds}.`);
+function atLeast0(name: string, value: number): number {
+  if (value >= 0) return value;
+  throw new ArgumentError(`${name} must be a number of at least 0, not ${value}.`);
 }
 
 /** Takes the address with and without `/v1`. */
@@ -41,19 +48,37 @@ function baseOf(given: string | URL | undefined): string {
   let url: URL;
   try {
     url = new URL(String(given));
-  } catch {
-    throw new TypeError('url has to be the address of the service, such as https://animals.example.com.');
+  } catch (cause) {
+    throw new ArgumentError(
+      'url must be the address of the service, such as https://animals.example.com.',
+      cause,
+    );
   }
-  if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
-    throw new TypeError('url has to begin with http:// or https://, and to have no user name or password.');
+  if (!/^https?:$/.test(url.protocol) || url.username + url.password + url.search + url.hash !== '') {
+    throw new ArgumentError(
+      'url must begin with http:// or https://, without user name, password, query or fragment.',
+    );
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`;
 }
 
-/** The key is checked here, because fetch would quote it in its error. */
+/** The key is checked here because fetch would quote it in its error. */
 function keyOf(key: string | undefined): string {
   if (typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)) return key;
-  throw new TypeError(
-    `key has to be an API key (ask_…); ${key ? 'this has characters that none has' : 'there is none'}.`,
+  throw new ArgumentError(
+    `key must be an API key (ask_…); ${key ? 'this one has characters that no key has' : 'it is missing'}.`,
   );
+}
+
+function headersOf(given: Readonly<Record<string, string>> | undefined): Headers {
+  const headers = new Headers();
+  // Browsers have their own, and would ask the service whether a page may send another.
+  if (!/^Mozilla/.test(globalThis.navigator?.userAgent ?? ''))
+    headers.set('user-agent', `animal-store-client/${version}`);
+  try {
+    for (const [name, value] of Object.entries(given ?? {})) headers.set(name, value);
+  } catch (cause) {
+    throw new ArgumentError('headers must be names and values of HTTP headers.', cause);
+  }
+  return headers;
 }

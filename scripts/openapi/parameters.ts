@@ -26,6 +26,8 @@ export const requestId = headerParameter(
   { type: 'string' },
 );
 
+// Headers that change what a request does have no examples: the reference page would put them into every sample, and two
+// pasted samples would be one request, or match nothing.
 const idempotencyKey = headerParameter(
   'IdempotencyKey',
   'Idempotency-Key',
@@ -35,7 +37,6 @@ const idempotencyKey = headerParameter(
     type: 'string',
     pattern: '^[\\x21-\\x7E]+$',
     maxLength: 512,
-    examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'],
   },
 );
 
@@ -43,7 +44,7 @@ const ifModified = headerParameter(
   'IfModified',
   'If-None-Match',
   'Entity tags of responses that you have. If the current `ETag` is among them, the response is 304 without a body.',
-  { type: 'string', examples: ['"1dvz8gqk6lvn9"'] },
+  { type: 'string' },
 );
 
 export const preconditions: Readonly<Record<Precondition, ReturnType<typeof headerParameter>>> = {
@@ -52,7 +53,7 @@ export const preconditions: Readonly<Record<Precondition, ReturnType<typeof head
     'If-Match',
     'Entity tags, one of which the resource must have now, or `*`: it must exist. Otherwise the response is 412 and ' +
       'nothing is changed.',
-    { type: 'string', examples: ['"1dvz8gqk6lvn9"'] },
+    { type: 'string' },
   ),
   'If-None-Match': headerParameter(
     'IfNew',

@@ -15,7 +15,7 @@ export function addSandbox(program: Command, environment: Environment): void {
     notes: [
       'Prints an API key of each plan. Everything is removed when it ends. Errors, bans, broken connections and slow',
       'answers are asked for by the request header X-Sandbox or at /sandbox/faults; the clock is put ahead at',
-      '/sandbox/clock. GET /sandbox lists all of it. See docs/sandbox.md.',
+      '/sandbox/clock. GET /sandbox lists all of it. See docs/guides/sandbox.md.',
       '',
       'It reads no settings: DATABASE_URL and all others are ignored, so that it never reaches a real store.',
       'Whoever reaches its port may do everything with it. With --json, one line with url and keys is printed when it',

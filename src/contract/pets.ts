@@ -62,10 +62,11 @@ const ids = z
     context.addIssue({ code: 'custom', message: idsForm });
     return z.NEVER;
   })
+  .optional()
   .meta({
     description: `Return only the animals with these ids: 1 to ${mostIds}, separated by commas.`,
-    override: { type: 'string', pattern: '^-?\\d+(,-?\\d+)*$', maxLength: 2099 },
-    param: { 'x-stability': 'beta', examples: unselected('7') },
+    override: { type: 'array', items: { type: 'integer', format: 'int64' }, minItems: 1, maxItems: mostIds },
+    param: { 'x-stability': 'beta', style: 'form', explode: false, examples: unselected([7]) },
   });
 
 /** The list operation's query; values arrive as text. */
@@ -76,7 +77,7 @@ export const ListPetsQuery = z.strictObject({
     param: { examples: unselected('available') },
   }),
   categoryId: int64Parameter('Return only animals of this category.').optional(),
-  id: ids.optional(),
+  id: ids,
   cursor: cursorParameter,
 });
 

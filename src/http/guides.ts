@@ -14,6 +14,7 @@ import quickstart from '../../docs/guides/quickstart.md' with { type: 'text' };
 import overview from '../../docs/guides/README.md' with { type: 'text' };
 import rateLimits from '../../docs/guides/rate-limits.md' with { type: 'text' };
 import requestsAndResponses from '../../docs/guides/requests-and-responses.md' with { type: 'text' };
+import sandbox from '../../docs/guides/sandbox.md' with { type: 'text' };
 import versioning from '../../docs/guides/versioning.md' with { type: 'text' };
 import { clientErrors } from '../contract/errors.ts';
 
@@ -32,6 +33,7 @@ const guides: ReadonlyMap<string, string> = new Map([
   ['guides/conditional-requests', conditionalRequests],
   ['guides/generated-clients', generatedClients],
   ['guides/versioning', versioning],
+  ['guides/sandbox', sandbox],
   ['errors', errorCodes],
 ]);
 

@@ -3,3 +3,7 @@ declare module '*.gz' {
   const path: string;
   export default path;
 }
+declare module '*.tgz' {
+  const path: string;
+  export default path;
+}

@@ -2,6 +2,7 @@ import { errors } from '../contract/errors.ts';
 import { basePath } from '../contract/operations.ts';
 import { Refusal } from '../domain/refusal.ts';
 import type { Trouble } from '../domain/trouble.ts';
+import { clientPackage, clientPackagePath } from './client-package.ts';
 import { corsHeaders } from './cors.ts';
 import { docsPage, docsScript } from './docs.ts';
 import { FreeBudget } from './free-budget.ts';
@@ -48,6 +49,7 @@ export function publicRoutesOf(
   const pages = new Map<string, Page>([
     ...guideRoutes(),
     ['/', () => new Response(null, { status: 302, headers: { Location: `${root}/docs` } })],
+    [clientPackagePath, clientPackage()],
     ['/docs', docsPage(options.openapi)],
     ['/docs/scalar.js', docsScript()],
     ['/openapi.json', openapiPage(context, options)],

@@ -1,7 +1,7 @@
 import type { AdminServices } from '../app.ts';
 import type { CustomQuota, PlanName, Quota } from '../domain/plan.ts';
 import { planNames } from '../domain/plan.ts';
-import { scopes } from '../domain/scope.ts';
+import { type Scope, scopes } from '../domain/scope.ts';
 
 /** An account with its key, which everybody who steers the sandbox may see. */
 export interface SandboxAccount extends Quota {
@@ -12,8 +12,10 @@ export interface SandboxAccount extends Quota {
 
 export interface NewSandboxAccount extends CustomQuota {
   readonly plan: string;
-  /** How long its key is valid; unless given, for ever. */
+  /** Its key never expires by default. */
   readonly expiresInSeconds?: number | undefined;
+  /** Of the key; all by default. */
+  readonly scopes?: readonly Scope[] | undefined;
 }
 
 /** What an enterprise account may do unless it brings its own limits. */
@@ -21,16 +23,16 @@ const ample: Quota = { perMinute: 10_000, perDay: 1_000_000 };
 
 type Services = Pick<AdminServices, 'accounts' | 'keys'>;
 
-/** Makes an account with a key that may do everything. Throws `PlanError`. */
+/** Creates an account with one key. Throws `PlanError`. */
 export async function createAccount(
   { accounts, keys }: Services,
-  { plan, perMinute, perDay, expiresInSeconds }: NewSandboxAccount,
+  { plan, perMinute, perDay, expiresInSeconds, scopes: given = scopes }: NewSandboxAccount,
 ): Promise<SandboxAccount> {
   const isGiven = (perMinute ?? perDay) !== undefined;
   const custom = plan === 'enterprise' && !isGiven ? ample : { perMinute, perDay };
   const made = await accounts.create(`sandbox ${plan}`, plan, custom);
   const lifetime = expiresInSeconds === undefined ? null : expiresInSeconds * 1_000;
-  const { key } = await keys.create(made.id, 'sandbox', lifetime, scopes);
+  const { key } = await keys.create(made.id, 'sandbox', lifetime, given);
   return { account: made.id, plan: made.plan, ...made.quota, key };
 }
 

@@ -2,8 +2,10 @@
 import * as z from 'zod';
 import { errors } from '../contract/errors.ts';
 import { validate } from '../contract/validation.ts';
+import { oneOf } from '../contract/values.ts';
 import { PlanError } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
+import { scopes } from '../domain/scope.ts';
 import { readJsonBody } from '../http/body.ts';
 import { errorPageHeaders } from '../http/headers.ts';
 import { refusalOf } from '../http/input.ts';
@@ -17,6 +19,7 @@ import { type Faults, mostFaults, type Whose } from './faults.ts';
 import { indexText } from './index-text.ts';
 import { checkOrigin } from './origin.ts';
 import type { Requests } from './requests.ts';
+import type { StoreEntry, Stores } from './stores.ts';
 
 export const controlPath = '/sandbox';
 
@@ -24,6 +27,8 @@ export interface ControlOptions {
   readonly clock: SandboxClock;
   readonly faults: Faults;
   readonly requests: Requests;
+  /** Undefined in an isolated store, which has no others. */
+  readonly stores: Stores | undefined;
   /** Those that there were at the start, and have again after a reset. */
   readonly accounts: readonly SandboxAccount[];
   /** Throws `PlanError`. */
@@ -37,6 +42,8 @@ export interface ControlOptions {
 interface Asked {
   readonly request: Request;
   readonly whose: Whose;
+  /** At the end of the path; NaN without one. */
+  readonly id: number;
 }
 
 type Handler = (asked: Asked) => unknown;
@@ -55,6 +62,10 @@ const AccountBody = z.strictObject({
   perMinute: integer.optional(),
   perDay: integer.optional(),
   expiresInSeconds: integer.optional(),
+  scopes: z
+    .array(z.enum(scopes, oneOf(scopes)))
+    .min(1)
+    .optional(),
 });
 
 export class Control {
@@ -78,6 +89,7 @@ export class Control {
       },
       '/accounts': { GET: () => accounts, POST: ({ request }) => this.#createAccount(request) },
       '/reset': { POST: () => options.reset() },
+      ...(options.stores && storeRoutes(options.stores)),
     };
   }
 
@@ -85,7 +97,8 @@ export class Control {
   async answer({ context, incoming: { request, requestId } }: Exchange): Promise<Response> {
     try {
       checkOrigin(request);
-      const methods = this.#routes[pathOf(request.url).slice(controlPath.length).replace(/\/$/, '')];
+      const [, path = '', id] = pathForm.exec(pathOf(request.url).slice(controlPath.length)) ?? [];
+      const methods = this.#routes[id === undefined ? path : `${path}/{id}`];
       if (methods === undefined) throw new Refusal('route_not_found', { message: unknownPath });
       const handler = methods[request.method === 'HEAD' ? 'GET' : request.method];
       if (handler === undefined) {
@@ -93,7 +106,7 @@ export class Control {
         return answerOf(requestId, new Refusal('method_not_allowed'), { Allow });
       }
       const whose = await this.#known(whoseOf(request.url));
-      return answerOf(requestId, await handler({ request, whose }));
+      return answerOf(requestId, await handler({ request, whose, id: Number(id) }));
     } catch (error) {
       if (error instanceof Refusal) return answerOf(requestId, error);
       if (error instanceof FaultError || error instanceof PlanError) {
@@ -165,6 +178,26 @@ export class Control {
     }
     return this.#options.createAccount(account);
   }
+}
+
+/** A path, with the id at its end. */
+const pathForm = /^(\/?[\w/-]*?)(?:\/(\d{1,9}))?\/?$/;
+
+function storeRoutes(stores: Stores): Readonly<Record<string, Readonly<Record<string, Handler>>>> {
+  return {
+    '/stores': {
+      GET: ({ request }) => stores.list().map((entry) => reachedBy(request, entry)),
+      POST: async ({ request }) => reachedBy(request, await stores.create()),
+    },
+    '/stores/{id}': { DELETE: ({ id }) => stores.remove(id) },
+  };
+}
+
+/** The store's address by the name under which the client reaches this sandbox. */
+function reachedBy(request: Request, entry: StoreEntry): StoreEntry {
+  const url = new URL(entry.url);
+  url.hostname = new URL(request.url).hostname;
+  return { ...entry, url: url.origin };
 }
 
 const unknownPath = 'Unknown path. GET /sandbox lists what there is.';

@@ -1,7 +1,9 @@
-/** What can be asked of a sandbox: `name=value` pairs with semicolons between them, such as `status=503; rate=0.2`. */
+/** The faults of a sandbox: `name=value` pairs separated by semicolons, such as `status=503; rate=0.2`. */
 import { clientErrors, type ErrorCode, errors } from '../contract/errors.ts';
-import { operations } from '../contract/operations.ts';
+import { type OperationId, operations } from '../contract/operations.ts';
 import { daySeconds, minuteSeconds } from '../domain/limit.ts';
+import { impossibilityOf } from './possible.ts';
+import { type ReplyName, replyNames } from './proxy-replies.ts';
 
 export interface Fault {
   /** As it was asked for. */
@@ -14,7 +16,8 @@ export interface Fault {
   readonly banSeconds?: number;
   readonly remaining?: number;
   readonly slowBodyMs?: number;
-  readonly operation?: string;
+  readonly reply?: ReplyName;
+  readonly operation?: OperationId;
   /** The part of requests that it happens to, 1 for all. */
   readonly rate: number;
   readonly seed: number;
@@ -73,13 +76,18 @@ export const faultNames: Readonly<Record<string, FaultName>> = {
   },
   remaining: {
     example: 'remaining=2',
-    about: 'really leaves so many requests of the minute, after this one',
+    about: 'leaves this many requests of the minute after this one, really',
     read: (value, name) => ({ remaining: whole(value, name, 0, mostTimes) }),
   },
   'slow-body': {
     example: 'slow-body=100ms',
     about: 'the body comes in ten pieces, with a pause before each',
     read: (value, name) => ({ slowBodyMs: duration(value, name, longestPauseMs) }),
+  },
+  reply: {
+    example: 'reply=html-502',
+    about: `what a proxy makes of the response: ${replyNames.join(', ')}`,
+    read: (value) => ({ reply: replyOf(value) }),
   },
   operation: {
     example: 'operation=createPet',
@@ -108,8 +116,9 @@ export function parseFault(text: string): Fault {
   const found = new Map<string, Partial<Fault>>();
   for (const pair of text.split(';').map((part) => part.trim())) {
     if (pair === '') continue;
-    const [, name = '', value = ''] = /^([\w-]+)\s*=\s*(.+)$/.exec(pair) ?? [];
-    const known = faultNames[name.toLowerCase()];
+    const [, given = '', value = ''] = /^([\w-]+)\s*=\s*(.+)$/.exec(pair) ?? [];
+    const name = given.toLowerCase();
+    const known = Object.hasOwn(faultNames, name) ? faultNames[name] : undefined;
     if (known === undefined) throw new FaultError(unknown(pair));
     if (found.has(name)) throw new FaultError(`"${name}" is given more than once.`);
     found.set(name, known.read(value, name));
@@ -117,7 +126,10 @@ export function parseFault(text: string): Fault {
   const fault: Fault = Object.assign({ text, rate: 1, seed: 1 }, ...found.values());
   const mistake = mistakeOf(fault, found);
   if (mistake !== undefined) throw new FaultError(mistake);
-  return fault.code === undefined ? fault : { ...fault, status: errors[fault.code].status };
+  const complete = fault.code === undefined ? fault : { ...fault, status: errors[fault.code].status };
+  const impossible = fault.operation && impossibilityOf(operations[fault.operation], complete);
+  if (impossible !== undefined) throw new FaultError(impossible);
+  return complete;
 }
 
 function unknown(pair: string): string {
@@ -126,9 +138,9 @@ function unknown(pair: string): string {
 }
 
 /** What happens instead of the answer, or to it; one of these at least is what a fault is about. */
-const effects = ['status', 'code', 'cut', 'ban', 'remaining', 'delay', 'slow-body'] as const;
+const effects = ['status', 'code', 'cut', 'ban', 'remaining', 'reply', 'delay', 'slow-body'] as const;
 /** Of these there can be one. */
-const outcomes = ['status', 'cut', 'ban', 'remaining'] as const;
+const outcomes = ['status', 'cut', 'ban', 'remaining', 'reply'] as const;
 
 /** What is wrong with a combination; undefined when it makes sense. */
 function mistakeOf(fault: Fault, found: ReadonlyMap<string, unknown>): string | undefined {
@@ -181,8 +193,14 @@ function cutOf(value: string): 'before' | 'after' {
   throw new FaultError('"cut" must be before or after: whether the work is done when the connection breaks.');
 }
 
-function operationOf(value: string): string {
-  if (Object.hasOwn(operations, value)) return value;
+function replyOf(value: string): ReplyName {
+  const name = replyNames.find((one) => one === value);
+  if (name === undefined) throw new FaultError(`"reply" must be one of ${replyNames.join(', ')}.`);
+  return name;
+}
+
+function operationOf(value: string): OperationId {
+  if (Object.hasOwn(operations, value)) return value as OperationId;
   throw new FaultError(`"operation" must be one of ${Object.keys(operations).join(', ')}.`);
 }
 

@@ -2,6 +2,7 @@ import { basePath } from '../contract/operations.ts';
 import type { SandboxAccount } from './accounts.ts';
 import { faultNames } from './fault.ts';
 import { rememberedRequests } from './requests.ts';
+import { idleMinutes } from './stores.ts';
 
 /** What there is to do with a sandbox, for people. */
 export function indexText(url: string, accounts: readonly SandboxAccount[]): string {
@@ -27,7 +28,11 @@ export function indexText(url: string, accounts: readonly SandboxAccount[]): str
     '  POST   /sandbox/clock         {"advanceSeconds": 60} or {"to": "2030-12-05T00:00:00Z"}; only forward',
     '  GET    /sandbox/accounts      the accounts of the start, with their keys',
     '  POST   /sandbox/accounts      {"plan": "free"}: a new account with a key; also perMinute and perDay (enterprise),',
-    '                                expiresInSeconds',
+    '                                expiresInSeconds, scopes',
+    `  POST   /sandbox/stores        an isolated store with a separate address, accounts, faults and clock; removed`,
+    `                                ${idleMinutes} minutes after its last request`,
+    '  DELETE /sandbox/stores/3      removes it',
+    '  GET    /sandbox/stores        the isolated stores',
     `  GET    /sandbox/requests      the latest ${rememberedRequests} requests; ?account=5 those of one account`,
     '  DELETE /sandbox/requests      forgets them',
     '  POST   /sandbox/reset         everything as it was at the start',

@@ -1,6 +1,5 @@
 /** Requests under the version: what happens to each, and the note that is taken of it. */
-import { errors } from '../contract/errors.ts';
-import { errorsOf, type Operation } from '../contract/operations.ts';
+import type { Operation } from '../contract/operations.ts';
 import { fingerprint } from '../domain/key.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { credentialOf } from '../http/credential.ts';
@@ -13,6 +12,8 @@ import { cut, held, slowly } from './connection.ts';
 import { type Fault, FaultError } from './fault.ts';
 import type { AskedFault, Faults } from './faults.ts';
 import type { SandboxLimits } from './limits.ts';
+import { type Code, codeOf, impossibilityOf } from './possible.ts';
+import { isPerformed, proxyReply } from './proxy-replies.ts';
 import { type Quiet, refusedAs } from './refusals.ts';
 import type { RequestEntry, Requests } from './requests.ts';
 
@@ -84,8 +85,10 @@ export class Misbehavior {
     const own = (text === null ? [] : [faults.inHeader(caller?.accountId, text)]).filter(({ fault }) =>
       isOf(fault, operation),
     );
-    const impossible = own.find(({ fault }) => operation !== undefined && !canAnswer(operation, fault));
-    if (impossible !== undefined && operation !== undefined) throw neverAnswers(operation, impossible.fault);
+    for (const { fault } of own) {
+      const impossible = operation && impossibilityOf(operation, fault);
+      if (impossible !== undefined) throw new FaultError(impossible);
+    }
     const others = faults.of(caller?.accountId).filter((asked) => isFor(asked, operation, caller));
     const found = [...own, ...others].find((asked) => asked.happens());
     if (found === undefined) return undefined;
@@ -104,11 +107,18 @@ export class Misbehavior {
       await isStaying();
       return cut(exchange);
     }
-    const response = await this.#answerTo(asked, fault);
+    const response = await this.#replyTo(asked, fault);
     if (!(await isStaying()) || fault.cut === 'after') return cut(exchange);
     noted(entry, response);
     const isEmpty = exchange.incoming.request.method === 'HEAD' || fault.slowBodyMs === undefined;
     return isEmpty ? response : slowly(response, fault.slowBodyMs ?? 0, signals);
+  }
+
+  /** The response, or what a proxy makes of it. */
+  async #replyTo(asked: Asked, fault: Fault): Promise<Response> {
+    if (fault.reply === undefined) return this.#answerTo(asked, fault);
+    const response = isPerformed(fault.reply) ? await asked.exchange.answer() : undefined;
+    return proxyReply(fault.reply, response);
   }
 
   async #answerTo({ exchange, caller, operation }: Asked, fault: Fault): Promise<Response> {
@@ -128,30 +138,6 @@ export class Misbehavior {
   }
 }
 
-type Code = keyof typeof errors;
-
-/** Which of the codes of a status is meant when none is named: the one that a client meets. */
-const usualCodes: ReadonlySet<Code> = new Set(['invalid_api_key', 'invalid_body', 'rate_limit_exceeded']);
-
-/** The code that an operation answers for a fault; undefined for a fault without one, and where it never answers so. */
-function codeOf(operation: Operation, { code, status }: Fault): Code | undefined {
-  const possible = errorsOf(operation).filter((one) =>
-    code === undefined ? errors[one].status === status : one === code,
-  );
-  return possible.find((one) => usualCodes.has(one)) ?? possible[0];
-}
-
-function canAnswer(operation: Operation, fault: Fault): boolean {
-  return fault.status === undefined || codeOf(operation, fault) !== undefined;
-}
-
-function neverAnswers(operation: Operation, { code, status }: Fault): FaultError {
-  const possible = errorsOf(operation).map((one) => `${errors[one].status} ${one}`);
-  return new FaultError(
-    `${operation.operationId} never answers ${code ?? status}. Its errors are ${possible.join(', ')}.`,
-  );
-}
-
 /** Whether a fault is meant for an operation. */
 function isOf(fault: Fault, operation: Operation | undefined): boolean {
   return fault.operation === undefined || fault.operation === operation?.operationId;
@@ -163,7 +149,8 @@ function isFor(
   operation: Operation | undefined,
   caller: Caller | undefined,
 ): boolean {
-  if (operation === undefined || !isOf(fault, operation) || !canAnswer(operation, fault)) return false;
+  if (operation === undefined || !isOf(fault, operation)) return false;
+  if (impossibilityOf(operation, fault) !== undefined) return false;
   if (!changesLimits(fault)) return true;
   // Once: afterwards the account has these limits, and they run out.
   return caller !== undefined && !done.has(caller.accountId);

@@ -20,6 +20,7 @@ import { SandboxLimits } from './limits.ts';
 import { Misbehavior } from './misbehavior.ts';
 import type { Quiet } from './refusals.ts';
 import { Requests } from './requests.ts';
+import { Stores } from './stores.ts';
 
 export interface SandboxOptions {
   readonly host: string;
@@ -42,14 +43,26 @@ export interface Sandbox extends AsyncDisposable {
 
 /** Starts a sandbox; disposing it removes its store. Throws like `startApp`, and what `fill` does. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
-  const { host, log, openapi, fill } = options;
-  await checkHost(host, '--host');
+  await checkHost(options.host, '--host');
+  return start(options, undefined);
+}
+
+/** The sandbox that an isolated store belongs to. */
+interface Parent {
+  readonly start: string;
+  readonly accounts: readonly SandboxAccount[];
+  readonly onRequest: () => void;
+}
+
+async function start(options: SandboxOptions, parent: Parent | undefined): Promise<Sandbox> {
+  const { log, openapi, fill } = options;
   await using started = new AsyncDisposableStack();
   const clock = new SandboxClock();
   const folder = started.use(makeFolder(clock.now()));
   const files = { data: join(folder.path, 'store.db'), start: join(folder.path, 'start.db') };
   const config = configOf(options, files.data);
-  const accounts = await makeStore(config, clock, fill);
+  if (parent !== undefined) copyFileSync(parent.start, files.data);
+  const accounts = parent?.accounts ?? (await makeStore(config, clock, fill));
   copyFileSync(files.data, files.start);
 
   const ending = new AbortController();
@@ -61,7 +74,22 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const quiet = { log: quietLog, outages: started.use(new Outages(quietLog)) };
   // First, so that nothing is held back while the service stops.
   started.defer(() => ending.abort());
-  around = aroundOf({ config, clock, store, accounts, admin: app.admin, quiet, ending: ending.signal });
+  const open = (onRequest: () => void) =>
+    start({ ...options, port: 0 }, { start: files.start, accounts, onRequest });
+  const stores = parent === undefined ? started.use(new Stores(open, () => performance.now())) : undefined;
+  const { onRequest } = parent ?? {};
+  const { admin } = app;
+  around = aroundOf({
+    config,
+    clock,
+    store,
+    stores,
+    accounts,
+    admin,
+    quiet,
+    onRequest,
+    ending: ending.signal,
+  });
   const kept = started.move();
   return { url: app.url, accounts, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
@@ -96,6 +124,8 @@ interface Parts {
   readonly config: Config;
   readonly clock: SandboxClock;
   readonly store: SandboxStore;
+  readonly stores: Stores | undefined;
+  readonly onRequest: (() => void) | undefined;
   readonly accounts: readonly SandboxAccount[];
   readonly admin: AdminServices;
   readonly quiet: Quiet;
@@ -103,7 +133,8 @@ interface Parts {
 }
 
 /** What stands between the requests and the service. */
-function aroundOf({ config, clock, store, accounts, admin, quiet, ending }: Parts): Around {
+function aroundOf(parts: Parts): Around {
+  const { config, clock, store, stores, accounts, admin, quiet, ending } = parts;
   const faults = new Faults();
   const requests = new Requests();
   const limits = new SandboxLimits(store, clock, config.limits.ban);
@@ -113,6 +144,7 @@ function aroundOf({ config, clock, store, accounts, admin, quiet, ending }: Part
     clock,
     faults,
     requests,
+    stores,
     accounts,
     createAccount: (account) => createAccount(admin, account),
     findAccount: (id) => admin.accounts.find(id),
@@ -124,6 +156,7 @@ function aroundOf({ config, clock, store, accounts, admin, quiet, ending }: Part
     },
   });
   return async (exchange) => {
+    parts.onRequest?.();
     const path = pathOf(exchange.incoming.request.url);
     if (isBelow(path, controlPath)) return control.answer(exchange);
     const response = await (isBelow(path, basePath) ? misbehavior.answer(exchange) : exchange.answer());

@@ -1,7 +1,9 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import packageJson from '../../client/package.json' with { type: 'json' };
 import {
   AnimalStore,
   AnimalStoreError,
+  ArgumentError,
   AuthenticationError,
   type NewPet,
   PermissionError,
@@ -162,12 +164,46 @@ describe('an option', () => {
       { maxWaitSeconds: -1 },
       { timeoutMs: Number.NaN },
       { timeoutMs: 0 },
+      { url: 'http://127.0.0.1/?key=secret' },
+      { maxRetries: -1 },
+      { headers: { 'x-tenant': 'a\nb' } },
     ];
     for (const options of wrong) {
       const make = () => new AnimalStore({ key: app.key, url: app.url, ...options });
-      expect(make).toThrow(TypeError);
+      expect(make).toThrow(ArgumentError);
       expect(make).not.toThrow(/secret/);
     }
+  });
+
+  test('object has to be there', () => {
+    const make = AnimalStore as unknown as new (options?: unknown) => unknown;
+    expect(() => new make()).toThrow(ArgumentError);
+    expect(() => new make(null)).toThrow(ArgumentError);
+  });
+
+  test('sets headers of every request and of one, but none that belongs to the client', async () => {
+    const seen: Headers[] = [];
+    const own = { authorization: 'Basic x', 'content-type': 'text/plain' };
+    const store = new AnimalStore({
+      key: app.key,
+      url: app.url,
+      headers: { 'X-Tenant': 'north', 'X-Team': 'a' },
+      fetch: (url, init) => {
+        seen.push(new Headers(init.headers));
+        return fetch(url, init);
+      },
+    });
+    const options = { headers: { ...own, 'X-Team': 'b' }, requestId: 'order-4711' };
+    const { requestId } = await store.pets.create(ozzy, options).withResponse();
+    expect(requestId).toBe('order-4711');
+    expect(Object.fromEntries(seen[0] ?? [])).toMatchObject({
+      authorization: `Bearer ${app.key}`,
+      'content-type': 'application/json',
+      'x-tenant': 'north',
+      'x-team': 'b',
+      'x-request-id': 'order-4711',
+      'user-agent': `animal-store-client/${packageJson.version}`,
+    });
   });
 
   test('of a call that cannot be sent rejects before anything is sent', async () => {
@@ -183,8 +219,10 @@ describe('an option', () => {
       () => quiet.pets.create({ name: 'Ozzy', categoryId: 2 ** 60 }),
       () => quiet.pets.list({ ids: [0.1] }).toArray(),
       () => quiet.pets.delete(1, { timeoutMs: -1 }),
+      () => quiet.pets.delete(1, { requestId: 'a\nb' }),
+      () => quiet.pets.delete(1, { headers: { 'a b': 'c' } }),
     ];
-    for (const call of calls) expect(await rejectionOf(call())).toBeInstanceOf(TypeError);
+    for (const call of calls) expect(await rejectionOf(call())).toBeInstanceOf(ArgumentError);
     expect(sent).toEqual([]);
   });
 });

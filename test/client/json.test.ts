@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { int64Members } from '../../client/src/contract.ts';
+import { ArgumentError } from '../../client/src/errors.ts';
 import { parseJson, stringifyJson } from '../../client/src/json.ts';
 import { always, anyInt64 } from '../support/property.ts';
 
@@ -109,7 +110,7 @@ describe('writing', () => {
   test('a number that may have lost digits is refused, and named', () => {
     for (const categoryId of [2 ** 53, 1.5, Number.NaN, Infinity]) {
       expect(() => stringifyJson({ categoryId })).toThrow(
-        new TypeError(`categoryId has to be a bigint or a safe integer, not ${categoryId}.`),
+        new ArgumentError(`categoryId must be a bigint or a safe integer, not ${categoryId}.`),
       );
     }
   });

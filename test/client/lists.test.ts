@@ -85,3 +85,16 @@ test('a list can be walked twice, and asks for no page that nobody takes', async
   expect(urls).toHaveLength(1);
   expect(await list.toArray()).toHaveLength(205);
 });
+
+test('a malformed link to the next page is an error of the client, and never an endless walk', async () => {
+  const linkedTo = (link: string) =>
+    new AnimalStore({
+      key: app.key,
+      url: app.url,
+      fetch: async () => Response.json([], { headers: { link: `<${link}>; rel="next"` } }),
+    });
+  for (const link of ['http://[', '/v1/pets?limit=100', '', '%zz']) {
+    const error = await rejectionOf(linkedTo(link).pets.list().toArray());
+    expect(error).toMatchObject({ name: 'ServerError', code: 'unexpected_response' });
+  }
+});

@@ -43,11 +43,11 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'first-call': ['4n available'],
   walk: ['Ozzy', 'Rex', 'Ozzy', '2 true', '1 false'],
   'create-once': ['true'],
-  change: ['Somebody changed it: read it again, then decide anew.'],
+  change: ['Pepper II', 'Another client changed the animal. Show the new version.'],
   orders: ['delivered', 'pet_not_available'],
   pace: ['3', '60'],
   errors: ['name must not be empty'],
-  abort: ['Nobody wants to know any more.', '{', '  available: 3,', '  pending: 0,', '  sold: 0,', '}'],
+  abort: ['The page was closed.', '{', '  available: 3,', '  pending: 0,', '  sold: 0,', '}'],
   logging: ['GET /v1/inventory 1', '200 string', '3 200 true 60'],
 };
 

@@ -109,3 +109,31 @@ describe('the admin document', () => {
     expect(Object.keys(adminErrors).filter((code) => code in clientErrors)).toEqual([]);
   });
 });
+
+test('no header that changes what a request does has an example: the reference page would send it with every sample', () => {
+  const { parameters } = (
+    client as unknown as { components: { parameters: Record<string, HeaderParameter> } }
+  ).components;
+  const headers = Object.values(parameters).filter((each) => each.in === 'header');
+  expect(headers.map(({ name }) => name)).toContain('Idempotency-Key');
+  for (const { example, examples, schema } of headers) {
+    expect([example, examples, schema.examples, schema.default]).toEqual(Array(4).fill(undefined));
+  }
+});
+
+interface HeaderParameter {
+  readonly in: string;
+  readonly name: string;
+  readonly example?: unknown;
+  readonly examples?: unknown;
+  readonly schema: { readonly examples?: unknown; readonly default?: unknown };
+}
+
+test('the ids of listPets are an array of int64, separated by commas', () => {
+  const { paths } = client as unknown as { paths: { '/pets': { get: { parameters: { name: string }[] } } } };
+  expect(paths['/pets'].get.parameters.find(({ name }) => name === 'id')).toMatchObject({
+    style: 'form',
+    explode: false,
+    schema: { type: 'array', items: { type: 'integer', format: 'int64' }, minItems: 1, maxItems: 100 },
+  });
+});

@@ -1,27 +1,25 @@
-/** docs/sandbox.md, done as a reader would: the commands, the program, and the tests in each runner. */
+/** docs/guides/sandbox.md, done as a reader would: the commands, the program, and the tests in each runner. */
 import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
+import { startSandbox } from '../../client/src/sandbox.ts';
+import { installClient } from '../support/client-package.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
 import { root, start } from '../support/process.ts';
+import { rejectionOf } from '../support/rejection.ts';
 import { testWith } from '../support/requirements.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
-const page = await Bun.file(join(root, 'docs/sandbox.md')).text();
+const page = await Bun.file(join(root, 'docs/guides/sandbox.md')).text();
 
 let sandbox: TestSandbox;
 let folder: TemporaryFolder;
 beforeAll(async () => {
   sandbox = await startTestSandbox();
   folder = await temporaryFolder();
-  // The client as a package that is installed.
-  const build = await Bun.build({ entrypoints: [join(root, 'client/src/index.ts')], target: 'node' });
-  const place = (name: string) => join(folder.path, 'node_modules/@animal-store/client', name);
-  await Bun.write(place('index.js'), await (build.outputs[0]?.text() ?? ''));
-  await Bun.write(place('package.json'), '{"type":"module","exports":"./index.js"}');
-  await Bun.write(join(folder.path, 'sandbox.mjs'), blockBelow('file: sandbox.mjs'));
+  await installClient(folder.path, { commonJs: true });
 });
 beforeEach(() => sandbox.steered('POST', '/reset'));
 afterAll(async () => {
@@ -32,7 +30,7 @@ afterAll(async () => {
 /** The code block below a comment. */
 function blockBelow(comment: string): string {
   const [, text] = new RegExp(`<!-- ${comment} -->\n\`\`\`\\w+\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(page) ?? [];
-  if (text === undefined) throw new Error(`There is no ${comment} in docs/sandbox.md.`);
+  if (text === undefined) throw new Error(`There is no ${comment} in docs/guides/sandbox.md.`);
   return text;
 }
 
@@ -79,7 +77,7 @@ testWith({ name: 'curl with --json', package: 'curl' }, ['curl', '--json', '{}',
 
 test('the program of the walk-through prints what is printed below its parts', async () => {
   const parts = steps(between('program: robust'), 'ts');
-  expect(parts).toHaveLength(7);
+  expect(parts).toHaveLength(8);
   await Bun.write(join(folder.path, 'robust.ts'), parts.map(({ code }) => code).join('\n'));
   const output = await run([process.execPath, 'robust.ts']);
   expect(output).toBe(parts.map(({ output: printed }) => printed).join(''));
@@ -87,8 +85,33 @@ test('the program of the walk-through prints what is printed below its parts', a
 
 test('the test for bun test passes', async () => {
   const text = blockBelow('file: vitest').replace("from 'vitest'", "from 'bun:test'");
-  await Bun.write(join(folder.path, 'bun.test.mjs'), text);
-  await run([process.execPath, 'test', 'bun.test.mjs']);
+  await Bun.write(join(folder.path, 'bun.test.ts'), text);
+  await run([process.execPath, 'test', 'bun.test.ts']);
+});
+
+test('the test for Jest passes, under bun test, which has the functions of Jest', async () => {
+  await Bun.write(join(folder.path, 'jest.test.cjs'), blockBelow('file: jest'));
+  await run([process.execPath, 'test', 'jest.test.cjs']);
+});
+
+test('the helper starts a sandbox, opens isolated stores in it, and ends it', async () => {
+  const command = [process.execPath, join(root, 'src/main.ts')];
+  await using started = await startSandbox({ command }).then((running) => ({
+    running,
+    [Symbol.asyncDispose]: () => running.stop(),
+  }));
+  const { running } = started;
+  const other = await running.openStore();
+  const reader = await other.account({ plan: 'pro', scopes: ['pets:read'] });
+  await running.misbehave('status=503');
+  expect(await reader.client().inventory.get()).toMatchObject({ available: 0 });
+  await other.advance(60);
+  await other.reset();
+  await other.stop();
+  expect(await rejectionOf(fetch(`${other.url}/livez`))).toBeInstanceOf(Error);
+  expect(await running.requests()).toEqual([]);
+  const wrong = startSandbox({ command: [process.execPath, '--print', '1/0'] });
+  expect(String(await rejectionOf(wrong))).toContain('The sandbox');
 });
 
 testWith({ name: 'Node.js 20', package: 'nodejs' }, [

@@ -11,7 +11,7 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const paths = [
   ...['/', '/docs', '/docs/scalar.js', '/openapi.json', '/livez', '/readyz', '/.well-known/api-catalog'],
-  ...['/nowhere', '/v2/pets'],
+  ...['/client.tgz', '/nowhere', '/v2/pets'],
 ];
 
 describe.each(paths)('%s', (path) => {
@@ -40,7 +40,7 @@ describe.each(paths)('%s', (path) => {
       // A redirection has no body.
       if (status !== 302) expect(headers.get('x-content-type-options')).toBe('nosniff');
       if (status >= 400) expect(headers.get('cache-control')).toBe('no-store');
-      else if (path.endsWith('z')) expect(headers.get('cache-control')).toBe('no-store');
+      else if (/^\/\w+z$/.test(path)) expect(headers.get('cache-control')).toBe('no-store');
       else if (status !== 302)
         expect(headers.get('cache-control')).toMatch(/^(?:no-cache|public, .*immutable)$/);
     }

@@ -1,4 +1,4 @@
-/** Each fault as the TypeScript client meets it; docs/sandbox.md has the ones that it waits out and repeats. */
+/** Each fault as the TypeScript client meets it; docs/guides/sandbox.md has those that it retries. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { AnimalStore, AnimalStoreError, RateLimitError } from '../../client/src/index.ts';
 import { clientErrors } from '../../src/contract/errors.ts';

@@ -160,6 +160,13 @@ describe('accounts', () => {
     },
   );
 
+  test('a key has the scopes that are asked for, and all by default', async () => {
+    const reader = await sandbox.account({ scopes: ['pets:read'] });
+    expect((await reader.call('GET', '/pets')).status).toBe(200);
+    expect((await reader.call('POST', '/pets', ozzy)).error.code).toBe('insufficient_scope');
+    expect((await (await sandbox.account()).call('GET', '/orders')).status).toBe(200);
+  });
+
   test('an enterprise account brings its own limits', async () => {
     const user = await sandbox.account({ plan: 'enterprise', perMinute: 3, perDay: 10 });
     expect((await user.call('GET', '/pets')).number('x-ratelimit-remaining')).toBe(2);
@@ -171,6 +178,11 @@ describe('mistakes are answered as the API does', () => {
     ['GET', '/nothing', undefined, 404, 'route_not_found', /GET \/sandbox lists/],
     ['PUT', '/faults', {}, 405, 'method_not_allowed', /method/],
     ['POST', '/faults', {}, 400, 'invalid_body', /faults must be a text/],
+    ['POST', '/faults', { faults: '__proto__=1' }, 400, 'invalid_body', /is not a fault/],
+    ['POST', '/faults', { faults: 'status=409; operation=listPets' }, 400, 'invalid_body', /never responds/],
+    ['POST', '/accounts', { scopes: ['pets:eat'] }, 400, 'invalid_body', /must be one of "pets:read"/],
+    ['DELETE', '/stores/999', undefined, 404, 'route_not_found', /no store 999/],
+    ['GET', '/stores/1', undefined, 405, 'method_not_allowed', /method/],
     ['POST', '/faults', { faults: 'statsu=503' }, 400, 'invalid_body', /"statsu=503" is not a fault/],
     ['POST', '/faults', { faults: 'status=503', acount: 1 }, 400, 'invalid_body', /acount/],
     ['POST', '/faults', { faults: 'status=503', account: 999 }, 404, 'account_not_found', /999/],

@@ -76,7 +76,9 @@ describe('status', () => {
       code: 'invalid_parameter',
       details: [{ in: 'header', name: 'X-Sandbox' }],
     });
-    expect(answer.error.message).toContain('listPets never answers 409. Its errors are 400 invalid_cursor');
+    expect(answer.error.message).toContain(
+      'listPets never responds with 409. Its errors are 400 invalid_cursor',
+    );
   });
 });
 

@@ -5,6 +5,7 @@ import {
   NotFoundError,
   ServerError,
   TimeoutError,
+  UnavailableError,
 } from '../../client/src/index.ts';
 import { balancers, cuts, cuttingProxy } from './cutting-proxy.ts';
 import { Failures, same } from './failures.ts';
@@ -42,7 +43,7 @@ async function perform(store: AnimalStore, { target, body, idempotencyKey }: Wri
 
 /** Whether a call ended without knowing whether it was done. */
 const isUnknown = (error: unknown) =>
-  error instanceof ConnectionError || error instanceof TimeoutError || error instanceof ServerError;
+  [ConnectionError, TimeoutError, ServerError, UnavailableError].some((kind) => error instanceof kind);
 
 /** One life after the other until that many writes are done. */
 class Workers {

@@ -14,9 +14,13 @@ export async function compile(...options: string[]): Promise<void> {
 }
 
 /** Puts the package into the `node_modules` of a project, built from its sources as `npm pack` does. */
-export async function installClient(project: string): Promise<void> {
+export async function installClient(project: string, { commonJs = false } = {}): Promise<void> {
   const target = join(project, 'node_modules/@animal-store/client');
   await compile('--project', join(root, 'client'), '--outDir', join(target, 'dist'));
+  if (commonJs) {
+    await compile('--project', join(root, 'client/cjs'), '--outDir', join(target, 'cjs/dist'));
+    await Bun.write(join(target, 'cjs/package.json'), Bun.file(join(root, 'client/cjs/package.json')));
+  }
   await Bun.write(join(target, 'package.json'), Bun.file(join(root, 'client/package.json')));
   await symlink(join(root, 'node_modules/@types'), join(project, 'node_modules/@types'));
 }

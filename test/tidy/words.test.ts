@@ -9,7 +9,7 @@ const allowed: Allowances = {
   '.': [38],
   assets: [1],
   bench: [19],
-  client: [19],
+  client: [10],
   console: [44],
   deploy: [5],
   docs: [182],

@@ -86,7 +86,7 @@ async function limits({ pets, rateLimit }: AnimalStore): Promise<string[]> {
   await pets.list().toArray();
   const refusal = await thrown(
     pets.list().toArray(),
-    (error) => error instanceof RateLimitError && `${error.code} ${error.retryAfterSeconds > 0}`,
+    (error) => error instanceof RateLimitError && `${error.code} ${(error.retryAfterSeconds ?? 0) > 0}`,
   );
   return [refusal, `left: ${(await rateLimit.get()).minute.remaining}`];
 }

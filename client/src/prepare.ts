@@ -1,0 +1,58 @@
+import { ArgumentError } from './errors.js';
+import { stringifyJson } from './json.js';
+import { type Request, targetOf } from './request.js';
+import { type Settings, timeoutOf } from './settings.js';
+
+/** A request as all of its attempts send it. */
+export type Prepared = ReturnType<typeof prepare>;
+
+/** Throws ArgumentError for a request that cannot be sent. */
+export function preparedOf(request: Request, settings: Settings): Prepared {
+  try {
+    return prepare(request, settings);
+  } catch (cause) {
+    throw cause instanceof ArgumentError ? cause : new ArgumentError((cause as Error).message, cause);
+  }
+}
+
+function prepare(request: Request, settings: Settings) {
+  const { method, isFree = false, options = {} } = request;
+  const url = settings.base + targetOf(request);
+  const body = request.body && stringifyJson(request.body);
+  return {
+    method,
+    url,
+    /** Name of the request in messages. */
+    title: `${method} ${url}`,
+    headers: headersOf(request, settings),
+    body,
+    timeoutMs: timeoutOf(options.timeoutMs ?? settings.timeoutMs),
+    signal: options.signal,
+    isFree,
+    /** Performing it twice does no harm: every POST has an Idempotency-Key, and a second PATCH might undo the change of another client. */
+    isRepeatable: method !== 'PATCH' || options.ifMatch !== undefined || body === '{}',
+  };
+}
+
+function headersOf({ method, body, options = {} }: Request, settings: Settings): Headers {
+  const headers = new Headers(settings.headers);
+  for (const [name, value] of Object.entries(options.headers ?? {})) headers.set(name, value);
+  const { ifMatch, ifNoneMatch, requestId, idempotencyKey } = options;
+  const own = {
+    accept: 'application/json',
+    authorization: settings.authorization,
+    'if-match': ifMatch,
+    'if-none-match': ifNoneMatch,
+    'x-request-id': requestId,
+    'idempotency-key': method === 'POST' ? (idempotencyKey ?? newIdempotencyKey()) : undefined,
+    'content-type': body && (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'),
+  };
+  for (const [name, value] of Object.entries(own)) if (value !== undefined) headers.set(name, value);
+  return headers;
+}
+
+/** 128 random bits. Pages without https have no crypto.randomUUID. */
+function newIdempotencyKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,179 @@
+/** Starts and controls a sandbox of the service, for tests in Node.js, Bun and Deno. */
+import { spawn } from 'node:child_process';
+import { AnimalStore, type AnimalStoreOptions } from './animal-store.js';
+
+export interface SandboxOptions {
+  /** Address of a sandbox that is running, on which an isolated store is opened. By default one is started. */
+  readonly url?: string | undefined;
+  /** The program to start, with its first arguments; defaults to `['animal-store']`. */
+  readonly command?: readonly string[] | undefined;
+  /** File with animals to start with, `.csv` or `.ndjson`. */
+  readonly importFile?: string | undefined;
+}
+
+/** A new account. */
+export interface NewAccount {
+  /** Defaults to `free`. */
+  readonly plan?: 'free' | 'pro' | 'business' | 'enterprise' | undefined;
+  /** Limits of the plan `enterprise`. */
+  readonly perMinute?: number | undefined;
+  readonly perDay?: number | undefined;
+  /** Scopes of the key, such as `pets:read`; all by default. */
+  readonly scopes?: readonly string[] | undefined;
+  /** The key never expires by default. */
+  readonly expiresInSeconds?: number | undefined;
+}
+
+/** An account with its key. */
+export interface SandboxAccount {
+  readonly account: number;
+  readonly plan: string;
+  readonly perMinute: number;
+  readonly perDay: number;
+  readonly key: string;
+}
+
+/** A request that the sandbox received. */
+export interface SandboxRequest {
+  readonly number: number;
+  readonly at: string;
+  readonly method: string;
+  readonly path: string;
+  readonly operation: string | null;
+  readonly account: number | null;
+  readonly plan: string | null;
+  readonly requestId: string;
+  /** Null where the connection was cut. */
+  readonly status: number | null;
+  readonly code: string | null;
+  readonly fault: string | null;
+}
+
+/** An account of a test, whose faults and requests are separate from those of other accounts. */
+export interface TestAccount extends SandboxAccount {
+  /** A client with the account's key. */
+  client(options?: Partial<AnimalStoreOptions>): AnimalStore;
+  /** Sets the faults of the account's requests, such as `status=503; times=2`. An empty list ends them. */
+  misbehave(faults: string | readonly string[]): Promise<void>;
+  /** The account's requests, oldest first. */
+  requests(): Promise<SandboxRequest[]>;
+}
+
+interface Opened {
+  readonly url: string;
+  readonly accounts: readonly SandboxAccount[];
+}
+
+/** Starts a sandbox with a store that nothing else uses. Rejects when that fails. */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  return options.url === undefined ? started(options) : openStore(options.url);
+}
+
+export class Sandbox {
+  readonly url: string;
+  /** One of each plan, with a key that has all scopes. */
+  readonly accounts: readonly SandboxAccount[];
+  /** Ends the sandbox and removes its store. */
+  readonly stop: () => Promise<void>;
+
+  /** @internal */
+  constructor({ url, accounts }: Opened, stop: () => Promise<void>) {
+    this.url = url;
+    this.accounts = accounts;
+    this.stop = stop;
+  }
+
+  /** Creates an account with a key. Accounts share animals, categories, orders and inventory. */
+  async account(account: NewAccount = {}): Promise<TestAccount> {
+    const made = await this.#call<SandboxAccount>('POST', '/accounts', account);
+    return {
+      ...made,
+      client: (options) => new AnimalStore({ url: this.url, key: made.key, ...options }),
+      misbehave: (faults) => this.#call('POST', '/faults', { faults, account: made.account }),
+      requests: () => this.#call('GET', `/requests?account=${made.account}`),
+    };
+  }
+
+  /** Opens an isolated store in the same process, with separate accounts, faults, clock and requests. */
+  openStore(): Promise<Sandbox> {
+    return openStore(this.url);
+  }
+
+  /** Sets the faults of all requests. An empty list ends them. */
+  misbehave(faults: string | readonly string[]): Promise<void> {
+    return this.#call('POST', '/faults', { faults });
+  }
+
+  /** All requests, oldest first. */
+  requests(): Promise<SandboxRequest[]> {
+    return this.#call('GET', '/requests');
+  }
+
+  /** Advances the clock by seconds or to a date. It never goes back, except by `reset`. */
+  advance(by: number | Date): Promise<void> {
+    const body = typeof by === 'number' ? { advanceSeconds: by } : { to: by.toISOString() };
+    return this.#call('POST', '/clock', body);
+  }
+
+  /** Restores the start: animals, accounts, limits, faults, clock and requests. */
+  reset(): Promise<void> {
+    return this.#call('POST', '/reset');
+  }
+
+  #call<Data>(method: string, path: string, body?: object): Promise<Data> {
+    return call(this.url, method, path, body);
+  }
+}
+
+async function call<Data>(url: string, method: string, path: string, body?: object): Promise<Data> {
+  const response = await fetch(`${url}/sandbox${path}`, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${url}/sandbox${path}: ${text}`);
+  return (text === '' ? undefined : JSON.parse(text)) as Data;
+}
+
+async function openStore(url: string): Promise<Sandbox> {
+  const opened = await call<Opened & { readonly id: number }>(url, 'POST', '/stores');
+  return new Sandbox(opened, () => call(url, 'DELETE', `/stores/${opened.id}`));
+}
+
+async function started({ command = ['animal-store'], importFile }: SandboxOptions): Promise<Sandbox> {
+  const [program = '', ...first] = command;
+  const file = importFile === undefined ? [] : ['--import', importFile];
+  const child = spawn(program, [...first, 'sandbox', '--port', '0', '--json', ...file], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const end = () => void child.kill();
+  process.once('exit', end);
+  let output = '';
+  let errors = '';
+  child.stderr.on('data', (text) => {
+    errors += text;
+  });
+  const ended = new Promise<void>((resolve) => {
+    child.once('close', () => resolve());
+  });
+  const failed = (reason: string) => new Error(`The sandbox did not start: ${reason}`);
+  const line = await new Promise<string>((resolve, reject) => {
+    child.once('error', ({ message }) => reject(failed(message)));
+    child.once('close', (code) => reject(failed(`it ended with ${code}. ${output}${errors}`)));
+    child.stdout.on('data', (text) => {
+      output += text;
+      if (output.includes('\n')) resolve(output);
+    });
+  });
+  if (!line.startsWith('{')) {
+    end();
+    throw failed(`it printed ${line}`);
+  }
+  const opened: Opened = JSON.parse(line);
+  return new Sandbox(opened, () => {
+    process.removeListener('exit', end);
+    child.kill();
+    return ended;
+  });
+}

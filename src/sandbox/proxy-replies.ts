@@ -1,0 +1,70 @@
+/** Responses as the proxies before a service send and spoil them. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Longer than the runtime takes to send what it has of a body. */
+const flushMs = 50;
+
+export const replyNames = [
+  'html-502',
+  'html-503',
+  'html-504',
+  'html-404',
+  'redirect',
+  'wrong-type',
+  'half-body',
+] as const;
+
+export type ReplyName = (typeof replyNames)[number];
+
+/** Sent in place of a response, which then has no header of the service. */
+const pages: Readonly<Partial<Record<ReplyName, string>>> = {
+  'html-502': '502 Bad Gateway',
+  'html-503': '503 Service Temporarily Unavailable',
+  'html-504': '504 Gateway Time-out',
+  'html-404': '404 Not Found',
+};
+
+/** Whether the request is performed: not where the proxy responds without asking the service. */
+export function isPerformed(name: ReplyName): boolean {
+  return name === 'html-504' || changesBody(name);
+}
+
+/** Whether it is the service's own response with another body or type. */
+export function changesBody(name: ReplyName): boolean {
+  return name === 'wrong-type' || name === 'half-body';
+}
+
+/** The response for a client; `response` is the service's if it performed the request. */
+export async function proxyReply(name: ReplyName, response: Response | undefined): Promise<Response> {
+  const title = pages[name];
+  if (title !== undefined) {
+    const text = `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${title}</h1></center>\r\n</body>\r\n</html>\r\n`;
+    const headers = { 'Content-Type': 'text/html' };
+    return new Response(text, { status: Number.parseInt(title, 10), headers });
+  }
+  if (name === 'redirect' || response === undefined) {
+    return new Response(null, { status: 302, headers: { Location: 'https://sign-in.example.com/' } });
+  }
+  if (name === 'half-body') return halved(response);
+  response.headers.set('Content-Type', 'text/html');
+  return response;
+}
+
+/** The first half of the body; then the connection breaks. */
+async function halved(response: Response): Promise<Response> {
+  const bytes = await response.bytes();
+  const half = bytes.subarray(0, Math.ceil(bytes.length / 2));
+  let isSent = false;
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      if (!isSent) {
+        isSent = true;
+        return controller.enqueue(half);
+      }
+      // The runtime sends nothing of a body that fails before its first bytes have left.
+      await sleep(flushMs);
+      controller.error();
+    },
+  });
+  return new Response(body, response);
+}

@@ -1,0 +1,93 @@
+/** Isolated stores beside that of a sandbox: the same start, and nothing shared. */
+import { Refusal } from '../domain/refusal.ts';
+import type { SandboxAccount } from './accounts.ts';
+
+/** Each has a writer thread and some MB of memory. */
+export const mostStores = 50;
+/** A store without a request for this long is removed: its test has ended without doing so. */
+export const idleMinutes = 10;
+const idleMs = idleMinutes * 60_000;
+
+export interface OpenStore extends AsyncDisposable {
+  readonly url: string;
+  readonly accounts: readonly SandboxAccount[];
+}
+
+export interface StoreEntry {
+  readonly id: number;
+  readonly url: string;
+  readonly accounts: readonly SandboxAccount[];
+}
+
+interface Used {
+  readonly store: OpenStore;
+  usedAt: number;
+}
+
+/** `open` starts a store, and calls `onRequest` with every request to it. */
+export type OpenAStore = (onRequest: () => void) => Promise<OpenStore>;
+
+export class Stores implements AsyncDisposable {
+  readonly #open: OpenAStore;
+  readonly #now: () => number;
+  readonly #stores = new Map<number, Used>();
+  readonly #timer: ReturnType<typeof setInterval>;
+  #opening = 0;
+  #count = 0;
+
+  /** `now` is in milliseconds and never goes back. */
+  constructor(open: OpenAStore, now: () => number) {
+    this.#open = open;
+    this.#now = now;
+    this.#timer = setInterval(() => void this.removeIdle(), idleMs / 10);
+    this.#timer.unref();
+  }
+
+  /** Refuses `service_unavailable` when there are too many. */
+  async create(): Promise<StoreEntry> {
+    if (this.#stores.size + this.#opening >= mostStores) {
+      const message = `There are ${mostStores} stores. Remove one with DELETE /sandbox/stores/{id}.`;
+      throw new Refusal('service_unavailable', { message });
+    }
+    this.#opening++;
+    const id = ++this.#count;
+    try {
+      const store = await this.#open(() => this.#use(id));
+      this.#stores.set(id, { store, usedAt: this.#now() });
+      return entryOf(id, store);
+    } finally {
+      this.#opening--;
+    }
+  }
+
+  list(): StoreEntry[] {
+    return [...this.#stores].map(([id, { store }]) => entryOf(id, store));
+  }
+
+  /** Refuses `route_not_found`. */
+  async remove(id: number): Promise<void> {
+    const used = this.#stores.get(id);
+    if (used === undefined) throw new Refusal('route_not_found', { message: `There is no store ${id}.` });
+    this.#stores.delete(id);
+    await used.store[Symbol.asyncDispose]();
+  }
+
+  async removeIdle(): Promise<void> {
+    const idle = [...this.#stores].filter(([, { usedAt }]) => this.#now() - usedAt >= idleMs);
+    await Promise.all(idle.map(([id]) => this.remove(id)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all([...this.#stores.keys()].map((id) => this.remove(id)));
+  }
+
+  #use(id: number): void {
+    const used = this.#stores.get(id);
+    if (used !== undefined) used.usedAt = this.#now();
+  }
+}
+
+function entryOf(id: number, { url, accounts }: OpenStore): StoreEntry {
+  return { id, url, accounts };
+}

@@ -1,0 +1,59 @@
+/** The client's package as the service serves it, installed by somebody who has only the address and a key. */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { startTestApp } from '../support/app.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { root } from '../support/process.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+import { newProject, run } from './project.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const app = await startTestApp();
+const folder = await temporaryFolder();
+afterAll(async () => {
+  await folder[Symbol.asyncDispose]();
+  await app[Symbol.asyncDispose]();
+});
+
+test('is what npm pack makes of client/; npm run client rewrites it', async () => {
+  await using project = await newProject();
+  const served = await (await fetch(`${app.url}/client.tgz`)).bytes();
+  const packed = await Bun.file(project.tarball).bytes();
+  expect(gunzipSync(served).equals(gunzipSync(packed))).toBe(true);
+});
+
+const readme = await Bun.file(join(root, 'client/README.md')).text();
+const [, commonJsSample = ''] = /^```js\n([\s\S]*?)^```$/m.exec(readme) ?? [];
+const calls = `
+const store = new AnimalStore({ url: process.env.ANIMAL_STORE_URL, key: process.env.ANIMAL_STORE_KEY });
+store.pets
+  .create({ name: 'Ozzy', categoryId: 7n })
+  .then(({ id }) => store.pets.find(id))
+  .then((pet) => console.log(pet?.name, pet?.categoryId === 7n));
+`;
+
+test('is installed from its address into an empty project, and runs in Node.js as ES module and CommonJS', async () => {
+  await Bun.write(join(folder.path, 'package.json'), '{ "name": "project", "private": true }');
+  const install = ['npm', 'install', '--no-audit', '--no-fund', `${app.url}/client.tgz`];
+  expect(await run(install, folder.path)).toMatchObject({ exitCode: 0 });
+  const programs = {
+    'program.mjs': `import { AnimalStore } from '@animal-store/client';${calls}`,
+    'program.cjs': commonJsSample,
+  };
+  for (const [file, text] of Object.entries(programs)) {
+    await Bun.write(join(folder.path, file), text);
+    const environment = ['env', `ANIMAL_STORE_URL=${app.url}/v1`, `ANIMAL_STORE_KEY=${app.key}`];
+    const ended = await run([...environment, 'node', file], folder.path);
+    expect(ended).toEqual({ exitCode: 0, output: file === 'program.cjs' ? '1\n' : 'Ozzy true\n' });
+  }
+  await Bun.write(
+    join(folder.path, 'program.cts'),
+    `import { AnimalStore } from '@animal-store/client';${calls}`,
+  );
+  const strict = ['--ignoreConfig', '--noEmit', '--strict', '--module', 'node16', '--target', 'es2022'];
+  const types = ['--typeRoots', join(root, 'node_modules/@types'), '--types', 'node'];
+  const compiler = [join(root, 'node_modules/typescript/bin/tsc'), ...strict, ...types, 'program.cts'];
+  expect(await run(compiler, folder.path)).toEqual({ exitCode: 0, output: '' });
+});

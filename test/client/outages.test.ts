@@ -1,0 +1,272 @@
+/** Outages and restarts of the service, in virtual time. `npm run stress -- --only client-restart` has real ones. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import {
+  AnimalStore,
+  type AnimalStoreError,
+  type AnimalStoreOptions,
+  ConnectionError,
+  NotFoundError,
+  ServerError,
+  TimeoutError,
+  type UnavailableError,
+} from '../../client/src/index.ts';
+import { isUncertain } from '../../client/src/retry.ts';
+import { startTestApp } from '../support/app.ts';
+import { rejectionOf } from '../support/rejection.ts';
+import { VirtualTime } from '../support/virtual-time.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+
+const direct = new AnimalStore({ key: app.key, url: app.url });
+const json = { 'content-type': 'application/json' };
+
+/** The failures of a restart. A lost response belongs to a request that was performed. */
+const failures = {
+  'refused connections': () => failed('ECONNREFUSED'),
+  'unknown hosts': () => failed('ENOTFOUND'),
+  'broken connections': () => failed('ECONNRESET'),
+  'lost responses': async (perform: () => Promise<Response>) => {
+    await perform();
+    return failed('ECONNRESET');
+  },
+  'the 502 of a proxy': () => page(502),
+  'the 503 of a proxy': () => page(503),
+  'the 504 of a proxy': () => page(504),
+  'a 503 with Retry-After': () =>
+    errorOf(503, 'service_unavailable', 'Nothing was changed.', { 'retry-after': '5' }),
+} as const satisfies Record<string, Failure>;
+
+type Failure = (perform: () => Promise<Response>) => Response | Promise<Response>;
+
+function failed(code: string): never {
+  throw Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error(code), { code }) });
+}
+
+function page(status: number): Response {
+  return new Response('<h1>Sorry</h1>', { status, headers: { 'content-type': 'text/html' } });
+}
+
+function errorOf(status: number, code: string, message: string, headers: Record<string, string> = {}) {
+  return new Response(JSON.stringify({ code, message, status }), {
+    status,
+    headers: { ...json, ...headers },
+  });
+}
+
+/** A client whose requests fail from its `begin` on, for that many seconds. */
+function clientIn(failure: Failure, seconds: number, options: Partial<AnimalStoreOptions> = {}) {
+  const time = new VirtualTime(app.clock);
+  const sentAt: number[] = [];
+  let beganAt = Number.POSITIVE_INFINITY;
+  const store = time.client({
+    key: app.key,
+    url: app.url,
+    fetch: async (url, init) => {
+      const now = time.now();
+      if (now >= beganAt) sentAt.push(now - beganAt);
+      const isAway = now >= beganAt && now < beganAt + seconds * 1_000;
+      return isAway ? failure(() => time.fetch(url, init)) : time.fetch(url, init);
+    },
+    ...options,
+  });
+  const begin = () => {
+    beganAt = time.now();
+  };
+  return { time, store, sentAt, begin };
+}
+
+/** The same after the client has reached the service once. */
+async function reachedClient(failure: Failure, seconds: number, options?: Partial<AnimalStoreOptions>) {
+  const client = clientIn(failure, seconds, options);
+  await client.time.until(client.store.rateLimit.get());
+  client.begin();
+  return client;
+}
+
+let nextCategory = 1n;
+
+describe('a restart of 10 s', () => {
+  /** 64 workers of the failure that is hardest to survive, and few of the others, to save time. */
+  const counts = Object.entries(failures).map(
+    ([name, failure]) => [name, name === 'lost responses' ? 64 : 4, failure] as const,
+  );
+
+  test.each(counts)(
+    'with %s fails none of %i workers, and nothing is done twice',
+    async (_, workers, failure) => {
+      const { time, store } = await reachedClient(failure, 10);
+      const categoryId = nextCategory++;
+      const work = async (worker: number) => {
+        const pet = await store.pets.create({ name: `worker ${worker}`, categoryId });
+        const { id } = await store.orders.place({ petId: pet.id });
+        await store.orders.cancel(id);
+        await store.categories.put(categoryId, { name: 'Dogs' });
+        return pet;
+      };
+      const pets = await time.until(
+        Promise.all(Array.from({ length: workers }, (_, worker) => work(worker))),
+      );
+      const stored = await time.until(store.pets.list({ categoryId }).toArray());
+      expect(stored).toEqual(pets.sort((a, b) => Number(a.id - b.id)));
+      await time.until(Promise.all(stored.map(({ id }) => store.pets.delete(id))));
+      expect(await time.until(store.pets.list({ categoryId }).toArray())).toEqual([]);
+      expect(time.now()).toBeLessThan(60_000);
+    },
+  );
+});
+
+describe('an outage that does not end', () => {
+  test.each(Object.entries(failures))(
+    'with %s rejects when maxWaitSeconds are over, after growing delays',
+    async (_, failure) => {
+      const { time, store, sentAt } = await reachedClient(failure, 3_600);
+      const from = time.now();
+      const error = (await time.until(rejectionOf(store.inventory.get()))) as AnimalStoreError;
+      expect(time.now() - from).toBeWithin(30_000, 61_000);
+      expect(error.attempts).toBe(sentAt.length);
+      expect(sentAt.length).toBeWithin(5, 40);
+    },
+  );
+
+  test('ends after 10 s for a client that has never reached the service, and the error names the url', async () => {
+    for (const failure of [failures['refused connections'], failures['unknown hosts']]) {
+      const { time, store, begin } = clientIn(failure, 3_600);
+      begin();
+      const error = (await time.until(
+        rejectionOf(store.pets.create({ name: 'Ozzy', categoryId: 1 })),
+      )) as Error;
+      expect(error).toBeInstanceOf(ConnectionError);
+      expect(error.message).toContain('Check the url');
+      expect(time.now()).toBeWithin(5_000, 10_100);
+    }
+  });
+
+  test('has no retryAfterSeconds where no server sent one', async () => {
+    const { time, store } = await reachedClient(failures['the 503 of a proxy'], 3_600, { maxWaitSeconds: 1 });
+    const calls = Array.from({ length: 64 }, async (_, index) => {
+      await time.sleep(index * 20);
+      return rejectionOf(store.inventory.get());
+    });
+    const errors = (await time.until(Promise.all(calls))) as UnavailableError[];
+    expect(new Set(errors.map(({ retryAfterSeconds }) => retryAfterSeconds))).toEqual(new Set([undefined]));
+  });
+
+  test('counts the time of attempts that time out', async () => {
+    let late: Failure = () => failed('ECONNRESET');
+    const { time, store, sentAt } = await reachedClient((perform) => late(perform), 3_600);
+    late = async () => {
+      await time.sleep(25_000);
+      return failed('ECONNRESET');
+    };
+    await time.until(rejectionOf(store.inventory.get()));
+    expect(sentAt).toHaveLength(3);
+  });
+
+  test('is not waited for with maxWaitSeconds or maxRetries of 0', async () => {
+    for (const options of [{ maxWaitSeconds: 0 }, { maxRetries: 0 }]) {
+      const { time, store } = await reachedClient(failures['the 502 of a proxy'], 3_600, options);
+      const error = await time.until(rejectionOf(store.inventory.get()));
+      expect(error).toMatchObject({ status: 502, attempts: 1 });
+    }
+  });
+});
+
+describe('PATCH', () => {
+  const isSafe: Readonly<Record<keyof typeof failures, boolean>> = {
+    'refused connections': true,
+    'unknown hosts': true,
+    'broken connections': false,
+    'lost responses': false,
+    'the 502 of a proxy': false,
+    'the 503 of a proxy': false,
+    'the 504 of a proxy': false,
+    'a 503 with Retry-After': true,
+  };
+
+  test.each(Object.entries(isSafe))('without If-Match, after %s: retried is %p', async (name, isRetried) => {
+    const { data } = await direct.pets.create({ name: 'Ozzy', categoryId: 1 }).withResponse();
+    const { time, store } = await reachedClient(failures[name as keyof typeof failures], 1);
+    const update = store.pets.update(data.id, { name: 'Anna' }).withResponse();
+    const outcome = await time.until(
+      update.then(
+        () => true,
+        (error: AnimalStoreError) => error.attempts > 1,
+      ),
+    );
+    expect(outcome).toBe(isRetried);
+  });
+
+  test('without If-Match is not retried after a 503 of unknown outcome', async () => {
+    const unknown = 'It is unknown whether this request was applied.';
+    const { time, store } = await reachedClient(() => errorOf(503, 'service_unavailable', unknown), 1);
+    const error = await time.until(rejectionOf(store.pets.update(1, { name: 'Anna' })));
+    expect(error).toMatchObject({ code: 'service_unavailable', attempts: 1, retryAfterSeconds: undefined });
+  });
+});
+
+describe('DELETE', () => {
+  const missing = 1_000_000;
+
+  test('of an animal that never existed is a NotFoundError after a 503 that changed nothing', async () => {
+    const { time, store } = await reachedClient(failures['a 503 with Retry-After'], 1);
+    const error = await time.until(rejectionOf(store.pets.delete(missing)));
+    expect(error).toBeInstanceOf(NotFoundError);
+    expect(error).toMatchObject({ code: 'pet_not_found', attempts: 2 });
+  });
+
+  test('was not sent when its connection was refused, except in Bun, which may have sent it before', () => {
+    const cause = Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNREFUSED' } });
+    const error = new ConnectionError({ code: 'connection_failed', message: '', attempts: 1, cause });
+    expect(isUncertain(error, 'DELETE')).toBe(true);
+    expect(isUncertain(error, 'PATCH')).toBe(false);
+  });
+
+  test('resolves when an attempt of unknown outcome is followed by pet_not_found or category_not_found', async () => {
+    for (const name of ['lost responses', 'the 502 of a proxy', 'the 504 of a proxy'] as const) {
+      const { time, store } = await reachedClient(failures[name], 1);
+      expect(await time.until(store.pets.delete(missing))).toBeUndefined();
+      const other = await reachedClient(failures[name], 1);
+      expect(await other.time.until(other.store.categories.delete(missing))).toBeUndefined();
+    }
+  });
+
+  test('rejects when an attempt of unknown outcome is followed by any other 404', async () => {
+    const others = [
+      page(404),
+      errorOf(404, 'route_not_found', 'Unknown path.'),
+      errorOf(404, 'order_not_found', 'No order.'),
+      new Response('{"message":"no Route matched with those values"}', { status: 404, headers: json }),
+      new Response('{"code":"pet_not_found","message":"not ours"}', { status: 404, headers: json }),
+    ];
+    for (const other of others) {
+      const responses = [page(502), other];
+      const time = new VirtualTime(app.clock);
+      const store = time.client({
+        key: app.key,
+        url: app.url,
+        fetch: async () => responses.shift() ?? page(500),
+      });
+      const error = await time.until(rejectionOf(store.pets.delete(1)));
+      expect(error).toMatchObject({ status: 404, attempts: 2 });
+      expect(error instanceof NotFoundError || error instanceof ServerError).toBe(true);
+    }
+  });
+});
+
+test('a custom fetch that ignores its signal still times out, and can be aborted', async () => {
+  const store = new AnimalStore({
+    key: app.key,
+    url: app.url,
+    fetch: () => new Promise(() => {}),
+    maxRetries: 0,
+    timeoutMs: 20,
+  });
+  expect(await rejectionOf(store.inventory.get())).toBeInstanceOf(TimeoutError);
+  const reason = new Error('The page was closed.');
+  const signal = AbortSignal.abort(reason);
+  expect(await rejectionOf(store.inventory.get({}, { signal, timeoutMs: 60_000 }))).toBe(reason);
+});

@@ -1,0 +1,92 @@
+/** Calls that are more than one request, or less than one resource. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { AnimalStore, type Pet, PreconditionError, ServerError } from '../../client/src/index.ts';
+import { startTestApp } from '../support/app.ts';
+import { rejectionOf } from '../support/rejection.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+const store = new AnimalStore({ key: app.key, url: app.url });
+const create = (name: string) => store.pets.create({ name, categoryId: 7 });
+const extended = ({ name }: Pet) => ({ name: `${name}+` });
+
+describe('pets.find', () => {
+  test('returns the animal, and undefined where there is none', async () => {
+    const pet = await create('Ozzy');
+    expect(await store.pets.find(pet.id)).toEqual(pet);
+    expect(await store.pets.find(404_404)).toBeUndefined();
+    expect(await store.pets.find(pet.id).withResponse()).toMatchObject({
+      data: pet,
+      status: 200,
+      etag: undefined,
+    });
+  });
+});
+
+describe('pets.updateWith', () => {
+  test('loses no change of 20 concurrent callers', async () => {
+    const { id } = await create('Ozzy');
+    await Promise.all(Array.from({ length: 20 }, () => store.pets.updateWith(id, extended)));
+    expect(await store.pets.find(id)).toMatchObject({ name: `Ozzy${'+'.repeat(20)}` });
+  });
+
+  test('returns the changed animal with its ETag, and stores nothing without a patch', async () => {
+    const { id } = await create('Ozzy');
+    const { data, etag } = await store.pets.updateWith(id, async (pet) => extended(pet)).withResponse();
+    expect(data).toMatchObject({ id, name: 'Ozzy+' });
+    await store.pets.update(id, { name: 'Rex' }, { ifMatch: etag });
+    expect(await store.pets.updateWith(id, () => undefined)).toMatchObject({ name: 'Rex' });
+  });
+
+  test('rejects with what the change throws', async () => {
+    const { id } = await create('Ozzy');
+    const mistake = new Error('not this one');
+    const change = () => {
+      throw mistake;
+    };
+    expect(await rejectionOf(store.pets.updateWith(id, change))).toBe(mistake);
+    expect(await rejectionOf(store.pets.updateWith(404_404, extended))).toMatchObject({
+      code: 'pet_not_found',
+    });
+  });
+
+  test('does not repeat a change whose response was lost', async () => {
+    const { id } = await create('Ozzy');
+    let isLost = false;
+    const losing = new AnimalStore({
+      key: app.key,
+      url: app.url,
+      fetch: async (url, init) => {
+        const response = await fetch(url, init);
+        const isChange = init.method === 'PATCH' && init.body !== '{}';
+        if (!isChange || isLost) return response;
+        isLost = true;
+        return new Response('', { status: 502 });
+      },
+    });
+    expect(await losing.pets.updateWith(id, extended)).toMatchObject({ name: 'Ozzy+' });
+    expect(await store.pets.find(id)).toMatchObject({ name: 'Ozzy+' });
+  });
+
+  test('gives up when another client is always faster, and where a proxy removes the ETag', async () => {
+    const { id } = await create('Ozzy');
+    const always = store.pets.updateWith(id, async (pet) => {
+      await store.pets.update(id, extended(pet));
+      return { name: 'mine' };
+    });
+    expect(await rejectionOf(always)).toBeInstanceOf(PreconditionError);
+    const withoutEtag = new AnimalStore({
+      key: app.key,
+      url: app.url,
+      fetch: async (url, init) => {
+        const response = await fetch(url, init);
+        response.headers.delete('etag');
+        return response;
+      },
+    });
+    expect(await rejectionOf(withoutEtag.pets.updateWith(id, extended))).toBeInstanceOf(ServerError);
+  });
+});
