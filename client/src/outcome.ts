@@ -19,15 +19,15 @@ interface ErrorBody {
  */
 export function dataOf(
   { status, headers, text }: Reply,
-  { method, isList = false }: Request,
+  { method, id, isList = false }: Request,
   request: string,
   attempts: number,
 ): unknown {
   const requestId = headers.get('x-request-id') ?? undefined;
   const told = { status, requestId, headers, attempts };
   const isJson = /json/i.test(headers.get('content-type') ?? '');
-  // A change is made without a body when it is a removal, or when the key may not see the result.
-  if (status === 204 && method !== 'GET') return undefined;
+  // Of a removal, and of a change whose result the key may not see.
+  if (status === 204 && method !== 'GET' && id !== undefined) return undefined;
   if (status >= 200 && status < 300 && isJson) {
     try {
       const data = parseJson(text);
