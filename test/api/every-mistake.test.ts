@@ -1,41 +1,15 @@
-/** A 400 lists every mistake of a request, also when the body cannot be read. */
-import { afterAll, describe, expect, test } from 'bun:test';
-import { allOperations, isRepeatable } from '../../src/contract/operations.ts';
+/** Every mistake that the rows of the operations allow: in path, query, headers, credential and body. */
+import { expect, setDefaultTimeout, test } from 'bun:test';
+import { cases, invalidRequests } from '../stress/invalid.ts';
+import { callerKeys } from '../stress/walk/caller.ts';
 import { startTestApp } from '../support/app.ts';
-import { faulty, newPet } from '../support/pets.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 
-const app = await startTestApp();
-afterAll(() => app[Symbol.asyncDispose]());
-await app.call('POST', '/pets', { body: newPet() });
+setDefaultTimeout(testTimeoutMs);
 
-const withBody = allOperations.filter(({ body }) => body !== undefined);
-
-describe.each(withBody)('$operationId', (operation) => {
-  const { method, path, body, preconditions } = operation;
-  const header = isRepeatable(operation) ? 'Idempotency-Key' : preconditions ? 'If-Match' : undefined;
-  const headers = { 'Content-Type': body?.types?.[0] ?? 'application/json', ...(header && { [header]: '' }) };
-  const target = `${path.replace(/\{\w+\}/, '1')}?x=1`;
-  const others = ['query:x', ...(header === undefined ? [] : [`header:${header}`])];
-
-  test('lists the mistakes of query and header beside invalid JSON', async () => {
-    const answer = await app.call(method, target, { headers, body: '{bad' });
-    expect([answer.error.code, faulty(answer)]).toEqual(['invalid_json', [...others, 'body:']]);
-    expect(answer.error.message).toContain('x is unknown');
-    expect(answer.error.message).toContain('the body is not valid JSON: ');
-  });
-
-  if (body?.optional !== true) {
-    test('lists them beside a missing body', async () => {
-      const answer = await app.call(method, target, { headers, body: '' });
-      expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', [...others, 'body:']]);
-      expect(answer.error.message).toContain('the body is missing. Send a JSON object');
-    });
-  }
-});
-
-test('a body that is the only mistake has a message and no details', async () => {
-  const { error } = await app.call('POST', '/pets', { body: '{bad' });
-  expect(error).toMatchObject({ code: 'invalid_json', status: 400 });
-  expect(error.message).toStartWith('The request body is not valid JSON: ');
-  expect(error.details).toBeUndefined();
+test('a request with one mistake is rejected with its code, names the mistake, and changes nothing', async () => {
+  await using app = await startTestApp({ AUTH_FAILURES_PER_MINUTE: '1000000' });
+  const service = { url: app.url, ...(await callerKeys(app.operator)) };
+  const options = { rounds: 2 * cases.length, seed: 20_301_205, progress: () => {} };
+  expect((await invalidRequests(service, options))['of each at least']).toBe(2);
 });

@@ -1,0 +1,41 @@
+/** A 400 lists every mistake of a request, also when the body cannot be read. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { allOperations, isRepeatable } from '../../src/contract/operations.ts';
+import { startTestApp } from '../support/app.ts';
+import { faulty, newPet } from '../support/pets.ts';
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+await app.call('POST', '/pets', { body: newPet() });
+
+const withBody = allOperations.filter(({ body }) => body !== undefined);
+
+describe.each(withBody)('$operationId', (operation) => {
+  const { method, path, body, preconditions } = operation;
+  const header = isRepeatable(operation) ? 'Idempotency-Key' : preconditions ? 'If-Match' : undefined;
+  const headers = { 'Content-Type': body?.types?.[0] ?? 'application/json', ...(header && { [header]: '' }) };
+  const target = `${path.replace(/\{\w+\}/, '1')}?x=1`;
+  const others = ['query:x', ...(header === undefined ? [] : [`header:${header}`])];
+
+  test('lists the mistakes of query and header beside invalid JSON', async () => {
+    const answer = await app.call(method, target, { headers, body: '{bad' });
+    expect([answer.error.code, faulty(answer)]).toEqual(['invalid_json', [...others, 'body:']]);
+    expect(answer.error.message).toContain('x is unknown');
+    expect(answer.error.message).toContain('the body is not valid JSON: ');
+  });
+
+  if (body?.optional !== true) {
+    test('lists them beside a missing body', async () => {
+      const answer = await app.call(method, target, { headers, body: '' });
+      expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', [...others, 'body:']]);
+      expect(answer.error.message).toContain('the body is missing. Send a JSON object');
+    });
+  }
+});
+
+test('a body that is the only mistake has a message and no details', async () => {
+  const { error } = await app.call('POST', '/pets', { body: '{bad' });
+  expect(error).toMatchObject({ code: 'invalid_json', status: 400 });
+  expect(error.message).toStartWith('The request body is not valid JSON: ');
+  expect(error.details).toBeUndefined();
+});
