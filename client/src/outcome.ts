@@ -35,8 +35,8 @@ export function dataOf({ reply, request, title, attempts, isUncertain }: Receive
   const requestId = headers.get('x-request-id') ?? undefined;
   const common = { status, requestId, headers, attempts };
   const isJson = /json/i.test(headers.get('content-type') ?? '');
-  // A change is made without a body when it is a removal, or when the key may not see the result.
-  if (status === 204 && request.method !== 'GET') return undefined;
+  // A removal, or a change whose result the key may not see.
+  if (status === 204 && request.method !== 'GET' && request.id !== undefined) return undefined;
   if (status >= 200 && status < 300 && isJson) {
     const data = jsonOf(text, {
       ...common,

@@ -263,3 +263,17 @@ test('hooks see each try with its answer', async () => {
   await loud.inventory.get();
   expect(seen).toEqual(['GET 1', [200, `${app.url}/v1/inventory`, 'string', 'number']]);
 });
+
+test('changes by a key that may not read resolve with undefined', async () => {
+  const { id } = await store.pets.create({ name: 'Unseen', categoryId: 1 });
+  const { account } = await app.tenant('free');
+  const { key } = await app.operator.keys.create(account.id, 'writer', undefined, [
+    'pets:write',
+    'orders:write',
+  ]);
+  const writer = new AnimalStore({ key, url: app.url });
+  expect(await writer.pets.update(id, { name: 'Changed' })).toBeUndefined();
+  const order = await writer.orders.place({ petId: id });
+  expect(await writer.orders.approve(order.id)).toBeUndefined();
+  expect(await store.orders.get(order.id)).toMatchObject({ status: 'approved' });
+});
