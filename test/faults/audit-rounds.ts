@@ -16,8 +16,8 @@ import { type Change, Operators } from './audit-load.ts';
 /** Operators at work at once, and bans that they lift in each round. */
 const operators = 6;
 const bansPerRound = 4;
-/** The kill comes when as many changes are acknowledged, whatever that takes. Bans are lifted when about 100 are. */
-const acknowledgedAtKill = { least: 10, most: 200 } as const;
+/** Each kill follows a number of acknowledged changes between these. Bans are lifted after about 100. */
+export const acknowledgedAtKill = { least: 10, most: 200 } as const;
 const mostEntries = 1_000_000;
 
 /** A store, and the service on it. */
@@ -27,7 +27,13 @@ export interface AuditedStore extends AsyncDisposable {
   start(): Promise<Service>;
 }
 
-const settings = { LOG_LEVEL: 'warn', DRAIN_SECONDS: '0', BAN_STRIKES: '1' };
+/** The bans outlast the test. */
+const settings = {
+  LOG_LEVEL: 'warn',
+  DRAIN_SECONDS: '0',
+  BAN_STRIKES: '1',
+  BAN_FIRST_SECONDS: '86400',
+};
 
 export async function embeddedStore(): Promise<AuditedStore> {
   await using made = new AsyncDisposableStack();

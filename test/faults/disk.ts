@@ -38,17 +38,15 @@ export function fillDisk(pid: number, folder: string): () => void {
   return () => rmSync(ballast);
 }
 
-/** Expects a refusal that says to come again, and costs nothing. */
-export function expectUnavailable(
-  { status, headers, text, remaining }: Reply,
-  remainingBefore: number,
-): void {
+/** Expects a 503 with Retry-After, which costs nothing if it is known what remained before. */
+export function expectUnavailable(reply: Reply, remainingBefore = reply.remaining): void {
+  const { status, headers, text, remaining } = reply;
   expect([status, JSON.parse(text).code]).toEqual([503, 'service_unavailable']);
   expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
   expect(remaining).toBe(remainingBefore);
 }
 
-/** Adds animals at once and returns the names by what became of them. */
+/** Adds animals at once and returns the names by outcome. */
 export async function addAll(
   client: Client,
   names: readonly string[],

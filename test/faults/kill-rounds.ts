@@ -1,4 +1,4 @@
-/** Kills the service at random moments under load, starts it again, and checks what it promised before. */
+/** Kills the service under load, starts it again, and checks that it kept its promises. */
 import { Database } from 'bun:sqlite';
 import { clientOf, sent } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
@@ -7,18 +7,17 @@ import { childrenOf } from '../support/process-tree.ts';
 import { randomFrom } from '../support/random.ts';
 import { LimitedAccount, Writers } from './kill-load.ts';
 
-/** The load lasts this long before the kill, and on a slow machine until so many animals are acknowledged. */
-const loadMs = { least: 100, most: 1_300 } as const;
-export const leastAcknowledged = 40;
+/** Each kill follows a number of acknowledged animals between these; the limited accounts spread their requests over them. */
+export const acknowledgedAtKill = { least: 40, most: 400 } as const;
 /** Animals of each round that are also asked for over HTTP; all are looked up in the file. */
 const askedFor = 20;
 
 export interface KillOptions {
   readonly rounds: number;
   readonly seed: number;
-  /** Processes that serve: one unless given. All are killed at once. */
+  /** Serving processes, all killed at once; defaults to 1. */
   readonly workers?: number;
-  /** How soon after its start the service has to answer again; unbounded unless given. */
+  /** How soon after its start the service has to answer again; defaults to no limit. */
   readonly backWithinMs?: number;
   readonly progress?: (line: string) => void;
 }
@@ -67,21 +66,21 @@ export async function killRounds({
   let lastId = 0;
   for (let round = 1; round <= rounds; round++) {
     const key = await issueKey(folder.path, 'enterprise', ample);
-    const killAfterMs = loadMs.least + Math.floor(random() * (loadMs.most - loadMs.least));
+    const { least, most } = acknowledgedAtKill;
+    const killAt = least + Math.floor(random() * (most - least));
     const accounts = await LimitedAccount.make(folder.path);
     const animals = new Writers();
     const load = [
       animals.run(clientOf(service.url, key), `round ${round}`),
-      ...accounts.map((account) => account.spend(service.url)),
+      ...accounts.map((account) => account.spend(service.url, (share) => animals.reached(share * most))),
     ];
-    const enough = Promise.all([Bun.sleep(killAfterMs), animals.reached(leastAcknowledged)]);
-    await Promise.race([enough, Promise.all(load)]);
+    await Promise.race([animals.reached(killAt), Promise.all(load)]);
     // Workers first: without the process that writes they would answer 503.
     for (const pid of [...childrenOf(service.pid), service.pid]) process.kill(pid, 'SIGKILL');
     await Promise.all([service.exited, ...load]);
 
     service = await start();
-    await Promise.all(accounts.map((account) => account.exhaust(service.url)));
+    await Promise.all(accounts.map((account) => account.spend(service.url)));
     const lost = Math.max(...accounts.map((account) => account.chargedUnused()));
     const stored = checkStored(folder.path, animals, lastId);
     await checkServed(service.url, key, animals);
@@ -91,7 +90,7 @@ export async function killRounds({
     figures.storedUnanswered += stored.count - animals.acknowledged.length;
     figures.mostChargedUnused = Math.max(figures.mostChargedUnused, lost);
     progress?.(
-      `round ${round}: killed after ${killAfterMs} ms, ${animals.acknowledged.length} animals kept, ${lost} charged unused`,
+      `round ${round}: killed after ${killAt} animals, ${animals.acknowledged.length} kept, ${lost} charged unused`,
     );
   }
   return figures;

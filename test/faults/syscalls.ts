@@ -1,4 +1,4 @@
-/** One creation with a fault at one of its system calls: every answer has to be true, and the file sound. */
+/** Creations with a fault at one of their system calls: every answer has to be true, and the file sound. */
 import { Database } from 'bun:sqlite';
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -143,12 +143,17 @@ export class Disturbed implements AsyncDisposable {
     const calls = adds > 1 ? name : 'all';
     await this.#newCaller(adds > 1);
     await using tracing = await trace(this.#service.pid, { thread, paths, inject: fault, calls });
+    let last: Reply | undefined;
     for (let number = 1; number <= adds; number++) {
-      if ((await this.add(fault)) !== undefined) continue;
+      last = await this.add(fault);
+      if (last !== undefined) continue;
       await this.#service.exited;
       break;
     }
     const killed = wasInjected(await tracing.end());
+    if (killed && adds === 1 && name.endsWith('sync') && last?.status === 201) {
+      throw new Error(`${fault}: acknowledged before the sync.`);
+    }
     if (killed) this.figures.faults++;
     else this.#service.signal('SIGKILL');
     await this.#service.exited;
