@@ -1,5 +1,6 @@
 import { temporaryFolder } from '../support/folder.ts';
 import { startService } from '../support/process.ts';
+import { childrenOf } from '../support/process-tree.ts';
 
 /**
  * Two ways in which one wish to stop reaches the service twice: a terminal signals every process of the group, and a
@@ -21,7 +22,8 @@ export async function stopNpm(how: DoubledStop): Promise<void> {
   // A process group of its own, as a terminal gives to every command.
   await using npm = await startService(folder.path, {}, ['setsid', 'npm', 'start']);
   using _group = { [Symbol.dispose]: () => killGroup(npm.pid) };
-  const service = childOf(npm.pid);
+  const [service] = childrenOf(npm.pid);
+  if (service === undefined) throw new Error('npm has no child.');
   doubledStops[how]({ npm: npm.pid, service });
   await npm.exited;
   if (!/"msg":"stopping"[\s\S]*"msg":"stopped"/.test(npm.stderr())) {
@@ -31,15 +33,7 @@ export async function stopNpm(how: DoubledStop): Promise<void> {
     () => true,
     () => false,
   );
-  if (isThere) throw new Error('npm is gone and the service goes on.');
-}
-
-function childOf(parent: number): number {
-  const { stdout } = Bun.spawnSync(['ps', '-A', '-o', 'pid=,ppid=']);
-  const rows = stdout.toString().trim().split('\n');
-  const child = rows.map((row) => row.trim().split(/\s+/).map(Number)).find(([, ppid]) => ppid === parent);
-  if (child?.[0] === undefined) throw new Error(`Process ${parent} has no child.`);
-  return child[0];
+  if (isThere) throw new Error('npm has ended and the service still runs.');
 }
 
 /** Ends what a test that failed left behind. */

@@ -9,7 +9,7 @@ setDefaultTimeout(testTimeoutMs);
 const embeddedTest = embeddedTests(filtering);
 
 embeddedTest(
-  'a connection that is there when the listeners of the workers close is answered',
+  'a connection that exists when the listeners of the workers close is answered',
   async (stores) => {
     const { refused, failures, exitCode } = await stopUnderReconnecting(32, 5, stores.beginDrained);
     expect(failures).toEqual([]);

@@ -9,7 +9,6 @@ const tests = codeIn(projectFiles(), 'test')
 
 /** Sleeps that stand for no event: the pace of clients, the moment of a kill, a proxy's delay, bounds of what hangs. It only shrinks. */
 const sleepsAllowed: Readonly<Record<string, number>> = {
-  'test/process/drain.ts': 1,
   'test/process/stop.test.ts': 1,
   'test/storage/hold-lock.ts': 1,
   'test/support/load.ts': 2,
