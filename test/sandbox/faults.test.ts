@@ -4,7 +4,7 @@ import { clientErrors } from '../../src/contract/errors.ts';
 import { allOperations, errorsOf } from '../../src/contract/operations.ts';
 import { exchange } from '../support/raw.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { testTimeoutMs } from '../support/wait.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
@@ -145,7 +145,7 @@ describe('answers that take their time', () => {
       body: '{"name":"late","categoryId":1}',
       signal: aborted.signal,
     });
-    while (!(await names(user)).includes('late'));
+    await until(async () => (await names(user)).includes('late'));
     aborted.abort();
     await expect(sent).rejects.toThrow();
   });
