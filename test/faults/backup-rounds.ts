@@ -1,5 +1,4 @@
 /** Backs up a service under load, kills one of the processes at some point of the backup, and restores it elsewhere. */
-import { Database } from 'bun:sqlite';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { commandLine, type Ended, ended } from '../support/cli.ts';
@@ -9,7 +8,8 @@ import { ample, dataFileIn, issueKey, type Service, settingsIn, startService } f
 import { childrenOf, isRunning } from '../support/process-tree.ts';
 import { randomFrom } from '../support/random.ts';
 import { until } from '../support/wait.ts';
-import { type Acknowledged, Writers } from './kill-load.ts';
+import { Writers } from './kill-load.ts';
+import { type Acknowledged, checkStored, storedAnimals } from './stored.ts';
 
 /** Who is killed: the service, the command, or the process that makes the file for it. */
 const victims = ['service', 'command', 'maker'] as const;
@@ -41,6 +41,7 @@ export async function backupRounds({ rounds, seed, progress }: BackupRoundsOptio
   const random = randomFrom(seed);
   const figures: BackupFigures = { acknowledgedBefore: 0, restored: 0, interrupted: 0, slowestBackupMs: 0 };
   await using folder = await temporaryFolder();
+  let lastId = 0;
   for (let round = 1; round <= rounds; round++) {
     const victim = victims[round % victims.length] as (typeof victims)[number];
     const point = points[Math.floor(random() * points.length)] as (typeof points)[number];
@@ -73,10 +74,12 @@ export async function backupRounds({ rounds, seed, progress }: BackupRoundsOptio
 
     const restored = await checkRestored(
       folder,
+      lastId,
       before,
       animals,
       round % servedEvery === 0 ? key : undefined,
     );
+    lastId = [...storedAnimals(dataFileIn(folder.path), lastId).values()].at(-1) ?? lastId;
     figures.acknowledgedBefore += before.length;
     figures.restored += restored;
     progress?.(
@@ -131,9 +134,10 @@ function kill(victim: (typeof victims)[number], service: Service, command: numbe
   }
 }
 
-/** Restores the backup to another folder and compares; returns how many animals of the round are there. */
+/** Restores the backup to another folder and compares the animals of the round; returns how many there are. */
 async function checkRestored(
   folder: TemporaryFolder,
+  lastId: number,
   before: readonly Acknowledged[],
   animals: Writers,
   servedKey: string | undefined,
@@ -147,26 +151,13 @@ async function checkRestored(
   });
   const { exitCode, stderr } = await ended(restore);
   if (exitCode !== 0) throw new Error(`The backup cannot be restored: ${stderr}`);
-  const stored = storedIn(elsewhere.path);
-  for (const { id, name } of before) {
-    if (stored.get(name) !== id)
-      throw new Error(`"${name}" was acknowledged as ${id} and is ${stored.get(name)}.`);
-  }
-  const ofRound = [...stored.keys()].filter((name) => animals.wasSent(name));
+  const stored = storedAnimals(dataFileIn(elsewhere.path), lastId);
+  checkStored(stored, before, (name) => animals.wasSent(name));
   if (servedKey !== undefined) await checkServed(elsewhere.path, servedKey, before.at(-1));
   rmSync(backupIn(folder.path));
   const left = readdirSync(folder.path).filter((name) => name.includes('partial'));
   if (left.length > 0) throw new Error(`There is left: ${left.join(', ')}`);
-  return ofRound.length;
-}
-
-/** The ids of all animals by their names. Throws unless SQLite finds the file in order. */
-function storedIn(folder: string): Map<string, number> {
-  using database = new Database(dataFileIn(folder), { readonly: true });
-  const soundness = JSON.stringify(database.query('PRAGMA integrity_check').all());
-  if (soundness !== '[{"integrity_check":"ok"}]') throw new Error(`The file is damaged: ${soundness}`);
-  const rows = database.query<{ id: number; name: string }, []>('SELECT id, name FROM pets').all();
-  return new Map(rows.map(({ id, name }) => [name, id]));
+  return stored.size;
 }
 
 async function checkServed(folder: string, key: string, last: Acknowledged | undefined): Promise<void> {

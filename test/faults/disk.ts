@@ -1,9 +1,9 @@
-import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
 import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Client, type Reply, sent } from '../support/client.ts';
+import type { Client, Reply } from '../support/client.ts';
 import { dataFileIn } from '../support/process.ts';
+import { storedAnimals } from './stored.ts';
 
 /** What `limitFileSize` needs of the machine. */
 export const fileSizeLimits = [{ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--version']] as const;
@@ -63,17 +63,7 @@ export async function addAll(
   return { stored, refused };
 }
 
-/** Expects the data file to be sound and to hold exactly these animals. */
+/** Expects the data file to be sound and to have exactly these animals. */
 export function expectStored(folder: string, stored: ReadonlyMap<string, number>): void {
-  using database = new Database(dataFileIn(folder), { readonly: true });
-  expect(database.query('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
-  const rows = database
-    .query<{ id: number; name: string; whole: number }, [string, string]>(
-      'SELECT id, name, category_id = CAST(? AS INTEGER) AND status = ? AS whole FROM pets ORDER BY id',
-    )
-    .all(sent.categoryId, sent.status);
-  expect(rows.filter(({ whole }) => whole !== 1)).toEqual([]);
-  const names = new Map(rows.map(({ id, name }) => [name, id]));
-  expect(names.size).toBe(rows.length);
-  expect([...names].toSorted()).toEqual([...stored].toSorted());
+  expect([...storedAnimals(dataFileIn(folder))].toSorted()).toEqual([...stored].toSorted());
 }

@@ -3,16 +3,11 @@ import { plans } from '../../src/domain/plan.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import { issueKey } from '../support/process.ts';
 import { until } from '../support/wait.ts';
+import type { Acknowledged } from './stored.ts';
 
 /** Requests under way at once: writers, and callers of each limited account. */
 const writers = 8;
 export const callersPerAccount = 3;
-
-/** An animal as it was acknowledged. */
-export interface Acknowledged {
-  readonly id: number;
-  readonly name: string;
-}
 
 /** Clients that add animals under unique names until the service is gone. */
 export class Writers {

@@ -1,11 +1,11 @@
 /** Kills the service under load, starts it again, and checks that it kept its promises. */
-import { Database } from 'bun:sqlite';
-import { clientOf, sent } from '../support/client.ts';
+import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, dataFileIn, issueKey, type Service, startService } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { randomFrom } from '../support/random.ts';
 import { LimitedAccount, Writers } from './kill-load.ts';
+import { checkStored, storedAnimals } from './stored.ts';
 
 /** Each kill follows a number of acknowledged animals between these; the limited accounts spread their requests over them. */
 export const acknowledgedAtKill = { least: 40, most: 400 } as const;
@@ -82,41 +82,19 @@ export async function killRounds({
     service = await start();
     await Promise.all(accounts.map((account) => account.spend(service.url)));
     const lost = Math.max(...accounts.map((account) => account.chargedUnused()));
-    const stored = checkStored(folder.path, animals, lastId);
+    const stored = storedAnimals(dataFileIn(folder.path), lastId);
+    checkStored(stored, animals.acknowledged, (name) => animals.wasSent(name));
     await checkServed(service.url, key, animals);
-    lastId = stored.lastId;
+    lastId = [...stored.values()].at(-1) ?? lastId;
     figures.acknowledged += animals.acknowledged.length;
     figures.unanswered += animals.unanswered;
-    figures.storedUnanswered += stored.count - animals.acknowledged.length;
+    figures.storedUnanswered += stored.size - animals.acknowledged.length;
     figures.mostChargedUnused = Math.max(figures.mostChargedUnused, lost);
     progress?.(
       `round ${round}: killed after ${killAt} animals, ${animals.acknowledged.length} kept, ${lost} charged unused`,
     );
   }
   return figures;
-}
-
-/** Every acknowledged animal is in the file under its id, nothing else is that nobody sent, and the file is sound. */
-function checkStored(folder: string, animals: Writers, afterId: number): { count: number; lastId: number } {
-  using database = new Database(dataFileIn(folder), { readonly: true });
-  const soundness = JSON.stringify(database.query('PRAGMA integrity_check').all());
-  if (soundness !== '[{"integrity_check":"ok"}]') throw new Error(`The file is damaged: ${soundness}`);
-  const rows = database
-    .query<{ id: number; name: string; whole: number }, [string, string, number]>(
-      `SELECT id, name, category_id = CAST(? AS INTEGER) AND status = ? AS whole
-       FROM pets WHERE id > ? ORDER BY id`,
-    )
-    .all(sent.categoryId, sent.status, afterId);
-  const ids = new Map(rows.map(({ id, name }) => [name, id]));
-  if (ids.size !== rows.length) throw new Error(`${rows.length - ids.size} animals are stored twice.`);
-  for (const { id, name, whole } of rows) {
-    if (whole !== 1 || !animals.wasSent(name)) throw new Error(`Nobody sent animal ${id} as it is.`);
-  }
-  // An id that was given twice, also across kills, would fail here: names are unique.
-  for (const { id, name } of animals.acknowledged) {
-    if (ids.get(name) !== id) throw new Error(`"${name}" was acknowledged as ${id} and is ${ids.get(name)}.`);
-  }
-  return { count: rows.length, lastId: rows.at(-1)?.id ?? afterId };
 }
 
 async function checkServed(url: string, key: string, animals: Writers): Promise<void> {

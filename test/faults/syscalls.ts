@@ -1,10 +1,10 @@
 /** Creations with a fault at one of their system calls: every answer has to be true, and the file sound. */
-import { Database } from 'bun:sqlite';
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Client, clientOf, type Reply, sent } from '../support/client.ts';
+import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, dataFileIn, issueKey, limitFileIn, type Service, startService } from '../support/process.ts';
+import { checkStored, storedAnimals } from './stored.ts';
 import { countsOf, type Thread, threads, trace, wasInjected } from './strace.ts';
 
 /** What the system says instead of doing what it was asked to. */
@@ -201,30 +201,18 @@ export class Disturbed implements AsyncDisposable {
     this.#client = clientOf(this.#service.url, this.#key);
   }
 
-  /** Opens a copy of the files as a crash would leave them: all acknowledged is there, all there was sent, whole. */
+  /** Checks a copy of the files, as a crash would leave them. */
   async #checkAsAfterCrash(fault: string): Promise<void> {
     await using copy = await temporaryFolder();
     for (const ending of ['', '-wal']) {
       const file = `${this.dataFile}${ending}`;
       if (existsSync(file)) copyFileSync(file, join(copy.path, `store.db${ending}`));
     }
-    using database = new Database(dataFileIn(copy.path));
-    const soundness = JSON.stringify(database.query('PRAGMA integrity_check').all());
-    if (soundness !== '[{"integrity_check":"ok"}]')
-      throw new Error(`${fault}: the file is damaged: ${soundness}`);
-    const rows = database
-      .query<{ id: number; name: string; whole: number }, [string, string]>(
-        'SELECT id, name, category_id = CAST(? AS INTEGER) AND status = ? AS whole FROM pets',
-      )
-      .all(sent.categoryId, sent.status);
-    const ids = new Map(rows.map(({ id, name }) => [name, id]));
-    if (ids.size !== rows.length) throw new Error(`${fault}: an animal is stored twice.`);
-    for (const { name, whole } of rows) {
-      if (whole !== 1 || !this.#sent.has(name)) throw new Error(`${fault}: nobody sent "${name}" as it is.`);
-    }
-    for (const [name, id] of this.#stored) {
-      if (ids.get(name) !== id)
-        throw new Error(`${fault}: "${name}" was acknowledged as ${id} and is ${ids.get(name)}.`);
+    try {
+      const acknowledged = [...this.#stored].map(([name, id]) => ({ id, name }));
+      checkStored(storedAnimals(dataFileIn(copy.path)), acknowledged, (name) => this.#sent.has(name));
+    } catch (error) {
+      throw new Error(`${fault}: ${(error as Error).message}`);
     }
   }
 }

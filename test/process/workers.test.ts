@@ -57,17 +57,6 @@ workersTest(
   },
 );
 
-workersTest('a key that is revoked is refused by every worker with its next request', async (stores) => {
-  await using service = await stores.startInstance();
-  const { key, keyId } = await stores.issueKey();
-  await askEveryWorker(service, key, 2);
-  await stores.operator.keys.revoke(keyId);
-  for (let request = 0; request < 16; request++) {
-    using connection = await Connection.open(service.url);
-    expect((await connection.get('/v1/pets', key)).status).toBe(401);
-  }
-});
-
 workersTest(
   'a port that a service with workers serves is taken for another service, with and without workers',
   async (stores) => {
