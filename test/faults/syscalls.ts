@@ -241,6 +241,9 @@ export async function syscallFaults({
 
   for (const thread of threads) {
     const onFiles = await disturbed.callsOf(thread, files);
+    if (thread === 'writing' && !onFiles.some(({ name }) => name.endsWith('sync'))) {
+      throw new Error('A creation was acknowledged without a sync.');
+    }
     for (const errno of errnos) {
       for (const call of some(onFiles)) await disturbed.fail(call, errno, false);
       // A lock refused for good makes SQLite itself try for ten seconds; one refused once is tried above.
