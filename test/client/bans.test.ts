@@ -44,7 +44,7 @@ describe('pace', () => {
   });
 });
 
-describe('64 programs with one Free key, each with a client of its own', () => {
+describe('64 programs with one Free key and separate clients', () => {
   for (const [how, options, together] of [
     ['one call at a time', {}, 1],
     ['eight calls at a time', {}, 8],
@@ -57,14 +57,14 @@ describe('64 programs with one Free key, each with a client of its own', () => {
         const store = client({ onRetry: ({ error }) => codes.add(error.code) });
         for (let round = 0; round < 12 / together; round++) {
           await Promise.all(Array.from({ length: together }, () => store.inventory.get()));
-          // What it does with the answer takes longer than requests that were under way are forgiven.
+          // Longer than the grace period for requests in flight.
           await time.sleep(time.random() * 5_000);
         }
       };
       await time.until(Promise.all(Array.from({ length: 64 }, program)));
       expect(codes).not.toContain('api_key_banned');
       expect(answers.filter((answer) => answer.startsWith('200')).length).toBeGreaterThanOrEqual(64 * 8);
-      // It is not for want of trying: they met the limit.
+      // They met the limit many times.
       expect(time.now()).toBeGreaterThan(8 * 60_000);
     });
   }

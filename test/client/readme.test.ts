@@ -26,7 +26,7 @@ beforeAll(async () => {
   for (const [name, text] of samples) await Bun.write(fileOf(name), text);
 });
 
-/** What a sample prints, with a store of its own in which there are Ozzy and Rex of category 7. */
+/** The output of a sample on a new store with Ozzy and Rex in category 7. */
 async function outputOf(name: string): Promise<string[]> {
   await using app = await startTestApp();
   for (const pet of ['Ozzy', 'Rex', 'Kim']) {

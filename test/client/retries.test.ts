@@ -36,7 +36,7 @@ function clientOf(options: Partial<AnimalStoreOptions> = {}): AnimalStore {
 const direct = new AnimalStore({ key: app.key, url: app.url });
 const ozzy = { name: 'Ozzy', categoryId: 7n };
 
-/** The service does what it is asked, and the connection breaks before it can say so. */
+/** The service performs the request, and the connection breaks before its answer arrives. */
 async function lost<Result>(call: (store: AnimalStore) => Call<Result>): Promise<Result> {
   const store = clientOf({ onRetry: () => void proxy.heal() });
   await store.rateLimit.get();
@@ -80,7 +80,7 @@ describe('a request whose answer is lost', () => {
     expect(error).toMatchObject({ code: 'connection_failed', attempts: 1, status: undefined });
   });
 
-  test('is repeated when it is a PATCH with If-Match, and told apart from what was seen', async () => {
+  test('is repeated when it is a PATCH with If-Match, which then fails as the animal has changed', async () => {
     const { data, etag } = await direct.pets.create(ozzy).withResponse();
     const change = lost((store) => store.pets.update(data.id, { name: 'Anna' }, { ifMatch: etag }));
     expect(await rejectionOf(change)).toMatchObject({ code: 'precondition_failed', attempts: 2 });
@@ -159,7 +159,7 @@ test('a call that is aborted at any moment ends with the reason', async () => {
   }
 });
 
-test('one signal ends any number of calls, under way and waiting, and has one listener', async () => {
+test('one signal ends any number of calls, in flight and waiting, and has one listener', async () => {
   const { signal, abort } = listenedTo(new AbortController());
   const store = clientOf({ fetch: (_, { signal }) => rejectedBy(signal as AbortSignal) });
   const rejections = Array.from({ length: 50 }, () => rejectionOf(store.inventory.get({}, { signal })));

@@ -85,7 +85,7 @@ async function placeOf(service: Running & { readonly url: string }, operator: Ad
   return { page, pages, token: await adminOf(operator), apiUrl: service.url };
 }
 
-const settings = { BAN_STRIKES: '3', ADMIN_PORT: '0', DRAIN_SECONDS: '0' };
+const settings = { BAN_STRIKES: '3', BAN_FIRST_SECONDS: '3600', ADMIN_PORT: '0', DRAIN_SECONDS: '0' };
 
 describe('a day of work on the console goes well', () => {
   testInBrowser('with workers, which only the supervisor speaks for', async () => {

@@ -7,7 +7,7 @@ import { consoleOfTests, focused, tabTo, testInBrowser } from './given.ts';
 setDefaultTimeout(testTimeoutMs);
 
 /** So few that a test is soon banned. */
-const given = consoleOfTests({ BAN_STRIKES: '3' });
+const given = consoleOfTests({ BAN_STRIKES: '3', BAN_FIRST_SECONDS: '3600' });
 
 describe('coming in', () => {
   testInBrowser('by a console link works once, and its code leaves the address at once', async () => {

@@ -16,7 +16,7 @@ const unit = readFileSync(join(root, 'deploy/animal-store.service'), 'utf8');
 /** What systemd may count against the unit, of 100: it has to reach clients and databases, and little else. */
 const exposure = 15;
 
-/** The unit as a file of its own, with a program that is on every machine in the place of the service. */
+/** Analyzes the unit, with a program that every machine has in place of the service. */
 async function analyze(...words: readonly string[]): Promise<{ exitCode: number; output: string }> {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'animal-store.service');

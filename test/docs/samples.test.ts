@@ -30,7 +30,7 @@ const project = await temporaryFolder();
 beforeAll(() => installClient(project.path));
 afterAll(() => project[Symbol.asyncDispose]());
 
-/** Runs a program in a folder of its own, with the address and the key a reader sets; returns what it prints. */
+/** Runs a program in a new folder, with the address and the key a reader sets; returns its output. */
 async function outputOf(
   file: string,
   text: string,

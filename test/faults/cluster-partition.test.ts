@@ -25,7 +25,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     cluster ?? ({} as NonNullable<typeof cluster>);
   const near = instances?.[0];
 
-  /** An instance that reaches its servers through proxies of its own. */
+  /** An instance that reaches its servers through separate proxies. */
   async function distant(environment: Readonly<Record<string, string>> = {}) {
     await using made = new AsyncDisposableStack();
     const toRedis = made.use(await tcpProxy(redis.url));

@@ -73,7 +73,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
     const { key } = await issueKey();
     const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
     const adding = load(16, (number) => (clients[number % 2] as Client).add(`few ${number}`));
-    // The test's own operator has sessions, too.
+    // The test's operator also has sessions.
     await database?.allowConnections(3);
     let served = 0;
     await until(async () => {

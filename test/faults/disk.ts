@@ -18,7 +18,7 @@ export function limitFileSize(pid: number, bytes: number | 'unlimited'): void {
   if (exitCode !== 0) throw new Error(`prlimit failed: ${stderr}`);
 }
 
-/** A command line that runs a program with a small disk of its own in place of the folder. */
+/** A command line that runs a program with a small disk in place of the folder. */
 export function onSmallDisk(folder: string, access: 'rw' | 'ro', program: readonly string[]): string[] {
   const script = `mount -t tmpfs -o size=4m,${access} animal-store "$0" && exec "$@"`;
   return ['unshare', '--map-root-user', '--mount', 'sh', '-c', script, folder, ...program];

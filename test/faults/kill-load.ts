@@ -5,7 +5,7 @@ import { issueKey } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 import type { Acknowledged } from './stored.ts';
 
-/** Requests under way at once: writers, and callers of each limited account. */
+/** Requests in flight at once: writers, and callers of each limited account. */
 const writers = 8;
 export const callersPerAccount = 3;
 

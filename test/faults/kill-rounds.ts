@@ -9,7 +9,7 @@ import { checkStored, storedAnimals } from './stored.ts';
 
 /** Each kill follows a number of acknowledged animals between these; the limited accounts spread their requests over them. */
 export const acknowledgedAtKill = { least: 40, most: 400 } as const;
-/** Animals of each round that are also asked for over HTTP; all are looked up in the file. */
+/** Animals of each round that are also read over HTTP; all are looked up in the file. */
 const askedFor = 20;
 
 export interface KillOptions {
@@ -28,7 +28,7 @@ export interface KillFigures {
   unanswered: number;
   storedUnanswered: number;
   slowestStartMs: number;
-  /** The most that any limited account was charged for requests that were under way; of all others each is checked. */
+  /** The most that any limited account was charged for requests in flight; all others are checked exactly. */
   mostChargedUnused: number;
 }
 

@@ -28,7 +28,7 @@ export interface PowerFigures {
   cuts: number;
   states: number;
   acknowledged: number;
-  /** Animals found though nobody had been told of them yet. */
+  /** Animals found before they were acknowledged. */
   unacknowledged: number;
   /** States in which limits could not be read, and so counted as used up. */
   strict: number;

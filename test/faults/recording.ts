@@ -46,7 +46,7 @@ export interface RecordOptions {
   readonly load: (url: string, key: string, limits: LimitLooks) => Promise<void>;
 }
 
-/** The file of limit state as it was when so many requests had been answered. */
+/** The file of limit state after a number of answered requests. */
 interface Look {
   readonly answered: number;
   readonly sectors: readonly Sector[];
@@ -62,7 +62,7 @@ export class LimitLooks {
     this.#path = path;
   }
 
-  /** To be called when so many requests are answered with 201 and none is under way. */
+  /** Call it when this number of requests is answered with 201 and none is in flight. */
   look(answered: number): void {
     const bytes = readFileSync(this.#path);
     this.all.push({ answered, sectors: changedSectors(this.#last, bytes) });

@@ -7,7 +7,7 @@ import { ample, dataFileIn, issueKey, limitFileIn, type Service, startService } 
 import { checkStored, storedAnimals } from './stored.ts';
 import { countsOf, type Thread, threads, trace, wasInjected } from './strace.ts';
 
-/** What the system says instead of doing what it was asked to. */
+/** Errors that the system calls return. */
 export const errnos = ['EIO', 'ENOSPC'] as const;
 
 const quiet = { LOG_LEVEL: 'silent', DRAIN_SECONDS: '0' };

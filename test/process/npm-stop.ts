@@ -19,7 +19,7 @@ export type DoubledStop = keyof typeof doubledStops;
 /** Starts the service with `npm start` and stops it so. Throws unless it drains, stops in good order and is gone. */
 export async function stopNpm(how: DoubledStop): Promise<void> {
   await using folder = await temporaryFolder();
-  // A process group of its own, as a terminal gives to every command.
+  // A separate process group, as a terminal gives to every command.
   await using npm = await startService(folder.path, {}, ['setsid', 'npm', 'start']);
   using _group = { [Symbol.dispose]: () => killGroup(npm.pid) };
   const [service] = childrenOf(npm.pid);
@@ -41,7 +41,7 @@ export function killGroup(leader: number): void {
   try {
     process.kill(-leader, 'SIGKILL');
   } catch (error) {
-    // As it should be: nobody is left.
+    // No process is left, as expected.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

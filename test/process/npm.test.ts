@@ -14,9 +14,9 @@ const npmTest = testWith({ name: 'npm and setsid', package: 'npm util-linux' }, 
   '--version',
 ]);
 
-npmTest('npm start passes SIGTERM on: the service drains and is gone, and npm with it', async () => {
+npmTest('npm start passes SIGTERM on: the service drains and ends, and npm with it', async () => {
   await using folder = await temporaryFolder();
-  // A process group of its own, so that a service that npm left behind does not outlive the test.
+  // A separate process group, so that a service that npm left behind does not outlive the test.
   await using npm = await startService(folder.path, {}, ['setsid', 'npm', 'start']);
   using _group = { [Symbol.dispose]: () => killGroup(npm.pid) };
   expect((await fetch(`${npm.url}/livez`)).status).toBe(200);

@@ -11,16 +11,16 @@ setDefaultTimeout(testTimeoutMs);
 
 const command = () => [process.execPath, join(import.meta.dir, 'worker-script.ts')];
 
-/** Two workers, and all that their supervisor tells. */
+/** A supervisor of two workers, with its log and the stores it connects. */
 function supervised(heartbeat?: Heartbeat) {
   const { log, lines } = keptLog();
   const stores: { worker: number; port: Port; received: unknown[]; isOver: boolean }[] = [];
   const connect = (worker: number, port: Port) => {
     const store = { worker, port, received: [] as unknown[], isOver: false };
-    // Two of one worker never are there at once.
+    // A worker never has two connections at once.
     if (stores.some((other) => other.worker === worker && !other.isOver)) throw new Error('still connected');
     stores.push(store);
-    // Before the worker is told to start.
+    // Before the worker starts to serve.
     port.post('early');
     port.listen((message) => store.received.push(message));
     return {
@@ -34,7 +34,7 @@ function supervised(heartbeat?: Heartbeat) {
     supervisor,
     lines,
     stores,
-    /** The process of the worker with this number, as it told the store. */
+    /** The process of the worker with this number, as it reported to the store. */
     pidOf: (number: number): number => {
       const [hello] = stores.findLast(({ worker }) => worker === number)?.received ?? [];
       const { pid } = hello as { pid?: unknown };
@@ -141,7 +141,7 @@ describe('a worker', () => {
     const pid = all.pidOf(1);
     process.kill(pid, 'SIGSTOP');
     // Worker 1 does not answer, so this takes as long as some heartbeats.
-    await all.supervisor.ask('whoever is there', 500);
+    await all.supervisor.ask('are you there', 500);
     process.kill(pid, 'SIGCONT');
     const [first] = all.stores;
     first?.port.post('again');
