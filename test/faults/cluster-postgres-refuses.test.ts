@@ -86,7 +86,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
       new Set(replies.some(({ status }) => status === 503) ? [503] : []),
     );
     const settled = await Promise.all(
-      Array.from({ length: 200 }, (_, index) => (clients[index % 2] as Client).get(`/pets/${index + 1}`)),
+      Array.from({ length: 40 }, (_, index) => (clients[index % 2] as Client).get(`/pets/${index + 1}`)),
     );
     expect(settled.filter(({ status }) => status !== 200 && status !== 404)).toEqual([]);
     expect(await database?.sessions()).toBeLessThanOrEqual(3);

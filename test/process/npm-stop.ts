@@ -1,6 +1,6 @@
 import { temporaryFolder } from '../support/folder.ts';
 import { startService } from '../support/process.ts';
-import { childrenOf } from '../support/process-tree.ts';
+import { childrenOf, isRunning } from '../support/process-tree.ts';
 
 /**
  * Two ways in which one wish to stop reaches the service twice: a terminal signals every process of the group, and a
@@ -29,11 +29,7 @@ export async function stopNpm(how: DoubledStop): Promise<void> {
   if (!/"msg":"stopping"[\s\S]*"msg":"stopped"/.test(npm.stderr())) {
     throw new Error(`${how}: the service did not stop in good order:\n${npm.stderr()}`);
   }
-  const isThere = await fetch(`${npm.url}/livez`).then(
-    () => true,
-    () => false,
-  );
-  if (isThere) throw new Error('npm has ended and the service still runs.');
+  if (isRunning(service)) throw new Error('npm has ended and the service still runs.');
 }
 
 /** Ends what a test that failed left behind. */

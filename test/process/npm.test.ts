@@ -2,6 +2,7 @@ import { expect, setDefaultTimeout } from 'bun:test';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { root, start, startService } from '../support/process.ts';
+import { childrenOf, isRunning } from '../support/process-tree.ts';
 import { testWith } from '../support/requirements.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 import { type DoubledStop, doubledStops, killGroup, stopNpm } from './npm-stop.ts';
@@ -19,11 +20,11 @@ npmTest('npm start passes SIGTERM on: the service drains and ends, and npm with 
   // A separate process group, so that a service that npm left behind does not outlive the test.
   await using npm = await startService(folder.path, {}, ['setsid', 'npm', 'start']);
   using _group = { [Symbol.dispose]: () => killGroup(npm.pid) };
-  expect((await fetch(`${npm.url}/livez`)).status).toBe(200);
+  const [service = 0] = childrenOf(npm.pid);
   npm.signal('SIGTERM');
   await npm.exited;
   expect(npm.stderr()).toContain('"msg":"stopped"');
-  await expect(fetch(`${npm.url}/livez`)).rejects.toThrow();
+  expect(isRunning(service)).toBe(false);
 });
 
 for (const how of Object.keys(doubledStops) as DoubledStop[]) {

@@ -11,8 +11,8 @@ const embeddedTest = embeddedTests(filtering);
 embeddedTest(
   'a connection that exists when the listeners of the workers close is answered',
   async (stores) => {
-    const { refused, failures, exitCode } = await stopUnderReconnecting(32, 5, stores.beginDrained);
+    const { refused, failures, exitCode } = await stopUnderReconnecting(8, 5, stores.beginDrained);
     expect(failures).toEqual([]);
-    expect([refused, exitCode]).toEqual([32, 0]);
+    expect([refused, exitCode]).toEqual([8, 0]);
   },
 );
