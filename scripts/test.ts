@@ -1,10 +1,16 @@
 /**
- * All checks, in order: each step is titled with the command that repeats it alone, none stops the others, and the
- * last line counts what passed and what failed. Options are those of `bun test`: `npm test -- --randomize --seed=7`.
+ * Runs the checks of some tiers and prints `N passed, N failed` last. Tiers are named by `--tiers=quick,slow,elsewhere`:
+ *
+ * - `quick`, the default: format, types, and tests that start no further processes. `npm test` is this tier.
+ * - `slow`: tests that kill processes, break servers, drive browsers or install packages.
+ * - `elsewhere`: both again as another user, on one core, in another locale and in random order (.ci/elsewhere).
+ *
+ * Each step is titled with the command that repeats it alone, and a failure does not stop the steps after it.
+ * Other options are passed to `bun test`: `npm test -- --randomize --seed=7`.
  */
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { postgresTemplate, templateVariable } from '../test/support/postgres-data.ts';
+import { sharedServers } from '../test/support/shared-servers.ts';
 import { testTimeoutMs } from '../test/support/wait.ts';
 
 interface Count {
@@ -14,71 +20,124 @@ interface Count {
 
 interface Step {
   readonly command: readonly string[];
-  /** What the finished command counts for, from its exit code and its output. */
+  /** The result of the finished command, from its exit code and its output. */
   readonly count: (exitCode: number, output: string) => Count;
+  readonly needsServers?: true;
 }
 
-const testOptions = [
-  // One more than there are cores: some tests wait for most of their time.
-  `--parallel=${availableParallelism() + 1}`,
-  // To load all modules anew for each file takes as long as a tenth of the tests.
-  '--no-isolate',
-  '--only-failures',
-  `--timeout=${testTimeoutMs}`,
-  // Load and long faults take minutes; they have scripts of their own.
-  '--path-ignore-patterns=test/stress/**',
-  ...process.argv.slice(2),
+/** The folders of `test/` whose tests kill processes, break servers, drive browsers, install packages or take long. */
+const slowFolders = [
+  'client-package',
+  'console',
+  'deploy',
+  'faults',
+  'generators',
+  'process',
+  'robustness',
+  'sandbox',
+  'supervisor',
 ];
 
-const steps: readonly Step[] = [
-  { command: ['biome', 'ci', '--colors=off'], count: oneCheck },
-  { command: ['tsc', '--noEmit'], count: oneCheck },
-  { command: ['tsc', '--noEmit', '--project', 'console'], count: oneCheck },
-  { command: ['tsc', '--noEmit', '--project', 'client'], count: oneCheck },
-  { command: ['bun', 'test', ...testOptions], count: testsRun },
-];
-
-/** A step that hangs is ended, and so fails; one core of a busy machine takes a tenth of this. */
+/** Ends a step that hangs. One busy core needs less than half of it. */
 const stepTimeoutMs = 2_400_000;
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+const tiersOption = '--tiers=';
+const tiers = process.argv
+  .findLast((argument) => argument.startsWith(tiersOption))
+  ?.slice(tiersOption.length);
+const options = process.argv.slice(2).filter((argument) => !argument.startsWith(tiersOption));
+
+const checks = [
+  ['biome', 'ci', '--colors=off'],
+  ['tsc', '--noEmit'],
+  ['tsc', '--noEmit', '--project', 'console'],
+  ['tsc', '--noEmit', '--project', 'client'],
+];
+
+const stepsOf: Readonly<Record<string, () => readonly Step[]>> = {
+  quick: () => [...checks.map((command) => ({ command, count: oneCheck })), testsIn(quickFolders())],
+  slow: () => [testsIn(slowFolders)],
+  elsewhere: () => [{ command: ['.ci/elsewhere'], count: lastCount }],
+};
+
+const steps = (tiers ?? 'quick').split(',').flatMap((tier) => {
+  const make = stepsOf[tier];
+  if (make === undefined) throw new Error(`--tiers takes ${Object.keys(stepsOf).join(', ')}, not "${tier}".`);
+  return make();
+});
+
+function testsIn(folders: readonly string[]): Step {
+  const command = [
+    'bun',
+    'test',
+    // The slash keeps `test/client/` from matching `test/client-package/`.
+    ...folders.map((folder) => `test/${folder}/`),
+    // One more than there are cores, because some tests spend most of their time waiting.
+    `--parallel=${availableParallelism() + 1}`,
+    // Loading all modules again for each file takes a tenth of the time.
+    '--no-isolate',
+    '--only-failures',
+    `--timeout=${testTimeoutMs}`,
+    ...options,
+  ];
+  return { command, count: testsRun, needsServers: true };
+}
+
+/** Every other folder, so that the tests of a new one run without being listed. */
+function quickFolders(): string[] {
+  const files = new Bun.Glob('*/*.test.ts').scanSync({ cwd: `${root}test` });
+  const folders = new Set(Array.from(files, (file) => file.slice(0, file.indexOf('/'))));
+  return [...folders.difference(new Set(slowFolders))].sort();
+}
 
 function oneCheck(exitCode: number): Count {
   return exitCode === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }
 
-/** Reads bun's own summary, which also counts files that could not be loaded. */
+/** Reads bun's summary, which also counts files that could not be loaded. */
 function testsRun(exitCode: number, output: string): Count {
-  const passed = lastNumber(output, 'pass');
-  const failed = lastNumber(output, 'fail');
-  // A run that broke off, or found nothing to run, is a failure too, though no test failed.
-  const unexplained = failed === 0 && (exitCode !== 0 || passed === 0);
-  return { passed, failed: unexplained ? 1 : failed };
+  return explained(exitCode, lastNumber(output, / *(\d+) pass/), lastNumber(output, / *(\d+) fail/));
 }
 
-function lastNumber(output: string, noun: string): number {
-  return Number([...output.matchAll(new RegExp(`^ *(\\d+) ${noun}$`, 'gm'))].at(-1)?.[1] ?? 0);
+/** Reads the last line that this script prints. */
+function lastCount(exitCode: number, output: string): Count {
+  return explained(
+    exitCode,
+    lastNumber(output, /(\d+) passed, \d+ failed/),
+    lastNumber(output, /\d+ passed, (\d+) failed/),
+  );
+}
+
+/** A run that stopped early or found no tests counts as one failure. */
+function explained(exitCode: number, passed: number, failed: number): Count {
+  return { passed, failed: failed === 0 && (exitCode !== 0 || passed === 0) ? 1 : failed };
+}
+
+function lastNumber(output: string, { source }: RegExp): number {
+  return Number([...output.matchAll(new RegExp(`^${source}$`, 'gm'))].at(-1)?.[1] ?? 0);
 }
 
 const skipped = new Set<string>();
 
-async function run({ command, count }: Step): Promise<Count> {
-  process.stdout.write(`\n▶ npx ${command.map(quoted).join(' ')}\n`);
-  const child = Bun.spawn([`${root}node_modules/.bin/${command[0]}`, ...command.slice(1)], {
+async function run({ command, count, needsServers }: Step): Promise<Count> {
+  await using servers = needsServers ? await sharedServers() : null;
+  process.stdout.write(`\n▶ npx ${command.join(' ')}\n`);
+  const child = Bun.spawn([...command], {
     cwd: root,
-    env: environment,
+    env: { ...process.env, ...servers?.environment, PATH: `${root}node_modules/.bin:${process.env.PATH}` },
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
     timeout: stepTimeoutMs,
   });
-  const [output, errors] = await Promise.all([shown(child.stdout), shown(child.stderr)]);
+  const [output, errors] = await Promise.all([passOn(child.stdout), passOn(child.stderr)]);
   for (const [line] of (output + errors).matchAll(/^SKIPPED: .*$/gm)) skipped.add(line);
   return count(await child.exited, output + errors);
 }
 
 /** Passes a command's output on while it runs, and returns all of it without colours. */
-async function shown(stream: ReadableStream<Uint8Array>): Promise<string> {
+async function passOn(stream: ReadableStream<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of stream) {
@@ -87,13 +146,6 @@ async function shown(stream: ReadableStream<Uint8Array>): Promise<string> {
   }
   return Bun.stripANSI(text);
 }
-
-function quoted(argument: string): string {
-  return /^[\w./=-]+$/.test(argument) ? argument : `'${argument}'`;
-}
-
-await using template = await postgresTemplate();
-const environment = { ...process.env, ...(template && { [templateVariable]: template.path }) };
 
 const total = { passed: 0, failed: 0 };
 for (const step of steps) {

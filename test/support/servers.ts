@@ -66,9 +66,11 @@ export async function ownPostgres(certificate?: Certificate): Promise<OwnServer 
   return ownServer(postgresKind(initdb, postgres, certificate));
 }
 
+export const redisPrograms = ['redis-server', 'valkey-server'] as const;
+
 /** A Redis or Valkey server of the test's own; undefined when this machine has none. */
 export async function ownRedis(): Promise<OwnServer | undefined> {
-  const program = findProgram('redis-server') ?? findProgram('valkey-server');
+  const program = redisPrograms.map(findProgram).find((path) => path !== undefined);
   return program === undefined
     ? missing({ name: 'Redis or Valkey', package: 'redis-server' })
     : ownServer(redisKind(program));
@@ -99,7 +101,8 @@ function postgresKind(initdb: string, postgres: string, certificate?: Certificat
         listen_addresses: '127.0.0.1',
         port,
         unix_socket_directories: '',
-        max_connections: 60,
+        // Enough for the test files that run at once when they share the server.
+        max_connections: 300,
         // A server that is killed loses nothing by it: no test takes the machine's power away.
         fsync: 'off',
         full_page_writes: 'off',
