@@ -29,12 +29,7 @@ export function latency(microseconds: number | null): string {
   return `${oneDigit.format(microseconds / 1_000_000)} s`;
 }
 
-const byteUnits = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
-
-export function bytes(value: number): string {
-  const power = value < 1 ? 0 : Math.min(Math.floor(Math.log2(value) / 10), byteUnits.length - 1);
-  return `${oneDigit.format(value / 1_024 ** power)} ${byteUnits[power]}`;
-}
+export { bytesText as bytes } from '../src/domain/store-facts.ts';
 
 export function instant(at: string | number): string {
   return dateTime.format(new Date(at));

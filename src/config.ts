@@ -1,7 +1,8 @@
 /** The only reader of the environment. Every setting is a row of the table; `docs/operating.md` is held to it. */
 
 import { adminMistakes, adminOrigin, adminPort, nextPort } from './config/admin.ts';
-import { backupMistakes } from './config/backups.ts';
+import { backupMistakes, banMistakes, storeMistakes } from './config/combinations.ts';
+import { envFileMistakes } from './config/env-files.ts';
 import { type ShownSetting, shownSettings } from './config/shown.ts';
 import {
   databaseUrl,
@@ -204,9 +205,16 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads and checks every setting. Throws `ConfigError` with all mistakes at once. */
-export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
-  const mistakes: string[] = [];
+/**
+ * Reads and checks every setting, and the `.env` files of a folder from which the runtime read some of them. Throws
+ * `ConfigError` with all mistakes at once.
+ */
+export function readConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  envFolder?: string,
+): Config {
+  const mistakes: string[] =
+    envFolder === undefined ? [] : envFileMistakes(envFolder, environment.NODE_ENV, Object.keys(settings));
   const values: Record<string, unknown> = {};
   for (const [name, { default: defaultText, parse }] of Object.entries(settings)) {
     try {
@@ -215,13 +223,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       mistakes.push(`${name} ${(error as Error).message} (got "${shown(environment[name] ?? '', name)}").`);
     }
   }
-  if (String(values.DATABASE_URL).startsWith('postgres') && !environment.REDIS_URL?.trim()) {
-    mistakes.push(
-      'REDIS_URL must be set when DATABASE_URL is PostgreSQL: instances share limits and changes through Redis.',
-    );
-  }
-  mistakes.push(...backupMistakes(values as Partial<Values>));
-  mistakes.push(...adminMistakes(values as Partial<Values>));
+  const partial = values as Partial<Values>;
+  mistakes.push(...storeMistakes(partial, Boolean(environment.REDIS_URL?.trim())));
+  mistakes.push(...banMistakes(partial), ...backupMistakes(partial), ...adminMistakes(partial));
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   return Object.freeze({ ...configOf(values as Values), settings: shownSettings(settings, environment) });
 }

@@ -103,7 +103,7 @@ async function addRows(work: Work): Promise<void> {
     signal,
   });
   using progress = new Progress('rows', input.bytes);
-  for await (const group of imports.add({ source, stored, rows, signal })) {
+  for await (const group of imports.add({ source, file: input.name, stored, rows, signal })) {
     report.add(group);
     report.skipped = rows.skipped;
     rejects?.write(group.rejected);
@@ -167,19 +167,15 @@ async function refuseAfterParts(imports: ImportOperations, name: string, content
   );
 }
 
-/** Rows that fit the filters of two parts would be added twice. */
+/** Every part extends to the end of the file, so two parts share rows unless their filters exclude each other. */
 async function refuseOverlap(
   imports: ImportOperations,
   name: string,
   content: string,
   part: ImportPart,
 ): Promise<void> {
-  const isFiltered = ({ status, categoryId }: ImportPart) => (status ?? categoryId) !== undefined;
   const others = (await imports.partsOf(content)).filter(
-    (other) =>
-      (isFiltered(part) || isFiltered(other)) &&
-      partSource(content, other) !== partSource(content, part) &&
-      mayOverlap(part, other),
+    (other) => partSource(content, other) !== partSource(content, part) && mayOverlap(part, other),
   );
   if (others.length === 0) return;
   throw new CommandError(

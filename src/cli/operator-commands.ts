@@ -38,20 +38,24 @@ export function addOperators(program: Command, config: ReadConfig): void {
 
   addCommand(operators, 'rotate', {
     summary: "Replace an operator's token. The old one and all sessions end at once.",
-    examples: ['animal-store operators rotate 2'],
+    examples: ['animal-store operators rotate anna', 'animal-store operators rotate 2'],
     notes: ['The new token is shown only once.'],
   })
-    .argument('<operator-id>', 'id of the operator', count)
+    .argument('<operator>', 'name or id of the operator', label)
     .addOption(jsonOption())
-    .action(async (id, options) => (await import('./operators.ts')).rotateOperator(config(), id, options));
+    .action(async (operator, options) =>
+      (await import('./operators.ts')).rotateOperator(config(), operator, options),
+    );
 
   addCommand(operators, 'revoke', {
     summary: 'Revoke an operator permanently. The token and all sessions end at once.',
-    examples: ['animal-store operators revoke 2'],
+    examples: ['animal-store operators revoke anna', 'animal-store operators revoke 2'],
   })
-    .argument('<operator-id>', 'id of the operator', count)
+    .argument('<operator>', 'name or id of the operator', label)
     .addOption(jsonOption())
-    .action(async (id, options) => (await import('./operators.ts')).revokeOperator(config(), id, options));
+    .action(async (operator, options) =>
+      (await import('./operators.ts')).revokeOperator(config(), operator, options),
+    );
 }
 
 const timeForms = 'A time is 2026-11-22T09:30:00Z, a day (UTC) such as 2026-11-22, or so long ago: 24h, 7d.';

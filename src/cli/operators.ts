@@ -1,10 +1,10 @@
-import { openAdminServices } from '../app.ts';
+import { type AdminServices, openAdminServices } from '../app.ts';
 import type { Config } from '../config.ts';
 import { printable } from '../domain/printable.ts';
 import type { Role } from '../domain/role.ts';
 import type { IssuedToken } from '../operations/operators.ts';
 import { shownOperator } from '../operations/shown.ts';
-import { instant, say, sayJson, styled, table } from './terminal.ts';
+import { CommandError, instant, say, sayJson, styled, table } from './terminal.ts';
 
 interface Json {
   readonly json?: true;
@@ -36,17 +36,30 @@ export async function listOperators(config: Config, { json }: Json): Promise<voi
   );
 }
 
-export async function rotateOperator(config: Config, id: number, { json }: Json): Promise<void> {
+export async function rotateOperator(config: Config, operator: string, { json }: Json): Promise<void> {
   await using admin = await openAdminServices(config);
+  const id = await idOf(admin, operator);
   report(await admin.operators.rotate(id), json, 'Replaced the token of');
   if (!json) say('The old token and all sessions of the operator have ended.');
 }
 
-export async function revokeOperator(config: Config, id: number, { json }: Json): Promise<void> {
+export async function revokeOperator(config: Config, operator: string, { json }: Json): Promise<void> {
   await using admin = await openAdminServices(config);
-  const operator = await admin.operators.revoke(id);
-  if (json) return sayJson(shownOperator(operator));
-  say(`Revoked operator ${id} (${printable(operator.name)}). The token and all sessions have ended.`);
+  const revoked = await admin.operators.revoke(await idOf(admin, operator));
+  if (json) return sayJson(shownOperator(revoked));
+  say(`Revoked operator ${revoked.id} (${printable(revoked.name)}). The token and all sessions have ended.`);
+}
+
+/** A number is an id. Anything else is the name of an active operator, which no two have. */
+async function idOf(admin: AdminServices, operator: string): Promise<number> {
+  if (/^\d{1,15}$/.test(operator)) return Number(operator);
+  const named = (await admin.operators.list()).find(
+    ({ name, revokedAt }) => name === operator && revokedAt === null,
+  );
+  if (named !== undefined) return named.id;
+  throw new CommandError(
+    `There is no active operator named "${printable(operator)}". To list all: animal-store operators list`,
+  );
 }
 
 function report({ operator, token }: IssuedToken, json: true | undefined, done: string): void {

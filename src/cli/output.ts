@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs';
 import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { isStoreFile } from '../app.ts';
 import { printable } from '../domain/printable.ts';
@@ -19,7 +20,8 @@ export interface Output extends AsyncDisposable {
 export function standardOutput(): Output {
   return {
     name: 'standard output',
-    leavesTerminalFree: process.stderr.isTTY === true && process.stdout.isTTY !== true,
+    // The program that reads a pipe may write to the same terminal.
+    leavesTerminalFree: process.stderr.isTTY === true && fstatSync(process.stdout.fd).isFile(),
     // A terminal shows what others wrote; a file or a pipe gets it exactly.
     write: (text) => written(process.stdout.isTTY === true ? printable(text, '\n') : text),
     finish: async () => {},

@@ -18,7 +18,7 @@ import { addCategories, addInventory, addOrders, addPets } from './shop-commands
  */
 export function programOf(environment: Environment, isSilent = false): Command {
   const program = newProgram(packageJson.version, isSilent);
-  const config = () => readConfig(environment);
+  const config = () => readConfig(environment, process.cwd());
   addServe(program, config, environment);
   addAccounts(program, config);
   addKeys(program, config);

@@ -1,6 +1,8 @@
 import { grouped } from './terminal.ts';
 
-const barWidth = 24;
+/** The bar's width where the terminal has room for the whole line, and where it has not. */
+const [wideBar, narrowBar] = [24, 10];
+const usualColumns = 80;
 const redrawMs = 100;
 const eraseLine = '\r\x1b[2K';
 
@@ -10,10 +12,16 @@ interface Moment {
   readonly count: number;
 }
 
+interface Terminal {
+  /** Undefined for a terminal that does not report its width. */
+  readonly columns?: number | undefined;
+  write(text: string): unknown;
+}
+
 interface ProgressOptions {
   /** Whether it is shown at all: on a terminal only, unless said otherwise. */
   readonly visible?: boolean;
-  readonly terminal?: { write(text: string): unknown };
+  readonly terminal?: Terminal;
   /** Milliseconds since any fixed moment. */
   readonly now?: () => number;
 }
@@ -23,7 +31,7 @@ export class Progress implements Disposable {
   readonly #noun: string;
   readonly #total: number | undefined;
   readonly #visible: boolean;
-  readonly #terminal: { write(text: string): unknown };
+  readonly #terminal: Terminal;
   readonly #now: () => number;
   /** Rates are taken from here, so that what was done before this run does not count. */
   #first: Moment | undefined;
@@ -61,17 +69,25 @@ export class Progress implements Disposable {
     if (this.#visible) this.#terminal.write(eraseLine);
   }
 
-  #draw(done: number, count: number, speed: readonly string[]): void {
+  #draw(done: number, count: number, [rate, left]: readonly string[]): void {
     if (!this.#visible) return;
-    const parts = [this.#bar(done), `${grouped(count)} ${this.#noun}`, ...speed];
-    this.#terminal.write(eraseLine + parts.filter((part) => part !== '').join('  '));
+    const counted = `${grouped(count)} ${this.#noun}`;
+    const lines = [
+      [this.#bar(done, wideBar), counted, rate, left],
+      [this.#bar(done, narrowBar), counted, rate, left],
+      [this.#bar(done, narrowBar), counted, left],
+      [this.#bar(done, narrowBar), counted],
+    ].map((parts) => parts.filter(Boolean).join('  '));
+    // A line that fills the last column is broken by some terminals, and would not be erased whole.
+    const fits = (line: string) => line.length < (this.#terminal.columns || usualColumns);
+    this.#terminal.write(eraseLine + (lines.find(fits) ?? counted));
   }
 
-  #bar(done: number): string {
+  #bar(done: number, width: number): string {
     if (this.#total === undefined || this.#total === 0) return '';
     const part = Math.min(1, done / this.#total);
-    const full = Math.round(part * barWidth);
-    return `${'█'.repeat(full)}${'░'.repeat(barWidth - full)} ${Math.floor(part * 100)} %`;
+    const full = Math.round(part * width);
+    return `${'█'.repeat(full)}${'░'.repeat(width - full)} ${Math.floor(part * 100)} %`;
   }
 }
 

@@ -14,6 +14,14 @@ export function ignoreInterruption(): void {
   for (const name of endings) process.on(name, () => {});
 }
 
+/**
+ * Ignores the signals by which other programs reopen their logs (nginx: SIGUSR1) or reload. They end a process by
+ * default; this one writes its log to standard output, which needs no reopening.
+ */
+export function ignoreUserSignals(): void {
+  for (const name of ['SIGUSR1', 'SIGUSR2'] as const) process.on(name, () => {});
+}
+
 /** How often the parent process is looked for, when it passes no signals on. */
 const parentCheckMs = 500;
 

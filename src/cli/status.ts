@@ -1,5 +1,6 @@
 import { openAdminServices } from '../app.ts';
 import type { Config } from '../config.ts';
+import { factNames, factText } from '../domain/store-facts.ts';
 import { iso } from '../operations/shown.ts';
 import { instant, say, sayJson, styled, table } from './terminal.ts';
 
@@ -32,7 +33,10 @@ export async function showStatus(config: Config, { json }: { json?: true }): Pro
   say(
     table(
       ['STORE', ''],
-      told.map(([name, value]) => [name, String(value ?? 'unknown')]),
+      told.map(([name, value]) => [
+        factNames[name] ?? name,
+        value === null ? 'unknown' : factText(name, value),
+      ]),
     ),
   );
   say();

@@ -130,6 +130,11 @@ export function list(value: string): string[] {
 export function networks(value: string): readonly Network[] {
   return list(value).map((item) => {
     const network = parseNetwork(item);
+    if (network?.[1] === 0) {
+      throw new Error(
+        `must not trust every address ("${item}"): any client could choose the address it is counted by`,
+      );
+    }
     if (network !== undefined) return network;
     throw new Error(
       `must be a list of IP addresses or CIDR networks such as 10.0.0.7, 10.0.0.0/8, not "${item}"`,

@@ -20,8 +20,15 @@ export type PlanName = (typeof planNames)[number];
 /** Largest custom quota: any count up to it stays an exact JavaScript number in every window. */
 export const largestQuota = 1_000_000_000_000;
 
-/** A plan that cannot be given; `message` says what would be right. */
-export class PlanError extends Error {}
+/** A plan that cannot be given. The message says what would be right, `field` what is wrong. */
+export class PlanError extends Error {
+  readonly field: 'plan' | keyof Quota;
+
+  constructor(field: 'plan' | keyof Quota, message: string) {
+    super(message);
+    this.field = field;
+  }
+}
 
 /**
  * The quota a plan gives. `custom` is required for `enterprise`, whole numbers from 1 to `largestQuota`, the minute's
@@ -32,21 +39,26 @@ export function quotaOf(plan: string, custom: CustomQuota = {}): { plan: PlanNam
   if (plan in plans) {
     if (perMinute !== undefined || perDay !== undefined) {
       throw new PlanError(
+        perMinute === undefined ? 'perDay' : 'perMinute',
         `The limits of plan "${plan}" are fixed. Only plan "enterprise" has custom limits.`,
       );
     }
     return { plan: plan as PlanName, quota: plans[plan as keyof typeof plans] };
   }
   if (plan !== 'enterprise') {
-    throw new PlanError(`Unknown plan "${plan}". Choose one of: ${planNames.join(', ')}.`);
+    throw new PlanError('plan', `Unknown plan "${plan}". Choose one of: ${planNames.join(', ')}.`);
   }
   if (!isQuota(perMinute) || !isQuota(perDay)) {
     throw new PlanError(
+      isQuota(perMinute) ? 'perDay' : 'perMinute',
       'Plan "enterprise" requires a limit per minute and a limit per day, each a whole number of at least 1.',
     );
   }
   if (perMinute > perDay) {
-    throw new PlanError(`The limit per minute (${perMinute}) must not exceed the limit per day (${perDay}).`);
+    throw new PlanError(
+      'perMinute',
+      `The limit per minute (${perMinute}) must not exceed the limit per day (${perDay}).`,
+    );
   }
   return { plan, quota: { perMinute, perDay } };
 }

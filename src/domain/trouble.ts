@@ -11,3 +11,7 @@ export const troubles = {
 } as const;
 
 export type Trouble = (typeof troubles)[keyof typeof troubles];
+
+/** What clients and probes learn when an embedded store can count no request. */
+export const limitsOverwritten =
+  'Rate-limit state was overwritten. Requests are refused until the service is restarted.';

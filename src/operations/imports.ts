@@ -46,6 +46,8 @@ export type ImportProgress = Omit<ImportRun, 'source'>;
 export interface ImportTask {
   /** SHA-256 of the whole input, or the name of a part of it; undefined for one that cannot be read twice, and so cannot be resumed. */
   readonly source: string | undefined;
+  /** The file's name, for the audit log; undefined when it is unknown. */
+  readonly file?: string | undefined;
   /** What `find` said of the source. An unfinished import goes on; a finished one is done once more. */
   readonly stored: ImportProgress | undefined;
   /** The rows that are not committed yet, in order. */
@@ -82,7 +84,7 @@ function partOf(source: string, content: string): ImportPart {
   };
 }
 
-/** Whether a row can belong to both parts. */
+/** Whether a row can belong to both parts: each extends from its first line to the end of the input. */
 export function mayOverlap(one: ImportPart, other: ImportPart): boolean {
   const differ = <T>(a: T | undefined, b: T | undefined) => a !== undefined && b !== undefined && a !== b;
   return !differ(one.status, other.status) && !differ(one.categoryId, other.categoryId);
@@ -130,7 +132,7 @@ export class ImportOperations {
    * The audit log is told of the first animals that are in, with them, and how it ended. Refuses `import_invalid` when the
    * same input is being imported by somebody else, and `service_unavailable`; the groups yielded before are in.
    */
-  async *add({ source, stored, rows, signal }: ImportTask): AsyncGenerator<ImportGroup> {
+  async *add({ source, file, stored, rows, signal }: ImportTask): AsyncGenerator<ImportGroup> {
     let progress = stored === undefined || stored.finished ? nothing : stored;
     const before = progress === nothing ? null : progress;
     let storedLine = stored?.lastLine ?? 0;
@@ -140,7 +142,7 @@ export class ImportOperations {
       progress = advanced(progress, group, pets.length, finished);
       const begins = !hasBegun && pets.length > 0;
       const ends = hasBegun && group.length === 0;
-      const entry = begins || ends ? this.#entry(source, before, progress) : undefined;
+      const entry = begins || ends ? this.#entry(source, before, { file, ...progress }) : undefined;
       hasBegun ||= begins;
       const added = await this.#commit({ pets, source, progress, storedLine, entry });
       storedLine = progress.lastLine;
@@ -166,7 +168,11 @@ export class ImportOperations {
   }
 
   /** What the audit log is told: how far the import was before this run, and how far it is. */
-  #entry(source: string | undefined, before: ImportProgress | null, after: ImportProgress) {
+  #entry(
+    source: string | undefined,
+    before: ImportProgress | null,
+    after: ImportProgress & { readonly file: string | undefined },
+  ) {
     return (
       this.#context &&
       entryOf(this.#context, {

@@ -1,11 +1,10 @@
 /** Backups through the admin API, with the real listener. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { addOperator, addOperatorTo, callAdmin, sendAdmin } from '../support/admin.ts';
+import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { consoleOf, operatorOf, startService } from '../support/process.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 
 setDefaultTimeout(testTimeoutMs);
@@ -50,24 +49,4 @@ test('without a folder no backup is made, and the answer says what to set', asyn
     folder: null,
     backups: [],
   });
-});
-
-test.each(['1', '2'])('a service with %s worker makes it in a process of its own', async (workers) => {
-  await using folder = await temporaryFolder();
-  const backups = join(folder.path, 'backups');
-  await using service = await startService(folder.path, {
-    WORKERS: workers,
-    ADMIN_PORT: '0',
-    BACKUP_FOLDER: backups,
-  });
-  const url = await consoleOf(service);
-  await using operator = await operatorOf(folder.path);
-  const { token } = await addOperatorTo(operator.storage, 'admin');
-  const made = await sendAdmin(url, 'POST', '/backups', { token });
-  expect([made.status, readdirSync(backups)]).toEqual([201, [(made.body as { name: string }).name]]);
-  const verified = await sendAdmin(url, 'POST', '/backups/verify', {
-    token,
-    body: { name: readdirSync(backups)[0] },
-  });
-  expect(verified.status).toBe(200);
 });

@@ -1,5 +1,5 @@
-/** What nobody may do, asked of every operation of the contract. */
-import { afterAll, describe, expect, test } from 'bun:test';
+/** What every operation of the contract refuses. Each has one kind of request in turn, and one operation has them all. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { adminBasePath, allAdminOperations, roleOf } from '../../src/contract/admin/operations.ts';
 import { isRead, type Operation } from '../../src/contract/operation.ts';
@@ -8,6 +8,9 @@ import { makeKey } from '../../src/domain/key.ts';
 import { adminHeaders } from '../../src/http/admin/headers.ts';
 import { addOperator, adminUrl, callAdmin, fromConsole, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
 
 // Many are refused on purpose; each from another network, so that none has to wait.
 const app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
@@ -24,6 +27,9 @@ const elsewhere = () => ({ 'X-Forwarded-For': `198.51.${++networks >> 8}.${netwo
 /** The operation's address, with a 1 for every parameter. */
 const targetOf = ({ path }: Operation) => path.replace(/\{\w+\}/g, '1');
 const isForAnybody = (operation: Operation) => roleOf(operation) === undefined;
+
+/** The element in turn, so that every kind is tried with some operation. */
+const inTurn = <T>(kinds: readonly T[], turn: number) => kinds[turn % kinds.length] ?? expect.unreachable();
 
 const protectedOnes = allAdminOperations.filter((operation) => !isForAnybody(operation));
 const unsafeOnes = allAdminOperations.filter((operation) => !isRead(operation));
@@ -53,22 +59,26 @@ const invalid: Record<string, Record<string, string>> = {
   'a session under another name': { Cookie: adminCookie.replace(/^[^=]+/, 'session') },
 };
 
-describe.each(protectedOnes)('$operationId', (operation) => {
-  const { method } = operation;
-  const target = targetOf(operation);
+const expectInvalid = async ({ method, ...operation }: Operation, kind: string) => {
+  const headers = { ...fromConsole(app), ...elsewhere(), ...invalid[kind] };
+  const { status, code } = await callAdmin(app, method, targetOf({ method, ...operation }), { headers });
+  const expected = 'Cookie' in headers ? 'sign_in_required' : 'sign_in_failed';
+  expect([kind, status, code]).toEqual([kind, 401, expected]);
+};
 
-  test('is refused with 401 without a token or a session', async () => {
-    const { status, code, headers } = await callAdmin(app, method, target);
+test.each(Object.keys(invalid))('%s is refused with 401', (kind) =>
+  expectInvalid(adminsOnly[0] as Operation, kind),
+);
+
+test.each(protectedOnes.map((operation, turn) => [operation.operationId, operation, turn] as const))(
+  '%s is refused with 401 without a token or a session, or with an invalid one',
+  async (_id, operation, turn) => {
+    const { status, code, headers } = await callAdmin(app, operation.method, targetOf(operation));
     expect([status, code]).toEqual([401, 'sign_in_required']);
     expect(headers.get('www-authenticate')).toBe('Bearer realm="animal-store-admin"');
-  });
-
-  test.each(Object.keys(invalid))('is refused with 401 for %s', async (kind) => {
-    const headers = { ...fromConsole(app), ...elsewhere(), ...invalid[kind] };
-    const { status, code } = await callAdmin(app, method, target, { headers });
-    expect([status, code]).toEqual([401, 'Cookie' in headers ? 'sign_in_required' : 'sign_in_failed']);
-  });
-});
+    await expectInvalid(operation, inTurn(Object.keys(invalid), turn));
+  },
+);
 
 describe.each(adminsOnly)('$operationId', (operation) => {
   const { method } = operation;
@@ -101,30 +111,38 @@ const foreign: Record<string, Record<string, string>> = {
   },
 };
 
-describe.each(unsafeOnes.filter((operation) => !isForAnybody(operation)))('$operationId', (operation) => {
-  const { method } = operation;
-  const target = targetOf(operation);
-
-  test.each(Object.keys(foreign))('is refused with 403 when a request with a session %s', async (kind) => {
-    const { status, code } = await callAdmin(app, method, target, {
-      cookie: adminCookie,
-      headers: foreign[kind] ?? {},
-    });
-    expect([status, code]).toEqual([403, 'cross_site_request']);
+const expectForeign = async (operation: Operation, kind: string) => {
+  const headers = foreign[kind] ?? {};
+  const { status, code } = await callAdmin(app, operation.method, targetOf(operation), {
+    cookie: adminCookie,
+    headers,
   });
-});
+  expect([kind, status, code]).toEqual([kind, 403, 'cross_site_request']);
+};
 
-describe.each(unsafeOnes.filter(({ body, upload }) => body ?? upload))('$operationId', (operation) => {
-  const forms = ['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/plain'];
+test.each(Object.keys(foreign))('a request with a session that %s is refused with 403', (kind) =>
+  expectForeign(adminsOnly[0] as Operation, kind),
+);
 
-  test.each(forms)('takes no body of the type %s, which any page may send', async (type) => {
-    const { status, code } = await callAdmin(app, operation.method, targetOf(operation), {
-      cookie: adminCookie,
-      headers: { ...fromConsole(app), ...elsewhere(), 'Content-Type': type },
-      body: '{"name":"x"}',
-    });
-    expect([status, code]).toEqual([415, 'unsupported_media_type']);
+test.each(
+  unsafeOnes.filter((one) => !isForAnybody(one)).map((one, turn) => [one.operationId, one, turn] as const),
+)('%s with a session is refused with 403 from another site', (_id, operation, turn) =>
+  expectForeign(operation, inTurn(Object.keys(foreign), turn)),
+);
+
+const forms = ['application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'text/plain'];
+
+test.each(
+  unsafeOnes
+    .filter(({ body, upload }) => body ?? upload)
+    .map((one, turn) => [one.operationId, one, turn] as const),
+)('%s refuses the media types of HTML forms with 415', async (_id, operation, turn) => {
+  const { status, code } = await callAdmin(app, operation.method, targetOf(operation), {
+    cookie: adminCookie,
+    headers: { ...fromConsole(app), ...elsewhere(), 'Content-Type': inTurn(forms, turn) },
+    body: '{"name":"x"}',
   });
+  expect([status, code]).toEqual([415, 'unsupported_media_type']);
 });
 
 describe.each([...Map.groupBy(allAdminOperations, ({ path }) => path)])('%s', (path, those) => {

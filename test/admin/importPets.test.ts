@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { adminUrl } from '../support/admin.ts';
 import { type Desk, openDesk } from '../support/admin-answers.ts';
 import { lock } from '../support/lock.ts';
 import { rejectionOf } from '../support/rejection.ts';
-import { until } from '../support/wait.ts';
+import { testTimeoutMs, until } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
 
 interface Report {
   readonly state: string;
@@ -119,6 +121,8 @@ test('how far an import is can be asked, and whoever closes its connection stops
   ]);
   stop.abort();
   await rejectionOf(sent);
+  // Client and service share an event loop: it has seen the connection close before these are answered.
+  for (let look = 0; look < 20; look++) await under();
   held.release();
   await until(async () => (await under()).length === 0);
   expect(await animals()).toBeLessThan(before + 3_000);
@@ -147,4 +151,18 @@ test('more rejects than an answer has are counted, and the first 10,000 shown', 
   const file = `${header}${'bad,x,sold\n'.repeat(10_050)}good,1,sold\n`;
   const { added, rejected, rejects } = await imported(file);
   expect([added, rejected, rejects.length, rejects.at(-1)?.line]).toEqual([1, 10_050, 10_000, 10_001]);
+});
+
+test('an upload that cannot be stored gets a 503 that names the temporary folder and the remedy', async () => {
+  const { TMPDIR } = process.env;
+  // A file, below which no folder can be made.
+  process.env.TMPDIR = import.meta.path;
+  try {
+    const { status, code, text } = await send(header + rows(1, 'unstored'));
+    expect([status, code]).toEqual([503, 'service_unavailable']);
+    expect(text).toContain(`The temporary folder ${import.meta.path} cannot be written (ENOTDIR).`);
+  } finally {
+    if (TMPDIR === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = TMPDIR;
+  }
 });

@@ -1,6 +1,9 @@
-import { afterAll, expect, test } from 'bun:test';
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
 import { isWellFormedKey } from '../../src/domain/key.ts';
 import { openDesk } from '../support/admin-answers.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
 
 const desk = await openDesk({ BAN_STRIKES: '1' });
 const { app, ask, done, list } = desk;

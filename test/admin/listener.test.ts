@@ -1,13 +1,10 @@
 /** Where the admin API listens, and when the service starts without it, or not at all. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
+import type { Logger } from 'pino';
 import { readConfig } from '../../src/config.ts';
-import { sendAdmin } from '../support/admin.ts';
-import { startTestApp } from '../support/app.ts';
-import { temporaryFolder } from '../support/folder.ts';
+import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
-import { serveCommand, settingsIn, start, startService } from '../support/process.ts';
 import { rejectionOf } from '../support/rejection.ts';
-import { testWith } from '../support/requirements.ts';
 import { likelyFreePort } from '../support/server-process.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 
@@ -44,8 +41,7 @@ test('it does not share the port of the service', () => {
 });
 
 /**
- * A port that somebody else listens on, who would share it with whoever asks for that. It is none that the system gives
- * away, so that the one below it is free.
+ * A port that somebody else listens on, who would share it with whoever asks for that.
  */
 function takenPort(): { readonly port: number } & AsyncDisposable {
   for (;;) {
@@ -59,17 +55,28 @@ function takenPort(): { readonly port: number } & AsyncDisposable {
   }
 }
 
-test('the service starts without it, and says so, when the port next to its own is taken', async () => {
-  await using taken = takenPort();
+/** A service on the port before a taken one; should that be taken as well, next to another. */
+async function startedNextToTaken(log: Logger): Promise<{ app: TestApp; port: number } & AsyncDisposable> {
+  for (;;) {
+    await using made = new AsyncDisposableStack();
+    const { port } = made.use(takenPort());
+    try {
+      const app = made.use(await startTestApp({ PORT: String(port - 1) }, log));
+      const kept = made.move();
+      return { app, port, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    }
+  }
+}
+
+test('the service starts without the listener and logs why when the port next to its own is taken', async () => {
   const { log, lines } = keptLog();
-  await using app = await startTestApp({ PORT: String(taken.port - 1) }, log);
+  await using started = await startedNextToTaken(log);
+  const { app, port } = started;
   expect(app.app.console).toBeUndefined();
-  expect(lines).toContainEqual(
-    expect.objectContaining({
-      port: taken.port,
-      msg: expect.stringMatching(/off: their port is taken; set ADMIN_PORT/),
-    }),
-  );
+  const msg = expect.stringMatching(/off: their port is taken; set ADMIN_PORT/);
+  expect(lines).toContainEqual(expect.objectContaining({ port, msg }));
   expect((await app.call('GET', '/pets')).status).toBe(200);
 });
 
@@ -80,53 +87,5 @@ test('the service does not start when a port that was set for it is taken, and l
     new RegExp(
       `^Port ${taken.port} on 127\\.0\\.0\\.1 is already in use\\. .* set ADMIN_PORT to another port`,
     ),
-  );
-});
-
-test('the service says where the console is; without a terminal no code is made, which a log would keep', async () => {
-  await using folder = await temporaryFolder();
-  await using service = await startService(folder.path);
-  const url = /^Console {12}(http:\/\/127\.0\.0\.1:\d+)$/m.exec(service.stdout())?.[1] ?? '';
-  expect((await fetch(`${url}/admin/v1/session`)).status).toBe(401);
-  expect(service.stdout()).not.toContain('code');
-});
-
-testWith({ name: 'script', package: 'bsdutils' }, ['script', '--version'])(
-  'on a terminal the service prints a link, with a code that opens the console once and is in no log',
-  async () => {
-    await using folder = await temporaryFolder();
-    const quoted = serveCommand.map((word) => `'${word}'`).join(' ');
-    const command = ['script', '--quiet', '--return', '--command', quoted, '/dev/null'];
-    await using terminal = start(command, { environment: settingsIn(folder.path) });
-    await terminal.said(/Console +\S+#code=\S+\s/);
-    const [, url = '', code = ''] = /Console +(\S+)\/#code=([\w-]{32})/.exec(terminal.stdout()) ?? [];
-    const redeem = () => sendAdmin(url, 'POST', '/session', { body: { code } });
-    expect((await redeem()).body).toMatchObject({
-      operator: expect.stringMatching(/^console:./),
-      role: 'admin',
-    });
-    expect((await redeem()).code).toBe('sign_in_failed');
-    // A terminal shows the log, too.
-    expect(terminal.stdout().split(code)).toHaveLength(2);
-  },
-);
-
-test('off is off, and nothing is said of a console', async () => {
-  await using folder = await temporaryFolder();
-  await using service = await startService(folder.path, { ADMIN_PORT: 'off' });
-  expect(service.stdout()).not.toContain('Console');
-});
-
-test('an address that is none of this machine is named with its setting', async () => {
-  await using folder = await temporaryFolder();
-  const environment = {
-    ...settingsIn(folder.path),
-    ADMIN_HOST: '192.0.2.1',
-    ADMIN_ORIGIN: 'https://admin.example.com',
-  };
-  await using service = start(serveCommand, { environment });
-  expect(await service.exited).toBe(1);
-  expect(service.stderr()).toContain(
-    'Cannot listen on 192.0.2.1: this machine has no such address. Set ADMIN_HOST',
   );
 });

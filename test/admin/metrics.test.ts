@@ -1,5 +1,5 @@
 /** What Prometheus reads, and what is made of it: a dashboard, alerts, and the table in the documentation. */
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { metricsText } from '../../src/http/admin/metrics.ts';
@@ -10,6 +10,9 @@ import { startTestApp, type TestApp } from '../support/app.ts';
 import { FakeClock } from '../support/clock.ts';
 import { newPet } from '../support/pets.ts';
 import { metricsIn, parseMetrics, samplesIn } from '../support/prometheus.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
 
 const file = (path: string) => readFileSync(join(import.meta.dir, '../..', path), 'utf8');
 

@@ -1,8 +1,11 @@
 /** The steps of a request of the admin API: which of several reasons to refuse it is told. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { addOperator, adminUrl, callAdmin, fromConsole, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 import { exchange } from '../support/raw.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp({ ADMIN_ORIGIN: 'https://admin.example.com' });
 const url = `http://127.0.0.1:${app.app.console?.port}`;

@@ -1,12 +1,14 @@
-import { Database } from 'bun:sqlite';
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { fingerprint, makeKey } from '../../src/domain/key.ts';
 import { systemUser } from '../../src/system-user.ts';
 import { addOperator, adminUrl, callAdmin, cookieOf, fromConsole, signIn } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
+import { change } from '../support/backup.ts';
 import { keptLog } from '../support/log.ts';
-import { likelyFreePort } from '../support/server-process.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
@@ -109,10 +111,8 @@ describe('a session', () => {
     await using own = await startTestApp();
     const { token, id } = await addOperator(own, 'admin');
     const cookie = await signIn(own, token);
-    {
-      using database = new Database(own.config.databaseUrl.replace('sqlite:', ''));
-      database.run('UPDATE operators SET revoked_at = ? WHERE id = ?', [own.clock.now(), id]);
-    }
+    const path = own.config.databaseUrl.replace('sqlite:', '');
+    change(path, `UPDATE operators SET revoked_at = ${own.clock.now()} WHERE id = ${id}`);
     expect(await statusWith(cookie, own)).toBe(401);
   });
 
@@ -137,10 +137,12 @@ describe('a session', () => {
   });
 
   test('survives a restart', async () => {
-    await using own = await startTestApp({ ADMIN_PORT: String(likelyFreePort()) });
+    await using own = await startTestApp();
     const { token } = await addOperator(own, 'viewer');
-    const cookie = await signIn(own, token);
+    const secret = secretOf(await signIn(own, token));
     await own.restart();
+    // The name of the cookie has the port, which is another one now.
+    const cookie = `animal-store-session-${new URL(adminUrl(own)).port}=${secret}`;
     expect(await statusWith(cookie, own)).toBe(200);
   });
 });

@@ -1,5 +1,5 @@
 /** How the service is doing and set, as operators see it, and what of it they change while it runs. */
-import { describe, expect, test } from 'bun:test';
+import { describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { readConfig, settings } from '../../src/config.ts';
 import type { Concern, Overview, System } from '../../src/contract/admin/system.ts';
 import type { Caller } from '../../src/storage/storage.ts';
@@ -7,6 +7,9 @@ import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 import { newPet } from '../support/pets.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
 
 async function asOperator(app: TestApp) {
   const { token } = await addOperator(app, 'admin');

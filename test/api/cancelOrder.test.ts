@@ -7,12 +7,7 @@ const app = await startTestApp();
 const buyer = await buyerOf(app);
 afterAll(() => app[Symbol.asyncDispose]());
 
-stepTests(app, buyer, {
-  step: 'cancel',
-  from: ['placed', 'approved'],
-  to: 'cancelled',
-  pet: 'available',
-});
+stepTests(app, buyer, { step: 'cancel', from: ['placed', 'approved'], to: 'cancelled' });
 
 test('a cancelled order does not hold its animal: it can be changed, ordered and removed', async () => {
   const { id, petId } = await buyer.order('approve', 'cancel');

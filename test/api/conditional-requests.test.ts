@@ -34,47 +34,29 @@ const order = await buyer.order();
 await buyer.call('PUT', '/categories/7', { body: '{"name":"Dogs"}' });
 
 const readable = [
-  '/pets',
-  '/pets?limit=1',
   '/pets?status=available&limit=2',
-  '/pets?id=1,2',
   '/pets?id=999999',
-  '/pets/1',
-  '/categories',
-  '/categories/7',
-  '/inventory',
   '/inventory?categoryId=1',
-  '/orders',
-  '/orders?status=placed',
   `/orders?petId=${order.petId}`,
   `/orders/${order.id}`,
 ];
 
 describe('304', () => {
-  test.each(readable)('for a client that holds it already: %s', async (target) => {
+  test.each(readable)('has the same headers as 200, and only for the current tag: %s', async (target) => {
     const first = await read(target);
-    expect(first.header('ETag')).toMatch(/^"[0-9a-z]+"$/);
     const etag = first.header('ETag');
-    for (const held of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      for (const method of ['GET', 'HEAD']) {
-        const again = await read(target, held, buyer, method);
-        expect([again.status, again.text]).toEqual([304, '']);
-        expect(lasting(again)).toEqual(lasting(first));
-        expect(again.headers.has('X-Request-Id')).toBe(true);
-        expect(again.headers.has('Date')).toBe(true);
-      }
+    expect(etag).toMatch(/^"[0-9a-z]+"$/);
+    for (const method of ['GET', 'HEAD']) {
+      const again = await read(target, etag, buyer, method);
+      expect([again.status, again.text, lasting(again)]).toEqual([304, '', lasting(first)]);
     }
-  });
-
-  test.each(readable)('not for any other tag, nor a garbled one: %s', async (target) => {
-    const etag = await etagAt(target);
-    for (const held of ['"other"', etag.replaceAll('"', ''), `${etag.slice(0, -1)}x"`, '', '"*"']) {
+    for (const held of [etag.replaceAll('"', ''), `${etag.slice(0, -1)}x"`, '', '"*"']) {
       const answer = await read(target, held);
       expect([answer.status, answer.header('ETag')]).toEqual([200, etag]);
     }
   });
 
-  test('has the links of a page, and costs a request', async () => {
+  test('has the links of a page, and counts as a request', async () => {
     const own = await buyerOf(app);
     const first = await read('/pets?limit=1', undefined, own);
     const again = await read('/pets?limit=1', first.header('ETag'), own);
@@ -82,12 +64,12 @@ describe('304', () => {
     expect(again.number('X-RateLimit-Remaining')).toBe(first.number('X-RateLimit-Remaining') - 1);
   });
 
-  test('never for an error: 404 stays 404, 400 stays 400', async () => {
+  test('never replaces an error', async () => {
     expect((await read('/orders/999999', '*')).status).toBe(404);
     expect((await read('/orders?limit=0', '*')).status).toBe(400);
   });
 
-  test('not for POST, and not for what answers with no representation of a resource', async () => {
+  test('is not the answer to POST, nor to an operation without a representation of a resource', async () => {
     const headers = { 'If-None-Match': '*' };
     expect((await buyer.call('POST', '/pets', { body: newPet(), headers })).status).toBe(201);
     const limits = await read('/rate-limit', '*');
@@ -96,7 +78,7 @@ describe('304', () => {
 });
 
 describe('an ETag', () => {
-  test('is the same for HEAD, for a list read anew and for one held, and after a restart', async () => {
+  test('is the same for HEAD, for a cached page and after a restart', async () => {
     await using fresh = await startTestApp();
     const own = await buyerOf(fresh);
     await own.order();
@@ -152,13 +134,10 @@ describe('an ETag', () => {
     expect(tags.size).toBe(9);
   });
 
-  test('of a change is that of what it made', async () => {
+  test('is the same again when the content is', async () => {
     const created = await buyer.call('POST', '/pets', { body: newPet('Tagged') });
     const at = created.header('Location').replace('/v1', '');
-    expect(await etagAt(at)).toBe(created.header('ETag'));
-    const patched = await buyer.call('PATCH', at, { body: '{"name":"Renamed"}' });
-    expect(await etagAt(at)).toBe(patched.header('ETag'));
-    expect(patched.header('ETag')).not.toBe(created.header('ETag'));
+    await buyer.call('PATCH', at, { body: '{"name":"Renamed"}' });
     const back = await buyer.call('PATCH', at, { body: '{"name":"Tagged"}' });
     expect(back.header('ETag')).toBe(created.header('ETag'));
     const put = await buyer.call('PUT', '/categories/8', { body: '{"name":"Cats"}' });
@@ -214,7 +193,7 @@ const changes: Record<string, () => Promise<{ at: string; method: string; target
   };
 
 describe.each(Object.entries(changes))('If-Match on %s', (_, make) => {
-  test('of many that hold the same tag exactly one wins', async () => {
+  test('one of many concurrent changes with the same tag succeeds', async () => {
     app.clock.advance(1);
     const { at, method, target, body } = await make();
     const etag = await etagAt(at);
@@ -222,41 +201,5 @@ describe.each(Object.entries(changes))('If-Match on %s', (_, make) => {
     const losing = method === 'DELETE' ? 404 : 412;
     const statuses = answers.map(({ status }) => (status < 300 ? 'won' : status)).sort();
     expect(statuses).toEqual([...Array<number>(5).fill(losing), 'won']);
-  });
-});
-
-describe('of several reasons', () => {
-  test('404 comes before 412, and 412 before 409', async () => {
-    expect((await when('POST', '/orders/999999/approve', '"other"')).error.code).toBe('order_not_found');
-    expect((await when('PATCH', '/pets/999999', '*', '{}')).error.code).toBe('pet_not_found');
-    const delivered = await buyer.order(...stepsTo.delivered);
-    const target = `/orders/${delivered.id}/approve`;
-    expect((await when('POST', target, '"other"')).error.code).toBe('precondition_failed');
-    expect((await when('POST', target, '*')).error.code).toBe('order_transition_not_allowed');
-  });
-
-  test('400 comes before 404', async () => {
-    expect((await when('POST', '/orders/x/approve', 'bare')).error.code).toBe('invalid_parameter');
-    expect((await when('POST', '/orders/x/approve', '"other"')).error.code).toBe('order_not_found');
-  });
-});
-
-describe('If-None-Match: * on putCategory', () => {
-  test('makes what is not there, 412 when it is, of many at once one', async () => {
-    const options = { headers: { 'If-None-Match': '*' } };
-    const put = (name: string) =>
-      buyer.call('PUT', '/categories/-5', { body: `{"name":"${name}"}`, ...options });
-    const answers = await Promise.all(Array.from({ length: 6 }, (_, at) => put(`Name ${at}`)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array<number>(5).fill(412)]);
-    const made = answers.find(({ status }) => status === 201);
-    expect((await read('/categories/-5')).text).toBe(made?.text ?? '');
-  });
-
-  test('412 for If-Match where there is nothing', async () => {
-    for (const held of ['*', '"a"']) {
-      const answer = await when('PUT', '/categories/-6', held, '{"name":"New"}');
-      expect(answer.error).toMatchObject({ status: 412, code: 'precondition_failed' });
-    }
-    expect((await read('/categories/-6')).status).toBe(404);
   });
 });

@@ -29,7 +29,7 @@ describe('a preflight of a configured origin', () => {
     }
   });
 
-  test('costs nothing: neither a request nor a failed authentication', async () => {
+  test('counts neither as a request nor as a failed authentication', async () => {
     const before = await app.call('GET', '/pets', { key: null });
     for (const key of [null, app.key]) {
       await app.call('OPTIONS', '/pets', { key, headers: { Origin: shop, ...ask } });
@@ -84,7 +84,7 @@ describe('an answer', () => {
     }
   });
 
-  test('is not for pages of other origins, and caches are told that it depends on the origin', async () => {
+  test('has no CORS headers for other origins, and Vary tells caches that it depends on the origin', async () => {
     for (const headers of [{ Origin: 'https://evil.example' }, { Origin: 'null' }, {}]) {
       const answer = await app.call('GET', '/pets', { headers });
       expect(answer.status).toBe(200);
@@ -93,15 +93,9 @@ describe('an answer', () => {
     }
   });
 
-  test('says nothing of origins when none is configured', async () => {
+  test('never depends on the origin when none is configured', async () => {
     const answer = await closed.call('GET', '/pets', { headers: { Origin: shop } });
     expect(corsNames(answer.headers)).toEqual([]);
     expect(answer.headers.has('Vary')).toBe(false);
   });
-});
-
-test('a single origin is enough', async () => {
-  await using single = await startTestApp({ CORS_ORIGINS: shop });
-  const answer = await single.call('GET', '/pets', { headers: { Origin: shop } });
-  expect(answer.header('Access-Control-Allow-Origin')).toBe(shop);
 });

@@ -16,7 +16,7 @@ async function ordered(id: bigint): Promise<bigint> {
 }
 
 describe('204', () => {
-  test('without a body, and the animal is nowhere any more', async () => {
+  test('without a body, and the animal is gone from every operation', async () => {
     const id = await added();
     await app.call('GET', `/pets?id=${id}`);
     const answer = await app.call('DELETE', `/pets/${id}`);
@@ -27,13 +27,13 @@ describe('204', () => {
     expect((await app.call('POST', '/orders', { body: `{"petId":${id}}` })).error.code).toBe('invalid_body');
   });
 
-  test('once: a second time it is 404', async () => {
+  test('for one of many concurrent requests, 404 for the others', async () => {
     const id = await added();
     const answers = await Promise.all(Array.from({ length: 10 }, () => app.call('DELETE', `/pets/${id}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([204, ...Array(9).fill(404)]);
   });
 
-  test('its id is never used again, also when it was the last one, and after a restart', async () => {
+  test('never assigns the id again, even the last one and after a restart', async () => {
     await using own = await startTestApp();
     const [, , last] = await addPets(own, 3);
     await own.call('DELETE', `/pets/${last?.id}`);
@@ -46,7 +46,7 @@ describe('204', () => {
     expect((await own.call('POST', '/pets', { body: newPet() })).json).toMatchObject({ id: 5n });
   });
 
-  test('leaves its orders, which show the id it had', async () => {
+  test('keeps its orders, which still show its id', async () => {
     const id = await added();
     const order = await ordered(id);
     await app.call('POST', `/orders/${order}/cancel`);
@@ -57,7 +57,7 @@ describe('204', () => {
     });
   });
 
-  test('takes no parameters from a body: one that is sent is not looked at', async () => {
+  test('ignores a body', async () => {
     const id = await added();
     expect((await app.call('DELETE', `/pets/${id}`, { body: '{', type: 'text/plain' })).status).toBe(204);
   });
@@ -78,7 +78,7 @@ describe('409 pet_reserved', () => {
     expect((await app.call('DELETE', `/pets/${id}`)).status).toBe(204);
   });
 
-  test('of an order and a removal at the same time exactly one succeeds', async () => {
+  test('of a concurrent order and removal one succeeds', async () => {
     for (let round = 0; round < 10; round++) {
       const id = await added();
       const [order, removal] = await Promise.all([
@@ -93,17 +93,10 @@ describe('409 pet_reserved', () => {
   });
 });
 
-test.each(['999999999', '0', '-1', 'x', '1.0', '9223372036854775808'])(
+test.each(['999999999', '0', 'x', '9223372036854775808'])(
   '404 pet_not_found for %s, before the preconditions',
   async (id) => {
     const headers = { 'If-Match': '"other"' };
     expect((await app.call('DELETE', `/pets/${id}`, { headers })).error.code).toBe('pet_not_found');
   },
 );
-
-test('412 precondition_failed before 409', async () => {
-  const id = await added();
-  await ordered(id);
-  const answer = await app.call('DELETE', `/pets/${id}`, { headers: { 'If-Match': '"other"' } });
-  expect(answer.error.code).toBe('precondition_failed');
-});

@@ -1,9 +1,11 @@
 /** Conditional requests (RFC 9110, section 13) of every operation that has them. */
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { allOperations, isRead, isTagged } from '../../src/contract/operations.ts';
 import { startTestApp } from '../support/app.ts';
-import { faulty } from '../support/pets.ts';
 import { type Sample, sampleOf, send } from '../support/requests.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+
+setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
@@ -38,7 +40,7 @@ describe.each(allOperations.filter((operation) => isRead(operation) && isTagged(
       }
     });
 
-    test('has the same ETag for the same body, whoever asks', async () => {
+    test('has the same ETag for the same body with any key', async () => {
       const sample = await sampleOf(app, operation);
       const { key } = await app.tenant('free');
       expect((await send(app, sample, { key })).header('ETag')).toBe(
@@ -75,15 +77,6 @@ describe.each(allOperations.filter(({ preconditions }) => preconditions?.include
         expect(answer.status).toBeLessThan(300);
       }
     });
-
-    test.each(['other', '"a" "b"', 'W/a', '"a"x', '', '*, "a"'])(
-      '400 invalid_parameter for If-Match: %s',
-      async (tags) => {
-        const answer = await send(app, await sampleOf(app, operation), withHeader('If-Match', tags));
-        expect(answer.error.code).toBe('invalid_parameter');
-        expect(faulty(answer)).toEqual(['header:If-Match']);
-      },
-    );
   },
 );
 
@@ -96,11 +89,6 @@ describe.each(allOperations.filter(({ preconditions }) => preconditions?.include
       const answer = await send(app, sample, withHeader('If-None-Match', '*'));
       expect(answer.error.code).toBe('precondition_failed');
       expect(await etagOf(sample)).toBe(before);
-    });
-
-    test('400 invalid_parameter for any other If-None-Match', async () => {
-      const answer = await send(app, await sampleOf(app, operation), withHeader('If-None-Match', '"a"'));
-      expect(faulty(answer)).toEqual(['header:If-None-Match']);
     });
   },
 );

@@ -10,7 +10,7 @@ test('200 is the category, members in the order id, name', async () => {
   expect((await app.call('GET', '/categories/7')).text).toBe('{"id":7,"name":"Dogs"}');
 });
 
-test('200 shows a new name as soon as it has one, also from another process', async () => {
+test('200 shows a new name at once, even from another process', async () => {
   await app.call('PUT', '/categories/8', { body: '{"name":"Dogs"}' });
   for (const name of ['Cats', 'Birds']) {
     await app.call('GET', '/categories/8');
@@ -26,19 +26,16 @@ test('200 shows a new name as soon as it has one, also from another process', as
 });
 
 describe('404 category_not_found', () => {
-  test('for an id that animals have, but no name', async () => {
+  test('for the categoryId of an animal without a category of that id', async () => {
     await app.call('POST', '/pets', { body: newPet('Ozzy', '99') });
     expect((await app.call('GET', '/categories/99')).error.code).toBe('category_not_found');
   });
 
-  test.each(['0', '-1', '1', 'x', '1.0', '01', '9223372036854775808', '%zz', 'null'])(
-    'for %s',
-    async (id) => {
-      expect((await app.call('GET', `/categories/${id}`)).error).toEqual({
-        code: 'category_not_found',
-        message: 'There is no category with this id.',
-        status: 404,
-      });
-    },
-  );
+  test.each(['0', '-1', 'x', '01', '9223372036854775808', '%zz'])('for %s', async (id) => {
+    expect((await app.call('GET', `/categories/${id}`)).error).toEqual({
+      code: 'category_not_found',
+      message: 'There is no category with this id.',
+      status: 404,
+    });
+  });
 });

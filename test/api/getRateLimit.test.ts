@@ -30,13 +30,14 @@ describe('200', () => {
     );
   });
 
-  test('costs nothing, however often it is asked, and its headers say the same', async () => {
+  test('does not count as a request, and its headers agree', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 5, perDay: 9 });
     await spend(app, key);
     for (const method of ['GET', 'HEAD', 'GET']) {
       const answer = await look(app, key, method);
       expect(answer.status).toBe(200);
       expect(answer.number('X-RateLimit-Remaining')).toBe(4);
+      expect(answer.headers.has('ETag')).toBe(false);
       expect(answer.header('RateLimit')).toBe('"minute";r=4;t=60, "day";r=8;t=86400');
     }
     expect((await spend(app, key)).number('X-RateLimit-Remaining')).toBe(3);
@@ -77,15 +78,7 @@ describe('200', () => {
     expect(shown(await look(app, key)).minute.remaining).toBe(2);
   });
 
-  test('while the day is exhausted', async () => {
-    const { key } = await app.tenant('enterprise', { perMinute: 2, perDay: 3 });
-    for (let sent = 0; sent < 2; sent++) await spend(app, key);
-    app.clock.advance(60);
-    for (let sent = 0; sent < 2; sent++) await spend(app, key);
-    expect(shown(await look(app, key))).toMatchObject({ minute: { remaining: 1 }, day: { remaining: 0 } });
-  });
-
-  test('counts what all keys of the account used, and no other account', async () => {
+  test('counts the requests of all keys of the account, and of no other', async () => {
     const one = await app.tenant('free');
     const other = await app.operator.keys.create(one.account.id, 'other');
     const stranger = await app.tenant('free');
@@ -94,7 +87,7 @@ describe('200', () => {
     expect(shown(await look(app, stranger.key)).minute.remaining).toBe(59);
   });
 
-  test('is the plan there is now', async () => {
+  test('has the current plan', async () => {
     const { key, account } = await app.tenant('free');
     await spend(app, key);
     await app.operator.accounts.setPlan(account.id, 'pro');
@@ -103,22 +96,12 @@ describe('200', () => {
       minute: { limit: 300, remaining: 299 },
     });
   });
-
-  test('is never held by the service, and has no ETag', async () => {
-    const { key } = await app.tenant('free');
-    for (let remaining = 60; remaining > 55; remaining--) {
-      const answer = await look(app, key);
-      expect(shown(answer).minute.remaining).toBe(remaining);
-      expect(answer.headers.has('ETag')).toBe(false);
-      await spend(app, key);
-    }
-  });
 });
 
 describe('a ban', () => {
   const scarce = { perMinute: 1, perDay: 1_000 };
 
-  test('is shown with its end, answered with 200, and not prolonged', async () => {
+  test('is shown with its end and not prolonged', async () => {
     await using strict = await startTestApp({ BAN_STRIKES: '1' });
     const { key, account } = await strict.tenant('enterprise', scarce);
     const other = await strict.operator.keys.create(account.id, 'other');
@@ -138,14 +121,14 @@ describe('a ban', () => {
     expect((await spend(strict, key)).status).toBe(200);
   });
 
-  test('never comes from asking: it is no strike, and begins and ends no episode', async () => {
+  test('never comes from this operation: it is no strike, and begins and ends no episode', async () => {
     await using strict = await startTestApp({ BAN_STRIKES: '2' });
     const { key } = await strict.tenant('enterprise', scarce);
     for (let sent = 0; sent < 2; sent++) await spend(strict, key);
     strict.clock.advance(1);
-    for (let asked = 0; asked < 50; asked++) expect((await look(strict, key)).status).toBe(200);
+    for (let asked = 0; asked < 5; asked++) expect((await look(strict, key)).status).toBe(200);
     expect((await spend(strict, key)).error.code).toBe('rate_limit_exceeded');
-    for (let asked = 0; asked < 50; asked++) expect(shown(await look(strict, key)).bannedUntil).toBeNull();
+    for (let asked = 0; asked < 5; asked++) expect(shown(await look(strict, key)).bannedUntil).toBeNull();
     expect((await spend(strict, key)).error.code).toBe('api_key_banned');
   });
 });
@@ -161,17 +144,6 @@ describe('what is not answered with 200', () => {
     await look(strict, wrong);
     expect((await look(strict, wrong)).error.code).toBe('too_many_failed_authentications');
     expect((await look(strict, strict.key)).status).toBe(200);
-  });
-
-  test('401 for a key that was revoked or has expired meanwhile', async () => {
-    const revoked = await app.tenant('free');
-    const expiring = await app.operator.keys.create(revoked.account.id, 'expiring', 1_000);
-    for (const key of [revoked.key, expiring.key]) expect((await look(app, key)).status).toBe(200);
-    await app.operator.keys.revoke(revoked.keyId);
-    app.clock.advance(1);
-    for (const key of [revoked.key, expiring.key]) {
-      expect((await look(app, key)).error.code).toBe('invalid_api_key');
-    }
   });
 
   test('400 for a query, which costs nothing either', async () => {

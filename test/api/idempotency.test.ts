@@ -1,13 +1,10 @@
 /** `Idempotency-Key`: what a POST answered is answered again, and nothing is done twice. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
-import type { Answer, CallOptions } from '../support/call.ts';
-import { expectReplay, freshKey, isReplayed, said, under } from '../support/idempotency.ts';
+import type { CallOptions } from '../support/call.ts';
+import { expectReplay, freshKey, isReplayed, under } from '../support/idempotency.ts';
 import { type Buyer, buyerOf, type ShownOrder } from '../support/orders.ts';
 import { newPet } from '../support/pets.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 const buyer = await buyerOf(app);
@@ -32,24 +29,7 @@ describe('a replay', () => {
     expect(await ordersOf(buyer, petId)).toHaveLength(1);
   });
 
-  test('of an added animal is that animal', async () => {
-    const before = await petsIn(buyer);
-    const key = freshKey();
-    const first = await buyer.call('POST', '/pets', under(key, { body: newPet('Once') }));
-    expect(first.header('Location')).toMatch(/^\/v1\/pets\/\d+$/);
-    expectReplay(await buyer.call('POST', '/pets', under(key, { body: newPet('Once') })), first);
-    expect((await petsIn(buyer)) - before).toBe(1n);
-  });
-
-  test.each(['approve', 'cancel'] as const)('of the step %s is the order as it was then', async (step) => {
-    const { id } = await buyer.order();
-    const key = freshKey();
-    const first = await buyer.step(id, step, under(key));
-    expectReplay(await buyer.step(id, step, under(key)), first);
-    expect((await buyer.step(id, step)).error.code).toBe('order_transition_not_allowed');
-  });
-
-  test('answers as at first though the order went on since and the animal is gone', async () => {
+  test('is the first answer, even after the order was delivered and its animal removed', async () => {
     const petId = await buyer.addPet();
     const key = freshKey();
     const first = await buyer.place(petId, under(key));
@@ -60,7 +40,7 @@ describe('a replay', () => {
     expect(await buyer.shown(id)).toMatchObject({ status: 'delivered' });
   });
 
-  test('of a step does not ask for its If-Match again, which does not hold any more', async () => {
+  test('of a step ignores its If-Match, which no longer holds', async () => {
     const { id } = await buyer.order();
     const etag = (await buyer.call('GET', `/orders/${id}`)).header('ETag');
     const options = under(freshKey(), { headers: { 'If-Match': etag } });
@@ -69,7 +49,7 @@ describe('a replay', () => {
     expectReplay(await buyer.step(id, 'approve', options), first);
   });
 
-  test('has a request id and limits of its own, and costs a request', async () => {
+  test('has a new request id and counts as a request', async () => {
     const own = await buyerOf(app);
     const key = freshKey();
     const first = await own.call('POST', '/pets', under(key, { body: newPet() }));
@@ -78,7 +58,7 @@ describe('a replay', () => {
     expect(again.number('X-RateLimit-Remaining')).toBe(first.number('X-RateLimit-Remaining') - 1);
   });
 
-  test('is for another key of the same account as well: its owner may rotate the key in between', async () => {
+  test('is sent to another key of the same account: its owner may have rotated the key', async () => {
     const key = freshKey();
     const body = newPet('Rotated');
     const first = await buyer.call('POST', '/pets', under(key, { body }));
@@ -86,7 +66,7 @@ describe('a replay', () => {
     expectReplay(await app.call('POST', '/pets', under(key, { body, key: other })), first);
   });
 
-  test('is for nobody whose key may not do it', async () => {
+  test('is refused to a key without the scope of the operation', async () => {
     const key = freshKey();
     const { id } = await buyer.order();
     await buyer.step(id, 'approve', under(key));
@@ -96,33 +76,17 @@ describe('a replay', () => {
   });
 });
 
-describe('many at once with one key', () => {
-  test('are done once, and all get the same answer', async () => {
-    for (let round = 0; round < 5; round++) {
-      const petId = await buyer.addPet();
-      const key = freshKey();
-      const answers = await Promise.all(Array.from({ length: 10 }, () => buyer.place(petId, under(key))));
-      const firsts = answers.filter((answer) => isReplayed(answer) === null);
-      expect(firsts).toHaveLength(1);
-      for (const answer of answers) expect(said(answer)).toEqual(said(firsts[0] as Answer));
-      expect(await ordersOf(buyer, petId)).toHaveLength(1);
-    }
-  });
-
-  test('but with two bodies: one is done, the other is told that the key is used', async () => {
-    const key = freshKey();
-    const before = await petsIn(buyer);
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, (_, at) =>
-        buyer.call('POST', '/pets', under(key, { body: newPet(`Twin ${at % 2}`) })),
-      ),
-    );
-    expect(answers.map(({ status }) => status).sort()).toEqual([
-      ...Array<number>(5).fill(201),
-      ...Array<number>(5).fill(422),
-    ]);
-    expect((await petsIn(buyer)) - before).toBe(1n);
-  });
+test('of many concurrent requests with one key and two bodies, one is performed and the others get 422', async () => {
+  const key = freshKey();
+  const before = await petsIn(buyer);
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, at) =>
+      buyer.call('POST', '/pets', under(key, { body: newPet(`Twin ${at % 2}`) })),
+    ),
+  );
+  const statuses = answers.map(({ status }) => status).sort();
+  expect(statuses).toEqual([...Array<number>(5).fill(201), ...Array<number>(5).fill(422)]);
+  expect((await petsIn(buyer)) - before).toBe(1n);
 });
 
 describe('422 idempotency_key_reused', () => {
@@ -153,13 +117,6 @@ describe('422 idempotency_key_reused', () => {
     }
   });
 
-  test('never before what is checked earlier: a request that is wrong is told so', async () => {
-    const key = freshKey();
-    await buyer.call('POST', '/pets', under(key, { body: newPet() }));
-    expect((await buyer.call('POST', '/pets', under(key, { body: '{' }))).error.code).toBe('invalid_json');
-    expect((await buyer.call('POST', '/orders/x/approve', under(key))).error.code).toBe('order_not_found');
-  });
-
   test('leaves the first answer as it is', async () => {
     const key = freshKey();
     const first = await buyer.call('POST', '/pets', under(key, { body: newPet('First') }));
@@ -169,7 +126,7 @@ describe('422 idempotency_key_reused', () => {
 });
 
 describe('a key', () => {
-  test('of another account is another key', async () => {
+  test('of another account is a different key', async () => {
     const other = await buyerOf(app);
     const key = freshKey();
     const answers = [
@@ -183,35 +140,30 @@ describe('a key', () => {
     expect((await third.call('POST', '/pets', under(key, { body: newPet('x') }))).status).toBe(201);
   });
 
-  test('of an account whose number begins with that of another is not taken for its key', async () => {
+  test('of account 3 is not mistaken for one of account 30, even when both are used at once', async () => {
     await using fresh = await startTestApp();
     const buyers: Buyer[] = [];
-    for (let made = 0; made < 40; made++) buyers.push(await buyerOf(fresh));
-    const pair = buyers.filter(({ account }) => account.id === 3 || account.id === 30);
-    expect(pair).toHaveLength(2);
-    for (const { call } of pair) {
-      for (const key of ['0', '00', ':0', '0:0', '3:0', '30:0']) {
-        expect(isReplayed(await call('POST', '/pets', under(key, { body: newPet() })))).toBeNull();
-      }
-    }
+    while (buyers.at(-1)?.account.id !== 30) buyers.push(await buyerOf(fresh));
+    const [third, thirtieth] = [buyers.find(({ account }) => account.id === 3), buyers.at(-1)];
+    const uses = ['0', '00', ':0', '0:0', '3:0', '30:0'].flatMap((key) =>
+      [third, thirtieth].map((of) =>
+        of?.call('POST', '/pets', under(key, { body: newPet(`By ${of.keyId}`) })),
+      ),
+    );
+    const answers = await Promise.all(uses);
+    expect(answers.map((answer) => answer && [answer.status, isReplayed(answer)])).toEqual(
+      Array(12).fill([201, null]),
+    );
   });
 
-  test('quoted and bare are the same, in any other case another', async () => {
-    const body = newPet('Quoted');
-    const answers: Answer[] = [];
-    for (const key of ['Same-Key', '"Same-Key"', 'same-key']) {
-      answers.push(await buyer.call('POST', '/pets', under(key, { body })));
-    }
+  test('may have any visible ASCII character, and its case matters', async () => {
+    const characters = `Aa${"'%;=/:,.*#&?<>{}[]@!$^~`|+-_"}`;
+    const send = (key: string) => buyer.call('POST', '/pets', under(key, { body: newPet() }));
+    const answers = [await send(characters), await send(characters), await send(characters.toUpperCase())];
     expect(answers.map(isReplayed)).toEqual([null, 'true', null]);
   });
 
-  test.each([..."'%;=/:,.*#&?<>{}[]@!$^~`|+-_"])('may have the character %s', async (character) => {
-    const key = `${character}${freshKey()}${character}`;
-    const answers = [1, 2].map(() => buyer.call('POST', '/pets', under(key, { body: newPet() })));
-    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([201, 201]);
-  });
-
-  test('is used up by a success only: after a refusal it is free, also for another request', async () => {
+  test('is used up by a success only: after a refusal it is free, even for another request', async () => {
     const petId = await buyer.addPet('sold');
     const key = freshKey();
     for (let time = 0; time < 2; time++) {
@@ -225,7 +177,7 @@ describe('a key', () => {
     expect([placed.status, isReplayed(placed)]).toEqual([201, null]);
   });
 
-  test('is not looked at by GET, PATCH, PUT and DELETE, malformed or not', async () => {
+  test('is ignored by GET, PATCH, PUT and DELETE, malformed or not', async () => {
     for (const key of ['two words', '', freshKey()]) {
       const petId = await buyer.addPet();
       for (const name of ['One', 'Two']) {

@@ -6,19 +6,18 @@ import { startTestApp } from '../support/app.ts';
 import { type Buyer, buyerOf, type ShownOrder, stepsTo } from '../support/orders.ts';
 import { faulty, linksOf, relative } from '../support/pets.ts';
 
-const empty = await startTestApp();
 const app = await startTestApp();
 const buyer = await buyerOf(app);
 const orders: ShownOrder[] = [];
 // More than the default page, and several for one animal.
-for (let at = 0; at < 35; at++)
+for (let at = 0; at < 25; at++)
   orders.push(await buyer.order(...stepsTo[orderStatuses[at % 5] as OrderStatus]));
 const [again] = orders.filter(({ status }) => status === 'cancelled');
 for (let time = 0; time < 3; time++) {
   const { id } = (await buyer.place(again?.petId ?? 0n)).json as ShownOrder;
   orders.push((await buyer.step(id, 'cancel')).json as ShownOrder);
 }
-afterAll(() => Promise.all([empty[Symbol.asyncDispose](), app[Symbol.asyncDispose]()]));
+afterAll(() => app[Symbol.asyncDispose]());
 
 const list = async (query = '') => (await buyer.call('GET', `/orders${query}`)).json;
 
@@ -37,7 +36,8 @@ async function walk(target: string, of: Buyer = buyer, between = async () => {})
 
 describe('200', () => {
   test('is an empty array without rel="next" when there are none', async () => {
-    const answer = await (await buyerOf(empty)).call('GET', '/orders');
+    await using empty = await startTestApp();
+    const answer = await empty.call('GET', '/orders');
     expect([answer.text, linksOf(answer)]).toEqual(['[]', { first: '/v1/orders?limit=20' }]);
   });
 
@@ -46,14 +46,16 @@ describe('200', () => {
     for (const order of orders.slice(0, 3)) expect(await buyer.shown(order.id)).toEqual(order);
   });
 
-  test.each([...orderStatuses])('has only orders that are %s when asked for them', async (status) => {
-    const listed = (await list(`?limit=100&status=${status}`)) as ShownOrder[];
-    expect(listed.every((order) => order.status === status)).toBe(true);
-    // Other tests of this file place some, too.
+  test('has only orders of the given status', async () => {
+    // Other tests of this file place orders as well.
     const known = new Set(orders.map(({ id }) => id));
-    expect(listed.filter(({ id }) => known.has(id))).toEqual(
-      orders.filter((order) => order.status === status),
-    );
+    for (const status of orderStatuses) {
+      const listed = (await list(`?limit=100&status=${status}`)) as ShownOrder[];
+      expect(listed.filter((order) => order.status !== status)).toEqual([]);
+      expect(listed.filter(({ id }) => known.has(id))).toEqual(
+        orders.filter((order) => order.status === status),
+      );
+    }
   });
 
   test('has only the orders of an animal, alone and with a status', async () => {
@@ -62,14 +64,8 @@ describe('200', () => {
     expect(await list(`?petId=${again?.petId}`)).toEqual(its);
     expect(await list(`?petId=${again?.petId}&status=cancelled`)).toEqual(its);
     expect(await list(`?status=placed&petId=${again?.petId}`)).toEqual([]);
+    expect(await list('?petId=-9223372036854775808')).toEqual([]);
   });
-
-  test.each(['0', '-1', '999999', '9223372036854775807', '-9223372036854775808'])(
-    'is empty for an animal that never was: %s',
-    async (petId) => {
-      expect(await list(`?petId=${petId}`)).toEqual([]);
-    },
-  );
 
   test('shows a change at once, also in a page that is held', async () => {
     const { id } = await buyer.order();
@@ -118,24 +114,11 @@ describe('pages', () => {
 
 describe('400', () => {
   test.each([
-    ['limit=0', 'limit'],
-    ['limit=101', 'limit'],
-    ['limit=1.0', 'limit'],
-    ['limit=', 'limit'],
-    ['status=', 'status'],
-    ['status=Placed', 'status'],
-    ['status=available', 'status'],
-    ['status=placed,approved', 'status'],
-    ['petId=', 'petId'],
-    ['petId=1.0', 'petId'],
-    ['petId=1,2', 'petId'],
-    ['petId=01', 'petId'],
-    ['petId=9223372036854775808', 'petId'],
-    ['id=1', 'id'],
-    ['categoryId=1', 'categoryId'],
-    ['petid=1', 'petid'],
-    ['status=placed&status=placed', 'status'],
-  ])('invalid_parameter, naming it: %s', async (query, name) => {
+    ...['limit=0', 'limit=1.0', 'status=', 'status=Placed', 'status=available', 'status=placed,approved'],
+    ...['petId=', 'petId=1.0', 'petId=1,2', 'petId=9223372036854775808', 'id=1', 'categoryId=1', 'petid=1'],
+    'status=placed&status=placed',
+  ])('invalid_parameter, naming it: %s', async (query) => {
+    const name = query.slice(0, query.indexOf('='));
     const answer = await buyer.call('GET', `/orders?${query}`);
     expect([answer.error.code, faulty(answer)]).toEqual(['invalid_parameter', [`query:${name}`]]);
   });
@@ -146,7 +129,7 @@ describe('400', () => {
     expect(faulty(answer).sort()).toEqual(named);
   });
 
-  test('invalid_cursor for one that was never given, or for other filters', async () => {
+  test('invalid_cursor for one that the service never made, or made for other filters', async () => {
     const next = linksOf(await buyer.call('GET', '/orders?limit=1&status=cancelled')).next ?? '';
     const cursor = new URLSearchParams(next.split('?')[1]).get('cursor') ?? '';
     expect((await buyer.call('GET', `/orders?status=cancelled&cursor=${cursor}`)).status).toBe(200);

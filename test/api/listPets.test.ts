@@ -1,4 +1,3 @@
-import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { errorExample } from '../../scripts/openapi/error-examples.ts';
 import { writeCursor } from '../../src/domain/cursor.ts';
@@ -7,16 +6,16 @@ import { startTestApp } from '../support/app.ts';
 import type { ErrorAnswer } from '../support/call.ts';
 import { addPets, faulty, linksOf, newPet, relative, walk } from '../support/pets.ts';
 
-const empty = await startTestApp();
 const app = await startTestApp();
 // 111 animals: more than the largest page, and no multiple of the default one.
 const pets = await addPets(app, 111, ...petStatuses);
-afterAll(() => Promise.all([empty[Symbol.asyncDispose](), app[Symbol.asyncDispose]()]));
+afterAll(() => app[Symbol.asyncDispose]());
 
 const idsOf = (animals: readonly { id: bigint }[]) => animals.map(({ id }) => id);
 
 describe('200', () => {
   test('is an empty array without rel="next" when there are no animals', async () => {
+    await using empty = await startTestApp();
     const answer = await empty.call('GET', '/pets');
     expect(answer.text).toBe('[]');
     expect(linksOf(answer)).toEqual({ first: '/v1/pets?limit=20' });
@@ -33,11 +32,6 @@ describe('200', () => {
   test('states the members in the order id, name, categoryId, status', async () => {
     const { text } = await app.call('GET', '/pets?limit=1');
     expect(text).toBe('[{"id":1,"name":"Animal 0","categoryId":0,"status":"available"}]');
-  });
-
-  test.each([...petStatuses])('has only animals that are %s when asked for them', async (status) => {
-    const { json } = await app.call('GET', `/pets?limit=100&status=${status}`);
-    expect(json).toEqual(pets.filter((pet) => pet.status === status));
   });
 
   test('reads parameters that are percent-encoded, in any order', async () => {
@@ -85,7 +79,6 @@ describe('200: pages', () => {
   });
 
   test.each([
-    [1, ''],
     [7, ''],
     [37, ''],
     [100, ''],
@@ -96,42 +89,26 @@ describe('200: pages', () => {
     expect(await walk(app, `/pets?limit=${limit}${filter}`)).toEqual(wanted);
   });
 
-  test('walked while animals are added show every animal that was there exactly once', async () => {
+  test('show every animal that was there throughout exactly once, while others are added and removed', async () => {
     await using fresh = await startTestApp();
-    const before = await addPets(fresh, 30, 'sold', 'pending');
-    for (const filter of ['', '&status=sold']) {
-      let added = 0;
-      const seen = await walk(fresh, `/pets?limit=4${filter}`, async () => {
-        if (added++ < 12) await addPets(fresh, 2, 'sold', 'pending');
-      });
-      const ids = idsOf(seen);
-      expect(new Set(ids).size).toBe(ids.length);
-      expect(ids).toEqual([...ids].sort((a, b) => Number(a - b)));
-      const wanted = before.filter(({ status }) => filter === '' || status === 'sold');
-      expect(ids).toEqual(expect.arrayContaining(idsOf(wanted)));
-    }
-  });
-
-  test('walked while animals are removed show every animal that stays exactly once', async () => {
-    await using fresh = await startTestApp();
-    const before = await addPets(fresh, 40);
-    using database = new Database(fresh.config.databaseUrl.replace('sqlite:', ''));
-    // Two removed after every page: the page's last, where the cursor stands, and one that is still to come.
+    const before = await addPets(fresh, 40, 'sold', 'pending');
+    // After every page, the animal where the cursor stands and one still to come are removed.
     const removed = new Set<bigint>();
-    const seen = await walk(fresh, '/pets?limit=3', async (page) => {
-      for (const id of [page.at(-1)?.id ?? 0n, (page.at(-1)?.id ?? 0n) + 2n]) {
-        database.run('DELETE FROM pets WHERE id = ?', [id]);
+    const seen = await walk(fresh, '/pets?limit=3&status=sold', async (page) => {
+      for (const id of [page.at(-1)?.id ?? 0n, (page.at(-1)?.id ?? 0n) + 4n]) {
+        await fresh.call('DELETE', `/pets/${id}`);
         removed.add(id);
       }
+      if (removed.size < 10) await addPets(fresh, 2, 'sold', 'pending');
     });
     const ids = idsOf(seen);
-    expect(new Set(ids).size).toBe(ids.length);
-    const stayed = before.filter(({ id }) => !removed.has(id));
-    expect(stayed.length).toBeGreaterThan(10);
+    expect(ids).toEqual([...new Set(ids)].sort((a, b) => Number(a - b)));
+    const stayed = before.filter(({ id, status }) => status === 'sold' && !removed.has(id));
+    expect(stayed.length).toBeGreaterThan(5);
     expect(ids).toEqual(expect.arrayContaining(idsOf(stayed)));
   });
 
-  test('go on from the same animal when the limit changes', async () => {
+  test('continue after the same animal when the limit changes', async () => {
     const { next } = linksOf(await app.call('GET', '/pets?limit=10'));
     const answer = await app.call('GET', relative(next ?? '').replace('limit=10', 'limit=3'));
     expect(answer.json).toEqual(pets.slice(10, 13));
@@ -153,33 +130,17 @@ describe('200: pages', () => {
 });
 
 describe('400 invalid_parameter', () => {
-  const notALimit = [
-    '0',
-    '101',
-    '-1',
-    '05',
-    '1.0',
-    '1e1',
-    '%2B5',
-    '',
-    '%20',
-    '1%20',
-    '%205',
-    'ten',
-    '0x10',
-    '٣',
-  ];
-  test.each([...notALimit, '999', '1000', '1'.repeat(400), 'null', '1,2', '1%00'])(
-    'when limit is "%s"',
-    async (limit) => {
-      const answer = await app.call('GET', `/pets?limit=${limit}`);
-      expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
-      expect(faulty(answer)).toEqual(['query:limit']);
-      expect(answer.error.details?.[0]?.message).toContain('from 1 to 100');
-    },
-  );
+  test.each([
+    ...['0', '101', '-1', '05', '1.0', '1e1', '%2B5', '', '%20', '1%20', 'ten', '0x10', '٣', '1000'],
+    ...['1'.repeat(400), '1,2', '1%00'],
+  ])('when limit is "%s"', async (limit) => {
+    const answer = await app.call('GET', `/pets?limit=${limit}`);
+    expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
+    expect(faulty(answer)).toEqual(['query:limit']);
+    expect(answer.error.details?.[0]?.message).toContain('from 1 to 100');
+  });
 
-  test.each(['', 'Sold', 'SOLD', 'sold%20', 'sold,pending', 'lost', 'null', '%00', 'available%0a'])(
+  test.each(['', 'Sold', 'sold%20', 'sold,pending', 'lost', 'available%0a'])(
     'when status is "%s"',
     async (status) => {
       const answer = await app.call('GET', `/pets?status=${status}`);
@@ -189,8 +150,8 @@ describe('400 invalid_parameter', () => {
     },
   );
 
-  test.each(['limit=5&limit=5', 'status=sold&status=sold', 'limit=5&%6cimit=6', 'limit=5&limit=5&limit=5'])(
-    'when a parameter is given more than once, blaming it once: %s',
+  test.each(['status=sold&status=sold', 'limit=5&%6cimit=6', 'limit=5&limit=5&limit=5'])(
+    'when a parameter is repeated, blaming it once: %s',
     async (query) => {
       const answer = await app.call('GET', `/pets?${query}`);
       expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
@@ -199,7 +160,7 @@ describe('400 invalid_parameter', () => {
     },
   );
 
-  test.each(['stauts', 'Limit', 'limit[]', '__proto__', 'constructor', 'toString', 'offset', 'page'])(
+  test.each(['Limit', 'limit[]', '__proto__', 'constructor', 'offset'])(
     'when a parameter is unknown, naming it: %s',
     async (name) => {
       const answer = await app.call('GET', `/pets?${name}=sold`);
@@ -209,20 +170,13 @@ describe('400 invalid_parameter', () => {
     },
   );
 
-  test('lists all mistakes at once', async () => {
-    const answer = await app.call('GET', '/pets?limit=0&status=lost&stauts=sold');
-    expect(faulty(answer).sort()).toEqual(['query:limit', 'query:status', 'query:stauts']);
-  });
-
   const sold = writeCursor({ after: 5n, filters: 'sold' });
   test.each([
-    ['limit=0&cursor=zzz', ['cursor', 'limit']],
     [`limit=0&cursor=${sold}`, ['cursor', 'limit']],
     [`limit=0&cursor=${sold}&status=pending`, ['cursor', 'limit']],
     [`limit=0&cursor=${sold}&status=sold`, ['limit']],
     ['stauts=sold&cursor=zzz', ['cursor', 'stauts']],
     ['status=lost&cursor=zzz', ['cursor', 'status']],
-    ['limit=5&limit=5&cursor=zzz&status=lost', ['cursor', 'limit', 'status']],
     ['cursor=zzz&cursor=zzz&limit=0', ['cursor', 'limit']],
   ])('lists the mistake of a cursor with the others: %s', async (query, names) => {
     const answer = await app.call('GET', `/pets?${query}`);
@@ -237,7 +191,7 @@ describe('400 invalid_parameter', () => {
     },
   );
 
-  test('says of a parameter given twice only that: which of its values counts is not known', async () => {
+  test('reports a repeated parameter without judging its values', async () => {
     const answer = await app.call('GET', '/pets?limit=0&limit=5');
     expect(answer.error.details).toEqual([
       { in: 'query', name: 'limit', message: 'is given more than once' },
@@ -249,29 +203,12 @@ describe('400 invalid_cursor', () => {
   const cursor = writeCursor({ after: 5n, filters: 'sold' });
 
   test.each([
-    '',
-    'x',
-    'AAAA',
-    '%00',
-    '5',
-    `${cursor}x`,
-    `${cursor.slice(1)}`,
-    `${cursor}%3D`,
-    'x'.repeat(5_000),
-  ])('when the cursor is none the service made: "%s"', async (text) => {
+    ...['', 'x', 'AAAA', '%00', '5', `${cursor}x`, cursor.slice(1), `${cursor}%3D`, 'x'.repeat(5_000)],
+  ])('for a cursor the service never made: "%s"', async (text) => {
     const answer = await app.call('GET', `/pets?status=sold&cursor=${text}`);
     // Its one example in the contract is the answer, to the letter.
     expect(answer.error).toEqual(errorExample('invalid_cursor') as ErrorAnswer);
   });
-
-  test.each(['', '&status=pending', '&status=available'])(
-    'when the cursor was made for another filter: status=sold, used with "%s"',
-    async (filter) => {
-      const answer = await app.call('GET', `/pets?cursor=${cursor}${filter}`);
-      expect(answer.error).toMatchObject({ status: 400, code: 'invalid_cursor' });
-      expect(faulty(answer)).toEqual(['query:cursor']);
-    },
-  );
 
   test('when the cursor names an id no animal can have', async () => {
     const text = writeCursor({ after: 2n ** 63n, filters: '' });

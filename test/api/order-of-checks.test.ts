@@ -1,65 +1,59 @@
-/** The order in which a request is checked (contract, section 2): with two mistakes, the earlier one is answered. */
+/** The order in which a request is checked (contract, section 2): of two mistakes, the earlier one is answered. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import type { CallOptions } from '../support/call.ts';
-import { addPets, newPet } from '../support/pets.ts';
+import { buyerOf } from '../support/orders.ts';
 
 const app = await startTestApp();
-await addPets(app, 1);
-const spent = await app.tenant('enterprise', { perMinute: 1, perDay: 1_000 });
-await app.call('GET', '/pets', { key: spent.key });
-const { account } = await app.tenant('business');
-const unable = await app.app.admin.keys.create(account.id, 'unable', undefined, ['orders:read']);
+const owner = await buyerOf(app);
+const placed = await owner.order();
+const cancelled = await owner.order('cancel');
+const spent = await buyerOf(app, [], { perMinute: 1, perDay: 10 });
+await spent.call('GET', '/pets');
+const unable = await buyerOf(app, ['orders:read']);
 afterAll(() => app[Symbol.asyncDispose]());
-
-const oversize = ' '.repeat(16_385);
-
-/** What is wrong with a request, from what is checked first to what is checked last, and the code it then gets. */
-const stages: readonly { readonly code: string; readonly change: (request: Request) => Request }[] = [
-  { code: 'missing_api_key', change: (request) => ({ ...request, key: null }) },
-  { code: 'rate_limit_exceeded', change: (request) => ({ ...request, key: spent.key }) },
-  { code: 'route_not_found', change: (request) => ({ ...request, path: '/elsewhere' }) },
-  { code: 'method_not_allowed', change: (request) => ({ ...request, method: 'PUT' }) },
-  { code: 'insufficient_scope', change: (request) => ({ ...request, key: unable.key }) },
-  { code: 'unsupported_media_type', change: (request) => ({ ...request, type: 'text/plain' }) },
-  { code: 'body_too_large', change: (request) => ({ ...request, body: oversize }) },
-  { code: 'invalid_json', change: (request) => ({ ...request, body: '{' }) },
-  { code: 'invalid_parameter', change: (request) => ({ ...request, query: '?dry=1' }) },
-];
 
 interface Request extends CallOptions {
   readonly method: string;
-  readonly path: string;
-  readonly query: string;
+  readonly order: bigint;
+  readonly end: string;
 }
 
-const right: Request = {
-  method: 'POST',
-  path: '/pets',
-  query: '',
-  key: app.key,
-  type: 'application/json',
-  body: newPet(),
-};
+const right: Request = { method: 'POST', order: placed.id, end: '/approve', key: owner.key, body: '{}' };
 
-async function codeOf({ method, path, query, ...options }: Request): Promise<string> {
-  return (await app.call(method, path + query, options)).error.code;
+/** The mistakes of a request, from the one checked first to the one checked last, and the code for each. */
+const stages: readonly (readonly [code: string, change: Partial<Request>])[] = [
+  ['missing_api_key', { key: null }],
+  ['rate_limit_exceeded', { key: spent.key }],
+  ['route_not_found', { end: '/aprove' }],
+  ['method_not_allowed', { method: 'PUT' }],
+  ['insufficient_scope', { key: unable.key }],
+  ['unsupported_media_type', { type: 'text/plain' }],
+  ['body_too_large', { body: ' '.repeat(16_385) }],
+  ['invalid_json', { body: '{' }],
+  ['invalid_parameter', { headers: { 'If-Match': 'bare' } }],
+  ['order_not_found', { order: 999_999n }],
+  ['precondition_failed', { headers: { 'If-Match': '"other"' } }],
+  ['order_transition_not_allowed', { order: cancelled.id }],
+];
+
+async function codeOf({ method, order, end, ...options }: Request): Promise<string> {
+  return (await app.call(method, `/orders/${order}${end}`, options)).error.code;
 }
 
 describe('of two mistakes the earlier is answered', () => {
-  for (const [at, { code, change }] of stages.entries()) {
-    test(`${code} before everything checked later`, async () => {
-      expect(await codeOf(change(right))).toBe(code);
-      for (const later of stages.slice(at + 1)) expect(await codeOf(change(later.change(right)))).toBe(code);
-    });
-  }
-
-  test('all of them together get the first', async () => {
-    const worst = stages.toReversed().reduce((request, { change }) => change(request), right);
-    expect(await codeOf(worst)).toBe('missing_api_key');
+  const cases = stages.map(([code, change], at) => [code, change, at] as const);
+  test.each(cases)('%s comes before everything checked later', async (code, change, at) => {
+    expect(await codeOf({ ...right, ...change })).toBe(code);
+    for (const [, later] of stages.slice(at + 1)) {
+      expect(await codeOf({ ...right, ...later, ...change })).toBe(code);
+    }
+    const all = stages.slice(at).map(([, later]) => later);
+    expect(await codeOf(Object.assign({}, right, ...all.toReversed()))).toBe(code);
+    expect(await owner.shown(placed.id)).toEqual(placed);
   });
 
-  test('a ban before the limits', async () => {
+  test('a ban comes before the limits', async () => {
     await using strict = await startTestApp({ BAN_STRIKES: '1' });
     const { key } = await strict.tenant('enterprise', { perMinute: 1, perDay: 1 });
     for (let request = 0; request < 2; request++) await strict.call('GET', '/pets', { key });
@@ -67,79 +61,57 @@ describe('of two mistakes the earlier is answered', () => {
     expect((await strict.call('GET', '/pets', { key })).error.code).toBe('api_key_banned');
     expect((await strict.call('GET', '/elsewhere', { key })).error.code).toBe('api_key_banned');
   });
+
+  test('410 of a removed operation comes after 401, 429 and 405, and before 403', async () => {
+    await using gone = await startTestApp({ GET_PET_SUNSET: '2027-01-01' });
+    const { call } = await buyerOf(gone, []);
+    const none = await buyerOf(gone, [], { perMinute: 1, perDay: 1 });
+    const statuses = [
+      await call('GET', '/pets/1'),
+      await call('POST', '/pets/1'),
+      await call('GET', '/pets/1', { key: null }),
+      await none.call('GET', '/pets/1'),
+      await none.call('GET', '/pets/1'),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([410, 405, 401, 410, 429]);
+  });
 });
 
 describe('404 route_not_found', () => {
-  const near = [
-    '/',
-    '',
-    '/pet',
-    '/Pets',
-    '/PETS',
-    '/pets/',
-    '/pets/1/',
-    '/pets/1/toys',
-    '/pets//1',
-    '/order',
-    '/v1/pets',
-  ];
   test.each([
-    ...near,
-    '/pets;x=1',
-    '/pets%2F1',
-    '/pets%3Flimit=1',
-    '/pets%00',
-    '/__proto__',
-    '/%zz',
-    '/*',
-    '/:petId',
-  ])('for a path under the version that is none of an operation: %s', async (path) => {
+    ...['/', '', '/pet', '/Pets', '/PETS', '/pets/', '/pets/1/', '/pets/1/toys', '/pets//1', '/v1/pets'],
+    ...['/pets;x=1', '/pets%2F1', '/pets%3Flimit=1', '/pets%00', '/__proto__', '/%zz', '/*', '/:petId'],
+  ])('for a path under the version that belongs to no operation: %s', async (path) => {
     for (const method of ['GET', 'POST', 'DELETE']) {
       const answer = await app.call(method, path);
       expect(answer.error).toMatchObject({ status: 404, code: 'route_not_found' });
     }
   });
 
-  test('costs a request, shows the limits, and needs a key', async () => {
+  test('counts as a request, shows the limits, and requires a key', async () => {
     const { key } = await app.tenant('free');
     const answer = await app.call('GET', '/elsewhere', { key });
-    expect(answer.number('X-RateLimit-Remaining')).toBe(59);
     expect(answer.header('RateLimit')).toContain('"minute";r=59;t=60');
     expect((await app.call('GET', '/elsewhere', { key: null })).status).toBe(401);
   });
 });
 
-describe('405 method_not_allowed', () => {
-  test.each(['PUT', 'OPTIONS', 'PROPFIND'])(
-    'for %s, with Allow, at the cost of a request',
-    async (method) => {
-      for (const [target, allow] of [
-        ['/pets', 'GET, HEAD, POST'],
-        ['/pets/1', 'DELETE, GET, HEAD, PATCH'],
-      ] as const) {
-        const { key } = await app.tenant('free');
-        const answer = await app.call(method, target, { key });
-        expect(answer.error).toMatchObject({ status: 405, code: 'method_not_allowed' });
-        expect(answer.header('Allow')).toBe(allow);
-        expect(answer.number('X-RateLimit-Remaining')).toBe(59);
-      }
-    },
-  );
-
-  test('for POST on an animal', async () => {
-    const answer = await app.call('POST', '/pets/1', { body: newPet() });
+test.each(['PUT', 'OPTIONS', 'PROPFIND'])(
+  '405 method_not_allowed for %s has Allow and counts as a request',
+  async (method) => {
+    const { key } = await app.tenant('free');
+    const answer = await app.call(method, '/pets/1', { key });
     expect(answer.error).toMatchObject({ status: 405, code: 'method_not_allowed' });
     expect(answer.header('Allow')).toBe('DELETE, GET, HEAD, PATCH');
-  });
-});
+    expect(answer.number('X-RateLimit-Remaining')).toBe(59);
+  },
+);
 
-describe('outside the version', () => {
-  test.each(['/', '/livez', '/readyz', '/openapi.json', '/nowhere', '/v1x', '/v2/pets'])(
-    'there is no credential and no limit: %s',
-    async (path) => {
-      const response = await fetch(app.url + path, { redirect: 'manual' });
-      expect(response.status).not.toBe(401);
-      for (const name of response.headers.keys()) expect(name).not.toMatch(/ratelimit/);
-    },
-  );
-});
+test.each(['/', '/livez', '/readyz', '/openapi.json', '/nowhere', '/v1x', '/v2/pets'])(
+  'outside the version there is no credential and no limit: %s',
+  async (path) => {
+    const response = await fetch(app.url + path, { redirect: 'manual' });
+    expect(response.status).not.toBe(401);
+    for (const name of response.headers.keys()) expect(name).not.toMatch(/ratelimit/);
+  },
+);

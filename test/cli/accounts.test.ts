@@ -1,14 +1,7 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { newWorkplace, type Workplace } from '../support/cli.ts';
-import { testTimeoutMs } from '../support/wait.ts';
+import { expect, test } from 'bun:test';
+import { sharedWorkplace } from '../support/cli.ts';
 
-setDefaultTimeout(testTimeoutMs);
-
-let place: Workplace;
-beforeAll(async () => {
-  place = await newWorkplace();
-});
-afterAll(() => place[Symbol.asyncDispose]());
+const place = await sharedWorkplace();
 
 interface Account {
   readonly id: number;
@@ -108,8 +101,7 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
 test.concurrent.each(wrongUses)(
   '%s is wrong use, and the message names it',
   async (_mistake, args, message) => {
-    const { exitCode, stdout, stderr } = await place.run(args);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+    const stderr = await place.failure(2, ...args);
     expect(stderr).toMatch(/^animal-store: /);
     expect(stderr).toMatch(message);
   },

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import {
   copyFileSync,
   cpSync,
@@ -13,11 +13,15 @@ import { tmpdir } from 'node:os';
 import { fileSizeLimits, onSmallDisk } from '../faults/disk.ts';
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { backUp, change } from '../support/backup.ts';
-import { commandLine, type Ended, ended, newWorkplace, type Workplace } from '../support/cli.ts';
+import {
+  commandLine,
+  type Ended,
+  ended,
+  newWorkplace,
+  sharedWorkplace,
+  type Workplace,
+} from '../support/cli.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const testLimited = testWith(...fileSizeLimits);
 const testSmallDisk = testWith(
@@ -25,13 +29,9 @@ const testSmallDisk = testWith(
   onSmallDisk(tmpdir(), 'rw', ['true']),
 );
 
-let shop: Workplace;
-beforeAll(async () => {
-  shop = await newWorkplace();
-  await shop.json('keys', 'create', '--plan', 'free', '--name', 'shop');
-  await succeed(shop, 'backup', 'made.backup');
-});
-afterAll(() => shop[Symbol.asyncDispose]());
+const shop = await sharedWorkplace();
+await shop.json('keys', 'create', '--plan', 'free', '--name', 'shop');
+await shop.output('backup', 'made.backup');
 
 /** A place with a store that has an account. */
 async function newShop(): Promise<Workplace> {
@@ -60,24 +60,12 @@ function runIn({ folder, path }: Workplace, command: readonly string[]): Promise
   );
 }
 
-async function refusal(place: Workplace, ...words: string[]): Promise<string> {
-  const { exitCode, stdout, stderr } = await place.run(words);
-  expect({ words, exitCode, stdout }).toEqual({ words, exitCode: 1, stdout: '' });
-  return stderr;
-}
-
-async function succeed(place: Workplace, ...words: string[]): Promise<string> {
-  const { exitCode, stdout, stderr } = await place.run(words);
-  expect({ words, exitCode, stderr }).toEqual({ words, exitCode: 0, stderr: '' });
-  return stdout;
-}
-
 describe('backup', () => {
   test('says what is in it, as of when, and records it in the audit log', async () => {
     await using place = await newShop();
     await place.write('pets.csv', 'name,categoryId\nRex,1\nMia,2\n');
-    await succeed(place, 'import', 'pets.csv');
-    expect(await succeed(place, 'backup', 'made.backup')).toMatch(
+    await place.output('import', 'pets.csv');
+    expect(await place.output('backup', 'made.backup')).toMatch(
       /^Backed up 2 animals and 1 account as of \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ to made\.backup \([\d.]+ MiB\)\.\nTo check it: animal-store backup verify made\.backup\n$/,
     );
     expect(statSync(place.path('made.backup')).mode & 0o777).toBe(0o600);
@@ -90,24 +78,24 @@ describe('backup', () => {
   test('replaces a backup when it is asked to, and nothing else ever', async () => {
     await using place = await backedUpShop();
     const before = readFileSync(place.path('made.backup'));
-    expect(await refusal(place, 'backup', 'made.backup')).toContain('Use --replace');
+    expect(await place.failure(1, 'backup', 'made.backup')).toContain('Use --replace');
     expect(readFileSync(place.path('made.backup')).equals(before)).toBe(true);
     await place.write('letter', 'Dear animals');
     mkdirSync(place.path('folder'));
     for (const name of ['store.db', 'letter', 'folder']) {
-      expect(await refusal(place, 'backup', name, '--replace')).toContain('is not a backup');
+      expect(await place.failure(1, 'backup', name, '--replace')).toContain('is not a backup');
     }
     symlinkSync(place.path('made.backup'), place.path('latest'));
-    await succeed(place, 'backup', 'latest', '--replace');
+    await place.output('backup', 'latest', '--replace');
     expect(readFileSync(place.path('made.backup')).equals(before)).toBe(false);
-    await succeed(place, 'backup', 'verify', 'latest');
+    await place.output('backup', 'verify', 'latest');
   });
 
   test('into a folder that is not there, or of a store that is not there or is a folder, says so', async () => {
     await using place = await newShop();
-    expect(await refusal(place, 'backup', 'missing/made.backup')).toContain('There is no folder');
+    expect(await place.failure(1, 'backup', 'missing/made.backup')).toContain('There is no folder');
     const folder = await place.run(['status'], { environment: { DATABASE_URL: 'sqlite:.' } });
-    expect([folder.exitCode, folder.stderr]).toEqual([1, expect.stringContaining('is a folder')]);
+    expect(folder).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('is a folder') });
     const elsewhere = { environment: { DATABASE_URL: 'sqlite:missing.db' } };
     const { exitCode, stderr } = await place.run(['backup', 'made.backup'], elsewhere);
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining('No store found at')]);
@@ -124,7 +112,7 @@ describe('backup', () => {
     // No process has this number.
     await place.write('made.backup.4194999.partial', 'half');
     await place.write('made.backup.4194999.partial.limits', 'half');
-    await succeed(place, 'backup', 'made.backup');
+    await place.output('backup', 'made.backup');
     expect((await place.files()).filter((name) => name.includes('partial'))).toEqual([]);
   });
 
@@ -167,7 +155,7 @@ describe('backup verify', () => {
   test('of a sound one says when it was made and what is in it, for people and for machines', async () => {
     await using place = await newShop();
     const made = await place.json<{ createdAt: string; bytes: number }>('backup', 'made.backup');
-    const said = await succeed(place, 'backup', 'verify', 'made.backup');
+    const said = await place.output('backup', 'verify', 'made.backup');
     expect(said).toContain('\npets ');
     expect(said).toContain('made.backup is sound.\n');
     expect(await place.json('backup', 'verify', 'made.backup')).toMatchObject({
@@ -183,14 +171,14 @@ describe('backup verify', () => {
   test('of a damaged one fails, for people and for machines', async () => {
     await using place = await backedUpShop();
     change(place.path('made.backup'), "UPDATE accounts SET name = 'x'");
-    expect(await refusal(place, 'backup', 'verify', 'made.backup')).toContain('is damaged');
-    const error = JSON.parse(await refusal(place, 'backup', 'verify', 'made.backup', '--json'));
+    expect(await place.failure(1, 'backup', 'verify', 'made.backup')).toContain('is damaged');
+    const error = JSON.parse(await place.failure(1, 'backup', 'verify', 'made.backup', '--json'));
     expect(error).toMatchObject({ error: { message: expect.stringContaining('is damaged') } });
   });
 
   test('without a file reads the store, served or not', async () => {
     await using place = await newShop();
-    expect(await succeed(place, 'backup', 'verify')).toContain('Read all of the store');
+    expect(await place.output('backup', 'verify')).toContain('Read all of the store');
     await using _service = await place.serve();
     expect(await place.json('backup', 'verify')).toMatchObject({ kind: 'store', counts: { accounts: 1 } });
   });
@@ -199,9 +187,7 @@ describe('backup verify', () => {
 describe('restore', () => {
   test('to another path makes a store there, in a folder of its own', async () => {
     await using place = await backedUpShop();
-    expect(await succeed(place, 'restore', 'made.backup', '--to', 'drill/copy.db')).toContain(
-      'To serve it: ',
-    );
+    expect(await place.output('restore', 'made.backup', '--to', 'drill/copy.db')).toContain('To serve it: ');
     expect(statSync(place.path('drill/copy.db')).mode & 0o777).toBe(0o600);
     const { exitCode } = await place.run(['accounts', 'list'], {
       environment: { DATABASE_URL: 'sqlite:drill/copy.db' },
@@ -211,41 +197,40 @@ describe('restore', () => {
 
   test('replaces a store only when it is asked to, and a file that is none never', async () => {
     await using place = await backedUpShop();
-    expect(await refusal(place, 'restore', 'made.backup')).toContain('Use --replace');
+    expect(await place.failure(1, 'restore', 'made.backup')).toContain('Use --replace');
     await place.write('letter', 'Dear animals');
-    expect(await refusal(place, 'restore', 'made.backup', '--to', 'letter', '--replace')).toContain(
+    expect(await place.failure(1, 'restore', 'made.backup', '--to', 'letter', '--replace')).toContain(
       'is not a store',
     );
     expect(readFileSync(place.path('letter'), 'utf8')).toBe('Dear animals');
-    expect(await refusal(place, 'restore', 'made.backup', '--to', '.')).toContain('is a folder');
+    expect(await place.failure(1, 'restore', 'made.backup', '--to', '.')).toContain('is a folder');
     const inMemory = await place.run(['restore', 'made.backup', '--to', 'sqlite::memory:']);
     expect([inMemory.exitCode, await place.files()]).toEqual([
       2,
       expect.not.arrayContaining(['sqlite::memory:']),
     ]);
-    await succeed(place, 'restore', 'made.backup', '--replace');
+    await place.output('restore', 'made.backup', '--replace');
   });
 
-  test('of anything but a sound backup changes nothing', async () => {
+  test('of a damaged, newer, foreign or missing file changes nothing', async () => {
     await using place = await backedUpShop();
     const before = readFileSync(place.path('store.db'));
     copyFileSync(place.path('made.backup'), place.path('damaged.backup'));
     change(place.path('damaged.backup'), "UPDATE accounts SET name = 'x'");
-    await place.write('letter', 'Dear animals');
-    const newer = place.path('newer');
-    mkdirSync(newer);
-    copyFileSync(place.path('store.db'), `${newer}/store.db`);
-    change(`${newer}/store.db`, 'PRAGMA user_version = 9999');
-    backUp(newer, place.path('newer.backup'));
-    const reasons = { missing: 'There is no file', letter: 'is not a backup', 'store.db': 'is not a backup' };
-    const others = {
-      'damaged.backup': 'damaged.backup is damaged',
-      'newer.backup': 'Restore it with that version',
-    };
-    for (const [name, reason] of Object.entries({ ...reasons, ...others })) {
-      expect(await refusal(place, 'restore', name, '--replace')).toContain(reason);
-      expect(await refusal(place, 'restore', name, '--to', 'drill/here/copy.db')).toContain(reason);
+    mkdirSync(place.path('newer'));
+    copyFileSync(place.path('store.db'), place.path('newer/store.db'));
+    change(place.path('newer/store.db'), 'PRAGMA user_version = 9999');
+    backUp(place.path('newer'), place.path('newer.backup'));
+    for (const [name, reason] of [
+      ['missing', 'There is no file'],
+      ['store.db', 'is not a backup'],
+      ['damaged.backup', 'damaged.backup is damaged'],
+      ['newer.backup', 'Restore it with that version'],
+    ] as const) {
+      expect(await place.failure(1, 'restore', name, '--replace')).toContain(reason);
     }
+    const elsewhere = ['damaged.backup', '--to', 'drill/here/copy.db'];
+    expect(await place.failure(1, 'restore', ...elsewhere)).toContain('is damaged');
     expect(existsSync(place.path('drill'))).toBe(false);
     expect(readFileSync(place.path('store.db')).equals(before)).toBe(true);
     expect(existsSync(place.path('store.db.restoring'))).toBe(false);
@@ -256,8 +241,8 @@ describe('restore', () => {
     const bytes = readFileSync(place.path('store.db'));
     bytes.fill(0xa5, 100);
     await Bun.write(place.path('store.db'), bytes);
-    expect(await refusal(place, 'accounts', 'list')).toContain('store.db');
-    await succeed(place, 'restore', 'made.backup', '--replace');
-    expect(await succeed(place, 'accounts', 'list')).toContain('shop');
+    expect(await place.failure(1, 'accounts', 'list')).toContain('store.db');
+    await place.output('restore', 'made.backup', '--replace');
+    expect(await place.output('accounts', 'list')).toContain('shop');
   });
 });

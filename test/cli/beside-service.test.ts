@@ -106,7 +106,7 @@ test('int64 is exact from an import through the API and back to an export', asyn
 
 test('while an import runs, the service answers every creation and loses none of either side', async () => {
   const { key } = await newKey(...ample);
-  const count = 25_000;
+  const count = 6_000;
   const rows = Array.from({ length: count }, (_, row) => `imported ${row},1,pending\n`);
   const importing = place.start(['import', '-', '--format', 'csv', '--json']);
   const imported = ended(importing);

@@ -1,5 +1,6 @@
-/** The command line beside the admin API: whatever one can do, the other can, and what either changes is recorded. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+/** The command line can do what the admin API can, and the audit log records what it changes. */
+import { beforeAll, expect, test } from 'bun:test';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import { programOf } from '../../src/cli/program.ts';
 import { type AdminOperationId, adminOperations, roleOf } from '../../src/contract/admin/operations.ts';
@@ -7,13 +8,11 @@ import { isRead, type Operation } from '../../src/contract/operation.ts';
 import { fingerprint } from '../../src/domain/key.ts';
 import type { AuditEntry } from '../../src/storage/admin.ts';
 import { systemUser } from '../../src/system-user.ts';
-import { ended, newWorkplace, type Workplace } from '../support/cli.ts';
-import { operatorOf } from '../support/process.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { sharedWorkplace } from '../support/cli.ts';
+import { banIn } from '../support/limit-file.ts';
+import { limitFileIn, operatorOf, root, settingsIn, start } from '../support/process.ts';
 
-setDefaultTimeout(testTimeoutMs);
-
-/** The commands that do it; or, as a sentence, why there is none. */
+/** The commands for each operation, or the reason why there is none. */
 const doors: Readonly<Record<AdminOperationId, readonly string[] | string>> = {
   createSession: 'Whoever can open the store needs no session.',
   getSession: 'Whoever can open the store needs no session.',
@@ -90,7 +89,7 @@ test('every operation of the admin API has a command, or a reason why there is n
   expect(missing).toEqual([]);
 });
 
-/** What is changed by whom, one after the other: the command, and what the audit log calls it. */
+/** Changes in their order: the command, and the operations in the audit log. */
 const changes: readonly (readonly [command: string, args: readonly string[], recorded: readonly string[]])[] =
   [
     [
@@ -124,40 +123,23 @@ const changes: readonly (readonly [command: string, args: readonly string[], rec
     ['backup', ['store.backup'], ['createBackup']],
   ];
 
-let place: Workplace;
-/** What each change came to, and the entries of the log that it left. */
+const place = await sharedWorkplace();
+/** The result of each change, and the entries of the log that it left. */
 const done: { readonly command: string; readonly answer: unknown; readonly entries: AuditEntry[] }[] = [];
 
 beforeAll(async () => {
-  place = await newWorkplace();
   await place.write('pets.csv', 'name,categoryId,status\nA,1,available\nB,1,available\n');
   await using operator = await operatorOf(place.folder);
   let last = 0n;
   for (const [command, args] of changes) {
-    if (command === 'bans lift') await banKey(done.at(-1)?.answer as { readonly key: string });
-    const answer: unknown = JSON.parse(await alone(...command.split(' '), ...args, '--json'));
+    if (command === 'bans lift') banIn(limitFileIn(place.folder), 1, Math.floor(Date.now() / 1_000) + 3_600);
+    const answer = await place.json(...command.split(' '), ...args);
     const all = await operator.audit.list(undefined, 100, {});
     const entries = all.filter(({ id }) => id > last).reverse();
     last = entries.at(-1)?.id ?? last;
     done.push({ command, answer, entries });
   }
 });
-afterAll(() => place[Symbol.asyncDispose]());
-
-/** What a command says in a process of its own, which has to end by itself. */
-async function alone(...args: string[]): Promise<string> {
-  const { exitCode, stdout, stderr } = await ended(place.start(args));
-  expect({ args, exitCode, stderr }).toEqual({ args, exitCode: 0, stderr: '' });
-  return stdout;
-}
-
-/** Lets a client with a limit of 1 a day get itself banned. */
-async function banKey({ key }: { readonly key: string }): Promise<void> {
-  await using service = await place.serve({ BAN_STRIKES: '1' });
-  const headers = { Authorization: `Bearer ${key}` };
-  const text = async () => (await fetch(`${service.url}/v1/pets`, { headers })).text();
-  await until(async () => (await text()).includes('api_key_banned'));
-}
 
 test('every command that changes something is tried here', () => {
   const isChange = (operation: Operation) => !isRead(operation) && roleOf(operation) === 'admin';
@@ -169,7 +151,7 @@ test('every command that changes something is tried here', () => {
 });
 
 test.each(changes.map(([command, , recorded], index) => [command, recorded, index] as const))(
-  '%s is recorded, with whoever runs it',
+  '%s is recorded with the user who runs it',
   (_command, recorded, index) => {
     const { entries } = done[index] ?? { entries: [] };
     expect(entries.map(({ operation }) => operation)).toEqual([...recorded]);
@@ -180,17 +162,7 @@ test.each(changes.map(([command, , recorded], index) => [command, recorded, inde
   },
 );
 
-test('a command that only reads ends by itself, and leaves no entry', async () => {
-  await using operator = await operatorOf(place.folder);
-  const before = await operator.audit.list(undefined, 1, {});
-
-  for (const command of ['accounts list', 'limits show 1', 'orders show 1', 'usage', 'status', 'keys list']) {
-    expect(await alone(...command.split(' '))).not.toBe('');
-  }
-  expect(await operator.audit.list(undefined, 1, {})).toEqual(before);
-});
-
-test('no key, no token and no fingerprint of one ever stands in the log', async () => {
+test('the log has no key, no token and no fingerprint of one', async () => {
   const secrets = done
     .map(({ answer }) => answer as { readonly key?: string; readonly token?: string })
     .flatMap(({ key, token }) => [key, token])
@@ -204,28 +176,35 @@ test('no key, no token and no fingerprint of one ever stands in the log', async 
   }
 });
 
-test('a command that fails, and one that changes nothing, leave no entry', async () => {
+const failing = [
+  'accounts rename 99 Nobody',
+  'keys revoke 99',
+  'bans lift 1',
+  'pets remove 99',
+  'orders approve 2',
+  'operators rotate 1',
+];
+const idle = [
+  ...['accounts list', 'limits show 1', 'orders show 1', 'usage', 'status', 'keys list'],
+  ...[
+    'accounts reopen 1',
+    'keys revoke 2',
+    'operators revoke 1',
+    'pets update 1 --name Ozzy',
+    'import pets.csv',
+  ],
+];
+
+test('a command that fails or changes nothing leaves no entry, and nothing that keeps its process running', async () => {
   await using operator = await operatorOf(place.folder);
   const before = await operator.audit.list(undefined, 1, {});
-  const failing = [
-    ['accounts', 'rename', '99', 'Nobody'],
-    ['keys', 'revoke', '99'],
-    ['bans', 'lift', '1'],
-    ['pets', 'remove', '99'],
-    ['orders', 'approve', '2'],
-    ['operators', 'rotate', '1'],
-  ];
-  const failed = await Promise.all(failing.map((args) => place.run(args)));
-  for (const { exitCode } of failed) expect(exitCode).toBe(1);
-  const idle = [
-    ['accounts', 'rename', '1', 'Corner shop'],
-    ['accounts', 'reopen', '1'],
-    ['keys', 'revoke', '2'],
-    ['operators', 'revoke', '1'],
-    ['pets', 'update', '1', '--name', 'Ozzy'],
-    ['import', 'pets.csv'],
-  ];
-  const succeeded = await Promise.all(idle.map((args) => place.run(args)));
-  for (const { exitCode } of succeeded) expect(exitCode).toBe(0);
+  const words = [...failing, ...idle].map((command) => command.split(' '));
+  const program = `import { run } from ${JSON.stringify(join(root, 'src/cli/cli.ts'))};
+    for (const words of ${JSON.stringify(words)}) console.error(await run(words, process.env));`;
+  const command = [process.execPath, '--eval', program];
+  await using child = start(command, { environment: settingsIn(place.folder), cwd: place.folder });
+  expect(await child.exited).toBe(0);
+  const exitCodes = Array.from(child.stderr().matchAll(/^\d$/gm), String);
+  expect(exitCodes).toEqual([...failing.map(() => '1'), ...idle.map(() => '0')]);
   expect(await operator.audit.list(undefined, 1, {})).toEqual(before);
 });

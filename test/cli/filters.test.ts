@@ -52,9 +52,9 @@ test('a file with ids is imported with --new-ids only, and says so', async () =>
   await using place = await filledWorkplace();
   await place.json('export', 'ids.csv', '--ids');
   await place.json('export', 'ids.ndjson', '--ids');
-  const refused = await place.run(['import', 'ids.csv']);
-  expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
-  expect(refused.stderr).toContain('"id" is not kept: with --new-ids, the animals get new ones');
+  expect(await place.failure(1, 'import', 'ids.csv')).toContain(
+    '"id" is not kept: with --new-ids, the animals get new ones',
+  );
   const rejected = await place.run(['import', 'ids.ndjson', '--dry-run']);
   expect(rejected.stderr).toContain('line 1: id is not kept: with --new-ids, the animals get new ones\n');
   for (const name of ['ids.csv', 'ids.ndjson']) {
@@ -93,8 +93,7 @@ test('no row is added twice by imports of parts that overlap; parts that do not 
     [[], 'Part of pets.csv was already imported with --status available and --status sold.'],
   ];
   for (const [args, message] of refusals) {
-    const { exitCode, stdout, stderr } = await place.run(['import', 'pets.csv', ...args]);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
+    const stderr = await place.failure(1, 'import', 'pets.csv', ...args);
     expect(stderr).toContain(message);
     expect(stderr).toContain('Use --again');
   }
@@ -105,3 +104,17 @@ test('no row is added twice by imports of parts that overlap; parts that do not 
     added: 2,
   });
 });
+
+test.each(['3', '5'])(
+  'import refuses --from-line %s after --from-line 4, which shares rows with it',
+  async (line) => {
+    await using place = await newWorkplace();
+    await place.write('pets.csv', csv);
+    const { added } = await place.json<ImportReport>('import', 'pets.csv', '--from-line', '4');
+    const other = await place.run(['import', 'pets.csv', '--from-line', line]);
+    expect(other).toMatchObject({ exitCode: 1, stdout: '' });
+    expect(other.stderr).toContain('pets.csv was imported with --from-line 4. Use --again');
+    const again = await place.json<ImportReport>('import', 'pets.csv', '--from-line', line, '--again');
+    expect(again.added).toBe(added + 4 - Number(line));
+  },
+);

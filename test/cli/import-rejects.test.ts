@@ -1,15 +1,8 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
-import { newWorkplace, type ImportReport as Report, type Workplace } from '../support/cli.ts';
-import { testTimeoutMs } from '../support/wait.ts';
+import { type ImportReport as Report, sharedWorkplace } from '../support/cli.ts';
 
-setDefaultTimeout(testTimeoutMs);
-
-let place: Workplace;
-beforeAll(async () => {
-  place = await newWorkplace();
-});
-afterAll(() => place[Symbol.asyncDispose]());
+const place = await sharedWorkplace();
 
 test('CSV: the rejected rows are there as they were, and are imported once they are repaired', async () => {
   const name = await place.write('first.csv', 'categoryId,name\n1,A\nx,Bo\n1,"C\n1,"D ""d""",\n');
@@ -58,14 +51,12 @@ test('NDJSON likewise; rows rejected twice have one line and one reason', async 
 
 test('a file that is there is not written over, and never the file to import', async () => {
   const name = await place.write('mine.csv', 'name,categoryId\n,1\n');
-  const refused = await place.run(['import', name, '--rejects', await place.write('other.csv', 'precious')]);
-  expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
-  expect(refused.stderr).toBe(
-    'animal-store: other.csv already exists. Use --force to replace it, or choose another file.\n',
+  expect(
+    await place.failure(1, 'import', name, '--rejects', await place.write('other.csv', 'precious')),
+  ).toBe('animal-store: other.csv already exists. Use --force to replace it, or choose another file.\n');
+  expect(await place.failure(2, 'import', name, '--rejects', './mine.csv', '--force')).toContain(
+    'is the file being imported',
   );
-  const itself = await place.run(['import', name, '--rejects', './mine.csv', '--force']);
-  expect(itself).toMatchObject({ exitCode: 2, stdout: '' });
-  expect(itself.stderr).toContain('is the file being imported');
   expect(await readFile(place.path('other.csv'), 'utf8')).toBe('precious');
   expect((await place.run(['import', name, '--rejects', 'other.csv', '--force'])).exitCode).toBe(0);
   expect(await readFile(place.path('other.csv'), 'utf8')).toBe(
@@ -75,9 +66,7 @@ test('a file that is there is not written over, and never the file to import', a
 
 test('a file of rejected rows that cannot be written stops the import before anything is in', async () => {
   const name = await place.write('nowhere.csv', 'name,categoryId\nNowhere,1\n');
-  const refused = await place.run(['import', name, '--rejects', 'nowhere/rejects.csv']);
-  expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
-  expect(refused.stderr).toBe(
+  expect(await place.failure(1, 'import', name, '--rejects', 'nowhere/rejects.csv')).toBe(
     'animal-store: Cannot write nowhere/rejects.csv: ENOENT: no such file or directory.\n',
   );
   expect((await place.json<Report>('import', name)).added).toBe(1);

@@ -1,13 +1,7 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { newWorkplace, type ImportReport as Report, type Workplace } from '../support/cli.ts';
-import { testTimeoutMs } from '../support/wait.ts';
+import { describe, expect, test } from 'bun:test';
+import { newWorkplace, type ImportReport as Report, sharedWorkplace } from '../support/cli.ts';
 
-setDefaultTimeout(testTimeoutMs);
-let place: Workplace;
-beforeAll(async () => {
-  place = await newWorkplace();
-});
-afterAll(() => place[Symbol.asyncDispose]());
+const place = await sharedWorkplace();
 
 describe('CSV', () => {
   test('adds the sound rows in order and reports the others with line and reason', async () => {
@@ -240,9 +234,7 @@ describe('once and again', () => {
       ['end.ndjson', '{"name":"A","categoryId":1}\n{"name":"B","categoryId":1}\n{"name":"C","categoryId":1}'],
     ] as const) {
       await place.write(name, content);
-      const beyond = await place.run(['import', name, '--from-line', '99']);
-      expect(beyond).toMatchObject({ exitCode: 1, stdout: '' });
-      expect(beyond.stderr).toBe(
+      expect(await place.failure(1, 'import', name, '--from-line', '99')).toBe(
         `animal-store: No rows at or after line 99: ${name} has 3 lines. Nothing was imported.\n`,
       );
       expect(await place.json<Report>('import', name)).toMatchObject({ status: 'complete', lastLine: 3 });
@@ -257,9 +249,7 @@ describe('once and again', () => {
     expect(repeated.stdout).toStartWith(
       'part.csv is already imported: imported 1, rejected 0 (line 4). Nothing',
     );
-    const whole = await place.run(['import', name]);
-    expect(whole).toMatchObject({ exitCode: 1, stdout: '' });
-    expect(whole.stderr).toStartWith(
+    expect(await place.failure(1, 'import', name)).toStartWith(
       'animal-store: Part of part.csv was already imported with --from-line 4. Use --again to import the whole file',
     );
     const again = await place.json<Report>('import', name, '--again');

@@ -1,14 +1,7 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
-import { newWorkplace, type Workplace } from '../support/cli.ts';
-import { testTimeoutMs } from '../support/wait.ts';
+import { expect, test } from 'bun:test';
+import { newWorkplace, sharedWorkplace } from '../support/cli.ts';
 
-setDefaultTimeout(testTimeoutMs);
-
-let place: Workplace;
-beforeAll(async () => {
-  place = await newWorkplace();
-});
-afterAll(() => place[Symbol.asyncDispose]());
+const place = await sharedWorkplace();
 
 interface Order {
   readonly id: number;

@@ -166,7 +166,5 @@ const wrongUses: [mistake: string, args: string[], message: RegExp][] = [
   ['a blank name', ['pets', 'update', '1', '--name', ' '], /must not be blank/],
 ];
 test.each(wrongUses)('%s is wrong use', async (_mistake, args, message) => {
-  const { exitCode, stdout, stderr } = await place.run(args);
-  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-  expect(stderr).toMatch(message);
+  expect(await place.failure(2, ...args)).toMatch(message);
 });

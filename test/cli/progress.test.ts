@@ -36,6 +36,27 @@ test('progress is shown at once, then ten times a second with rate and time left
   expect(shown()).toBe(eraseLine);
 });
 
+test.each([
+  [80, `${bar(12)} 50 %  5,000,000 animals  1,000,000/s  5 s left`],
+  [60, `${'█'.repeat(5)}${'░'.repeat(5)} 50 %  5,000,000 animals  1,000,000/s  5 s left`],
+  [50, `${'█'.repeat(5)}${'░'.repeat(5)} 50 %  5,000,000 animals  5 s left`],
+  [40, `${'█'.repeat(5)}${'░'.repeat(5)} 50 %  5,000,000 animals`],
+  [20, '5,000,000 animals'],
+])('a terminal of %i columns shows what fits in one line', (columns, line) => {
+  const { shown, clock, terminal, now } = stage();
+  using progress = new Progress('animals', 10_000_000, {
+    visible: true,
+    terminal: { ...terminal, columns },
+    now,
+  });
+  clock.ms += 1_000;
+  progress.update(0, 0);
+  clock.ms += 5_000;
+  shown();
+  progress.update(5_000_000, 5_000_000);
+  expect(shown()).toBe(`${eraseLine}${line}`);
+});
+
 test('the rate is that of this run: what an earlier run did does not count', () => {
   const { shown, clock, ...place } = stage();
   using progress = new Progress('rows', 10_000, { visible: true, ...place });

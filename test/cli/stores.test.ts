@@ -89,9 +89,7 @@ test('no file of a store is written over by rejected rows or an export, not even
       ['import', name, '--rejects', target, '--force', '--dry-run'],
       ['export', target, '--format', 'csv', '--force'],
     ]) {
-      const { exitCode, stdout, stderr } = await place.run(args);
-      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-      expect(stderr).toBe(
+      expect(await place.failure(2, ...args)).toBe(
         `animal-store: ${target} is a database or belongs to a store, and is never overwritten. Choose another file.\n`,
       );
     }

@@ -74,7 +74,5 @@ test.each([
   ['an operator without a role', ['operators', 'create', 'a'], /--role <role>/],
   ['more than a page', ['usage', '--limit', '101'], /at most 100/],
 ])('%s is wrong use', async (_mistake, args, message) => {
-  const { exitCode, stdout, stderr } = await place.run(args);
-  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
-  expect(stderr).toMatch(message);
+  expect(await place.failure(2, ...args)).toMatch(message);
 });

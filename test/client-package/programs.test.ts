@@ -1,15 +1,12 @@
 /** A program that has installed the client's package: under strict compilers, and wherever the package runs. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { browserCommand, TestBrowser } from '../support/browser.ts';
 import { root } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { newProject, programs, run, tools, toolsInstalled } from './project.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const project = await newProject();
 const hasTools = await toolsInstalled();

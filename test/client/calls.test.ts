@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import {
   AnimalStore,
   AnimalStoreError,
@@ -9,9 +9,6 @@ import {
 } from '../../client/src/index.ts';
 import { startTestApp } from '../support/app.ts';
 import { rejectionOf } from '../support/rejection.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());

@@ -1,5 +1,5 @@
 /** The client and contract/openapi.json. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { errorOf } from '../../client/src/error-of.ts';
 import { AnimalStore, type AnimalStoreError } from '../../client/src/index.ts';
@@ -7,9 +7,6 @@ import { clientTypesText } from '../../scripts/client-types.ts';
 import { clientErrors } from '../../src/contract/errors.ts';
 import { startTestApp } from '../support/app.ts';
 import { root } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const openapi = await Bun.file(join(root, 'contract/openapi.json')).text();
 const app = await startTestApp();

@@ -1,11 +1,8 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { int64Members } from '../../client/src/contract.ts';
 import { parseJson, stringifyJson } from '../../client/src/json.ts';
 import { always, anyInt64 } from '../support/property.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 /** Texts that look like what the reader searches for. */
 const hostile = fc.oneof(

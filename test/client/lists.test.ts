@@ -1,11 +1,8 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { AnimalStore, type Pet } from '../../client/src/index.ts';
 import { startTestApp } from '../support/app.ts';
 import { addPets } from '../support/pets.ts';
 import { rejectionOf } from '../support/rejection.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 // Its own address in links is another one than clients use.
 const app = await startTestApp({ PUBLIC_URL: 'https://animals.example.com' });

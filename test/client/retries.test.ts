@@ -1,5 +1,5 @@
 /** Broken connections, between the client and the real service. */
-import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { systemClock } from '../../client/src/clock.ts';
 import {
   AnimalStore,
@@ -13,9 +13,6 @@ import {
 import { startTestApp } from '../support/app.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 const proxy = await tcpProxy(app.url);

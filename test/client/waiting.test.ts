@@ -1,5 +1,5 @@
 /** Limits, waiting and bans, at the real service in virtual time. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import {
   type AnimalStoreOptions,
   BannedError,
@@ -10,9 +10,6 @@ import { startTestApp } from '../support/app.ts';
 import { freeClientOf } from '../support/free-client.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());

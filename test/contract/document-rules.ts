@@ -1,7 +1,5 @@
 /** Rules that every OpenAPI document of the service has to keep. */
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { type RulesetDefinition, Spectral } from '@stoplight/spectral-core';
-import { oas } from '@stoplight/spectral-rulesets';
 import Ajv from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 
@@ -10,14 +8,6 @@ export async function redoclyProblems(source: string): Promise<unknown[]> {
   const config = await createConfig({ extends: ['recommended'] });
   const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config });
   return problems.map(({ ruleId, message, location }) => ({ ruleId, message, at: location[0]?.pointer }));
-}
-
-/** What Spectral's rules for OpenAPI find. */
-export async function spectralProblems(source: string): Promise<unknown[]> {
-  const spectral = new Spectral();
-  spectral.setRuleset({ extends: [oas] } as RulesetDefinition);
-  const problems = await spectral.run(source);
-  return problems.map(({ code, message, path }) => ({ code, message, at: path.join('/') }));
 }
 
 /** The examples that do not fit their schemas. */

@@ -21,6 +21,8 @@ interface Referable {
 export interface Operation {
   readonly operationId: string;
   readonly 'x-stability': string;
+  readonly 'x-required-role'?: string;
+  readonly security?: readonly object[];
   readonly parameters?: readonly (Parameter & Referable)[];
   readonly requestBody?: { readonly required?: boolean; readonly content: Content };
   readonly responses: Readonly<Record<string, Response & Referable>>;

@@ -1,52 +1,111 @@
-import { expect, test } from 'bun:test';
+/** Both OpenAPI documents: as the code promises, as they are served, and by the rules of such documents. */
+import { describe, expect, test } from 'bun:test';
+import { adminContractText } from '../../scripts/openapi/admin-document.ts';
 import { contractText } from '../../scripts/openapi/document.ts';
-import { openapiText } from '../../src/cli/openapi.ts';
-import { errors } from '../../src/contract/errors.ts';
-import { operations } from '../../src/contract/operations.ts';
-import { examplesIn, misfitsIn, redoclyProblems, spectralProblems } from './document-rules.ts';
+import { adminErrorCodes, adminErrorsOf } from '../../src/contract/admin/errors.ts';
+import { adminOperations, allAdminOperations, roleOf } from '../../src/contract/admin/operations.ts';
+import { adminErrors, clientErrors, type ErrorCode, errors } from '../../src/contract/errors.ts';
+import type { Operation } from '../../src/contract/operation.ts';
+import { allOperations, errorsOf, operations } from '../../src/contract/operations.ts';
+import { type Document, resolvedIn } from './document.ts';
+import { examplesIn, misfitsIn, redoclyProblems } from './document-rules.ts';
+import { adminText, clientText, servedAdmin, servedClient } from './served.ts';
 
-const committed = await Bun.file(new URL('../../contract/openapi.json', import.meta.url)).text();
-const document: unknown = JSON.parse(committed);
+const client = JSON.parse(clientText) as Document;
+const admin = JSON.parse(adminText) as Document;
 
-test('the committed document is what the code promises', () => {
-  // If this fails on purpose: `npm run contract`, and see in the diff that what is stable only gained.
-  expect(committed).toBe(contractText());
-});
-
-/** As it is served: who runs the service, and where, is no part of the promise. */
-const served = openapiText(
-  {
-    publicUrl: 'https://animals.example.org',
-    stagingUrl: undefined,
-    operatorUrl: 'https://example.com/support',
-    operatorEmail: 'api@example.com',
-  },
-  '',
-);
-
-test('the contact is the operator that is configured, or none', () => {
-  expect((JSON.parse(served) as { info: object }).info).toMatchObject({
-    contact: { url: 'https://example.com/support', email: 'api@example.com' },
+describe.each([
+  { name: 'openapi.json', text: clientText, made: contractText, served: servedClient },
+  { name: 'admin-openapi.json', text: adminText, made: adminContractText, served: servedAdmin },
+])('$name', ({ text, made, served }) => {
+  test('is what the code makes of the contract', () => {
+    // If this fails on purpose: `npm run contract`, and see in the difference that what is stable only gained.
+    expect(text).toBe(made());
   });
-  expect((document as { info: object }).info).not.toHaveProperty('contact');
+
+  // Spectral's rules take four seconds for each document: test/robustness/spectral.test.ts.
+  test("meets Redocly's recommended rules", async () => {
+    expect(await redoclyProblems(served)).toEqual([]);
+  });
+
+  test('has only examples that fit their schema', () => {
+    expect(misfitsIn(JSON.parse(text))).toEqual([]);
+  });
 });
 
-test("Redocly's recommended rules find nothing", async () => {
-  expect(await redoclyProblems(served)).toEqual([]);
-});
-
-test("Spectral's rules for OpenAPI find nothing", async () => {
-  expect(await spectralProblems(served)).toEqual([]);
-});
-
-test('every example fits its schema', () => {
-  expect([...examplesIn(document)].length).toBeGreaterThan(40);
-  expect(misfitsIn(document as object)).toEqual([]);
-});
-
-test('every error an operation answers with has an example with its code and status', () => {
-  const examples = [...examplesIn(document)].map(({ value }) => value as { code?: string; status?: number });
+test('every error of an operation has an example with its code and status', () => {
+  const examples = [...examplesIn(client)].map(({ value }) => value as { code?: string; status?: number });
   for (const code of Object.values(operations).flatMap((operation) => operation.errors)) {
     expect(examples).toContainEqual(expect.objectContaining({ code, status: errors[code].status }));
   }
+});
+
+test('the contact is the configured operator, or absent', () => {
+  const contact = { url: 'https://example.com/support', email: 'api@example.com' };
+  expect((JSON.parse(servedClient) as { info: object }).info).toMatchObject({ contact });
+  expect((client as unknown as { info: object }).info).not.toHaveProperty('contact');
+});
+
+// `call` compares each real response with its declaration. This is what is declared.
+describe.each([...allOperations])('$operationId', (operation) => {
+  const { path, method, success } = operation;
+  const { responses = {} } = client.paths[path]?.[method.toLowerCase()] ?? {};
+
+  test('declares every status it can answer with', () => {
+    const statuses = errorsOf(operation).map((code) => String(errors[code].status));
+    expect(Object.keys(responses)).toEqual(
+      expect.arrayContaining([...Object.keys(success.descriptions), ...statuses]),
+    );
+  });
+
+  test('declares responses as private, errors as never stored, and types as not to be guessed', () => {
+    for (const [status, declared] of Object.entries(responses)) {
+      const { headers = {} } = resolvedIn(client, declared);
+      const constant = (name: string) => {
+        const { required, schema } = resolvedIn(client, headers[name] ?? { schema: {} });
+        return required ? schema.const : undefined;
+      };
+      const caching = Number(status) < 400 ? 'private, no-cache' : 'no-store';
+      expect([status, constant('Cache-Control')]).toEqual([status, caching]);
+      expect([status, constant('X-Content-Type-Options')]).toEqual([status, 'nosniff']);
+    }
+  });
+});
+
+describe('the admin document', () => {
+  test('has every operation with its role and the statuses it can answer with', () => {
+    const documented = Object.values(admin.paths).flatMap((methods) => Object.values(methods));
+    expect(documented.map((one) => one?.operationId).sort()).toEqual(Object.keys(adminOperations).sort());
+    for (const operation of allAdminOperations) {
+      const found = documented.find((one) => one?.operationId === operation.operationId);
+      expect(found).toHaveProperty('responses');
+      const role = roleOf(operation);
+      expect([found?.['x-required-role'], found?.security]).toEqual([
+        role,
+        role === undefined ? [] : undefined,
+      ]);
+      const statuses = [
+        ...Object.keys(operation.success.descriptions).map(Number),
+        ...adminErrorsOf(operation).map((code) => errors[code].status),
+      ];
+      expect(Object.keys(found?.responses ?? {}).map(Number)).toEqual(
+        [...new Set(statuses)].sort((a, b) => a - b),
+      );
+    }
+  });
+
+  test('shares the rows of clients, but keeps an operation that clients lose', () => {
+    const rows: Readonly<Record<string, Operation>> = operations;
+    for (const [id, row] of Object.entries<Operation>(adminOperations)) {
+      const { deprecation, ...kept } = rows[id] ?? row;
+      if (deprecation === undefined) expect(row).toBe(rows[id] ?? row);
+      else expect(row).toEqual({ ...kept, description: row.description });
+    }
+  });
+
+  test('has every admin error on some operation, and none of the errors of clients among them', () => {
+    const unused = Object.keys(adminErrors).filter((code) => !adminErrorCodes.includes(code as ErrorCode));
+    expect(unused).toEqual([]);
+    expect(Object.keys(adminErrors).filter((code) => code in clientErrors)).toEqual([]);
+  });
 });

@@ -49,6 +49,11 @@ test('its variables are settings, none of them a secret', () => {
   for (const secret of ['DATABASE_URL', 'REDIS_URL']) expect(names).not.toContain(secret);
 });
 
+test('the temporary folder is a volume, because the root file system is read-only', () => {
+  const [volume] = pod.volumes;
+  expect(container.volumeMounts).toEqual([{ name: volume?.name ?? '', mountPath: '/tmp' }]);
+});
+
 test('a field that Kubernetes does not know is found', () => {
   const misspelt = { ...deployment, spec: { ...deployment.spec, replica: 2 } };
   expect(Manifest.safeParse([misspelt, service, budget]).success).toBe(false);

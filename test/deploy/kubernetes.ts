@@ -38,6 +38,7 @@ const container = z.strictObject({
     readOnlyRootFilesystem: z.literal(true),
     capabilities: z.strictObject({ drop: z.tuple([z.literal('ALL')]) }),
   }),
+  volumeMounts: z.array(z.strictObject({ name: z.string(), mountPath: z.string() })),
 });
 
 const pod = z.strictObject({
@@ -59,6 +60,12 @@ const pod = z.strictObject({
     }),
   ),
   containers: z.tuple([container]),
+  volumes: z.array(
+    z.strictObject({
+      name: z.string(),
+      emptyDir: z.strictObject({ sizeLimit: z.string().regex(/^\d+Gi$/) }),
+    }),
+  ),
 });
 
 const deployment = z.strictObject({

@@ -1,13 +1,10 @@
-import { expect, setDefaultTimeout } from 'bun:test';
+import { expect } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { root, start } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { longestStopSeconds } from './stopping.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const testUnit = testWith({ name: 'systemd-analyze', package: 'systemd' }, ['systemd-analyze', '--version']);
 

@@ -1,5 +1,5 @@
 /** The commands for backup and restore, run as the operators' page prints them. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,9 +8,6 @@ import { commandLine } from '../support/cli.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { root, settingsIn, startService } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 /** The blocks of a section of docs/backup.md, with the program of this checkout. */
 async function commandsOf(heading: string): Promise<string[]> {

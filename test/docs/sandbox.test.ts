@@ -1,13 +1,10 @@
 /** docs/sandbox.md, done as a reader would: the commands, the program, and the tests in each runner. */
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
 import { root, start } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const page = await Bun.file(join(root, 'docs/sandbox.md')).text();
 

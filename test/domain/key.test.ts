@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test';
-import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { fingerprint, isWellFormedKey, lastFour, makeKey } from '../../src/domain/key.ts';
 import { always } from '../support/property.ts';
@@ -36,7 +35,7 @@ describe('a key', () => {
         fc.pre(key[at] !== character);
         expect(isWellFormedKey(key.slice(0, at) + character + key.slice(at + 1))).toBe(false);
       },
-      5_000,
+      2_000,
     );
   });
 
@@ -48,7 +47,7 @@ describe('a key', () => {
         const exchanged = key.slice(0, at) + key[at + 1] + key[at] + key.slice(at + 2);
         expect(isWellFormedKey(exchanged)).toBe(false);
       },
-      5_000,
+      2_000,
     );
   });
 
@@ -77,11 +76,6 @@ describe('a key', () => {
   test('is made of no byte of 248 or above, and of every other', () => {
     const batches = [248, 255, 247].map((byte) => new Uint8Array(32).fill(byte));
     expect(makeKey(() => batches.shift() ?? new Uint8Array(32)).slice(4, 36)).toBe('z'.repeat(32));
-  });
-
-  test('of the system is never the same twice', () => {
-    const keys = Array.from({ length: 1_000 }, () => makeKey(randomBytes));
-    expect(new Set(keys).size).toBe(keys.length);
   });
 
   test('is kept as its SHA-256 and shown by its last four characters', () => {

@@ -1,6 +1,6 @@
 /**
- * The rules of contract section 6, told once more and differently: nothing is counted as it goes, everything is
- * found out anew from the log of what happened. Slow, and plain to read. The clock never steps back here.
+ * The rules of contract section 6 in a second, slow and plain form: it keeps no counts and derives everything from
+ * the log of requests. The clock never steps back here.
  */
 import type { BanRules, LimitRefusal } from '../../src/domain/limit.ts';
 import type { Quota } from '../../src/domain/plan.ts';

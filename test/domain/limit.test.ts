@@ -77,7 +77,7 @@ const anySteps = fc.array(fc.record({ pauseMs: anyPauseMs, key: fc.nat(1) }), {
 const anyCase = fc.record({ quota: anyQuota, rules: anyRules, steps: anySteps });
 
 describe('the rules of limits', () => {
-  test('decides as the model that counts nothing and reads its log, twenty thousand times', () => {
+  test('match a model that derives every decision from the log of requests', () => {
     const seen = new Map<string, number>();
     always(
       anyCase,
@@ -106,7 +106,7 @@ describe('the rules of limits', () => {
     }
   });
 
-  test('admits whoever waits exactly Retry-After, unless another key of the account was faster', () => {
+  test('admit a request exactly after Retry-After', () => {
     always(
       anyCase,
       ({ quota, rules, steps }) => {
@@ -128,7 +128,7 @@ describe('the rules of limits', () => {
     );
   });
 
-  test('decides under a stepped clock as under one that was let alone, and says every instant as a date to come', () => {
+  test('are independent of clock steps, and state every instant as a future date', () => {
     always(
       fc.record({ case: anyCase, steps: fc.array(anyStepMs, { minLength: 120, maxLength: 120 }) }),
       ({ case: { quota, rules, steps: requests }, steps }) => {
@@ -155,7 +155,7 @@ describe('the rules of limits', () => {
     );
   });
 
-  test('never lets a count shrink or a Reset lie in the past when the date was set back between two starts', () => {
+  test('never lower a count or put a Reset in the past when the date is set back between two starts', () => {
     const anyStep = fc.record({
       pauseMs: anyPauseMs,
       backMs: fc.constantFrom(0, 0, 0, 1, 1_000, 30_000, 90_000_000),
@@ -185,7 +185,7 @@ describe('the rules of limits', () => {
     );
   });
 
-  test('gives a refunded request back, and never what an ended window had', () => {
+  test('refund a request, but not into a window that ended', () => {
     always(
       anyCase,
       ({ quota, rules, steps }) => {
@@ -210,7 +210,7 @@ describe('the rules of limits', () => {
 });
 
 describe('the rules of failed authentications', () => {
-  test('refuses from the limit on, opens a window with the first failure, and counts no refusal', () => {
+  test('refuse beyond the limit, open a window with the first failure, and count no refusal', () => {
     always(
       fc.tuple(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 60 })),
       ([limit, attempts]) => {

@@ -1,5 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
-import { testTimeoutMs } from '../support/wait.ts';
+import { expect, test } from 'bun:test';
 import {
   type AuditedStore,
   acknowledgedAtKill,
@@ -7,8 +6,6 @@ import {
   clusterStore,
   embeddedStore,
 } from './audit-rounds.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const stores: [string, () => Promise<AuditedStore | undefined>][] = [
   ['the embedded store', embeddedStore],

@@ -1,10 +1,7 @@
 /** A short form of the stress test `buyers`. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { clusterGround, embeddedGround } from '../stress/buyers/ground.ts';
 import { market } from '../stress/buyers/market.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const few = { buyers: 16, animals: 30, kills: 3, seed: 20_301_205, progress: () => undefined };
 

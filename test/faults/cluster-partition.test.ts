@@ -1,5 +1,5 @@
 /** One instance is cut off from Redis or PostgreSQL: what any instance acknowledged, all of them show soon after. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { openAdminServices } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { troubles } from '../../src/domain/trouble.ts';
@@ -8,9 +8,7 @@ import { startCluster } from '../support/cluster.ts';
 import { readiness } from '../support/load.ts';
 import { start } from '../support/process.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { until } from '../support/wait.ts';
 
 // Bans outlast the tests. A PostgreSQL that does not answer is noticed after the timeout.
 const environment = { BAN_STRIKES: '3', BAN_FIRST_SECONDS: '86400', POSTGRES_TIMEOUT_MS: '5000' };

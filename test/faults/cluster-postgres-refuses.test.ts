@@ -1,12 +1,10 @@
 /** PostgreSQL runs but refuses: 503 with the reason, nothing acknowledged is lost, and the service recovers. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { allNames, load, readiness } from '../support/load.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { ShopDatabase } from './refusals.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 let database: ShopDatabase | undefined;
 const cluster = await startCluster({

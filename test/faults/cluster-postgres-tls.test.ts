@@ -1,5 +1,5 @@
 /** The way to PostgreSQL is encrypted wherever the server can, and checked as far as `sslmode` says. */
-import { afterAll, describe, expect, setDefaultTimeout } from 'bun:test';
+import { afterAll, describe, expect } from 'bun:test';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { StorageUnusable } from '../../src/storage/storage.ts';
 import { type Certificate, makeCertificate, openssl } from '../support/certificates.ts';
@@ -7,9 +7,6 @@ import { startCluster } from '../support/cluster.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testWith } from '../support/requirements.ts';
 import { ownPostgres } from '../support/servers.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const testTls = testWith(...openssl);
 const made = new AsyncDisposableStack();

@@ -1,12 +1,10 @@
 /** PostgreSQL stops, is killed or freezes: requests that need it get 503, and nothing acknowledged is lost. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { allNames, load, readiness } from '../support/load.ts';
 import { consoleOf } from '../support/process.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { until } from '../support/wait.ts';
 
 const statementTimeoutMs = 1_000;
 

@@ -1,12 +1,10 @@
 /** Redis stops, freezes or is emptied: requests are still answered, and limits hold. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { type Client, clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { load, readiness } from '../support/load.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { until } from '../support/wait.ts';
 
 // Short enough to notice a frozen Redis soon, and too long for a busy machine to exceed.
 const cluster = await startCluster({ instances: 2, environment: { REDIS_TIMEOUT_MS: '3000' } });

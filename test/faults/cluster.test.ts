@@ -1,11 +1,9 @@
 /** Several instances as plain processes: what one acknowledged, any other honours. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { type Client, clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { countedWindow } from '../support/windows.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const cluster = await startCluster({
   instances: 3,

@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout } from 'bun:test';
+import { expect } from 'bun:test';
 import { statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,6 @@ import {
 } from '../support/process.ts';
 import { untilReady } from '../support/ready.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import {
   addAll,
   expectStored,
@@ -29,8 +28,6 @@ import {
   limitFileSize,
   onSmallDisk,
 } from './disk.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const testLimited = testWith(...fileSizeLimits);
 const testSmallDisk = testWith(

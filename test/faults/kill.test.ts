@@ -1,9 +1,6 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
-import { testTimeoutMs } from '../support/wait.ts';
+import { expect, test } from 'bun:test';
 import { callersPerAccount } from './kill-load.ts';
 import { acknowledgedAtKill, killRounds } from './kill-rounds.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 test.each([1, 2])(
   'kill -9 under load loses nothing acknowledged, damages nothing and counts exactly (serving processes: %d)',

@@ -1,12 +1,9 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { lock } from '../support/lock.ts';
 import { ample, dataFileIn, issueKey, makeStore, startService } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { expectStored, expectUnavailable } from './disk.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 test("another process's lock delays creations while it is held, but no read", async () => {
   await using folder = await temporaryFolder();

@@ -1,12 +1,9 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { load } from '../support/load.ts';
 import { ample, dataFileIn, issueKey, startService } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 /** Each creation alone adds some 17 KB to the write-ahead log: nearly twice the bound in all. */
 const creations = 1_000;

@@ -1,10 +1,7 @@
-import { expect, setDefaultTimeout } from 'bun:test';
+import { expect } from 'bun:test';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { tracing } from './strace.ts';
 import { syscallFaults } from './syscalls.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 testWith(...tracing)(
   'EIO, ENOSPC or kill -9 at a system call of a creation makes no answer false, damages no file and loses nothing',

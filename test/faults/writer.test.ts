@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
@@ -7,11 +7,9 @@ import { allNames, load, readiness } from '../support/load.ts';
 import { ample, dataFileIn, issueKey, root, serveCommand, startService } from '../support/process.ts';
 import { untilReady } from '../support/ready.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { expectStored } from './disk.ts';
 import { holdSyncs, tracing } from './strace.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const testTraced = testWith(...tracing);
 

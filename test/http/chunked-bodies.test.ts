@@ -54,20 +54,16 @@ async function inSteps(...pieces: string[]): Promise<RawResponse[]> {
 }
 
 describe.each(heads)('a request with %s and a malformed chunk gets one answer', (_, sent) => {
-  test('when the chunk comes with the head', async () => {
-    expect((await inSteps(`${sent}zz\r\n${next}`)).map(({ status }) => status)).toEqual([400]);
+  test('with the head, or behind a good chunk', async () => {
+    for (const good of ['', '2\r\n{}\r\n']) {
+      expect((await inSteps(`${sent}${good}zz\r\n${next}`)).map(({ status }) => status)).toEqual([400]);
+    }
   });
 
-  test('when a good chunk comes before it', async () => {
-    expect((await inSteps(`${sent}2\r\n{}\r\nzz\r\n${next}`)).map(({ status }) => status)).toEqual([400]);
-  });
-
-  test('when it comes after the head', async () => {
-    expect((await inSteps(sent, `zz\r\n${next}`)).length).toBe(1);
-  });
-
-  test('when it comes after the head and a good chunk', async () => {
-    expect((await inSteps(`${sent}2\r\n{}\r\n`, `zz\r\n${next}`)).length).toBe(1);
+  test('after the head, and after a good chunk', async () => {
+    for (const good of ['', '2\r\n{}\r\n']) {
+      expect((await inSteps(sent + good, `zz\r\n${next}`)).length).toBe(1);
+    }
   });
 });
 
@@ -95,12 +91,12 @@ test('clients that send megabytes in chunks without a key all see their answer',
   const megabytes = () =>
     new ReadableStream<Uint8Array>({
       start(controller) {
-        for (let sent = 0; sent < 50; sent++) controller.enqueue(new Uint8Array(100_000));
+        for (let sent = 0; sent < 20; sent++) controller.enqueue(new Uint8Array(100_000));
         controller.close();
       },
     });
   const statuses = await Promise.all(
-    Array.from({ length: 20 }, () =>
+    Array.from({ length: 5 }, () =>
       fetch(`${app.url}/v1/pets`, { method: 'POST', body: megabytes() }).then(({ status }) => status),
     ),
   );

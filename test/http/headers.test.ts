@@ -1,5 +1,5 @@
-/** The headers of an answer are its own: nothing of one is left to the next, whatever each is. */
-import { afterAll, describe, expect, test } from 'bun:test';
+/** No header of an answer leaks into the next one. */
+import { afterAll, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import { addPets, newPet } from '../support/pets.ts';
 
@@ -12,12 +12,7 @@ await app.call('GET', '/pets', { key: spent.key });
 
 const limits = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
 const ofAll = [
-  'cache-control',
-  'content-length',
-  'content-type',
-  'date',
-  'x-content-type-options',
-  'x-request-id',
+  ...['cache-control', 'content-length', 'content-type', 'date', 'x-content-type-options', 'x-request-id'],
 ];
 const ofCallers = [...ofAll, ...limits, 'ratelimit', 'ratelimit-policy'];
 const deprecated = ['deprecation', 'sunset', 'link'];
@@ -58,10 +53,16 @@ const kinds = [
   },
 ];
 
-describe.each(kinds)('$kind', ({ send, names }) => {
-  test.each(kinds)('has its own headers and no others after $kind', async (before) => {
-    await before.send();
-    const { headers } = await send();
-    expect([...headers.keys()].sort()).toEqual([...names].sort());
-  });
+test('every answer has its own headers, whatever the answer before it was', async () => {
+  for (const { kind, send, names } of kinds) {
+    for (const before of kinds) {
+      await before.send();
+      const { headers } = await send();
+      expect([kind, before.kind, ...[...headers.keys()].sort()]).toEqual([
+        kind,
+        before.kind,
+        ...[...names].sort(),
+      ]);
+    }
+  }
 });

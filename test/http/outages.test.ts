@@ -1,4 +1,4 @@
-/** What the log says while the store fails: when an outage begins and when it ends, not each request. */
+/** The log during an outage of the store: a line for its begin and end, not for each request. */
 import { expect, test } from 'bun:test';
 import pino, { type Logger } from 'pino';
 import { Outages } from '../../src/http/outages.ts';
@@ -15,7 +15,7 @@ interface Line {
   readonly requestId?: string;
 }
 
-/** A real log whose lines are kept, and told as they come. */
+/** A real log whose lines are kept; `said` resolves with a line once it is there. */
 function keptLog(level: string): { log: Logger; lines: Line[]; said: (msg: string) => Promise<Line> } {
   const lines: Line[] = [];
   const waiting = new Set<() => void>();
@@ -57,7 +57,7 @@ test('an outage is two lines in the log, with how long it lasted and how many re
   expect(lines[1]?.seconds).toBeGreaterThanOrEqual(0);
 });
 
-test('another reason is a line of its own once it stays, and does not begin to count anew', () => {
+test('another reason is a separate line once it persists, and does not reset the count', () => {
   const { log, lines } = keptLog('info');
   using outages = new Outages(log);
   const database = new Outage('PostgreSQL', outages.notice);
@@ -86,7 +86,7 @@ test('requests refused while every part works (a lock, a full queue) are one out
   ]);
 });
 
-test('at debug each refused request is a line of its own, with its id and reason', () => {
+test('at debug each refused request has a line with its id and reason', () => {
   const { log, lines } = keptLog('debug');
   using outages = new Outages(log);
   outages.notice('degraded: PostgreSQL unavailable: gone', { part: 'PostgreSQL', works: false });
@@ -99,7 +99,7 @@ test('at debug each refused request is a line of its own, with its id and reason
   expect(JSON.stringify(refused)).toContain('the disk is full');
 });
 
-test('an outage that goes on when the service stops is told its length and count', () => {
+test('an outage that lasts until the service stops is logged with its length and count', () => {
   const { log, lines } = keptLog('info');
   {
     using outages = new Outages(log);

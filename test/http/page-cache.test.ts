@@ -31,21 +31,21 @@ async function makes(url: string): Promise<number> {
   return made - before;
 }
 
-test('a page is held once, whatever Host the requests for it name', async () => {
+test('a page is cached once, whatever the Host of its requests', async () => {
   expect(await makes('http://animals.example/v1/pets?limit=2')).toBe(1);
   const others = ['a', 'ANIMALS.example', 'animals.example:8080', '192.0.2.1:3000', '[2001:db8::1]'];
   for (const host of others) expect(await makes(`http://${host}/v1/pets?limit=2`)).toBe(0);
   expect(await makes('https://animals.example/v1/pets?limit=2')).toBe(0);
 });
 
-test('pages of other queries are others', async () => {
+test('other queries are other pages', async () => {
   for (const query of ['', '?limit=3', '?limit=2&status=sold', '?status=sold&limit=2']) {
     expect(await makes(`http://animals.example/v1/pets${query}`)).toBe(1);
     expect(await makes(`http://other.example/v1/pets${query}`)).toBe(0);
   }
 });
 
-test('a page is made anew when the catalogue has changed', async () => {
+test('a page is made again after a change of the catalogue', async () => {
   expect(await makes('http://animals.example/v1/pets?limit=4')).toBe(1);
   await addPets(app, 1);
   expect(await makes('http://animals.example/v1/pets?limit=4')).toBe(1);

@@ -1,4 +1,4 @@
-/** What is counted of the requests under the version: each of their answers, once, by what it was. */
+/** Observability: each answer under the version is counted once, by operation and outcome. */
 import { describe, expect, test } from 'bun:test';
 import { TrafficCounter } from '../../src/operations/traffic-counter.ts';
 import { StorageUnavailable } from '../../src/storage/storage.ts';
@@ -56,7 +56,7 @@ describe('every answer under the version', () => {
     expect(traffic?.inFlight).toBe(0);
   });
 
-  test('is counted by its key, and so is when that was used last', async () => {
+  test('is counted by its key, with the time of the last use', async () => {
     await using app = await startTestApp();
     const { account, key, keyId } = await app.tenant('enterprise', { perMinute: 3, perDay: 9 });
     await app.call('GET', '/pets', { key });
@@ -78,7 +78,7 @@ describe('every answer under the version', () => {
     expect(deprecated).toMatchObject({ keyId, deprecated: 1 });
   });
 
-  test('is counted also when neither the store nor the limits can be read', async () => {
+  test('is counted even when neither the store nor the limits can be read', async () => {
     await using app = await startTestApp();
     const traffic = new TrafficCounter(app.clock);
     const broken = () => {
@@ -97,7 +97,7 @@ describe('every answer under the version', () => {
   });
 });
 
-test('what was counted before a stop in good order is recorded', async () => {
+test('counts are recorded before a stop in good order', async () => {
   await using app = await startTestApp();
   await app.call('GET', '/pets');
   await app.restart();

@@ -1,16 +1,12 @@
-/** A connection whose request is under way is not idle, however long the answer takes. */
-
-import { expect, setDefaultTimeout, test } from 'bun:test';
+/** A connection with a request in flight is not idle, however long the answer takes. */
+import { expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
 import { underWay } from '../../src/http/under-way.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 /** The least there is. */
 const idleSeconds = 1;
 
-/** Sends a request on a connection of its own; what has come back when it is closed is told by `closed`. */
+/** Sends a request on a new connection; `closed` resolves with all that came back. */
 function ask(port: number, path: string) {
   const socket: Socket = connect(port, '127.0.0.1');
   const answered = Promise.withResolvers<void>();
@@ -25,7 +21,7 @@ function ask(port: number, path: string) {
   return { answered: answered.promise, closed };
 }
 
-test('it outlasts the idle time-out, is answered, and is closed when it is idle from then on', async () => {
+test('a connection outlasts the idle time-out while its request is in flight, and is closed when idle again', async () => {
   const late = Promise.withResolvers<Response>();
   await using server = Bun.serve({
     port: 0,
@@ -46,7 +42,7 @@ test('it outlasts the idle time-out, is answered, and is closed when it is idle 
   expect(await kept.closed).toEndWith('late');
 });
 
-test('what is there at once is passed on as it is', () => {
+test('an answer that is already there is passed through', () => {
   const answer = new Response('now');
   const never = { timeout: () => expect.unreachable() };
   expect(underWay(never, new Request('http://localhost/'), answer, idleSeconds)).toBe(answer);

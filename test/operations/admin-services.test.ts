@@ -1,4 +1,4 @@
-/** What an operator may ask for, and how the answer sounds when there is no such thing. */
+/** Accounts, keys and bans as operators use them, and the refusals. */
 import { afterAll, expect, test } from 'bun:test';
 import { temporaryFolder } from '../support/folder.ts';
 import { makeStore, operatorOf } from '../support/process.ts';
@@ -25,7 +25,7 @@ test('accounts and keys are listed in the order they were made in', async () => 
   expect(JSON.stringify(listed)).not.toContain(one.key);
 });
 
-test('what is not there is refused, and named', async () => {
+test('an unknown account, key or ban is refused by name', async () => {
   const refused: [code: string, noun: string, asked: () => Promise<unknown>][] = [
     ['account_not_found', 'account', () => accounts.setPlan(999, 'pro')],
     ['account_not_found', 'account', () => accounts.rename(999, 'new')],
@@ -43,7 +43,7 @@ test('what is not there is refused, and named', async () => {
   }
 });
 
-test('a key that is not live any more has no successor, and keeps its end', async () => {
+test('an ended key cannot be rotated, and its end is unchanged', async () => {
   const { id: accountId } = await accounts.create('shop', 'pro');
   const make = async (lifetimeMs?: number) => (await keys.create(accountId, 'till', lifetimeMs)).id;
   const [revoked, expired, rotated] = [await make(), await make(-1), await make()];
@@ -63,19 +63,19 @@ test('a key that is not live any more has no successor, and keeps its end', asyn
   expect(await Array.fromAsync(keys.all())).toEqual(before);
 });
 
-test('of those who rotate a key at once one succeeds', async () => {
+test('one of many concurrent rotations of a key succeeds', async () => {
   const { id: accountId } = await accounts.create('shop', 'pro');
   const { id } = await keys.create(accountId, 'till');
   const rotations = await Promise.allSettled([1, 2, 3].map(() => keys.rotate(id, 0)));
   expect(rotations.filter(({ status }) => status === 'fulfilled').length).toBe(1);
 });
 
-test('a successor lives as long as the old key was given, unless it is told otherwise', async () => {
+test('a successor has the lifetime of the old key by default', async () => {
   const { id: accountId } = await accounts.create('shop', 'pro');
   const lifetimeOf = async (issued: { id: number }) => {
     const { createdAt = 0, expiresAt } =
       (await Array.fromAsync(keys.all())).find(({ id }) => id === issued.id) ?? {};
-    return expiresAt === null ? 'for ever' : (expiresAt ?? 0) - createdAt;
+    return expiresAt === null ? 'unlimited' : (expiresAt ?? 0) - createdAt;
   };
   const hour = 3_600_000;
   const first = await keys.create(accountId, 'till', hour);
@@ -84,7 +84,7 @@ test('a successor lives as long as the old key was given, unless it is told othe
   const third = await keys.rotate(second.id, 0, 2 * hour);
   expect(await lifetimeOf(third)).toBe(2 * hour);
   const fourth = await keys.rotate(third.id, 0, null);
-  expect(await lifetimeOf(fourth)).toBe('for ever');
+  expect(await lifetimeOf(fourth)).toBe('unlimited');
   expect(fourth.expiresAt).toBeNull();
-  expect(await lifetimeOf(await keys.rotate(fourth.id, 0))).toBe('for ever');
+  expect(await lifetimeOf(await keys.rotate(fourth.id, 0))).toBe('unlimited');
 });

@@ -1,5 +1,5 @@
 /** When the service makes backups, on a real store and by a clock that the test moves. */
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AdminServices } from '../../src/app.ts';
@@ -13,9 +13,6 @@ import { FakeClock } from '../support/clock.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, makeStore, operatorOf } from '../support/process.ts';
 import { rejectionOf } from '../support/rejection.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const hour = 3_600;
 let folder: TemporaryFolder;
@@ -203,15 +200,8 @@ describe('verifyBackup', () => {
     copyFileSync(join(backups, name), join(backups, 'another.backup'));
     expect(existsSync(join(backups, 'store-', '..', '..', name))).toBe(true);
     for (const wrong of [
-      `../${name}`,
-      `store-/../../${name}`,
-      join(folder.path, name),
-      `./${name}`,
-      'another.backup',
-      `${name}\0`,
-      'store-2027-01-15T100001Z.backup',
-      'store-2027-99-99T999999Z.backup',
-      '',
+      ...[`../${name}`, `store-/../../${name}`, join(folder.path, name), `./${name}`, 'another.backup'],
+      ...[`${name}\0`, 'store-2027-01-15T100001Z.backup', 'store-2027-99-99T999999Z.backup', ''],
     ]) {
       expect([wrong, await rejectionOf(verify(operations, wrong))]).toEqual([
         wrong,

@@ -28,7 +28,7 @@ function takeMinutes(counter: TrafficCounter, most = 3): MinuteUsage[] {
 }
 
 describe('minutes', () => {
-  test('have every request once, whenever they are taken and however the clock goes', () => {
+  test('have every request once, whenever they are taken and however the clock is stepped', () => {
     const request = fc.record({
       operation: fc.constantFrom<OperationId | undefined>(
         ...allOperations.map(({ operationId }) => operationId),
@@ -69,7 +69,7 @@ describe('minutes', () => {
 });
 
 describe('seconds', () => {
-  test('are told for five minutes, with what became of the requests', () => {
+  test('are kept for five minutes, with the outcomes of their requests', () => {
     const { clock, counter } = counterAt('2027-01-15T10:00:00Z');
     const first = clock.seconds;
     counter.count('listPets', undefined, undefined, justNow());
@@ -104,7 +104,7 @@ describe('latency', () => {
 });
 
 describe('keys', () => {
-  test('have their requests by what became of them, those of deprecated operations, and the last minute', () => {
+  test('have their requests by outcome, those of deprecated operations, and the last minute', () => {
     const { clock, counter } = counterAt('2027-01-15T10:58:30Z');
     counter.count('listPets', undefined, callerOf(7), justNow());
     counter.count('getPet', 'pet_not_found', callerOf(7), justNow());
@@ -140,7 +140,7 @@ describe('keys', () => {
     ]);
   });
 
-  test('are bounded: while very many wait, others are lost and counted as lost', () => {
+  test('are bounded: beyond that, others are counted as lost', () => {
     const { counter } = counterAt('2027-01-15T10:00:00Z');
     let calls = 0;
     counter.keys.whenMany = () => {
@@ -160,7 +160,7 @@ describe('keys', () => {
   });
 });
 
-test('what two processes counted is added up, name by name', () => {
+test('the counters of two processes are added up by name', () => {
   const { clock, counter } = counterAt('2027-01-15T10:00:00Z');
   counter.count('listPets', undefined, undefined, justNow());
   clock.advance(1);

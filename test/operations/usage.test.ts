@@ -64,7 +64,7 @@ describe('usage', () => {
     expect(await under.stored()).toEqual({ ofKeys: keys, ofMinutes: keys });
   });
 
-  test('that cannot be written is written with what comes later', async (bench) => {
+  test('that cannot be written is written later', async (bench) => {
     await using under = recording(bench);
     under.state.fails = true;
     under.useAll();
@@ -80,7 +80,7 @@ describe('usage', () => {
     expect(under.told).toEqual([]);
   });
 
-  test('of many keys is written without waiting for its time', async (bench) => {
+  test('of many keys is written before its time', async (bench) => {
     await using under = recording(bench);
     for (let keyId = 1; keyId <= 10_000; keyId++) under.use(keyId);
     // What was begun by itself.
@@ -88,7 +88,7 @@ describe('usage', () => {
     expect(await under.stored()).toEqual({ ofKeys: 10_000, ofMinutes: 10_000 });
   });
 
-  test('is whole after a stop, which says that it was in good order', async (bench) => {
+  test('is complete after a stop in good order', async (bench) => {
     const under = recording(bench);
     await under.recorder.record();
     const [alive] = await bench.store.instances.list();
@@ -104,7 +104,7 @@ describe('usage', () => {
     expect((await bench.store.instances.list())[0]?.seenAt).toBe(0);
   });
 
-  test('of keys that is lost, for too much waits, is told with the number of requests', async (bench) => {
+  test('of keys that is lost because too much waits is reported', async (bench) => {
     await using under = recording(bench);
     under.state.fails = true;
     for (let keyId = 1; keyId <= 40_002; keyId++) under.use(keyId);

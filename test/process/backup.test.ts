@@ -1,5 +1,5 @@
 /** Backups by the command line beside the service, and by the service itself. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeSampleStore, type SampleStore, strict } from '../support/backup.ts';
@@ -7,9 +7,6 @@ import { commandLine, ended } from '../support/cli.ts';
 import { clientOf } from '../support/client.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, issueKey, operatorOf, settingsIn, startService } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 let sampleFolder: TemporaryFolder;
 let sample: SampleStore;

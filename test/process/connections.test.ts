@@ -1,12 +1,10 @@
-import { expect, setDefaultTimeout } from 'bun:test';
+import { expect } from 'bun:test';
 import { mostOfOperators } from '../../src/http/connection-bounds.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { consoleOf, issueKey, serveCommand, startService } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { beginPost, Connection } from './connection.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const descriptors = 96;
 

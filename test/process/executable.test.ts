@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -8,11 +8,9 @@ import { consoleOf, root, type Service, settingsIn, start, startService } from '
 import { childrenOf, isRunning } from '../support/process-tree.ts';
 import { testWith } from '../support/requirements.ts';
 import { testServers } from '../support/servers.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { bareRoot, bareRoots, dataFolder } from './bare-root.ts';
 import { buildExecutable, EmptyPlace, type Executable } from './executable.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const testBareRoot = testWith(...bareRoots);
 

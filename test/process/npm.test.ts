@@ -1,13 +1,10 @@
-import { expect, setDefaultTimeout } from 'bun:test';
+import { expect } from 'bun:test';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { root, start, startService } from '../support/process.ts';
 import { childrenOf, isRunning } from '../support/process-tree.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { type DoubledStop, doubledStops, killGroup, stopNpm } from './npm-stop.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const npmTest = testWith({ name: 'npm and setsid', package: 'npm util-linux' }, [
   'setsid',

@@ -1,12 +1,10 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, serveCommand, settingsIn, start, startService } from '../support/process.ts';
+import { childrenOf } from '../support/process-tree.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 testWith({ name: 'curl', package: 'curl' }, ['curl', '--version'])(
   'the first start prints the address, the reference and a curl line that works as it stands',
@@ -44,6 +42,15 @@ test('a first key that cannot be written is not printed; the command that issues
   expect(await pasted.exited).toBe(0);
   const key = /ask_\w{38}/.exec(pasted.stdout())?.[0] ?? '';
   expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
+});
+
+test('a .env that cannot be read prevents the start, and no store is created', async () => {
+  await using folder = await temporaryFolder();
+  mkdirSync(`${folder.path}/.env`);
+  await using service = start(serveCommand, { environment: settingsIn(folder.path), cwd: folder.path });
+  expect(await service.exited).toBe(2);
+  expect(service.stderr()).toContain('.env in the working directory cannot be read');
+  expect(existsSync(dataFileIn(folder.path))).toBe(false);
 });
 
 test('a second start says nothing of a key, and knows the data and the key of the first', async () => {
@@ -121,4 +128,18 @@ test('a store that is served already is not served twice, with exit code 1', asy
   expect(await second.exited).toBe(1);
   expect(second.stderr()).toMatch(/^animal-store: Another process is serving the store .*\n$/);
   expect((await clientOf(first.url, first.firstKey ?? '').get('/pets')).status).toBe(200);
+});
+
+test.each(['1', '2'])('SIGUSR1 and SIGUSR2 do not end a service with WORKERS=%s', async (WORKERS) => {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path, { WORKERS, DRAIN_SECONDS: '0' });
+  for (const pid of [service.pid, ...childrenOf(service.pid)]) {
+    process.kill(pid, 'SIGUSR1');
+    process.kill(pid, 'SIGUSR2');
+  }
+  // Signals are delivered before the requests that follow, and SIGTERM would find no process.
+  expect((await fetch(`${service.url}/livez`)).status).toBe(200);
+  service.signal('SIGTERM');
+  expect(await service.exited).toBe(0);
+  expect(service.stdout() + service.stderr()).not.toContain('worker ended; starting another');
 });

@@ -1,12 +1,9 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { temporaryFolder } from '../support/folder.ts';
 import { startService } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { beginPost, Connection } from './connection.ts';
 import { filtering } from './filtering.ts';
 import { stopUnderReconnecting } from './reconnecting.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 filtering('a connection that exists when the listener closes is answered', async () => {
   // Few clients and the longest drain, for slow machines; the stress test `stop` has many clients and short drains.

@@ -1,14 +1,12 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { countsIn } from '../support/limit-file.ts';
 import { dataFileIn, issueKey, limitFileIn, type Service, startService } from '../support/process.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { beginPost, Connection } from './connection.ts';
 import { drainUnder } from './drain.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const body = '{"name":"Ozzy","categoryId":1}';
 

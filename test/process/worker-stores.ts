@@ -52,9 +52,9 @@ export async function embeddedStores(): Promise<EmbeddedStores> {
   };
 }
 
-/** A store on new servers; undefined when this machine has none. */
-export async function serverStores(): Promise<WorkerStores | undefined> {
-  const cluster = await startCluster({ instances: 0 });
+/** A store on new servers; undefined when this machine has none. Operators share the environment. */
+export async function serverStores(environment: Environment = {}): Promise<WorkerStores | undefined> {
+  const cluster = await startCluster({ instances: 0, environment });
   if (cluster === undefined) return undefined;
   const { operator, postgres, redis, startInstance } = cluster;
   const settings = { PORT: '0', DATABASE_URL: postgres.url, REDIS_URL: redis.url };

@@ -1,10 +1,7 @@
-import { expect, setDefaultTimeout } from 'bun:test';
-import { testTimeoutMs } from '../support/wait.ts';
+import { expect } from 'bun:test';
 import { filtering } from './filtering.ts';
 import { stopUnderReconnecting } from './reconnecting.ts';
 import { embeddedTests } from './worker-stores.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const embeddedTest = embeddedTests(filtering);
 

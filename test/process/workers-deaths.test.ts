@@ -1,17 +1,15 @@
 /** Workers on the embedded store: state after the failure of a worker or the disk, and after a stop. */
-import { expect, setDefaultTimeout } from 'bun:test';
+import { expect } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { fileSizeLimits, limitFileSize } from '../faults/disk.ts';
 import { slotLockedBy } from '../support/limit-file.ts';
 import { lock } from '../support/lock.ts';
 import { dataFileIn, limitFileIn } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { Connection, type RawReply } from './connection.ts';
 import { EachWorker, headerOf, workerPid } from './each-worker.ts';
 import { embeddedTests } from './worker-stores.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const embeddedTest = embeddedTests();
 

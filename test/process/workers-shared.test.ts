@@ -1,12 +1,10 @@
 /** Workers on the embedded store: what one of them or an operator does applies on all with the next request. */
-import { expect, setDefaultTimeout } from 'bun:test';
+import { expect } from 'bun:test';
 import { clientOf } from '../support/client.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { countedWindow } from '../support/windows.ts';
 import { EachWorker, headerOf } from './each-worker.ts';
 import { embeddedTests } from './worker-stores.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const embeddedTest = embeddedTests();
 

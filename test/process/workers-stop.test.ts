@@ -1,12 +1,10 @@
-import { expect, setDefaultTimeout } from 'bun:test';
+import { expect } from 'bun:test';
 import type { Service } from '../support/process.ts';
 import { childrenOf, isRunning } from '../support/process-tree.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { beginPost, Connection } from './connection.ts';
 import { drainUnder } from './drain.ts';
 import { embeddedTests, workersTests } from './worker-stores.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const workersTest = workersTests();
 const embeddedTest = embeddedTests();

@@ -1,16 +1,14 @@
 /** What operators see and set of several workers, through the supervisor. */
-import { expect, setDefaultTimeout } from 'bun:test';
+import { expect } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { fingerprint, lastFour, makeKey } from '../../src/domain/key.ts';
 import type { Service } from '../support/process.ts';
 import { consoleOf } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { samplesIn } from '../support/prometheus.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { Connection } from './connection.ts';
 import { type WorkerStores, workersTests } from './worker-stores.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const test = workersTests();
 

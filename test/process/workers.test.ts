@@ -1,14 +1,12 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { temporaryFolder } from '../support/folder.ts';
 import { type Service, serveCommand, settingsIn, start } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { likelyFreePort } from '../support/server-process.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { Connection } from './connection.ts';
 import { killWorkers } from './worker-kills.ts';
 import { embeddedTests, workersTests } from './worker-stores.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const workersTest = workersTests();
 const embeddedTest = embeddedTests();

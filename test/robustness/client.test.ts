@@ -34,7 +34,7 @@ test('many calls of one client wait together: none is sent during a wait, and th
   expect(figures).toMatchObject({ 'calls: strikes': 0 });
 });
 
-test('a paced walk goes on in the next minute without a refusal, and shows each animal once', async () => {
+test('a paced walk resumes in the next minute, is never rejected and returns each animal once', async () => {
   await using place = await embeddedWalk();
   const options = { rounds: 400, seed, progress };
   await importAnimals(place, options);

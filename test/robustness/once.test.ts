@@ -1,6 +1,6 @@
 /** The tests of `npm run stress` about writes that are repeated or meet each other, with small counts. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { noLostUpdate } from '../stress/lost-updates.ts';
+import { clients, noLostUpdate } from '../stress/lost-updates.ts';
 import { eachOnce } from '../stress/once.ts';
 import { shopKinds } from '../stress/shop-places.ts';
 import { testTimeoutMs } from '../support/wait.ts';
@@ -14,14 +14,16 @@ const progress = () => undefined;
 test.each(shopKinds)('a write that is repeated under its key is done once, $title', async ({ open }) => {
   await using place = await open();
   if (place === undefined) return;
-  const figures = await eachOnce(place, { rounds: 60, seed, progress });
-  expect(figures['kill -9']).toBeGreaterThan(0);
-  expect(figures['answers replayed']).toBeGreaterThan(25);
+  const figures = await eachOnce(place, { rounds: 60, seed, progress }, 20);
+  expect(figures['kill -9']).toBe(3);
+  // Every tenth write is repeated.
+  expect(figures['answers replayed']).toBeGreaterThanOrEqual(6);
 });
 
 test.each(shopKinds)('no change under If-Match is lost, $title', async ({ open }) => {
   await using place = await open();
   if (place === undefined) return;
   const figures = await noLostUpdate(place, { rounds: 20, seed, progress });
-  expect(figures['answered 412']).toBeGreaterThan(0);
+  // All read the same version first, and one of them changes it.
+  expect(figures['answered 412']).toBeGreaterThanOrEqual(clients - 1);
 });

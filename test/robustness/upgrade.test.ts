@@ -1,11 +1,42 @@
-/** The test of `npm run stress` about upgrades, with small counts. */
+/** The upgrade of a store of version 1.0.0, killed at every point at which it changes a file. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
-import { killedUpgrades } from '../stress/upgrade.ts';
+import { killAtEachCall } from '../faults/each-call.ts';
+import { tracing } from '../faults/strace.ts';
+import { checkFile, upgrade } from '../stress/upgrade.ts';
+import { isUpgraded, writeStore } from '../stress/upgrade-store.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { dataFileIn } from '../support/process.ts';
+import { testWith } from '../support/requirements.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
-test('the upgrade of a store of version 1.0.0 changes nothing for its clients, and goes on after kill -9', async () => {
-  const figures = await killedUpgrades({ animals: 5_000, rounds: 3, seed: 20_301_205, progress: () => {} });
-  expect(figures['kills that left it as it was']).toBeGreaterThan(0);
+/** More than one page of each index. */
+const animals = 500;
+
+test('the upgrade of a store of version 1.0.0 changes nothing for its clients', async () => {
+  await using folder = await temporaryFolder();
+  await upgrade(folder.path, await writeStore(folder.path, animals));
 });
+
+testWith(...tracing)(
+  'kill -9 at any call of the upgrade leaves the store unchanged or upgraded, and the next start completes it',
+  async () => {
+    await using folder = await temporaryFolder();
+    const store = await writeStore(folder.path, animals);
+    const states = new Set<string>();
+    await killAtEachCall({
+      folder: folder.path,
+      // Any command that opens the store upgrades it.
+      words: ['accounts', 'list'],
+      files: ['store.db', 'store.db-wal', 'store.limits', 'store.limits.db', 'store.limits.db-wal'],
+      check: async (place) => {
+        states.add(isUpgraded(dataFileIn(place)) ? 'upgraded' : 'unchanged');
+        checkFile(place, store);
+        await upgrade(place, store);
+      },
+    });
+    // The log is written before the commit, and copied into the file after it.
+    expect([...states]).toEqual(['unchanged', 'upgraded']);
+  },
+);

@@ -1,5 +1,5 @@
 /** `animal-store sandbox` as a process, and its absence from a service. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,9 +8,7 @@ import { commandLine } from '../support/cli.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { type Running, root, settingsIn, start } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { until } from '../support/wait.ts';
 
 interface Ready {
   readonly url: string;

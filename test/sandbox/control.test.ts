@@ -1,12 +1,9 @@
 /** The routes below `/sandbox`. */
-import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import type { SandboxAccount } from '../../src/sandbox/accounts.ts';
 import type { RequestEntry } from '../../src/sandbox/requests.ts';
 import { exchange } from '../support/raw.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 let sandbox: TestSandbox;
 beforeAll(async () => {

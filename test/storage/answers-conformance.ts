@@ -98,9 +98,4 @@ export function answersConform(check: StoreTest): void {
     expect(left.map((one) => one?.key)).toEqual([undefined, undefined, 'age 0']);
     expect(await store.write('pruneAnswers', at)).toBe(false);
   });
-
-  check('an answer alone raises no version', async ({ store, besideWith }) => {
-    const { write } = await besideWith(shopUnits);
-    expect(await raisedBy(store, () => write('keepAnswer', { answer, since: 0 }))).toEqual([]);
-  });
 }

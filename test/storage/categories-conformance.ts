@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
-import { raisedBy, shopUnits, walk } from './shop-units.ts';
+import { shopUnits, walk } from './shop-units.ts';
 
 export function categoriesConform(check: StoreTest): void {
   check('a category is there once it is put, renamed when it is put again', async ({ store, besideWith }) => {
@@ -38,16 +38,5 @@ export function categoriesConform(check: StoreTest): void {
     expect(await write('findCategory', 7n)).toBeUndefined();
     expect(await store.categories.list(undefined, 10)).toEqual([]);
     expect(await store.pets.find(pet?.id ?? 0n)).toEqual(pet);
-  });
-
-  check('every change raises their version, and no other', async ({ store, besideWith }) => {
-    const { write } = await besideWith(shopUnits);
-    const put = () => write('putCategory', { id: 7n, name: 'Dogs' });
-    expect(await raisedBy(store, put)).toEqual(['categories']);
-    expect(await raisedBy(store, () => write('putCategory', { id: 7n, name: 'Cats' }))).toEqual([
-      'categories',
-    ]);
-    expect(await raisedBy(store, () => write('findCategory', 7n))).toEqual([]);
-    expect(await raisedBy(store, () => write('removeCategory', 7n))).toEqual(['categories']);
   });
 }

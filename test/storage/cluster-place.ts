@@ -1,21 +1,22 @@
 import { afterAll } from 'bun:test';
+import { SQL } from 'bun';
 import type { ClusterSettings } from '../../src/storage/cluster.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { openStore } from '../../src/store.ts';
 import { type TestServers, testServers } from '../support/servers.ts';
 import type { MakePlace } from './place.ts';
 
-/** How tests wait for servers: longer than a service does, for machines that run many tests at once stall. */
+/** Longer time-outs than a service has, for machines that run many tests at once. */
 export const patient: Omit<ClusterSettings, 'redisUrl' | 'redisPrefix'> = {
   redisTimeoutMs: 5_000,
   poolSize: 4,
   statementTimeoutMs: 10_000,
 };
 
-/** Places on PostgreSQL and Redis, each in a schema and under a prefix of its own. */
-export function clusterPlaceOn(servers: TestServers): MakePlace {
+/** Places on PostgreSQL and Redis, each in a separate schema and under a separate prefix. */
+export function clusterPlaceOn(servers: TestServers, makeSchema = servers.makeSchema): MakePlace {
   return async (clock, rules) => {
-    const schema = await servers.makeSchema();
+    const schema = await makeSchema();
     const cluster = { ...patient, redisUrl: servers.redisUrl, redisPrefix: servers.makePrefix() };
     const options = { url: schema.url, clock, rules, create: true, cluster };
     return {
@@ -30,6 +31,54 @@ export function clusterPlaceOn(servers: TestServers): MakePlace {
 export async function clusterPlaces(): Promise<Record<string, MakePlace>> {
   const servers = await testServers();
   if (servers === undefined) return {};
-  afterAll(() => servers[Symbol.asyncDispose]());
-  return { 'PostgreSQL and Redis': clusterPlaceOn(servers) };
+  const schemas = new ReusedSchemas(servers);
+  afterAll(async () => {
+    await schemas[Symbol.asyncDispose]();
+    await servers[Symbol.asyncDispose]();
+  });
+  return { 'PostgreSQL and Redis': clusterPlaceOn(servers, () => schemas.take()) };
+}
+
+type Schema = Awaited<ReturnType<TestServers['makeSchema']>>;
+
+/** Schemas that are emptied and used again, since the migrations take longer than most tests. */
+class ReusedSchemas implements AsyncDisposable {
+  readonly #servers: TestServers;
+  readonly #free: Schema[] = [];
+
+  constructor(servers: TestServers) {
+    this.#servers = servers;
+  }
+
+  /** An empty schema; the migrations may have run in it. */
+  async take(): Promise<Schema> {
+    const schema = this.#free.pop() ?? (await this.#servers.makeSchema());
+    const giveBack = async () => {
+      await makeEmpty(schema.url);
+      this.#free.push(schema);
+    };
+    return { url: schema.url, [Symbol.asyncDispose]: giveBack };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const schema of this.#free) await schema[Symbol.asyncDispose]();
+  }
+}
+
+/** Makes a store what it was after its migrations. It deletes, since to truncate tables costs as much as to make them. */
+async function makeEmpty(url: string): Promise<void> {
+  await using sql = new SQL(url, { max: 1 });
+  const tables: { name: string }[] = await sql`
+    SELECT quote_ident(tablename) AS name FROM pg_tables
+    WHERE schemaname = current_schema()
+      AND tablename NOT IN ('animal_store_format', 'counters', 'inventory', 'store')`;
+  if (tables.length === 0) return;
+  // In one statement, at whose end references are checked.
+  const deletions = tables.map(({ name }, index) => `deletion${index} AS (DELETE FROM ${name})`);
+  await sql.unsafe(`
+    WITH ${deletions} SELECT;
+    UPDATE counters SET last = 0, version = 0;
+    UPDATE inventory SET available = 0, pending = 0, sold = 0;
+    DELETE FROM inventory_by_category;
+    UPDATE store SET id = left(replace(gen_random_uuid()::text, '-', ''), 12), redis_prefix = NULL`);
 }

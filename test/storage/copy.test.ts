@@ -1,199 +1,160 @@
-/** `animal-store copy`: a store moves to another engine and back, and nothing is lost on the way. */
+/** `animal-store copy`: a store moves to another engine and back with everything it holds. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import { join } from 'node:path';
 import { openCopy } from '../../src/app.ts';
-import { total } from '../../src/contract/inventory.ts';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
-import { defaultBanRules } from '../../src/domain/limit.ts';
 import { type Checksum, CopyError } from '../../src/operations/copies.ts';
 import type { Store } from '../../src/operations/units.ts';
 import { StorageUnusable } from '../../src/storage/storage.ts';
+import { tableNames } from '../../src/storage/tables.ts';
 import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testServers } from '../support/servers.ts';
 import { testTimeoutMs } from '../support/wait.ts';
 import { patient } from './cluster-place.ts';
+import { strictRules } from './place.ts';
+import { callsOf, type Readers } from './reads.ts';
+import { sampleCalls } from './sample-calls.ts';
 import { enterprise, many, newKey, newPet } from './samples.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
-afterAll(() => servers?.[Symbol.asyncDispose]());
+const folder = await temporaryFolder();
+afterAll(async () => {
+  await servers?.[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
 
-const rules = { ban: defaultBanRules, failuresPerMinute: 600 };
+let stores = 0;
+const sqliteUrl = async () => `sqlite:${join(folder.path, `${stores++}.db`)}`;
+
+/** Makes the address of an empty store, by engine. */
+const targets: Record<string, () => Promise<string>> = { SQLite: sqliteUrl };
+if (servers !== undefined) targets.PostgreSQL = async () => (await servers.makeSchema()).url;
+
+function open(url: string, serving = false): Promise<Store> {
+  const cluster = { ...patient, redisUrl: servers?.redisUrl ?? '', redisPrefix: servers?.makePrefix() ?? '' };
+  return openStore({ url, clock: new FakeClock(), rules: strictRules, serving, create: true, cluster });
+}
+
+/** More animals than a copy reads at once. */
 const animals = 2_500;
+const order = { params: {}, preconditions: {}, now: 1_790_000_000_000 };
 
-const operator = { name: 'Änne', role: 'viewer', fingerprint: 'f', lastFour: 'wxyz', createdAt: 1 } as const;
-const entry = { at: 5, actor: 'cli:root', operation: 'closeAccount', object: 'account:1' };
-const range = { since: 0, until: 10 * 86_400_000 };
-const counts = { ok: 1, refused: 2, limited: 3, failed: 4, deprecated: 5 };
-/** Of more than a batch of rows, some of them alike in the first column of their key. */
-const usage = Array.from({ length: 1_500 }, (_, index) => ({
-  ...counts,
-  keyId: (index % 750) + 1,
-  accountId: 1,
-  hour: Math.floor(index / 750) * 3_600_000,
-  lastUsedAt: index,
-}));
-
-/** What operators keep: all of it moves but sessions, and instances, which tell of themselves anew. */
-async function fillForOperators({ write }: Store): Promise<void> {
-  await write('closeAccount', { id: 1, closedAt: 1_785_000_000_000 });
-  await write('reopenAccount', { id: 1, closedAt: null });
-  await write('updateAccount', { id: 1, name: 'ÄPFEL' });
-  const { id } = await write('createOperator', operator);
-  const session = {
-    operatorId: id,
-    actor: 'operator:Änne',
-    role: 'viewer',
-    usedAt: 1,
-    expiresAt: 9,
-  } as const;
-  await write('addSession', { session: { ...session, fingerprint: 's' }, idleMs: 9, lastFour: 'wxyz' });
-  await write('recordAudit', { ...entry, before: null, after: '{"name":"\u2028"}' });
-  const codes = ['ok', 'Z', 'a', '_'];
-  await write('recordUsage', {
-    minutes: codes.map((code) => ({ minute: 60_000, operation: 'listPets', code, requests: 7 })),
-    keys: usage,
-    instance: { name: 'one', version: '1', startedAt: 1, seenAt: 2 },
-  });
+/** A store with rows of every table that is copied, and values that an engine could change. */
+async function filled(): Promise<string> {
+  const url = await sqliteUrl();
+  await using store = await open(url);
+  for (const [name, input] of sampleCalls) await store.write(name, input as never);
+  const names = [' "quoted", \\ and \t', '👩‍👩‍👧‍👦', 'NULL', '\u2028'];
+  const group = Array.from({ length: animals }, (_, index) => newPet(`${names[index % 4]} ${index}`));
+  const extremes = [newPet('min', 'sold', int64Min), newPet('max', 'pending', int64Max)];
+  await store.write('commitImport', { pets: [...group, ...extremes] });
+  for (const categoryId of [int64Min, int64Max]) {
+    await store.write('putCategory', { ...order, params: { categoryId }, body: { name: `${categoryId}` } });
+  }
+  return url;
 }
 
-async function expectForOperators(store: Store): Promise<void> {
-  expect(await store.accounts.list(undefined, many, { name: 'äp', isClosed: false })).toMatchObject([
-    { id: 1 },
-  ]);
-  expect(await store.operators.findByToken('f')).toMatchObject({ id: 1, name: 'Änne', revokedAt: null });
-  expect(await store.sessions.find('s')).toBeUndefined();
-  expect(await store.instances.list()).toEqual([]);
-  expect(await store.audit.list(undefined, 9, { object: 'account:1' })).toEqual([
-    { ...entry, id: 1n, before: null, after: '{"name":"\u2028"}' },
-  ]);
-  expect((await store.usage.minutes(range)).map(({ code }) => code)).toEqual(['Z', '_', 'a', 'ok']);
-  const inHour = { ok: 750, refused: 1_500, limited: 2_250, failed: 3_000 };
-  expect(await store.usage.periods({ accountId: 1 }, 'hour', range)).toEqual([
-    { from: 0, ...inHour },
-    { from: 3_600_000, ...inHour },
-  ]);
-  expect(await store.usage.topKeys('deprecated', range, 1)).toMatchObject([
-    { keyId: 1, ok: 2, deprecated: 10 },
-  ]);
-  expect((await store.write('createOperator', { ...operator, name: 'bob', fingerprint: 'g' })).id).toBe(2);
-  await store.write('recordAudit', { ...entry, at: 6, before: null, after: null });
-  expect((await store.audit.list(undefined, 1, {}))[0]?.id).toBe(2n);
+const from = await filled();
+const range = { since: 0, until: Number.MAX_SAFE_INTEGER };
+
+/** What a store answers; sessions and instances do not move. */
+const answers = callsOf<Omit<Readers, 'sessions' | 'instances'>>({
+  pets: {
+    list: [
+      [0n, 3_000],
+      [0n, 3_000, { status: 'sold' }],
+    ],
+    inventory: [[], [int64Min], [1n], [77n]],
+  },
+  categories: { list: [[undefined, many]] },
+  orders: { list: [[0n, many]] },
+  accounts: {
+    list: [
+      [undefined, many],
+      [undefined, many, { name: 'äp', isClosed: true }],
+    ],
+  },
+  keys: { list: [[0, many]], findCaller: [['a'.repeat(64)], ['d'.repeat(64)]] },
+  imports: { find: [['f'.repeat(64)]] },
+  operators: { list: [[]], findByToken: [['next']] },
+  audit: { list: [[undefined, many, {}]] },
+  usage: {
+    minutes: [[range]],
+    periods: [
+      [{ accountId: 1 }, 'hour', range],
+      [{ keyId: 2 }, 'day', range],
+    ],
+    topKeys: [['deprecated', range, 9]],
+  },
+});
+
+const contents = (store: Store) =>
+  Promise.all(answers.map(async ({ name, call }) => [name, await call(store)]));
+
+/** Copies, up to so many rows, and compares. */
+async function copy(
+  from: string,
+  to: string,
+  stopAfter = Number.POSITIVE_INFINITY,
+): Promise<Record<string, Checksum>> {
+  await using copying = await openCopy(from, to);
+  for await (const done of copying.copy()) if (done > stopAfter) return {};
+  const verifying = copying.verify();
+  for (;;) {
+    const { done, value } = await verifying.next();
+    if (done === true) return value;
+  }
 }
 
-describe.skipIf(servers === undefined)('copy', () => {
-  // Skipped without them.
-  const { makeSchema, makePrefix, redisUrl } = servers ?? ({} as NonNullable<typeof servers>);
-
-  function open(url: string, serving = false): Promise<Store> {
-    const cluster = { ...patient, redisUrl, redisPrefix: makePrefix() };
-    return openStore({ url, clock: new FakeClock(), rules, serving, create: true, cluster });
-  }
-
-  async function fill(store: Store): Promise<void> {
-    const { id } = await enterprise(store, { perMinute: 7, perDay: 1_000_000_000_000 });
-    const key = await store.write('createKey', newKey(id, 'a'.repeat(64), 1_800_000_000_000));
-    await store.write('rotateKey', {
-      oldId: key.id,
-      oldEndsAt: 1_790_000_000_000,
-      successor: newKey(id, 'b'.repeat(64)),
-    });
-    await store.write('revokeKey', { id: key.id, at: 1_780_000_000_000 });
-    const names = [' "quoted", \\ and \t', '👩‍👩‍👧‍👦', 'NULL', '\u2028'];
-    const group = Array.from({ length: animals - 2 }, (_, index) => newPet(`${names[index % 4]} ${index}`));
-    const run = { source: 'f'.repeat(64), lastLine: 9, added: 3, rejected: 6, finished: true };
-    const pets = [...group, newPet('min', 'sold', int64Min), newPet('max', 'pending', int64Max)];
-    await store.write('commitImport', { pets, run });
-    const input = { params: {}, preconditions: {}, now: 1_790_000_000_000 };
-    for (const petId of [1n, 2n])
-      await store.write('placeOrder', { ...input, body: { petId, reference: '猫' } });
-    await store.write('cancelOrder', { ...input, params: { orderId: 2n } });
-    const category = { ...input, params: { categoryId: int64Min }, body: { name: 'Dogs' } };
-    await store.write('putCategory', category);
-    // Its id was the highest, and is not given out again.
-    const [gone] = (await store.write('commitImport', { pets: [newPet('gone')] })) ?? [];
-    await store.write('deletePet', { ...input, params: { petId: gone?.id ?? 0n } });
-    await fillForOperators(store);
-  }
-
-  async function copy(from: string, to: string): Promise<Record<string, Checksum>> {
-    await using copying = await openCopy(from, to);
-    for await (const _ of copying.copy());
-    const verifying = copying.verify();
-    for (;;) {
-      const { done, value } = await verifying.next();
-      if (done === true) return value;
-    }
-  }
-
-  test('there and back: every row arrives, keys go on working, ids go on above', async () => {
-    await using folder = await temporaryFolder();
-    await using schema = await makeSchema();
-    const there = `sqlite:${join(folder.path, 'there.db')}`;
-    const back = `sqlite:${join(folder.path, 'back.db')}`;
-    {
-      await using store = await open(there);
-      await fill(store);
-    }
-    const first = await copy(there, schema.url);
-    expect(first.pets?.count).toBe(animals);
-    expect(await copy(schema.url, back)).toEqual(first);
-    for (const url of [schema.url, back]) {
+describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
+  test('and back has every row, and ids continue above those that were deleted', async () => {
+    const [target, back] = [await makeTarget(), await sqliteUrl()];
+    const first = await copy(from, target);
+    expect(tableNames.filter((table) => (first[table]?.count ?? 0) === 0)).toEqual([]);
+    expect(await copy(target, back)).toEqual(first);
+    await using original = await open(from);
+    const expected = await contents(original);
+    for (const url of [target, back]) {
       await using store = await open(url);
-      expect((await store.keys.findCaller('b'.repeat(64)))?.quota.perDay).toBe(1_000_000_000_000);
-      expect(await store.keys.findCaller('a'.repeat(64))).toBeUndefined();
-      expect((await store.write('createPet', { body: newPet('next') })).id).toBe(BigInt(animals + 2));
-      const placed = { petId: 1n, reference: '猫', status: 'placed' };
-      expect(await store.orders.list(0n, 9)).toMatchObject([
-        { id: 1n, ...placed },
-        { id: 2n, status: 'cancelled' },
-      ]);
-      expect(await store.categories.list(undefined, 9)).toEqual([{ id: int64Min, name: 'Dogs' }]);
-      expect(await store.pets.inventory()).toEqual({ available: animals - 2, pending: 2, sold: 1 });
-      expect(await store.pets.inventory(int64Min)).toEqual({ available: 0, pending: 0, sold: 1 });
-      expect((await enterprise(store, { perMinute: 1, perDay: 1 })).id).toBe(2);
-      expect((await store.write('createKey', newKey(1, 'c'))).id).toBe(3);
-      expect(await store.imports.find('f'.repeat(64))).toMatchObject({ added: 3, finished: true });
-      await expectForOperators(store);
+      expect(await contents(store)).toEqual(expected);
+      expect(await store.sessions.find('u')).toBeUndefined();
+      expect(await store.instances.list()).toEqual([]);
+      const [pet] = (await store.write('commitImport', { pets: [newPet('next')] })) ?? [];
+      expect(pet?.id).toBe(BigInt(9 + animals + 2 + 1));
+      expect((await store.write('placeOrder', { ...order, body: { petId: 4n } })).id).toBe(4n);
+      expect((await enterprise(store, { perMinute: 1, perDay: 1 })).id).toBe(3);
+      expect((await store.write('createKey', newKey(1, 'next'))).id).toBe(5);
     }
   });
 
-  test('broken off, it goes on where it stopped; done, it only compares', async () => {
-    await using folder = await temporaryFolder();
-    await using schema = await makeSchema();
-    const from = `sqlite:${join(folder.path, 'store.db')}`;
-    {
-      await using store = await open(from);
-      await fill(store);
-    }
-    {
-      await using broken = await openCopy(from, schema.url);
-      for await (const done of broken.copy()) if (done > 1_000) break;
-    }
-    const whole = await copy(from, schema.url);
-    expect(whole.pets?.count).toBe(animals);
-    expect(await copy(from, schema.url)).toEqual(whole);
+  test('that is interrupted resumes, and counts each animal once', async () => {
+    const target = await makeTarget();
+    for (const stopAfter of [0, 1_000, 2_000]) await copy(from, target, stopAfter);
+    const whole = await copy(from, target);
+    expect(whole.pets?.count).toBe(animals + 9);
+    // A finished copy only compares.
+    expect(await copy(from, target)).toEqual(whole);
+    await using original = await open(from);
+    await using store = await open(target);
+    expect(await contents(store)).toEqual(await contents(original));
   });
 
-  test('a target that is written to while it is copied to is what the message names, with the remedy', async () => {
-    await using folder = await temporaryFolder();
-    await using schema = await makeSchema();
-    const from = `sqlite:${join(folder.path, 'store.db')}`;
+  test('names the target that was written to during the copy, with the remedy', async () => {
+    const to = await makeTarget();
+    await using copying = await openCopy(from, to);
+    const copied = copying.copy();
+    // The first rows are in the target when it reports more than none.
+    while (((await copied.next()).value ?? 1) === 0);
     {
-      await using store = await open(from);
-      await fill(store);
+      await using target = await open(to);
+      // Its id is above all that are copied, and so no conflict.
+      await target.write('createPet', { body: newPet('somebody else') });
     }
-    await using target = await open(schema.url);
-    await using copying = await openCopy(from, schema.url);
-    const begun = copying.copy();
-    // The first rows are in the target when it says more than none.
-    while (((await begun.next()).value ?? 1) === 0);
-    await target.write('createPet', { body: newPet('somebody else') });
-    // Its id is above all that are copied, and so in nobody's way.
-    for await (const _ of begun);
+    for await (const _ of copied);
     const verified = Array.fromAsync(copying.verify());
     await expect(verified).rejects.toThrow(CopyError);
     await expect(verified).rejects.toThrow(
@@ -201,19 +162,23 @@ describe.skipIf(servers === undefined)('copy', () => {
     );
   });
 
-  test('a target that holds something else is left alone, and a store that is served is not copied', async () => {
-    await using folder = await temporaryFolder();
-    await using schema = await makeSchema();
-    const from = `sqlite:${join(folder.path, 'store.db')}`;
-    await using served = await open(from, true);
-    await fill(served);
-    await expect(copy(from, schema.url)).rejects.toThrow(StorageUnusable);
-    await served[Symbol.asyncDispose]();
-    await using target = await open(schema.url);
-    await target.write('createPet', { body: newPet('somebody else') });
-    await expect(copy(from, schema.url)).rejects.toThrow(CopyError);
-    expect(total(await target.pets.inventory())).toBe(1);
-    expect(await target.accounts.list(undefined, many)).toEqual([]);
-    await expect(copy(`${from}.missing`, schema.url)).rejects.toThrow(StorageUnusable);
+  test('leaves a target with other data as it is', async () => {
+    const to = await makeTarget();
+    const contentsOf = async (change = async (_: Store) => {}) => {
+      await using target = await open(to);
+      await change(target);
+      return await contents(target);
+    };
+    const before = await contentsOf(async (target) => {
+      await target.write('createPet', { body: newPet('somebody else') });
+    });
+    await expect(copy(from, to)).rejects.toThrow(CopyError);
+    expect(await contentsOf()).toEqual(before);
   });
+});
+
+test('a copy of a store that is served, or of none, is refused', async () => {
+  await using _served = await open(from, true);
+  await expect(copy(from, await sqliteUrl())).rejects.toThrow(StorageUnusable);
+  await expect(copy(`${from}.missing`, await sqliteUrl())).rejects.toThrow(StorageUnusable);
 });

@@ -9,7 +9,7 @@ import { newPet } from './samples.ts';
 import { shopUnits, walk } from './shop-units.ts';
 
 const categories = [int64Min, -1n, 0n, 7n, int64Max];
-const count = 90;
+const count = 45;
 
 /** Animals of every status and category, in an order that neither has. */
 function catalogue(): NewPet[] {
@@ -23,7 +23,7 @@ function catalogue(): NewPet[] {
 
 /** Every filter there is, with values that many, few and no animals have. */
 function filters(): PetFilter[] {
-  const ids = [undefined, [7n], [88n, 3n, 60n, 3n, 999n, 12n, 41n, -1n, int64Max, 13n, 14n], [500n]];
+  const ids = [undefined, [7n], [44n, 3n, 30n, 3n, 999n, 12n, 21n, -1n, int64Max, 13n, 14n], [500n]];
   return [undefined, ...petStatuses].flatMap((status) =>
     [undefined, ...categories, 77n].flatMap((categoryId) =>
       ids.map((some) => ({ status, categoryId, ids: some })),
@@ -46,8 +46,8 @@ export function filtersConform(check: StoreTest): void {
     for (const filter of filters()) {
       const expected = all.filter((pet) => fits(pet, filter));
       const list = (after: bigint, limit: number) => store.pets.list(after, limit, filter);
-      expect(await walk(0n, 4, list)).toEqual(expected);
-      for (const after of [1n, 40n, BigInt(count) - 1n, BigInt(count), int64Max]) {
+      expect(await walk(0n, 7, list)).toEqual(expected);
+      for (const after of [1n, 20n, BigInt(count) - 1n, BigInt(count), int64Max]) {
         expect(await list(after, 2)).toEqual(expected.filter(({ id }) => id > after).slice(0, 2));
       }
     }

@@ -4,7 +4,7 @@ import type { Order } from '../../src/contract/orders.ts';
 import { orderStatuses } from '../../src/domain/order-status.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import type { StoreTest } from './place.ts';
-import { raisedBy, shopUnits, walk } from './shop-units.ts';
+import { shopUnits, walk } from './shop-units.ts';
 
 const placed: Omit<Order, 'id'> = {
   petId: 1n,
@@ -78,15 +78,6 @@ function orderRowsConform(check: StoreTest): void {
     expect(await rejectionOf(write('addOrder', placed))).toBeDefined();
     expect((await store.orders.list(0n, 9)).map(({ status }) => status)).toEqual(['approved', 'cancelled']);
   });
-
-  check('every change raises their version, and no other', async ({ store, besideWith }) => {
-    const { write } = await besideWith(shopUnits);
-    expect(await raisedBy(store, () => write('addOrder', placed))).toEqual(['orders']);
-    const delivered: Order = { id: 1n, ...placed, status: 'delivered' };
-    expect(await raisedBy(store, () => write('replaceOrder', delivered))).toEqual(['orders']);
-    expect(await raisedBy(store, () => write('findOrder', 1n))).toEqual([]);
-    expect(await raisedBy(store, () => write('findOpenOrder', 1n))).toEqual([]);
-  });
 }
 
 function orderListsConform(check: StoreTest): void {
@@ -94,10 +85,10 @@ function orderListsConform(check: StoreTest): void {
     const { store, besideWith } = bench;
     const { write } = await besideWith(shopUnits);
     const all: Order[] = [];
-    for (let index = 0; index < 60; index++) {
+    for (let index = 0; index < 30; index++) {
       // An animal is held once at most, so open ones come last of each.
-      const status = index < 50 ? orderStatuses[2 + (index % 3)] : index % 2 === 0 ? 'placed' : 'approved';
-      const petId = index < 50 ? BigInt(index % 4) : BigInt(index % 10);
+      const status = index < 20 ? orderStatuses[2 + (index % 3)] : index % 2 === 0 ? 'placed' : 'approved';
+      const petId = index < 20 ? BigInt(index % 4) : BigInt(index % 10);
       all.push(await write('addOrder', { ...placed, status: status ?? 'placed', petId }));
     }
     const statuses = [undefined, ...orderStatuses];
@@ -110,7 +101,7 @@ function orderListsConform(check: StoreTest): void {
         const { orders } = store;
         const list = (after: bigint, limit: number) => orders.list(after, limit, { status, petId });
         expect(await walk(0n, 7, list)).toEqual(expected);
-        for (const after of [1n, 25n, 59n, 60n, int64Max]) {
+        for (const after of [1n, 15n, 29n, 30n, int64Max]) {
           expect(await list(after, 3)).toEqual(expected.filter(({ id }) => id > after).slice(0, 3));
         }
       }

@@ -1,7 +1,6 @@
 import { expect } from 'bun:test';
 import { total } from '../../src/contract/inventory.ts';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
-import { petStatuses } from '../../src/domain/pet-status.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 
@@ -83,28 +82,6 @@ export function petsConform(check: StoreTest): void {
       expect((await pets.find(id))?.name).toBe(name);
     }
     expect((await pets.list(0n, 100)).map(({ name }) => name)).toEqual(names);
-  });
-
-  check('the list goes by ascending id, after an id, within a status', async ({ store }) => {
-    const { pets } = store;
-    for (let index = 0; index < 30; index++)
-      await store.write('createPet', { body: newPet(`${index}`, petStatuses[index % 3]) });
-    const ids = async (...args: Parameters<typeof pets.list>) =>
-      (await pets.list(...args)).map(({ id }) => Number(id));
-    expect(await ids(0n, 5)).toEqual([1, 2, 3, 4, 5]);
-    expect(await ids(28n, 5)).toEqual([29, 30]);
-    expect(await ids(30n, 5)).toEqual([]);
-    expect(await ids(0n, 4, { status: 'available' })).toEqual([1, 4, 7, 10]);
-    expect(await ids(10n, 4, { status: 'available' })).toEqual([13, 16, 19, 22]);
-    expect(await ids(0n, 4, { status: 'pending' })).toEqual([2, 5, 8, 11]);
-    expect(await ids(26n, 4, { status: 'sold' })).toEqual([27, 30]);
-  });
-
-  check('an empty store lists nothing and counts nothing', async ({ store }) => {
-    const { pets } = store;
-    expect(await pets.list(0n, 100)).toEqual([]);
-    expect(await pets.list(0n, 100, { status: 'sold' })).toEqual([]);
-    expect(total(await pets.inventory())).toBe(0);
   });
 
   check('walking the list while animals are added shows each once', async ({ store }) => {

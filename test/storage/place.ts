@@ -2,8 +2,8 @@ import { test } from 'bun:test';
 import { join } from 'node:path';
 import type { Clock } from '../../src/domain/clock.ts';
 import { defaultBanRules, type LimitRules } from '../../src/domain/limit.ts';
-import type { Store } from '../../src/operations/units.ts';
-import { openStorage } from '../../src/storage/open.ts';
+import { type Store, units } from '../../src/operations/units.ts';
+import { openStorage, type StorageOptions } from '../../src/storage/open.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { Units } from '../../src/storage/transaction.ts';
 import { openStore } from '../../src/store.ts';
@@ -25,12 +25,22 @@ export const strictRules: LimitRules = {
   failuresPerMinute: 5,
 };
 
-export async function sqlitePlace(clock: Clock, rules: LimitRules): Promise<Place> {
+/** Places whose store is written in the thread that reads it: another one takes longer to start than most tests. */
+export const sqlitePlace: MakePlace = (clock, rules) => sqlitePlaceWith(clock, rules, openStorage);
+
+/** Places whose store is written in another thread, as a service does it. */
+export const threadedPlace: MakePlace = (clock, rules) => sqlitePlaceWith(clock, rules, openStore);
+
+async function sqlitePlaceWith(
+  clock: Clock,
+  rules: LimitRules,
+  open: (options: StorageOptions<typeof units>) => Promise<Store>,
+): Promise<Place> {
   const folder = await temporaryFolder();
-  const url = `sqlite:${join(folder.path, 'store.db')}`;
+  const options = { url: `sqlite:${join(folder.path, 'store.db')}`, clock, rules };
   return {
-    open: async (serving) => openStore({ url, clock, rules, serving }),
-    openWith: async (units) => openStorage({ url, clock, rules, serving: false, units }),
+    open: (serving) => open({ ...options, serving, units }),
+    openWith: (own) => openStorage({ ...options, serving: false, units: own }),
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   };
 }

@@ -1,10 +1,16 @@
-/** How many units of work PostgreSQL is given in one transaction, and what they are told. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+/** Groups of units on PostgreSQL, and usage that several instances report at once. */
+import { afterAll, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test';
+import type { SQL } from 'bun';
 import type { PetStatus } from '../../src/contract/pets.ts';
+import { quotaOf } from '../../src/domain/plan.ts';
+import { units } from '../../src/operations/units.ts';
+import type { UsageReport } from '../../src/storage/admin.ts';
+import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
+import { PostgresUsage } from '../../src/storage/postgres/usage.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
 import { testTimeoutMs } from '../support/wait.ts';
-import { openSession, openWriters } from './postgres-kit.ts';
+import { openDatabase, openSession, openWriters } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
 
 setDefaultTimeout(testTimeoutMs);
@@ -16,13 +22,15 @@ describe.skipIf(servers === undefined)('groups on PostgreSQL', () => {
   // Skipped without it.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  test('a group that takes long commits what it has done, and takes up the rest anew', async () => {
-    const statementTimeoutMs = 4_000;
+  test('a group that takes long commits what it has done, and starts the rest again', async () => {
+    const statementTimeoutMs = 60_000;
     const events: string[] = [];
+    let aheadMs = 0;
+    const real = performance.now.bind(performance);
+    using _time = spyOn(performance, 'now').mockImplementation(() => real() + aheadMs);
     const slow = async ({ pets }: Transaction, name: string) => {
       events.push(`${name} begins`);
-      const enoughAt = performance.now() + statementTimeoutMs / 8;
-      while (performance.now() <= enoughAt) await pets.find(1n);
+      aheadMs += statementTimeoutMs / 8;
       await pets.add([newPet(name)]);
     };
     const units = { slow: { writes: ['pets'], run: slow } } as const satisfies Units;
@@ -39,7 +47,7 @@ describe.skipIf(servers === undefined)('groups on PostgreSQL', () => {
     ]);
   });
 
-  test('a unit that leaves behind a statement that the server refuses lets nobody be told what is not stored', async () => {
+  test('a unit that leaves a rejected statement behind lets no neighbour report what is not stored', async () => {
     const add = ({ pets }: Transaction, name: string) => pets.add([newPet(name)]);
     const leaveBehind = async ({ pets }: Transaction) => {
       void Promise.resolve(pets.add([newPet('lost', 'lost' as PetStatus)])).catch(() => undefined);
@@ -61,5 +69,81 @@ describe.skipIf(servers === undefined)('groups on PostgreSQL', () => {
     const stored: { name: string }[] = await session`SELECT name FROM pets ORDER BY id`;
     expect(stored.map(({ name }) => name)).toEqual(told);
     await write('add', 'later');
+  });
+});
+
+const hourMs = 3_600_000;
+const keys = 300;
+const rounds = 8;
+const reporters = 3;
+
+/** A report of every key, in an order of its own. */
+function reportOf(reporter: number, round: number): UsageReport {
+  const first = (reporter * 167 + round * 31) % keys;
+  const step = [1, keys - 1, 7][reporter] ?? 1;
+  const ids = Array.from({ length: keys }, (_, index) => ((first + index * step) % keys) + 1);
+  const counts = { ok: 1, refused: 2, limited: 3, failed: 4, deprecated: 5 };
+  return {
+    minutes: ids.map((id) => ({ minute: 60_000 * id, operation: 'listPets', code: 'ok', requests: 1 })),
+    keys: ids.map((keyId) => ({ keyId, accountId: 1, hour: hourMs, lastUsedAt: hourMs + round, ...counts })),
+    instance: { name: 'shared', version: '1', startedAt: 0, seenAt: round },
+  };
+}
+
+describe.skipIf(servers === undefined)('usage on PostgreSQL', () => {
+  // Skipped without it.
+  const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
+
+  test('that several instances report at once is added up, and none waits for another in a circle', async () => {
+    await using schema = await makeSchema();
+    await using database = openDatabase(schema.url);
+    await database.migrate();
+    // Without the second try that a deadlock gets otherwise.
+    const report = async (session: SQL, reporter: number) => {
+      for (let round = 0; round < rounds; round++) {
+        await session.begin(async (sql) => {
+          const transaction = new PostgresTransaction(async (statement) => statement(sql), new Map());
+          await transaction.usage.add(reportOf(reporter, round));
+        });
+      }
+    };
+    await using sessions = new AsyncDisposableStack();
+    const reports = Array.from({ length: reporters }, (_, reporter) => {
+      return report(sessions.use(openSession(schema.url)), reporter);
+    });
+    await Promise.all(reports);
+
+    const usage = new PostgresUsage(database);
+    const day = { since: 0, until: 24 * hourMs };
+    const all = reporters * rounds;
+    const [period] = await usage.periods({ accountId: 1 }, 'hour', day);
+    expect(period).toEqual({
+      from: hourMs,
+      ok: all * keys,
+      refused: 2 * all * keys,
+      limited: 3 * all * keys,
+      failed: 4 * all * keys,
+    });
+    const minutes = await usage.minutes(day);
+    expect(minutes.map(({ requests }) => requests)).toEqual(Array(keys).fill(all));
+    const uses = await usage.lastUses([1, keys, keys + 1], 0);
+    expect(uses).toEqual(
+      [1, keys].map((keyId) => ({ keyId, lastUsedAt: hourMs + rounds - 1, requests: 10 * all })),
+    );
+  });
+
+  test('no change that a client asks for waits for a report', async () => {
+    await using schema = await makeSchema();
+    await using instances = await openWriters(schema.url, units, 1);
+    const [writer] = instances.writers;
+    const report = reportOf(0, 0);
+    await writer?.write('recordUsage', report);
+    await using session = openSession(schema.url);
+    await session`BEGIN`;
+    await session`SELECT FROM usage_hours FOR UPDATE`;
+    const reported = writer?.write('recordUsage', report);
+    await writer?.write('createAccount', { name: 'a', ...quotaOf('free'), createdAt: 0 });
+    await session`COMMIT`;
+    await reported;
   });
 });

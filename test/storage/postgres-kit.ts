@@ -4,7 +4,9 @@ import { SQL } from 'bun';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { migrationSteps } from '../../src/storage/postgres/migration-steps.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
+import { StorageUnavailable, WriteUncertain } from '../../src/storage/storage.ts';
 import type { Units, Writer } from '../../src/storage/transaction.ts';
+import { until } from '../support/wait.ts';
 
 export function openDatabase(url: string, statementTimeoutMs = 20_000): PostgresDatabase {
   return new PostgresDatabase({ url, poolSize: 2, statementTimeoutMs, notice: () => {} });
@@ -13,6 +15,37 @@ export function openDatabase(url: string, statementTimeoutMs = 20_000): Postgres
 /** A session beside the store. */
 export function openSession(url: string): SQL {
   return new SQL(url, { max: 1, bigint: true });
+}
+
+/** Processes that have locks on tables of the session's schema, or wait for one. */
+export async function lockers(session: SQL, which: 'all' | 'waiting' = 'all'): Promise<number[]> {
+  const rows: { pid: number }[] = await session`
+    SELECT DISTINCT pid FROM pg_locks
+    WHERE pid <> pg_backend_pid() AND (${which === 'all'} OR NOT granted) AND pid IN (
+      SELECT pid FROM pg_locks JOIN pg_class ON pg_class.oid = relation
+      WHERE relnamespace = current_schema()::regnamespace
+    )`;
+  return rows.map(({ pid }) => pid);
+}
+
+/** Resolves when a process waits for a lock on a table of the session's schema. */
+export async function lockAwaited(session: SQL): Promise<void> {
+  await until(async () => (await lockers(session, 'waiting')).length > 0);
+}
+
+/** How a write or a read ended. */
+export const outcomeOf = (done: Promise<unknown>): Promise<unknown> =>
+  done.then(
+    () => 'done',
+    (error) => {
+      if (error instanceof WriteUncertain) return 'uncertain';
+      return error instanceof StorageUnavailable ? 'unavailable' : error;
+    },
+  );
+
+/** Repeats a write or a read that a stalled machine may refuse, until it is done. */
+export async function untilDone(run: () => Promise<unknown>): Promise<void> {
+  await until(async () => (await outcomeOf(run())) === 'done');
 }
 
 /** Instances of a store that write, each on its own; `told` is what they announced. */

@@ -6,8 +6,8 @@ import { units } from '../../src/operations/units.ts';
 import type { KeptAnswer, Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
-import { inventories, openSession, openWriters } from './postgres-kit.ts';
-import { newKey, newPet } from './samples.ts';
+import { openSession, openWriters } from './postgres-kit.ts';
+import { newPet } from './samples.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
@@ -50,7 +50,7 @@ describe.skipIf(servers === undefined)('the shop on PostgreSQL', () => {
     await using instances = await openWriters(schema.url, units, 2);
     await using session = openSession(schema.url);
     const [one] = instances.writers;
-    for (let round = 0; round < 40; round++) {
+    for (let round = 0; round < 10; round++) {
       const pet = await one?.write('createPet', { body: newPet('wanted') });
       const input = { params: always, body: { petId: pet?.id ?? 0n }, preconditions: always, now };
       const done = await outcomes(instances.writers.map((writer) => writer.write('placeOrder', input)));
@@ -58,7 +58,7 @@ describe.skipIf(servers === undefined)('the shop on PostgreSQL', () => {
     }
     const [{ orders, pending }] = await session`
       SELECT (SELECT count(*) FROM orders) AS orders, (SELECT pending FROM inventory) AS pending`;
-    expect([orders, pending]).toEqual([40n, 40n]);
+    expect([orders, pending]).toEqual([10n, 10n]);
   });
 
   test('what a unit reads of what it writes stays as it is until its commit, at every instance', async () => {
@@ -119,7 +119,7 @@ describe.skipIf(servers === undefined)('the shop on PostgreSQL', () => {
     } as const satisfies Units;
     await using schema = await makeSchema();
     await using instances = await openWriters(schema.url, own, 2);
-    const rounds = 60;
+    const rounds = 20;
     const names = ['category', 'pet', 'petFirst'] as const;
     for (let round = 0; round < rounds; round++) {
       const started = instances.writers.flatMap((writer, at) => {
@@ -145,39 +145,6 @@ describe.skipIf(servers === undefined)('the shop on PostgreSQL', () => {
     await observer`SELECT FROM counters WHERE name <> 'categories' FOR UPDATE NOWAIT`;
     await session`COMMIT`;
     await writing;
-  });
-
-  test('counts stay what the animals are, whatever instances do at once', async () => {
-    const own = {
-      ...units,
-      change: {
-        writes: ['pets'],
-        run: async ({ pets }: Transaction, { id, to }: { id: bigint; to: number }) => {
-          const before = await pets.find(id);
-          if (before === undefined) return;
-          if (to === 0) await pets.remove(before);
-          else await pets.replace(before, { ...before, categoryId: BigInt(to), status: 'sold' });
-          if (to === 5) throw new Refusal('pet_reserved');
-        },
-      },
-    } as const satisfies Units;
-    await using schema = await makeSchema();
-    await using instances = await openWriters(schema.url, own, 2);
-    await using session = openSession(schema.url);
-    const started: Promise<unknown>[] = [];
-    for (let step = 0; step < 300; step++) {
-      const writer = instances.writers[step % 2];
-      const body = newPet('one', 'available', BigInt(step % 4));
-      if (step % 3 !== 0) started.push(writer?.write('createPet', { body }) as Promise<unknown>);
-      else started.push(writer?.write('change', { id: BigInt(step % 90), to: step % 7 }) as Promise<unknown>);
-      if (step % 20 === 0) await Promise.allSettled(started);
-    }
-    await writerOf(instances).write('commitImport', {
-      pets: [newPet('import'), newPet('sold', 'sold', -9n)],
-    });
-    await Promise.allSettled(started);
-    const { kept, counted } = await inventories(session);
-    expect(kept).toEqual(counted);
   });
 
   test('what another instance is about to keep is waited for; another store keeps it for itself', async () => {
@@ -208,50 +175,6 @@ describe.skipIf(servers === undefined)('the shop on PostgreSQL', () => {
     goOn.resolve();
     await slow;
     expect(await waiting).toEqual([answerFor(1, 'key')]);
-  });
-
-  test('every instance is told of each resource that changed, and of no other', async () => {
-    const own = {
-      ...units,
-      setScopes: {
-        writes: ['callers'],
-        run: ({ keys }: Transaction, id: number) => keys.setScopes(id, ['orders:read']),
-      },
-    } as const satisfies Units;
-    await using schema = await makeSchema();
-    await using instances = await openWriters(schema.url, own, 1);
-    await using session = openSession(schema.url);
-    const writer = writerOf(instances);
-    const told = async (change: Promise<unknown>): Promise<unknown[]> => {
-      const from = instances.told.length;
-      await change;
-      return instances.told.slice(from).toSorted();
-    };
-    const at = async (...resources: string[]) => {
-      const versions = await session<{ name: string; version: bigint }[]>`SELECT name, version FROM counters`;
-      const numbers = new Map(versions.map(({ name, version }) => [name, Number(version)]));
-      return resources.map((name) => [name, numbers.get(name === 'callers' ? 'keys' : name)]);
-    };
-    const input = { preconditions: always, now };
-    expect(await told(writer.write('createPet', { body: newPet('Ozzy') }))).toEqual(await at('pets'));
-    const order = { ...input, params: always, body: { petId: 1n } };
-    expect(await told(writer.write('placeOrder', order))).toEqual(await at('orders', 'pets'));
-    const step = { ...input, params: { orderId: 1n } };
-    expect(await told(writer.write('approveOrder', step))).toEqual(await at('orders'));
-    const named = { ...input, params: { categoryId: 1n } };
-    expect(await told(writer.write('putCategory', { ...named, body: { name: 'Dogs' } }))).toEqual(
-      await at('categories'),
-    );
-    const account = {
-      name: 'shop',
-      plan: 'free',
-      quota: { perMinute: 1, perDay: 1 },
-      createdAt: now,
-    } as const;
-    expect(await told(writer.write('createAccount', account))).toEqual([]);
-    await writer.write('createKey', newKey(1, 'key'));
-    expect(await told(writer.write('setScopes', 1))).toEqual(await at('callers'));
-    expect(await told(writer.write('setScopes', 7))).toEqual([]);
   });
 });
 

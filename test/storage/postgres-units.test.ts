@@ -5,13 +5,12 @@ import type { Awaitable } from '../../src/domain/awaitable.ts';
 import { Refusal } from '../../src/domain/refusal.ts';
 import type { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
-import { StorageUnavailable, WriteUncertain } from '../../src/storage/storage.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
 import { testTimeoutMs } from '../support/wait.ts';
-import { openDatabase, openSession } from './postgres-kit.ts';
+import { lockers, openDatabase, openSession, outcomeOf, untilDone } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
 
 setDefaultTimeout(testTimeoutMs);
@@ -36,12 +35,6 @@ const common = {
 /** Says not what it writes, and so locks as it goes. */
 const unlocked = <Input, Outcome>(run: (transaction: Transaction, input: Input) => Awaitable<Outcome>) =>
   ({ writes: [], run }) as const;
-
-const kindOf = (error: unknown) => {
-  if (error instanceof WriteUncertain) return 'uncertain';
-  return error instanceof StorageUnavailable ? 'unavailable' : error;
-};
-const outcome = (done: Promise<unknown>) => done.then(() => 'done', kindOf);
 
 describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
   // Skipped without it.
@@ -87,7 +80,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     };
   }
 
-  test('two that lock in opposite orders are both done: the one the server gives up is run again', async () => {
+  test('of two that lock in opposite orders, the one that the server aborts runs again', async () => {
     const [one, two, over] = [0, 1, 2].map(() => Promise.withResolvers<void>());
     let runs = 0;
     // Who is run again waits for the other, in whose way it might be once more.
@@ -113,8 +106,8 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     await using store = await opened([firstUnits, { accountsFirst: unlocked(accountsFirst) }]);
     const [first, second] = store.writers;
     const started = [
-      outcome(Promise.all([first?.('petsFirst'), first?.('add')])),
-      outcome(second?.('accountsFirst') ?? Promise.reject()),
+      outcomeOf(Promise.all([first?.('petsFirst'), first?.('add')])),
+      outcomeOf(second?.('accountsFirst') ?? Promise.reject()),
     ];
     await Promise.race(started);
     over?.resolve();
@@ -125,7 +118,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(accounts).toBe(2);
   });
 
-  test('what the server gives up for others is tried twice, be it a statement or a transaction', async () => {
+  test('a statement or a transaction that the server aborts for others is tried twice', async () => {
     const addOrRefuse = async ({ pets }: Transaction, pet: NewPet) => {
       await Promise.resolve(pets.add([pet])).catch(() => {
         throw new Refusal('pet_not_found');
@@ -140,14 +133,14 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
           RETURN NULL;
         END $$;
         CREATE TRIGGER overtaken AFTER INSERT ON pets FOR EACH STATEMENT EXECUTE FUNCTION overtaken()`);
-      expect(await outcome(store.write(name, newPet('second try')))).toBe('done');
-      expect(await outcome(store.write(name, newPet('third and fourth')))).toBe('unavailable');
-      expect(await outcome(store.write(name, newPet('fifth')))).toBe('done');
+      expect(await outcomeOf(store.write(name, newPet('second try')))).toBe('done');
+      expect(await outcomeOf(store.write(name, newPet('third and fourth')))).toBe('unavailable');
+      expect(await outcomeOf(store.write(name, newPet('fifth')))).toBe('done');
       expect(await store.names()).toEqual(['second try', 'fifth']);
     }
   });
 
-  test('a group that is not finished when it is due is rolled back, and gives its locks and connection back', async () => {
+  test('a group that is not finished when it is due is rolled back, and returns its locks and connection', async () => {
     const over = Promise.withResolvers<unknown>();
     // It is never idle: that the server would end itself.
     const never = async ({ pets }: Transaction) => {
@@ -157,10 +150,10 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       over.resolve(await rejectionOf(goOn()));
       await pets.add([newPet('late')]);
     };
-    await using store = await opened([{ never: { writes: ['pets'], run: never } }], 1_000);
+    await using store = await opened([{ never: { writes: ['pets'], run: never } }], 2_000);
     const group = [store.write('addPet', newPet('one')), store.write('never')];
-    expect(await Promise.all(group.map(outcome))).toEqual(['unavailable', 'unavailable']);
-    expect(await outcome(store.write('addAlone', newPet('two')))).toBe('done');
+    expect(await Promise.all(group.map(outcomeOf))).toEqual(['unavailable', 'unavailable']);
+    await untilDone(() => store.write('addAlone', newPet('two')));
     // What goes on all the same can do no harm.
     expect(await over.promise).toBeInstanceOf(Error);
     expect(await store.names()).toEqual(['two']);
@@ -172,7 +165,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       await accounts.create(account);
       await pets.add([newPet('mascot')]);
     };
-    await using store = await opened([{ openShop: unlocked(openShop) }], 1_000);
+    await using store = await opened([{ openShop: unlocked(openShop) }], 2_000);
     // The server's own time-out ends nothing here.
     await store.other.unsafe(`
       CREATE FUNCTION wait_for_ever() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -183,13 +176,13 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     await store.other`BEGIN`;
     await store.other`SELECT * FROM counters WHERE name = 'pets' FOR UPDATE`;
     const group = [store.write('openShop'), store.write('addPet', newPet('one'))];
-    expect(await Promise.all(group.map(outcome))).toEqual(['unavailable', 'unavailable']);
+    expect(await Promise.all(group.map(outcomeOf))).toEqual(['unavailable', 'unavailable']);
     await store.other`COMMIT`;
     expect(await store.names()).toEqual([]);
     expect(store.told).toEqual([]);
   });
 
-  test('one that only refuses waits for no lock', async () => {
+  test('a unit that only refuses waits for no lock', async () => {
     await using store = await opened([{}]);
     await store.other`BEGIN`;
     await store.other`SELECT * FROM counters FOR UPDATE`;
@@ -197,12 +190,10 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     await store.other`COMMIT`;
   });
 
-  test('a group whose connection is lost before the commit has done nothing, whatever its units make of it', async () => {
+  test('a group whose connection is lost before the commit does nothing, even if its units catch the error', async () => {
     const cutOff = async ({ pets }: Transaction) => {
       await pets.add([newPet('cut off')]);
-      await store.other`
-        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE application_name = 'animal-store' AND state = 'idle in transaction'`;
+      for (const pid of await lockers(store.other)) await store.other`SELECT pg_terminate_backend(${pid})`;
       await Promise.resolve(pets.add([newPet('behind')])).catch(() => {
         throw new Refusal('pet_not_found');
       });
@@ -212,13 +203,13 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       { cutOff: { writes: ['pets'], run: cutOff }, refuseBehind: { writes: ['pets'], run: refuse } },
     ]);
     const group = [store.write('addPet', newPet('one')), store.write('cutOff'), store.write('refuseBehind')];
-    expect(await Promise.all(group.map(outcome))).toEqual(['unavailable', 'unavailable', 'unavailable']);
-    expect(await outcome(store.write('addAlone', newPet('two')))).toBe('done');
+    expect(await Promise.all(group.map(outcomeOf))).toEqual(['unavailable', 'unavailable', 'unavailable']);
+    await untilDone(() => store.write('addAlone', newPet('two')));
     expect(await store.names()).toEqual(['two']);
     expect(store.told.length).toBe(1);
   });
 
-  test('one whose commit is not answered is uncertain, and every instance reads again', async () => {
+  test('a unit whose commit is not answered is uncertain, and every instance reads again', async () => {
     const answerLost = async ({ pets, accounts, keys }: Transaction, name: string) => {
       await pets.add([newPet(name)]);
       const { id } = await accounts.create(account);
@@ -229,7 +220,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     };
     await using store = await opened([{ answerLost: { writes: ['callers', 'pets'], run: answerLost } }]);
     // Alone, for then the next thing that is sent is the commit.
-    expect(await outcome(store.write('answerLost', 'done'))).toBe('uncertain');
+    expect(await outcomeOf(store.write('answerLost', 'done'))).toBe('uncertain');
     expect(store.told.toSorted()).toEqual([
       ['callers', 0],
       ['pets', 0],
@@ -237,7 +228,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(await store.names()).toEqual(['done']);
   });
 
-  test('a commit that fails fails for all of the group, and nothing of it is done', async () => {
+  test('a commit that fails rejects the whole group, and nothing of it is done', async () => {
     await using store = await opened([{}]);
     await store.other.unsafe(`
       CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -246,12 +237,12 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       CREATE CONSTRAINT TRIGGER full_disk AFTER INSERT ON pets DEFERRABLE INITIALLY DEFERRED
         FOR EACH ROW EXECUTE FUNCTION full_disk()`);
     const group = [store.write('addPet', newPet('one')), store.write('addAlone', newPet('two'))];
-    expect(await Promise.all(group.map(outcome))).toEqual(['unavailable', 'unavailable']);
+    expect(await Promise.all(group.map(outcomeOf))).toEqual(['unavailable', 'unavailable']);
     expect(await store.names()).toEqual([]);
     expect(store.told).toEqual([]);
   });
 
-  test('every instance is told the versions that were committed, and none of what was undone', async () => {
+  test('committed versions are announced, and none of what was undone', async () => {
     const undone = async ({ pets }: Transaction) => {
       await pets.add([newPet('undone')]);
       throw new Refusal('pet_not_found');
@@ -270,7 +261,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(store.told).toEqual([['pets', await store.versionOf('pets')]]);
   });
 
-  test('one that goes on after the server refused its statement fails with that, and alone', async () => {
+  test('a unit that continues after the server rejected its statement fails with that error, alone', async () => {
     const goOn = async ({ pets }: Transaction) => {
       await Promise.resolve(pets.add([newPet('lost', 'lost' as PetStatus)])).catch(() => undefined);
       return 'as if nothing had happened';
@@ -286,7 +277,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
     expect(await store.names()).toEqual(['one']);
   });
 
-  test('a batch that is not one call is refused', async () => {
+  test('a batch that makes two calls is rejected', async () => {
     const twice = {
       writes: ['pets'],
       all: async ({ pets }: Transaction) => [

@@ -1,12 +1,22 @@
-/** A store on PostgreSQL from before the shop: brought up to date while older instances go on. */
+/** Upgrades of a store on PostgreSQL while instances of an older version continue. */
 import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { defaultScopes } from '../../src/domain/scope.ts';
+import { folded } from '../../src/storage/account-row.ts';
+import { PostgresAccounts } from '../../src/storage/postgres/accounts.ts';
 import { PostgresKeys } from '../../src/storage/postgres/keys.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
-import { inventories, openDatabase, openSession, writeOldStore } from './postgres-kit.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+import {
+  inventories,
+  lockAwaited,
+  lockers,
+  openDatabase,
+  openSession,
+  writeOldStore,
+  writeStoreOfFormat,
+} from './postgres-kit.ts';
 
 setDefaultTimeout(testTimeoutMs);
 
@@ -20,11 +30,29 @@ async function addAsBefore(session: SQL, name: string): Promise<void> {
     INSERT INTO pets (id, name, category_id, status) SELECT last, ${name}, 3, 'available' FROM taken`;
 }
 
+/** The format before operators. */
+const before = 5;
+
+/** Makes an account as instances did that knew nothing of folded names. */
+async function addAccountAsBefore(session: SQL, name: string): Promise<void> {
+  await session`
+    WITH taken AS (UPDATE counters SET last = last + 1 WHERE name = 'accounts' RETURNING last)
+    INSERT INTO accounts (id, name, plan, per_minute, per_day, created_at)
+    SELECT last, ${name}, 'free', NULL, NULL, 0 FROM taken`;
+}
+
+async function addKeyAsBefore(session: SQL, accountId: number, fingerprint: string): Promise<void> {
+  await session`
+    WITH taken AS (UPDATE counters SET last = last + 1, version = version + 1 WHERE name = 'keys' RETURNING last)
+    INSERT INTO keys (id, account_id, name, fingerprint, last_four, scopes, created_at, expires_at)
+    SELECT last, ${accountId}, 'key', ${fingerprint}, 'wxyz', 'pets:read', 0, NULL FROM taken`;
+}
+
 describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', () => {
   // Skipped without it.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
 
-  test('counts the animals, and those that an older instance adds meanwhile and later', async () => {
+  test('counts the animals, and those that an older instance adds during the upgrade and later', async () => {
     await using schema = await makeSchema();
     await using older = openSession(schema.url);
     await using observer = openSession(schema.url);
@@ -33,13 +61,7 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     await older`BEGIN`;
     await addAsBefore(older, 'before');
     const migrated = database.migrate();
-    const waits = async () => {
-      const rows = await observer`
-        SELECT 1 FROM pg_locks JOIN pg_class ON pg_class.oid = relation
-        WHERE relname = 'pets' AND relnamespace = current_schema()::regnamespace AND NOT granted`;
-      return rows.length > 0;
-    };
-    await until(waits);
+    await lockAwaited(observer);
     await older`COMMIT`;
     await migrated;
     await addAsBefore(older, 'after');
@@ -49,7 +71,7 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     expect(last).toBe(5_002n);
   });
 
-  test('gives no key more than it had', async () => {
+  test('gives no key another scope', async () => {
     await using schema = await makeSchema();
     await using older = openSession(schema.url);
     await writeOldStore(older);
@@ -63,7 +85,7 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     }
   });
 
-  test('killed, it has done nothing, and is done by the next start', async () => {
+  test('changes nothing when it is killed, and is done by the next start', async () => {
     await using schema = await makeSchema();
     await using older = openSession(schema.url);
     await using observer = openSession(schema.url);
@@ -71,14 +93,12 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     // Its last step waits for who reads keys.
     await older`BEGIN`;
     await older`SELECT FROM keys`;
-    const waiting = () => observer<{ pid: number }[]>`
-      SELECT pid FROM pg_locks JOIN pg_class ON pg_class.oid = relation
-      WHERE relname = 'keys' AND relnamespace = current_schema()::regnamespace AND NOT granted`;
     {
       await using database = openDatabase(schema.url);
       const refused = rejectionOf(database.migrate());
-      await until(async () => (await waiting()).length > 0);
-      for (const { pid } of await waiting()) await observer`SELECT pg_terminate_backend(${pid}::integer)`;
+      await lockAwaited(observer);
+      for (const pid of await lockers(observer, 'waiting'))
+        await observer`SELECT pg_terminate_backend(${pid})`;
       expect(await refused).toBeInstanceOf(Error);
     }
     await older`COMMIT`;
@@ -91,5 +111,53 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     await database.migrate();
     const { kept, counted } = await inventories(older);
     expect(kept).toEqual(counted);
+  });
+
+  test('folds the names of all accounts as the service does, not as the server would', async () => {
+    await using schema = await makeSchema();
+    await using older = openSession(schema.url);
+    await writeStoreOfFormat(older, before);
+    const names = ['ÄPFEL', '\ufb01sh', 'İstanbul', 'ΣΑΣ', 'e\u0301t\u00e9', '"quoted" \\', '猫'];
+    for (const name of names) await addAccountAsBefore(older, name);
+    await older`
+      INSERT INTO accounts (id, name, plan, created_at) SELECT id, 'Shop ' || id, 'free', 0 FROM generate_series(8, 2500) AS id`;
+    await using database = openDatabase(schema.url);
+    await database.migrate();
+    const stored = await older<{ name: string; folded: string }[]>`
+      SELECT name, name_folded AS folded FROM accounts ORDER BY id`;
+    expect(stored.map((row) => row.folded)).toEqual(stored.map(({ name }) => folded(name)));
+    expect(stored).toHaveLength(2_500);
+    const accounts = new PostgresAccounts(database);
+    for (const name of names) {
+      expect((await accounts.list(undefined, 2, { name })).map((account) => account.name)).toEqual([name]);
+    }
+  });
+
+  test('waits for what an older instance does, which continues as before', async () => {
+    await using schema = await makeSchema();
+    await using older = openSession(schema.url);
+    await using observer = openSession(schema.url);
+    await writeStoreOfFormat(older, before);
+    await using database = openDatabase(schema.url);
+    await older`BEGIN`;
+    await addAccountAsBefore(older, 'Meanwhile');
+    await addKeyAsBefore(older, 1, 'first');
+    const migrated = database.migrate();
+    await lockAwaited(observer);
+    // It has what this waits for not yet, so that none waits for the other in a circle.
+    await addAccountAsBefore(older, 'Meanwhile too');
+    await older`COMMIT`;
+    await migrated;
+
+    await addAccountAsBefore(older, 'Later');
+    await addKeyAsBefore(older, 3, 'second');
+    await older`UPDATE accounts SET plan = 'pro', per_minute = NULL, per_day = NULL WHERE id = 3`;
+    const accounts = new PostgresAccounts(database);
+    const found = async (name: string) => (await accounts.list(undefined, 9, { name })).map(({ id }) => id);
+    expect(await found('meanwhile')).toEqual([1, 2]);
+    expect(await found('LATER')).toEqual([3]);
+    expect((await accounts.find(3))?.closedAt).toBeNull();
+    const keys = new PostgresKeys(database);
+    for (const fingerprint of ['first', 'second']) expect(await keys.findCaller(fingerprint)).toBeDefined();
   });
 });

@@ -1,10 +1,14 @@
 /** One version of what Redis and PostgreSQL tell. */
-import { expect, test } from 'bun:test';
+import { afterEach, beforeEach, expect, mock, spyOn, test } from 'bun:test';
 import { resources, type Versions } from '../../src/domain/resources.ts';
 import { SharedVersions, staleAtMostMs } from '../../src/storage/shared-versions.ts';
 
 const at = (callers: number, pets: number): Versions => ({ callers, pets, orders: 1, categories: 1 });
 const now = () => performance.now();
+
+// No time passes.
+beforeEach(() => void spyOn(performance, 'now').mockImplementation(() => 77_000));
+afterEach(() => mock.restore());
 
 /** Versions of a process that has heard the same from both. */
 function settled(): SharedVersions {

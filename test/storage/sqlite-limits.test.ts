@@ -1,7 +1,6 @@
 /** What limit state in a mapped file promises of processes, crashes and time. */
 import { expect, setDefaultTimeout, test } from 'bun:test';
 import { closeSync, cpSync } from 'node:fs';
-import { systemClock } from '../../src/domain/clock.ts';
 import { plans } from '../../src/domain/plan.ts';
 import { mostWorkers } from '../../src/domain/workers.ts';
 import { storeFiles } from '../../src/storage/sqlite/files.ts';
@@ -16,69 +15,11 @@ import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { countsIn } from '../support/limit-file.ts';
-import { start } from '../support/process.ts';
-import { randomFrom } from '../support/random.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
 import { callerOf, dataFile, limitFile, openAlone } from './limit-kit.ts';
 import { strictRules } from './place.ts';
 
 setDefaultTimeout(testTimeoutMs);
-
-const counter = (folder: string, worker: number, count: number, perDay: number) =>
-  start([
-    process.execPath,
-    `${import.meta.dir}/count-requests.ts`,
-    dataFile(folder),
-    `${worker}`,
-    `${count}`,
-    `${perDay}`,
-  ]);
-
-test('processes that count one account at once admit exactly its limit, and each Remaining once', async () => {
-  await using folder = await temporaryFolder();
-  await using _serving = openAlone(folder.path, systemClock());
-  const limit = 30_000;
-  await using one = counter(folder.path, 1, 20_000, limit);
-  await using other = counter(folder.path, 2, 20_000, limit);
-  expect(await Promise.all([one.exited, other.exited])).toEqual([0, 0]);
-  const remaining = [one, other].flatMap((process) => JSON.parse(process.stdout()) as number[]);
-  expect(remaining.sort((a, b) => b - a)).toEqual(
-    Array.from({ length: limit }, (_, index) => limit - 1 - index),
-  );
-});
-
-test('a process that is killed at any moment leaves exact counts, and no lock that holds up the others', async () => {
-  await using folder = await temporaryFolder();
-  const clock = systemClock();
-  await using serving = openAlone(folder.path, clock);
-  const random = randomFrom(11);
-  const caller = callerOf({ perMinute: 1e9, perDay: 1e9 });
-  let own = 0;
-  let [least, most] = [0, 0];
-  for (let round = 0; round < 12; round++) {
-    await using child = counter(folder.path, 1, 1e9, 1e9);
-    const enough = 1 + Math.floor(random() * 20_000);
-    const progress = () => new Int32Array(Bun.mmap(`${dataFile(folder.path)}.progress`).buffer);
-    await until(() => {
-      for (let request = 0; request < 100; request++, own++) serving.limits.take(caller);
-      return Bun.file(`${dataFile(folder.path)}.progress`).size > 0 && (progress()[1] ?? 0) >= enough;
-    });
-    child.signal('SIGKILL');
-    await child.exited;
-    serving.limits.freeLocksOf(1);
-    const [begun = 0, done = 0] = progress();
-    least += done;
-    most += begun;
-    const { day } = countsIn(limitFile(folder.path), 1);
-    expect(day).toBeGreaterThanOrEqual(own + least);
-    expect(day).toBeLessThanOrEqual(own + most);
-    // From here on it is known which requests in between were counted.
-    [least, most] = [day - own, day - own];
-    expect(serving.limits.take(caller).day.remaining).toBe(1e9 - day - 1);
-    own++;
-    await Bun.file(`${dataFile(folder.path)}.progress`).delete();
-  }
-});
 
 /** Leaves the account locked, as a process does that is killed while it counts. */
 function leaveLocked(path: string, accountId: number, worker = 1): void {

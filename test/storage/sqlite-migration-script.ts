@@ -1,7 +1,16 @@
-/** Brings a data file up to date, to be killed meanwhile by sqlite-migration.test.ts. */
+/** Brings a data file up to date, and kills itself behind the migration with this number, before the commit. */
 import { openDatabase } from '../../src/storage/sqlite/database.ts';
 import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
 
-const [path = ''] = process.argv.slice(2);
+const [path = '', last = ''] = process.argv.slice(2);
 const lock = () => ({ [Symbol.dispose]: () => {} });
-openDatabase({ path, format: dataFormat, create: false, busyTimeoutMs: 0, lock }).close();
+const kill = () => process.kill(process.pid, 'SIGKILL');
+const migrations = dataFormat.migrations.toSpliced(Number(last), 0, () => void kill());
+openDatabase({
+  path,
+  format: { ...dataFormat, migrations },
+  create: false,
+  cacheKib: 1_024,
+  busyTimeoutMs: 0,
+  lock,
+});

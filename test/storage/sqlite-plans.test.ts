@@ -1,4 +1,4 @@
-/** What statements on the data file cost: how SQLite looks up what each of them asks for. */
+/** How SQLite looks up what each statement on the data file needs. */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, spyOn, test } from 'bun:test';
 import { join } from 'node:path';
@@ -6,159 +6,126 @@ import { openStorage } from '../../src/storage/open.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { strictRules } from './place.ts';
+import { callsOf, type Readers, reads } from './reads.ts';
+import { demand, sqliteSchema } from './schema.ts';
 import { shopUnits } from './shop-units.ts';
-
-/** What may be read whole: nobody has many of them, and no request does it. */
-const small = new Set(['imports', 'versions', 'operators', 'instances', 'sqlite_schema']);
 
 const folder = await temporaryFolder();
 afterAll(() => folder[Symbol.asyncDispose]());
 const path = join(folder.path, 'store.db');
 
-/** The statements that a store prepares: it reads and writes with no others. */
-async function statements(): Promise<string[]> {
+/** The statements that a store prepares to read and to write. */
+async function preparedStatements(): Promise<string[]> {
   const queries = spyOn(Database.prototype, 'query');
   const options = { url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, create: true };
   await using store = await openStorage({ ...options, serving: false, units: shopUnits });
-  // The writer's own, too.
   await store.write('addPets', []);
+  for (const { call } of callsOf<Readers>(reads)) await call(store);
   const all = queries.mock.calls.map(([sql]) => sql);
   queries.mockRestore();
-  return [...new Set(all)].filter((sql) => /^\s*(SELECT|INSERT|UPDATE|DELETE)\b/.test(sql));
+  return [...new Set(all)].filter((sql) => /^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b/.test(sql));
 }
 
-function planOf(database: Database, sql: string): string[] {
-  const plan = database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
-  return plan.map(({ detail }) => detail);
-}
+const statements = await preparedStatements();
+const schema = sqliteSchema(path);
+using reader = new Database(path, { readonly: true });
+const plans = new Map(
+  statements.map((sql) => {
+    const steps = reader.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
+    return [sql, steps.map(({ detail }) => detail)];
+  }),
+);
 
-const all = await statements();
+/** Tables that may be read whole, since they stay small and no request does it. */
+const small = new Set(['imports', 'versions', 'operators', 'instances', 'sqlite_schema']);
 
-test('every statement of the store is looked at', () => {
-  for (const table of [
-    'pets',
-    'orders',
-    'categories',
-    'inventory',
-    'inventory_by_category',
-    'idempotent_answers',
-    'keys',
-    'accounts',
-    'imports',
-    'versions',
-    'operators',
-    'sessions',
-    'audit',
-    'usage_minutes',
-    'usage_hours',
-    'usage_days',
-    'instances',
-  ]) {
-    const its = all.filter((sql) => new RegExp(`\\b${table}\\b`).test(sql));
-    expect({ table, reads: its.length > 0 }).toEqual({ table, reads: true });
-  }
-  expect(all.length).toBeGreaterThan(40);
-});
+type Exceptions = readonly (readonly [reason: string, statement: RegExp])[];
 
-/** What reads more all the same, and why it may. */
-const exceptions: readonly (readonly [why: string, statement: RegExp])[] = [
+const mayScan: Exceptions = [
   ['the migration folds all names', /^SELECT id, name FROM accounts$/],
   ['a new store has one account and no key', / FROM (?:keys|accounts) LIMIT [12]$/],
-  [
-    'a page in the order in which the rows are stored',
-    /^SELECT id, name FROM categories ORDER BY id LIMIT \?$/,
-  ],
+  ['the first page begins at the first row', /^SELECT id, name FROM categories ORDER BY id LIMIT \?$/],
   ['an account has as many rows as its keys', /FROM usage_(?:hours|days) WHERE account_id = \?1 AND/],
 ];
 
-test('none reads a table that grows, and none sorts', () => {
-  using database = new Database(path, { readonly: true });
-  const costly = all.filter((sql) =>
-    planOf(database, sql)
-      .filter((step) => /^SCAN|TEMP B-TREE|AUTOMATIC/.test(step))
-      // Ids that are handed in, and what the file tells of itself.
+/** Conditions that no index answers. */
+const mayFilter: Exceptions = [
+  ['an account has as many rows as its keys', /FROM usage_(?:hours|days) WHERE account_id = \?1 AND/],
+];
+
+/** Fails for each of these statements that is no exception, and for each exception that none of them needs. */
+function demandNone(what: string, found: readonly string[], exceptions: Exceptions): void {
+  const excepted = (sql: string) => exceptions.filter(([, statement]) => statement.test(sql));
+  demand(
+    what,
+    found
+      .filter((sql) => excepted(sql).length === 0)
+      .map((sql) => `${sql}\n  ${plans.get(sql)?.join('\n  ')}`),
+  );
+  const needed = new Set(found.flatMap(excepted));
+  demand(
+    'Remove the exception:',
+    exceptions.filter((one) => !needed.has(one)).map(([reason]) => reason),
+  );
+}
+
+test('every table is read by statements that are examined', () => {
+  const read = (table: string) => statements.some((sql) => new RegExp(`\\b${table}\\b`).test(sql));
+  demand(
+    'No statement was prepared for the table:',
+    Object.keys(schema).filter((table) => table !== 'counters' && !read(table)),
+  );
+  expect(statements.length).toBeGreaterThan(40);
+});
+
+test('no statement reads a table that grows, and none sorts', () => {
+  const costly = statements.filter((sql) =>
+    plans
+      .get(sql)
+      ?.filter((step) => /^SCAN|TEMP B-TREE|AUTOMATIC/.test(step))
+      // Ids that are parameters, and facts of the file.
       .filter((step) => !/^SCAN (?:json_each|pragma_\w+) VIRTUAL/.test(step))
       .some((step) => !small.has(/^SCAN (\w+)/.exec(step)?.[1] ?? '')),
   );
-  const excepted = (sql: string) => exceptions.filter(([, statement]) => statement.test(sql));
-  expect(costly.filter((sql) => excepted(sql).length === 0)).toEqual([]);
-  // None is left over.
-  expect(new Set(costly.flatMap(excepted))).toEqual(new Set(exceptions));
+  demandNone('Add an index whose order is that of the statement:', costly, mayScan);
 });
 
-/** The requests of one key or account: of each period a row, and no more periods than are kept. */
+/** The conditions on a column, as a plan writes those that its index answers. */
+function conditionsOf(sql: string): string[] {
+  const where = /\bWHERE\b.*/s.exec(sql)?.[0] ?? '';
+  const conditions = where.matchAll(
+    /(?<![\w.(]\w*)(?:\w+\.)?(\w+|\(closed_at IS NULL\)) (=|>=?|<=?) (?:\?|'|coalesce\()/gi,
+  );
+  return [...conditions].map(([, column = '', operator = '']) => {
+    const name = column.startsWith('(') ? '<expr>' : column;
+    return `${name}${operator[0]}?`;
+  });
+}
+
+/** Whether the index of a step of a plan answers a condition; the key of a table finds one row, whatever else it has to fit. */
+function answers(step: string, condition: string): boolean {
+  const [, table, answered = ''] = /^SEARCH (\w+) .*\((.*)\)$/.exec(step) ?? [];
+  if (table === undefined) return false;
+  const key = schema[table]?.key ?? [];
+  const named = answered.replace(/\browid\b/, key[0] ?? 'rowid').split(' AND ');
+  return named.includes(condition) || `${named}` === `${key.map((column) => `${column}=?`)}`;
+}
+
+test('every condition of a statement is answered by an index', () => {
+  const unanswered = statements.filter((sql) => {
+    const steps = plans.get(sql) ?? [];
+    if (steps.some((step) => small.has(/^SCAN (\w+)/.exec(step)?.[1] ?? ''))) return false;
+    return !conditionsOf(sql).every((condition) => steps.some((step) => answers(step, condition)));
+  });
+  demandNone('Add an index that has the column before those of the order:', unanswered, mayFilter);
+});
+
+/** The requests of one key or account: a row for each period, and no more periods than are kept. */
 const ofOwner = /FROM usage_(?:hours|days)\s+WHERE account_id = /;
 
-test('none counts rows, which takes as long as there are many, and nobody is answered meanwhile', () => {
-  const counting = all.filter((sql) => /\b(?:count|sum|total|avg)\(/i.test(sql) && !ofOwner.test(sql));
-  if (counting.length > 0)
-    throw new Error(
-      `Keep the count beside the rows, as src/storage/sqlite/inventory.ts does:\n${counting.join('\n')}`,
-    );
-});
-
-/** The ranges that a page is read from, by what it asks for. */
-const ranges: readonly (readonly [asked: RegExp, range: string])[] = [
-  [/\bcategory_id = /, 'pets USING INDEX pets_by_category (category_id=? AND status=? AND rowid>?)'],
-  [/FROM pets WHERE status = /, 'pets USING INDEX pets_by_status (status=? AND rowid>?)'],
-  [/FROM pets WHERE id > /, 'pets USING INTEGER PRIMARY KEY (rowid>?)'],
-  [/\bpet_id = /, 'orders USING INDEX orders_by_pet (pet_id=? AND status=? AND rowid>?)'],
-  [/FROM orders WHERE status = /, 'orders USING INDEX orders_by_status (status=? AND rowid>?)'],
-  [/FROM orders WHERE id > /, 'orders USING INTEGER PRIMARY KEY (rowid>?)'],
-  [/FROM categories WHERE id > /, 'categories USING INTEGER PRIMARY KEY (rowid>?)'],
-  [/FROM accounts WHERE id > /, 'accounts USING INTEGER PRIMARY KEY (rowid>?)'],
-  [/FROM accounts WHERE \(closed_at /, 'accounts USING INDEX accounts_by_state (<expr>=? AND id>?)'],
-  [/FROM keys WHERE id > /, 'keys USING INTEGER PRIMARY KEY (rowid>?)'],
-  [/FROM keys WHERE account_id = /, 'keys USING INDEX keys_by_account (account_id=? AND rowid>?)'],
-];
-
-test.each(ranges)('a page of %p begins at the cursor: %s', (asked, range) => {
-  using database = new Database(path, { readonly: true });
-  const pages = all.filter((sql) => / id > \?\d?.* ORDER BY id LIMIT /s.test(sql) && asked.test(sql));
-  expect(pages.length).toBeGreaterThan(0);
-  for (const sql of pages) {
-    const searches = planOf(database, sql).filter((step) => step.startsWith('SEARCH'));
-    expect(searches).toEqual(searches.map(() => `SEARCH ${range}`));
-  }
-});
-
-/** The same of pages in another order, and of what is found by more than a cursor. */
-const searches: readonly (readonly [asked: RegExp, ...searches: string[]])[] = [
-  [
-    /FROM accounts WHERE {2}name_folded = /,
-    'accounts USING INDEX accounts_by_name (name_folded=? AND id>?)',
-    'accounts USING INDEX accounts_by_name (name_folded>? AND name_folded<?)',
-  ],
-  [
-    /FROM accounts WHERE \(closed_at IS NULL\) = \?5 AND name_folded = /,
-    'accounts USING INDEX accounts_by_state_and_name (<expr>=? AND name_folded=? AND id>?)',
-    'accounts USING INDEX accounts_by_state_and_name (<expr>=? AND name_folded>? AND name_folded<?)',
-  ],
-  [/FROM audit INDEXED BY \w+\s+WHERE\s+at >= /, 'audit USING INDEX audit_by_time (at>? AND at<?)'],
-  [
-    /FROM audit INDEXED BY \w+\s+WHERE actor = /,
-    'audit USING INDEX audit_by_actor (actor=? AND at>? AND at<?)',
-  ],
-  [
-    /FROM audit INDEXED BY \w+\s+WHERE object = \? AND at/,
-    'audit USING INDEX audit_by_object (object=? AND at>? AND at<?)',
-  ],
-  [
-    /FROM audit INDEXED BY \w+\s+WHERE object = \? AND actor/,
-    'audit USING INDEX audit_by_object_and_actor (object=? AND actor=? AND at>? AND at<?)',
-  ],
-  [/SELECT day, key_id, ok/, 'usage_days USING PRIMARY KEY ((day,key_id)>(?,?) AND day<?)'],
-  [
-    /SELECT day, key_id, deprecated/,
-    'usage_days USING INDEX usage_days_deprecated ((day,key_id)>(?,?) AND day<?)',
-  ],
-  [/FROM usage_minutes\s+WHERE minute >= /, 'usage_minutes USING PRIMARY KEY (minute>? AND minute<?)'],
-];
-
-test.each(searches)('what %p asks for is found by an index: %s', (asked, ...expected) => {
-  using database = new Database(path, { readonly: true });
-  const [sql = '', ...others] = all.filter((statement) => asked.test(statement));
-  expect(others).toEqual([]);
-  const found = planOf(database, sql).filter((step) => step.startsWith('SEARCH'));
-  expect(found).toEqual(expected.map((search) => `SEARCH ${search}`));
+test('no statement counts rows', () => {
+  demand(
+    'Keep the count beside the rows, as src/storage/sqlite/inventory.ts does:',
+    statements.filter((sql) => /\b(?:count|sum|total|avg)\(/i.test(sql) && !ofOwner.test(sql)),
+  );
 });

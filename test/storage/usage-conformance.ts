@@ -208,9 +208,9 @@ export function usageConforms(check: StoreTest): void {
     await report(store, { minutes, keys: [...keys, keyUsage(1, day + dayMs, { ok: 1 })] });
     await report(store, { instance: { ...instance, name: 'two', seenAt: day + 1 } });
     const bounds = { minutes: day + 2_400 * minuteMs, hours: day + 1, days: day, instances: day + 1 };
-    let rounds = 0;
-    while (await store.write('pruneUsage', bounds)) rounds++;
-    expect(rounds).toBeGreaterThan(0);
+    // More than one call removes.
+    expect(await store.write('pruneUsage', bounds)).toBe(true);
+    while (await store.write('pruneUsage', bounds));
     expect((await store.usage.minutes(always)).length).toBe(100);
     expect(await store.usage.periods({ accountId: 1 }, 'hour', always)).toMatchObject([
       { from: day + dayMs },
@@ -244,7 +244,7 @@ export function instancesConform(check: StoreTest): void {
     expect(facts.engine).toMatch(/^(SQLite|PostgreSQL)/);
     expect(facts.groups).toBeGreaterThan(0);
     expect(facts.units).toBeGreaterThan(0);
-    expect(facts.seconds).toBeGreaterThan(0);
+    expect(facts.seconds).toBeNumber();
     expect(facts.waiting).toBe(0);
     for (const fact of Object.values(facts)) {
       expect(fact === null || ['string', 'number', 'boolean'].includes(typeof fact)).toBe(true);

@@ -9,7 +9,7 @@ import { settingsIn } from '../support/process.ts';
 import { same } from './failures.ts';
 import { Chance } from './generate/chance.ts';
 import { anyInt64 } from './generate/integers.ts';
-import { anyName } from './generate/names.ts';
+import { anyName } from './generate/json-text.ts';
 import { recordingProxy } from './recording-proxy.ts';
 import type { Figures, StressOptions, StressTest } from './stress-test.ts';
 

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { clusterPlaceOn } from '../storage/cluster-place.ts';
-import { compareAnswers } from '../storage/same-answers.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { allNames, load, readiness } from '../support/load.ts';
@@ -37,17 +36,6 @@ const clusterLimits: StressTest = limitsTest('cluster-limits', 'Redis', async (c
   const kept = made.move();
   return { ...place, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 });
-
-const clusterAnswers: StressTest = {
-  name: 'cluster-answers',
-  promise: 'the service answers generated sequences alike on both stores: status, headers and body',
-  rounds: 10_000,
-  async run({ rounds, seed, progress }) {
-    await using there = await servers();
-    progress(`${rounds} sequences`);
-    return { 'answers compared': await compareAnswers(there, rounds, seed | 0) };
-  },
-};
 
 const clusterWindows: StressTest = {
   name: 'cluster-windows',
@@ -146,7 +134,6 @@ const clusterFaults: StressTest = {
 /** The tests of the store of several instances; they need PostgreSQL and Redis on the machine. */
 export const clusterTests: readonly StressTest[] = [
   clusterLimits,
-  clusterAnswers,
   clusterWindows,
   clusterFaults,
   clusterFreshness,

@@ -1,12 +1,9 @@
 /** Hostile numbers, strings and encodings. */
 import { type HostileBody, name, of, value } from './hostile-json-body.ts';
+import { words } from './words.ts';
 
 const numbersRefused = [
-  '1e400',
-  '-1e400',
-  '1e-400',
-  '1e99999999999',
-  '-1e-99999999999',
+  ...words`1e400 -1e400 1e-400 1e99999999999 -1e-99999999999`,
   `1e${'9'.repeat(16_000)}`,
   '9'.repeat(16_000),
   `0.${'0'.repeat(15_000)}1`,
@@ -39,37 +36,15 @@ const numbersAccepted = [
 ];
 
 const numbersBroken = [
-  '01',
-  '-01',
-  '00',
-  '+1',
-  '.5',
-  '1.',
-  '-',
-  '--1',
-  '1e',
-  '1e+',
-  '1e1.5',
-  '0x1',
-  '0b1',
-  '0o1',
-  '1_000',
-  '1n',
-  'NaN',
-  'Infinity',
-  '-Infinity',
+  ...words`
+    01 -01 00 +1 .5 1. - --1 1e 1e+ 1e1.5 0x1 0b1 0o1 1_000 1n NaN Infinity -Infinity 1, 1f 1d 1L
+    1e+-1 ..1 1..1
+  `,
   '１',
-  '1,',
+  '٣',
   '1 1',
-  '1f',
-  '1d',
-  '1L',
   '- 1',
   '1e 1',
-  '٣',
-  '1e+-1',
-  '..1',
-  '1..1',
 ];
 
 export function numbers(): HostileBody[] {
@@ -81,47 +56,25 @@ export function numbers(): HostileBody[] {
 }
 
 const stringsBroken = [
-  '"\\x41"',
-  '"\\u12"',
-  '"\\u"',
-  '"\\uD8"',
-  '"\\u{41}"',
-  '"\\U0041"',
-  '"\\a"',
-  '"\\0"',
+  ...words`"\x41" "\u12" "\u" "\uD8" "\u{41}" "\U0041" "\a" "\0" "a "\" 'a' "a""b"`,
+  '“a”',
   '"\\\n"',
-  '"a',
-  '"\\"',
-  "'a'",
   '`a`',
-  '"a""b"',
   '"a" "b"',
   '"\t"',
   '"\n"',
   '"\r"',
   '"\u0000"',
   '"\u001f"',
-  '“a”',
 ];
 
 const stringsRefused = [
-  '"\\ud800"',
-  '"\\udfff"',
-  '"a\\ud83d"',
-  '"\\ud83d\\ud83d\\udc36"',
-  '"\\udc36\\ud83d"',
-  '"\\u0000"',
-  '"\\u001f"',
-  '"\\u007f"',
-  '"\\b"',
-  '"\\f"',
-  '"\\n"',
-  '"\\r"',
-  '"\\t"',
+  ...words`
+    "\ud800" "\udfff" "a\ud83d" "\ud83d\ud83d\udc36" "\udc36\ud83d" "\u0000" "\u001f" "\u007f" "\b"
+    "\f" "\n" "\r" "\t" "" "\u2028"
+  `,
   '"\u007f"',
-  '""',
   '" "',
-  '"\\u2028"',
   `"${'a'.repeat(16_000)}"`,
   `"${'\\u0061'.repeat(2_600)}"`,
   `"${'\\\\'.repeat(8_000)}"`,
@@ -129,19 +82,12 @@ const stringsRefused = [
 ];
 
 const stringsAccepted = [
-  '"\\ud83d\\udc36"',
+  ...words`"\ud83d\udc36" "\u0061" "\/" "\\" "\"" "\uFFFE" "__proto__" "</script>"`,
   '"\u2028a"',
   '"\ufeffa"',
-  '"\\u0061"',
-  '"\\/"',
-  '"\\\\"',
-  '"\\""',
   '"\uffff"',
   '"\ufffd"',
   '"\u{10ffff}"',
-  '"\\uFFFE"',
-  '"__proto__"',
-  '"</script>"',
   `"${"'; DROP TABLE pets; --"}"`,
   '"%s%n"',
   '"{}"',

@@ -1,20 +1,12 @@
 /** Bodies made to break JSON parsers, and whether the contract lets an animal come of them. */
 import { type HostileBody, largest, member, name, of } from './hostile-json-body.ts';
 import { encodings, numbers, strings } from './hostile-json-scalars.ts';
+import { words } from './words.ts';
 
 function duplicates(): HostileBody[] {
   const names = [
-    'name',
-    'categoryId',
-    'status',
-    '\\u006eame',
-    'n\\u0061me',
-    'category\\u0049d',
-    '\\u0073tatus',
-    'x',
+    ...words`name categoryId status \u006eame n\u0061me category\u0049d \u0073tatus x \ud800 \u0000`,
     '',
-    '\\ud800',
-    '\\u0000',
   ];
   const twice = names.flatMap((text) => [
     of(`member ${text} twice`, 'invalid_body', member(`"${text}":1,"${text}":1`)),
@@ -43,21 +35,10 @@ function duplicates(): HostileBody[] {
 }
 
 function prototypes(): HostileBody[] {
-  const names = [
-    '__proto__',
-    '\\u005f_proto__',
-    '__\\u0070roto__',
-    'constructor',
-    'prototype',
-    '__defineGetter__',
-    'toString',
-    'valueOf',
-    'hasOwnProperty',
-    'then',
-    'toJSON',
-    'length',
-    '0',
-  ];
+  const names = words`
+      __proto__ \u005f_proto__ __\u0070roto__ constructor prototype __defineGetter__ toString valueOf
+      hasOwnProperty then toJSON length 0
+    `;
   const values = ['{}', 'null', '{"status":"sold"}', '[]', '{"__proto__":{}}', '1'];
   return names.flatMap((text) => [
     ...values.map((inner) =>
@@ -90,37 +71,13 @@ function depths(): HostileBody[] {
 }
 
 const shapesBroken = [
-  '{',
-  '}',
-  '[',
-  ']',
-  '{]',
-  '[}',
-  '{}{}',
-  '{},',
-  ',',
-  ':',
-  '{"name"}',
-  '{"name":}',
-  '{:1}',
-  '{,}',
-  '{"name":"a",,"categoryId":1}',
-  '{"name":"a","categoryId":1,}',
-  '[1,]',
-  '{name:"a"}',
-  '{"name"="a"}',
-  '{"name":"a";"categoryId":1}',
+  ...words`
+    { } [ ] {] [} {}{} {}, , : {"name"} {"name":} {:1} {,} {"name":"a",,"categoryId":1}
+    {"name":"a","categoryId":1,} [1,] {name:"a"} {"name"="a"} {"name":"a";"categoryId":1} {}// #
+    undefined nul TRUE None {"name":undefined} {1:1} {null:1} <pet/> {"name":"a"
+  `,
   '// a\n{}',
   '/* a */{}',
-  '{}//',
-  '#',
-  'undefined',
-  'nul',
-  'TRUE',
-  'None',
-  '{"name":undefined}',
-  '{1:1}',
-  '{null:1}',
   '{"a":1 "b":2}',
   '\u0000',
   '{}\u0000',
@@ -129,9 +86,7 @@ const shapesBroken = [
   '\f{}',
   '\v{}',
   ")]}'\n{}",
-  '<pet/>',
   'name: a',
-  '{"name":"a"',
   ' ',
   '\n'.repeat(16_000),
   '{}'.repeat(8_000),
@@ -144,20 +99,7 @@ const shapesBroken = [
 ];
 
 const shapesRefused = [
-  '{}',
-  '[]',
-  '[[]]',
-  '[{"name":"a","categoryId":1}]',
-  'null',
-  'true',
-  'false',
-  '0',
-  '-1',
-  '1.5',
-  '1e999',
-  '"a"',
-  '""',
-  '[null]',
+  ...words`{} [] [[]] [{"name":"a","categoryId":1}] null true false 0 -1 1.5 1e999 "a" "" [null]`,
   `[${'1,'.repeat(8_000)}1]`,
   `[${'{},'.repeat(5_400)}{}]`,
   `{${Array.from({ length: 1_500 }, (_, index) => `"${index.toString(36)}":1`).join(',')}}`,

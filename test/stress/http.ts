@@ -11,10 +11,8 @@ import { attacks } from './raw-attacks.ts';
 import { secrets } from './secrets.ts';
 import { slow } from './slow-clients.ts';
 import type { StressTest } from './stress-test.ts';
-import { valid } from './valid.ts';
 
 export const httpTests: readonly StressTest[] = [
-  valid,
   invalid,
   bounds,
   hostile,

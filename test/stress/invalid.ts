@@ -1,78 +1,100 @@
-/** Generated requests with one mistake each: none is accepted, and each is told exactly what is wrong. */
-import type { ErrorAnswer } from '../support/call.ts';
-import { clientOf } from '../support/client.ts';
-import { checkResponse } from '../support/contract.ts';
-import { Failures, same } from './failures.ts';
+/** Requests with one mistake each: none is accepted, and each is refused for its mistake. */
+import { allOperations } from '../../src/contract/operations.ts';
+import { type Checkable, checkResponse } from '../support/contract.ts';
+import { Failures } from './failures.ts';
 import { Chance } from './generate/chance.ts';
-import { bytesOf } from './generate/http.ts';
-import type { InvalidRequest } from './generate/mutation.ts';
-import { invalidRequest } from './generate/mutations.ts';
-import { createPet, type Known } from './generate/requests.ts';
 import { provingService } from './service.ts';
 import type { StressOptions, StressTest } from './stress-test.ts';
-import { overWires, Wire } from './wire.ts';
+import { audit } from './walk/audit.ts';
+import { Caller, type CallerKeys } from './walk/caller.ts';
+import { headMistakes } from './walk/head-mistakes.ts';
+import { mistakeOf } from './walk/judge.ts';
+import { mistakesOf } from './walk/mistakes.ts';
+import { plainRequest } from './walk/places.ts';
+import { perform, type Request } from './walk/request.ts';
+import type { Making } from './walk/scene.ts';
+import { Tags } from './walk/tags.ts';
+import { World } from './walk/world.ts';
 
 const connections = 64;
 
-async function perform(wire: Wire, request: InvalidRequest): Promise<void> {
-  const { method, target, mutation } = request;
-  try {
-    const response = await wire.send(bytesOf(request), method === 'HEAD');
-    same(`the status of ${method} ${target}`, response.status, request.status);
-    checkResponse(method, target, response);
-    if (method !== 'HEAD') checkError(JSON.parse(response.text) as ErrorAnswer, request);
-  } catch (error) {
-    const sent =
-      request.body === undefined
-        ? ''
-        : ` Sent: ${JSON.stringify(Buffer.from(request.body).toString()).slice(0, 400)}`;
-    throw new Error(`${mutation}: ${(error as Error).message}${sent}`);
-  }
-}
+/** Every mistake of every operation. Each is made as often as any other. */
+export const cases = allOperations.flatMap((operation) =>
+  [...headMistakes(operation), ...mistakesOf(operation)].map((mistake) => ({
+    mistake,
+    operationId: operation.operationId,
+  })),
+);
 
-function checkError(error: ErrorAnswer, { status, code, faulty }: InvalidRequest): void {
-  same('status in the body', error.status, status);
-  same('code', error.code, code);
-  if (error.message === '') throw new Error('the message is empty');
-  const named = (error.details ?? []).map(({ in: place, name }) => `${place}:${name}`);
-  if (faulty !== undefined) same('the names of the details', [...new Set(named)].join(), faulty);
-}
-
-export async function invalidRequests({ rounds, seed, progress }: StressOptions) {
-  await using service = await provingService();
-  const { key, poorKey } = service;
-  const known: Known = { key, poorKey, stored: 1, cursors: [] };
-  const failures = new Failures(seed);
-  const counts = new Map<string, number>();
-  using first = new Wire(service.url);
-  await first.send(bytesOf(createPet(new Chance(seed, -1), known)));
-  await overWires(service.url, connections, rounds, (wire, index) => {
-    if (index % 1_000 === 0) progress(`${index} of ${rounds} requests`);
-    const request = invalidRequest(new Chance(seed, index), known);
-    counts.set(request.mutation, (counts.get(request.mutation) ?? 0) + 1);
-    return failures.guard(index, () => perform(wire, request));
-  });
-  const last = await first.send(bytesOf(createPet(new Chance(seed, -2), known)));
-  // Ids are not skipped in a process that is not killed, so every animal added would show.
-  if (!last.text.startsWith('{"id":2,')) failures.add('end', `animals were added: ${last.text}`);
-  const client = clientOf(service.url, key);
-  for (const path of ['/orders', '/categories']) {
-    const { text } = await client.get(path);
-    if (text !== '[]') failures.add('end', `${path}: ${text}`);
-  }
-  service.checkRunning();
-  failures.end();
-  return {
-    'kinds of mistakes': counts.size,
-    'of each at least': Math.min(...counts.values()),
-    'animals added': 0,
+/** What requests are about in a store of which nothing is known. */
+export function nothingIn(chance: Chance): Making {
+  const scene = {
+    world: new World(),
+    categories: [1n, 2n],
+    gone: new Set<bigint>(),
+    isShared: false,
+    isAlone: true,
   };
+  return { chance, scene, tags: new Tags(), positions: [] };
+}
+
+/** The request of a case. */
+export function wrongRequest(index: number, chance: Chance): Request {
+  const { mistake, operationId } = cases[index % cases.length] as (typeof cases)[number];
+  return mistake.make(plainRequest(nothingIn(chance), operationId), chance);
+}
+
+function check(index: number, request: Request, answer: Checkable): void {
+  checkResponse(request.method, request.target, answer);
+  const expected = perform(new World(), request, answer, new Tags());
+  const wrong = mistakeOf(request, expected, answer, new Tags());
+  if (wrong === undefined) return;
+  const { mistake, operationId } = cases[index % cases.length] as (typeof cases)[number];
+  const { method, target, body = '' } = request;
+  throw new Error(
+    `${operationId}, ${mistake.what}: ${wrong}. Sent: ${method} ${target} ${body}`.slice(0, 800),
+  );
+}
+
+/** Sends `rounds` wrong requests to a service on an empty store. */
+export async function invalidRequests(
+  { url, ...keys }: CallerKeys & { readonly url: string },
+  { rounds, seed, progress }: StressOptions,
+) {
+  const failures = new Failures(seed);
+  using stack = new DisposableStack();
+  let next = 0;
+  const work = async () => {
+    const caller = stack.use(new Caller([url], keys));
+    for (let index = next++; index < rounds; index = next++) {
+      if (index % 1_000 === 0) progress(`${index} of ${rounds} requests`);
+      const chance = new Chance(seed, index);
+      await failures.guard(index, async () => {
+        const request = wrongRequest(index, chance);
+        check(index, request, await caller.send(request, chance));
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, work));
+  const reader = stack.use(new Caller([url], keys));
+  const read = { operationId: 'listPets', method: 'GET', act: () => ({ status: 200 }) } as const;
+  await failures.guard('end', () =>
+    audit((target) => reader.send({ ...read, target }, new Chance(seed, -1)), new World()),
+  );
+  failures.end();
+  return { 'mistakes of operations': cases.length, 'of each at least': Math.floor(rounds / cases.length) };
 }
 
 export const invalid: StressTest = {
   name: 'invalid',
   promise:
-    'generated requests with one mistake each are never accepted, and each gets the Error body that names it',
+    'requests with each mistake that an operation can meet are never accepted, and each gets the Error body that names it',
   rounds: 1_000_000,
-  run: invalidRequests,
+  async run(options) {
+    await using service = await provingService();
+    const { url, key, poorKey } = service;
+    const figures = await invalidRequests({ url, key, limitedKey: poorKey }, options);
+    service.checkRunning();
+    return figures;
+  },
 };

@@ -5,7 +5,7 @@ import { type ShopPlace, shopKinds } from './shop-places.ts';
 import type { Figures, StressOptions, StressTest } from './stress-test.ts';
 import { Wire, type WireResponse } from './wire.ts';
 
-const clients = 64;
+export const clients = 64;
 
 interface Pet {
   readonly id: number;
@@ -37,11 +37,10 @@ class Changes {
     return wire.send(bytesOf({ method, target, headers, body: Buffer.from(JSON.stringify(body)) }));
   }
 
-  /** Reads, and changes what it read, over and over: the next name counts on from the one it read. */
-  async make(wire: Wire, client: number, petId: number): Promise<void> {
-    const target = `/pets/${petId}`;
-    for (let number = 0; !this.isDone; number++) {
-      const read = await this.send(wire, 'GET', target);
+  /** Changes what it read and reads again, over and over: the next name counts on from the one it read. */
+  async make(wire: Wire, client: number, target: string, firstRead: WireResponse): Promise<void> {
+    let read = firstRead;
+    for (let number = 0; ; number++) {
       same('the status of a read', read.status, 200);
       const before = JSON.parse(read.text) as Pet;
       const count = countOf(before);
@@ -50,6 +49,8 @@ class Changes {
       const changed = await this.send(wire, 'PATCH', target, etag, after);
       if (changed.status === 412) this.failed++;
       else this.#keep(before, after, changed);
+      if (this.isDone) return;
+      read = await this.send(wire, 'GET', target);
     }
   }
 
@@ -78,20 +79,26 @@ export async function noLostUpdate(
   const changes = new Changes(key, rounds);
   const failures = new Failures(seed);
   const places = urls();
-  using wires = new DisposableStack();
-  const wireOf = (client: number) => wires.use(new Wire(places[client % places.length] ?? ''));
-  const first = wireOf(0);
+  using stack = new DisposableStack();
+  const wires = Array.from({ length: clients }, (_, client) =>
+    stack.use(new Wire(places[client % places.length] ?? '')),
+  );
+  const [first] = wires as [Wire];
   const made = await changes.send(first, 'POST', '/pets', undefined, { name: '0', categoryId: 0 });
-  const { id } = JSON.parse(made.text) as Pet;
+  const target = `/pets/${(JSON.parse(made.text) as Pet).id}`;
   const telling = setInterval(() => progress(`${changes.madeOf.size} of ${rounds} changes`), 1_000);
+  // All clients read the first version before any of them changes it: one change is done, all others get 412.
+  const reads = await Promise.all(wires.map((wire) => changes.send(wire, 'GET', target)));
   await Promise.all(
-    Array.from({ length: clients }, (_, client) =>
-      failures.guard(`client ${client}`, () => changes.make(wireOf(client), client, id)),
+    wires.map((wire, client) =>
+      failures.guard(`client ${client}`, () =>
+        changes.make(wire, client, target, reads[client] as WireResponse),
+      ),
     ),
   );
   clearInterval(telling);
   failures.end();
-  const last = JSON.parse((await changes.send(first, 'GET', `/pets/${id}`)).text) as Pet;
+  const last = JSON.parse((await changes.send(first, 'GET', target)).text) as Pet;
   let length = 0;
   let name: string | undefined = '0';
   for (let next = changes.madeOf.get(name); next !== undefined; next = changes.madeOf.get(name)) {

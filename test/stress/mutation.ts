@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { root } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
+import { testTimeoutMs } from '../support/wait.ts';
 import { type Mutant, mutantsOf } from './mutation-operators.ts';
 import type { StressTest } from './stress-test.ts';
 
@@ -82,7 +83,8 @@ class Copy {
   }
 
   async #fateUnder(suite: readonly string[], timeout: number): Promise<Fate> {
-    const child = Bun.spawn([process.execPath, 'test', '--bail=1', ...suite], {
+    const command = [process.execPath, 'test', '--bail=1', `--timeout=${testTimeoutMs}`, ...suite];
+    const child = Bun.spawn(command, {
       cwd: this.#folder,
       // Tests that are broken off leave their folders behind: they go with the copy.
       env: { ...process.env, TMPDIR: this.#temporary },

@@ -1,6 +1,5 @@
 /** Writes through a proxy that cuts connections, repeated until they are answered: each is done exactly once. */
 import { clientOf } from '../support/client.ts';
-import { until } from '../support/wait.ts';
 import { cuts, cuttingProxy } from './cutting-proxy.ts';
 import { Failures, same } from './failures.ts';
 import { Chance } from './generate/chance.ts';
@@ -11,10 +10,10 @@ import type { Figures, StressOptions, StressTest } from './stress-test.ts';
 import { Wire, type WireResponse } from './wire.ts';
 
 const clients = 32;
-/** A service is killed when so many writes more have been answered. */
-const writesPerKill = { least: 60, most: 140 } as const;
-/** How often a write is sent once more although it was answered. */
-const repeatedPart = 0.1;
+/** The service is killed after this many answered writes, again and again. */
+const writesPerKill = 100;
+/** Every tenth write is repeated although it was answered. */
+const writesPerRepeat = 10;
 /** Before a request is sent again; a client that nothing disturbs waits longer. */
 const pauseMs = 5;
 
@@ -23,13 +22,16 @@ const headersThatStay = ['content-type', 'location', 'etag'] as const;
 /** Clients, and what they saw. */
 class Clients {
   readonly expected = new Expected();
-  readonly seen = { writes: 0, sent: 0, replayed: 0, inUse: 0, unavailable: 0 };
+  readonly seen = { writes: 0, sent: 0, repeated: 0, replayed: 0, inUse: 0, unavailable: 0 };
   readonly #url: string;
   readonly #key: string;
+  readonly #onWrite: (writes: number) => void;
 
-  constructor(url: string, key: string) {
+  /** `onWrite` is called after each answered write. */
+  constructor(url: string, key: string, onWrite: (writes: number) => void) {
     this.#url = url;
     this.#key = key;
+    this.#onWrite = onWrite;
   }
 
   /** One life after the other until that many writes are done. */
@@ -39,15 +41,16 @@ class Clients {
       const name = `${client}-${number}`;
       const chance = new Chance(seed, client * 1_000_000 + number);
       await failures.guard(name, () =>
-        liveOnce(name, chance, this.expected, (write) => this.#perform(wire, write, chance)),
+        liveOnce(name, chance, this.expected, (write) => this.#perform(wire, write)),
       );
     }
   }
 
-  async #perform(wire: Wire, write: Write, chance: Chance): Promise<unknown> {
+  async #perform(wire: Wire, write: Write): Promise<unknown> {
     const answer = await this.#answered(wire, write);
-    this.seen.writes++;
-    if (chance.often(repeatedPart)) {
+    this.#onWrite(++this.seen.writes);
+    if (this.seen.writes % writesPerRepeat === 0) {
+      this.seen.repeated++;
       const again = await this.#answered(wire, write);
       same('Idempotent-Replayed', again.headers.get('idempotent-replayed'), 'true');
       same('the answer to a repetition', again.text, answer.text);
@@ -83,46 +86,31 @@ class Clients {
   }
 }
 
-/** Kills what serves again and again until the work is done; returns how often. */
-async function killMeanwhile(
-  place: ShopPlace,
-  { seen }: Clients,
-  chance: Chance,
-  hasEnded: () => boolean,
-): Promise<number> {
-  for (let kills = 0; ; kills++) {
-    const next = seen.writes + chance.int(writesPerKill.least, writesPerKill.most);
-    await until(() => seen.writes >= next || hasEnded());
-    if (hasEnded()) return kills;
-    await place.kill(chance);
-  }
-}
-
-/** `rounds` is the number of writes. */
+/** `rounds` is the number of writes; the service is killed once for each `writesPerKill` of them. */
 export async function eachOnce(
   place: ShopPlace,
   { rounds, seed, progress }: StressOptions,
+  perKill = writesPerKill,
 ): Promise<Figures> {
   await using proxy = await cuttingProxy(place.urls, new Chance(seed, -1));
   const failures = new Failures(seed);
-  const working = new Clients(proxy.url, place.key);
-  let ended = false;
-  const work = Array.from({ length: clients }, (_, client) => working.work(client, rounds, seed, failures));
-  const telling = setInterval(() => progress(`${working.seen.writes} of ${rounds} writes`), 1_000);
-  try {
-    const done = Promise.all(work).finally(() => {
-      ended = true;
-    });
-    const [kills] = await Promise.all([
-      killMeanwhile(place, working, new Chance(seed, -2), () => ended),
-      done,
-    ]);
-    failures.end();
-    await checkStored(place, working.expected);
-    return figuresOf(working, kills, proxy.met);
-  } finally {
-    clearInterval(telling);
-  }
+  const chance = new Chance(seed, -2);
+  let kills = 0;
+  let killing = Promise.resolve();
+  const working = new Clients(proxy.url, place.key, (writes) => {
+    progress(`${writes} of ${rounds} writes`);
+    if (writes % perKill !== 0 || writes > rounds) return;
+    kills++;
+    // One kill after the other, while the clients continue.
+    killing = killing.then(() => failures.guard('kill', () => place.kill(chance)));
+  });
+  await Promise.all(
+    Array.from({ length: clients }, (_, client) => working.work(client, rounds, seed, failures)),
+  );
+  await killing;
+  failures.end();
+  await checkStored(place, working.expected);
+  return figuresOf(working, kills, proxy.met);
 }
 
 function figuresOf(
@@ -136,6 +124,7 @@ function figuresOf(
     'requests sent': seen.sent,
     ...Object.fromEntries(cuts.map((fate) => [`cut ${fate}`, met[fate] ?? 0])),
     'kill -9': kills,
+    'repeated although answered': seen.repeated,
     'answers replayed': seen.replayed,
     'answered 409 idempotency_key_in_use': seen.inUse,
     'answered 503': seen.unavailable,

@@ -1,24 +1,18 @@
 /** Attacks on where a body ends: codings, lengths, chunks, and requests behind bodies nobody reads. */
 import { type Attack, animal, type Kit } from './raw-attacks-kit.ts';
+import { words } from './words.ts';
 
 const n = animal.length;
 /** As a chunk says it. */
 const size = n.toString(16);
 
 const codingValues = [
-  'chunked',
-  'Chunked',
-  'CHUNKED',
-  'xchunked',
-  'chunkedx',
+  ...words`chunked Chunked CHUNKED xchunked chunkedx identity "chunked" chunked;q=1 , chunked, ,chunked cow`,
   'chunked, identity',
   'identity, chunked',
-  'identity',
   'gzip, chunked',
   'chunked, gzip',
   'chunked, chunked',
-  '"chunked"',
-  'chunked;q=1',
   'chunked ;a',
   '\x0bchunked',
   '\x0cchunked',
@@ -26,10 +20,6 @@ const codingValues = [
   'chunked\0',
   '\0chunked',
   '',
-  ',',
-  'chunked,',
-  ',chunked',
-  'cow',
   'chun ked',
   '\xa0chunked',
   'chunked\x85',

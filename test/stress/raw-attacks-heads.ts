@@ -1,5 +1,6 @@
 /** Attacks on the head of a request: its lines, their ends, the target, Host, and the key. */
 import { type Attack, animal, json, type Kit } from './raw-attacks-kit.ts';
+import { words } from './words.ts';
 
 export function lineEnds({ request, post, secret, open }: Kit): Attack[] {
   const get = request('GET /v1/pets/0', 'X-A: b\r\n');
@@ -83,18 +84,11 @@ const oddLines = [
 ];
 
 const oddVersions = [
-  'HTTP/1.0',
-  'HTTP/0.9',
-  'HTTP/1.2',
-  'HTTP/1.10',
-  'HTTP/2.0',
-  'HTTP/2',
-  'HTTP/11',
-  'HTTP/1.1x',
-  'http/1.1',
+  ...words`
+    HTTP/1.0 HTTP/0.9 HTTP/1.2 HTTP/1.10 HTTP/2.0 HTTP/2 HTTP/11 HTTP/1.1x http/1.1 HTTPS/1.1
+    HTTP/1,1
+  `,
   'HTTP/ 1.1',
-  'HTTPS/1.1',
-  'HTTP/1,1',
   '',
   'HTTP/1.1 ',
   'HTTP/1.1\t',
@@ -133,24 +127,11 @@ export function requestLines({ request, secret }: Kit): Attack[] {
 export function hosts({ request }: Kit): Attack[] {
   const get = request('GET /v1/pets/0');
   const values = [
+    ...words`a,b a/b a/v1/pets? a#b a?b a@b a:b a:99999 [::1] [::1 a\b a%00 "a" ..`,
     '',
     ' ',
     'a b',
-    'a,b',
-    'a/b',
-    'a/v1/pets?',
-    'a#b',
-    'a?b',
-    'a@b',
-    'a:b',
-    'a:99999',
-    '[::1]',
-    '[::1',
-    'a\\b',
-    'a%00',
     '\xe9',
-    '"a"',
-    '..',
     'a'.repeat(5_000),
   ];
   const odd = values.map((value) => ({

@@ -4,16 +4,16 @@ import { issueKey } from '../support/process.ts';
 import { Failures, same } from './failures.ts';
 import { bytesOf, type HttpRequest } from './generate/http.ts';
 import { proxyBefore } from './proxies.ts';
-import type { Attack } from './raw-attacks-kit.ts';
+import { type Attack, animal } from './raw-attacks-kit.ts';
 import { attackTable } from './raw-attacks-table.ts';
 import { type ProvingService, provingService } from './service.ts';
 import type { StressOptions, StressTest } from './stress-test.ts';
 import { Wire } from './wire.ts';
 
-/** How long a connection may stay silent before what has come is all there is. */
+/** A connection that is silent for this long may have had all its answers, which `#settled` then makes certain. */
 const quietMs = 150;
 /** Quotas tell the accounts apart in the headers of answers. */
-const quotas = { open: 900_000_001, hidden: 900_000_002, victim: 900_000_003 };
+const quotas = { open: 900_000_001, hidden: 900_000_002, victim: 900_000_003, bystander: 900_000_004 };
 type Who = keyof typeof quotas;
 
 class Battlefield implements Disposable {
@@ -36,6 +36,7 @@ class Battlefield implements Disposable {
       open: await key('open'),
       hidden: await key('hidden'),
       victim: await key('victim'),
+      bystander: await key('bystander'),
     });
   }
 
@@ -54,7 +55,10 @@ class Battlefield implements Disposable {
   /** Attacks `url` while a victim calls through it, too; throws when the count or the victim's answers are wrong. */
   async attack(url: string, { bytes }: Attack, victim: Wire, id: string): Promise<void> {
     const before = await this.#charged();
-    const [stream] = await Promise.all([everything(url, bytes), this.#victim(victim, `${id}-during`)]);
+    const [stream] = await Promise.all([
+      everything(url, bytes, () => this.#settled()),
+      this.#victim(victim, `${id}-during`),
+    ]);
     for (let call = 0; call < 3; call++) await this.#victim(victim, `${id}-after-${call}`);
     const after = await this.#charged();
     const [open = 0, hidden = 0, keyless = 0] = before.map((count, index) => count - (after[index] ?? 0) - 1);
@@ -71,6 +75,18 @@ class Battlefield implements Disposable {
     if (counted > answers + 1) throw new Error(`only ${answers} requests were answered, but ${told}`);
     if (stream.includes(`"minute";q=${quotas.victim}`))
       throw new Error(`the attacker got the victim's answer: ${told}`);
+  }
+
+  /**
+   * Resolves when all that was sent before has been answered: the service answers in the order of arrival, but for
+   * creations, which are committed in theirs. The answers of a second one arrive after those of the first.
+   */
+  async #settled(): Promise<void> {
+    const headers = [...getOf(this.#keys.bystander).headers, ['Content-Type', 'application/json'] as const];
+    const request = { method: 'POST', target: '/pets', headers, body: Buffer.from(animal) };
+    for (const _ of ['first', 'second']) {
+      same('the status of a bystander', (await this.#direct.send(bytesOf(request))).status, 201);
+    }
   }
 
   /** The victim's answer has to be its own: its id, its account, its animal that is not there. */
@@ -96,23 +112,28 @@ function getOf(key: string | undefined, more: HttpRequest['headers'] = []): Http
   return { method: 'GET', target: '/pets/0', headers: [...own, ...more] };
 }
 
-/** Writes the bytes and returns all that came until the connection was closed or fell silent. */
-function everything(url: string, bytes: string): Promise<string> {
+/** Writes the bytes and returns all that came until the connection was closed, or was silent and all is settled. */
+async function everything(url: string, bytes: string, settled: () => Promise<void>): Promise<string> {
   const { hostname, port } = new URL(url);
-  const { promise, resolve } = Promise.withResolvers<string>();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
   const chunks: Buffer[] = [];
   const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-  const end = () => {
-    socket.destroy();
-    resolve(Buffer.concat(chunks).toString('latin1'));
-  };
-  socket.setTimeout(quietMs, end);
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   // A refused attack may find its connection reset while it is still being written.
-  socket.on('error', end);
-  socket.on('close', end);
-  socket.write(Buffer.from(bytes, 'latin1'));
-  return promise;
+  socket.on('error', () => resolve());
+  socket.on('close', () => resolve());
+  const onSilence = () => {
+    const received = chunks.length;
+    settled().then(() => chunks.length === received && resolve(), reject);
+  };
+  // Whatever arrives later starts the timeout again.
+  socket.write(Buffer.from(bytes, 'latin1'), () => socket.setTimeout(quietMs, onSilence));
+  try {
+    await promise;
+  } finally {
+    socket.destroy();
+  }
+  return Buffer.concat(chunks).toString('latin1');
 }
 
 async function through(

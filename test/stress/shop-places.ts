@@ -2,7 +2,7 @@
 
 import type { AdminServices } from '../../src/app.ts';
 import { scopes } from '../../src/domain/scope.ts';
-import { startCluster } from '../support/cluster.ts';
+import { patientSettings, startCluster } from '../support/cluster.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, makeStore, operatorOf, type Service, startService } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
@@ -73,7 +73,7 @@ async function killWorker({ pid, stderr }: Service, chance: Chance): Promise<voi
 
 /** Undefined when this machine has no servers to test with. */
 export async function clusterShop(count: number): Promise<ShopPlace | undefined> {
-  const cluster = await startCluster({ instances: count });
+  const cluster = await startCluster({ instances: count, environment: patientSettings });
   if (cluster === undefined) return undefined;
   const key = await ownerKey(cluster.operator);
   const instances = [...cluster.instances];

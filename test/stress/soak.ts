@@ -9,13 +9,15 @@ import { ample, dataFileIn, operatorOf } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
 import { Failures } from './failures.ts';
 import { Chance } from './generate/chance.ts';
-import { bytesOf } from './generate/http.ts';
-import { invalidRequest } from './generate/mutations.ts';
-import { validRequest } from './generate/requests.ts';
+import { nothingIn, wrongRequest } from './invalid.ts';
 import { type ProvingService, provingService } from './service.ts';
 import { Flatness } from './soak-flatness.ts';
 import type { Figures, StressOptions, StressTest } from './stress-test.ts';
-import { Wire } from './wire.ts';
+import { Caller } from './walk/caller.ts';
+import { plainRequest } from './walk/places.ts';
+import { perform } from './walk/request.ts';
+import { Tags } from './walk/tags.ts';
+import { World } from './walk/world.ts';
 
 const connections = 12;
 /** Between two requests of a connection: the service is to be busy, not overloaded. */
@@ -24,6 +26,18 @@ const storedBefore = 200;
 const faultEveryMs = 3_000;
 const sampleEveryMs = 1_000;
 const minuteMs = 60_000;
+
+/** Operations that succeed whatever is in the store. */
+const always = [
+  'createPet',
+  'listPets',
+  'listOrders',
+  'listCategories',
+  'getInventory',
+  'getRateLimit',
+] as const;
+
+const anyRequest = (chance: Chance) => plainRequest(nothingIn(chance), chance.pick(always));
 
 class Soak {
   readonly counts = { answered: 0, refused: 0, faults: 0 };
@@ -48,17 +62,17 @@ class Soak {
 
   /** Generated requests, right and wrong ones, over one connection. */
   async request(connection: number): Promise<void> {
-    using wire = new Wire(this.#service.url);
-    const { key, poorKey } = this.#service;
-    const known = { key, poorKey, stored: storedBefore, cursors: [] };
+    const { url, key, poorKey } = this.#service;
+    using caller = new Caller([url], { key, limitedKey: poorKey });
     for (let number = connection; !this.#end.signal.aborted; number += connections) {
       const chance = new Chance(this.#seed, number);
-      const request = number % 5 === 0 ? invalidRequest(chance, known) : validRequest(chance, known);
+      const request = number % 5 === 0 ? wrongRequest(number, chance) : anyRequest(chance);
       await this.failures.guard(number, async () => {
-        const { status } = await wire.send(bytesOf(request), request.method === 'HEAD');
+        const answer = await caller.send(request, chance);
         this.counts.answered++;
-        if (status === 503 && performance.now() < this.#faultyUntil) this.counts.refused++;
-        else if (status !== request.status) throw new Error(`${request.target} was answered ${status}`);
+        const { status } = perform(new World(), request, answer, new Tags());
+        if (answer.status === 503 && performance.now() < this.#faultyUntil) this.counts.refused++;
+        else if (answer.status !== status) throw new Error(`${request.target} was answered ${answer.status}`);
       });
       await this.#pause(pauseMs);
     }

@@ -1,11 +1,12 @@
 import type { Socket } from 'bun';
 import type { Checkable } from '../support/contract.ts';
+import { maxWaitMs } from '../support/wait.ts';
 
 /** A response as it came, its body read to the end. */
 export type WireResponse = Checkable;
 
-/** How long a response may take before the connection is given up. */
-const maxWaitMs = 30_000;
+/** A connection that was idle for longer is opened again: services close them after 20 s or more, perhaps just then. */
+const maxIdleMs = 5_000;
 
 interface Waiting {
   readonly isHead: boolean;
@@ -22,6 +23,7 @@ export class Wire implements Disposable {
   #unsent = Buffer.alloc(0);
   #received = Buffer.alloc(0);
   #waiting: Waiting | undefined;
+  #usedAt = 0;
 
   constructor(url: string) {
     const { hostname, port } = new URL(url);
@@ -30,6 +32,7 @@ export class Wire implements Disposable {
   }
 
   async send(bytes: Uint8Array, isHead = false): Promise<WireResponse> {
+    if (performance.now() - this.#usedAt > maxIdleMs) this[Symbol.dispose]();
     const socket = this.#socket ?? (await this.#open());
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.#lost(socket, `no answer within ${maxWaitMs} ms`), maxWaitMs);
@@ -91,6 +94,7 @@ export class Wire implements Disposable {
     this.#received = this.#received.subarray(end);
     if (headers.get('connection') === 'close') this[Symbol.dispose]();
     this.#waiting = undefined;
+    this.#usedAt = performance.now();
     clearTimeout(waiting.timer);
     waiting.resolve({ status: Number(statusLine.slice(9, 12)), headers, text });
   }

@@ -1,13 +1,11 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Port } from '../../src/storage/port.ts';
 import { type Heartbeat, Supervisor } from '../../src/supervisor/supervisor.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { keptLog } from '../support/log.ts';
-import { maxWaitMs, testTimeoutMs, until } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { maxWaitMs, until } from '../support/wait.ts';
 
 const command = () => [process.execPath, join(import.meta.dir, 'worker-script.ts')];
 

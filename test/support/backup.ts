@@ -1,10 +1,10 @@
 /** Stores to back up, and what there is in them. */
 import { Database } from 'bun:sqlite';
-import { join } from 'node:path';
 import { makeBackup } from '../../src/storage/sqlite/backup/make.ts';
 import { storeFiles } from '../../src/storage/sqlite/files.ts';
 import { clientOf } from './client.ts';
-import { ample, dataFileIn, issueKey, limitFileIn, operatorOf, startService } from './process.ts';
+import { ample, dataFileIn, issueKey, operatorOf, startService } from './process.ts';
+import { maxWaitMs } from './wait.ts';
 
 /** Strikes come fast, so that a test can ban a key; the ban outlives the test. */
 export const strict = { BAN_STRIKES: '2', BAN_FIRST_SECONDS: '86400', DRAIN_SECONDS: '0' } as const;
@@ -47,16 +47,10 @@ export async function contentsOf(folder: string): Promise<{ animals: string[]; b
   return { animals: pets.map(({ name }) => name), bans: bans.map(({ keyId }) => keyId) };
 }
 
-/** Names of the files of a store. */
-export const filesOf = (folder: string) => ({
-  data: dataFileIn(folder),
-  limits: limitFileIn(folder),
-  log: `${dataFileIn(folder)}-wal`,
-  backup: join(folder, 'made.backup'),
-});
-
-/** Changes a database behind the back of whoever made it. */
+/** Changes a database without the program that made it. */
 export function change(path: string, ...statements: readonly string[]): void {
   using database = new Database(path, { readwrite: true });
+  // A service may be writing at the same moment.
+  database.run(`PRAGMA busy_timeout = ${maxWaitMs}`);
   for (const statement of statements) database.run(statement);
 }

@@ -1,19 +1,21 @@
+import { afterAll, expect, setDefaultTimeout } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { total } from '../../src/contract/inventory.ts';
 import { petJson } from '../../src/contract/pets.ts';
-import { type Ended, runHere } from './command.ts';
+import { commandLine, type Ended, runHere } from './command.ts';
 import { temporaryFolder } from './folder.ts';
-import { makeStore, operatorOf, root, type Service, settingsIn, startService } from './process.ts';
+import { makeStore, operatorOf, type Service, settingsIn, startService } from './process.ts';
+import { testTimeoutMs } from './wait.ts';
 
-export type { Ended } from './command.ts';
+export { commandLine, type Ended } from './command.ts';
 
 export type Child = Bun.Subprocess<'pipe', 'pipe', 'pipe'>;
 
 type Environment = Readonly<Record<string, string>>;
 
 export interface RunOptions {
-  readonly stdin?: string | Uint8Array<ArrayBuffer>;
+  readonly stdin?: string | Uint8Array;
   readonly environment?: Environment;
 }
 
@@ -26,13 +28,17 @@ export interface Workplace extends AsyncDisposable {
   write(name: string, content: string | Uint8Array): Promise<string>;
   /** The last animals of the store, as JSON without their ids. */
   lastRows(count: number): Promise<string[]>;
-  /** Runs a command: in this process, unless it takes one of its own. */
+  /** Runs a command in this process, or `serve` in a separate one. */
   run(args: readonly string[], options?: RunOptions): Promise<Ended>;
   /** Runs a command that has to succeed and to report one line of JSON. */
   json<T>(...args: string[]): Promise<T>;
-  /** Starts a command in a process of its own and leaves it running; `ended` tells how it ended. */
+  /** Runs a command that has to succeed without a word on standard error; its standard output. */
+  output(...args: string[]): Promise<string>;
+  /** Runs a command that has to fail with this exit code and no output; its message. */
+  failure(exitCode: 1 | 2, ...args: string[]): Promise<string>;
+  /** Starts a command in a separate process; `ended` waits for its end. */
   start(args: readonly string[], environment?: Environment): Child;
-  /** Serves the store. */
+  /** Serves the store, at most until the workplace is disposed of. */
   serve(environment?: Environment): Promise<Service>;
 }
 
@@ -52,19 +58,14 @@ export interface ImportReport {
   readonly rejects: string | null;
 }
 
-/** The command line, wherever it is run. */
-export const commandLine = [process.execPath, join(root, 'src/main.ts')] as const;
-
 export interface WorkplaceOptions {
   /** Whether there is a store, with nothing in it. */
   readonly store: boolean;
 }
 
-/** These start processes of this program, and so have to be one themselves. */
-const needProcess: readonly (string | undefined)[] = ['serve', 'backup', 'restore'];
-
 export async function newWorkplace({ store }: WorkplaceOptions = { store: true }): Promise<Workplace> {
-  const folder = await temporaryFolder();
+  await using made = new AsyncDisposableStack();
+  const folder = made.use(await temporaryFolder());
   const inFolder = settingsIn(folder.path);
   if (store) await makeStore(folder.path);
 
@@ -79,14 +80,11 @@ export async function newWorkplace({ store }: WorkplaceOptions = { store: true }
     });
 
   async function run(args: readonly string[], { stdin, environment }: RunOptions = {}): Promise<Ended> {
-    const runsHere = stdin === undefined && !needProcess.includes(args[0]);
-    if (runsHere) return runHere(args, { cwd: folder.path, environment: { ...inFolder, ...environment } });
-    const child = start(args, environment);
-    if (stdin !== undefined) child.stdin.write(stdin);
-    await child.stdin.end();
-    return ended(child);
+    if (args[0] === 'serve') return ended(start(args, environment));
+    return runHere(args, { cwd: folder.path, environment: { ...inFolder, ...environment }, stdin });
   }
 
+  const kept = made.move();
   return {
     folder: folder.path,
     path: (name) => join(folder.path, name),
@@ -107,10 +105,29 @@ export async function newWorkplace({ store }: WorkplaceOptions = { store: true }
       if (exitCode === 0 && /^[^\n]+\n$/.test(stdout)) return JSON.parse(stdout) as T;
       throw new Error(`${args.join(' ')} ended with ${exitCode}:\n${stdout}${stderr}`);
     },
+    async output(...args) {
+      const { exitCode, stdout, stderr } = await run(args);
+      expect({ args, exitCode, stderr }).toEqual({ args, exitCode: 0, stderr: '' });
+      return stdout;
+    },
+    async failure(expected, ...args) {
+      const { exitCode, stdout, stderr } = await run(args);
+      expect({ args, exitCode, stdout }).toEqual({ args, exitCode: expected, stdout: '' });
+      return stderr;
+    },
     start,
-    serve: (environment) => startService(folder.path, { DRAIN_SECONDS: '0', ...environment }),
-    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+    serve: async (environment) =>
+      kept.use(await startService(folder.path, { DRAIN_SECONDS: '0', ...environment })),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+/** A workplace for all tests of the file that calls this while it is loaded. */
+export async function sharedWorkplace(options?: WorkplaceOptions): Promise<Workplace> {
+  setDefaultTimeout(testTimeoutMs);
+  const place = await newWorkplace(options);
+  afterAll(() => place[Symbol.asyncDispose]());
+  return place;
 }
 
 /** Everything a command wrote, and its exit code; of one that a signal ended, 128 and the signal's number. */

@@ -6,6 +6,9 @@ import { temporaryFolder } from './folder.ts';
 import { ample, firstKeyOf, type Service, serveCommand, start } from './process.ts';
 import { type OwnServer, ownPostgres, ownRedis } from './servers.ts';
 
+/** Timeouts for tests in which no server is slow on purpose: a busy machine never reaches them. */
+export const patientSettings = { REDIS_TIMEOUT_MS: '60000', POSTGRES_TIMEOUT_MS: '600000' } as const;
+
 /** Several instances of the real service on servers that a test may mistreat. */
 export interface Cluster extends AsyncDisposable {
   readonly postgres: OwnServer;

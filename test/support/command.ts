@@ -1,5 +1,11 @@
-/** The command line in the process of the tests: what a command does and says, without what starting a process takes. */
+/** Runs commands in the process of the tests, which saves the time that starting a process takes. */
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { run } from '../../src/cli/cli.ts';
+import { root } from './process.ts';
+
+/** The command line as a program. */
+export const commandLine = [process.execPath, join(root, 'src/main.ts')] as const;
 
 /** A command that has ended. */
 export interface Ended {
@@ -11,14 +17,21 @@ export interface Ended {
 export interface Surroundings {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
+  readonly stdin?: string | Uint8Array | undefined;
 }
 
-/** A process has one working directory and one standard output, so that commands run one after the other. */
+/** Commands run one after the other: a process has one working directory and one standard output. */
 let last: Promise<unknown> = Promise.resolve();
 
-export function runHere(args: readonly string[], { cwd, environment }: Surroundings): Promise<Ended> {
+export function runHere(
+  args: readonly string[],
+  { cwd, environment, stdin = '' }: Surroundings,
+): Promise<Ended> {
   const ended = last.then(async () => {
     using _folder = workingIn(cwd);
+    // Commands start further processes of the program by this path.
+    using _main = withProperty(Bun, 'main', commandLine[1]);
+    using _stdin = withProperty(process, 'stdin', Readable.from([Buffer.from(stdin)]));
     using stdout = captured(process.stdout);
     using stderr = captured(process.stderr);
     const exitCode = await run(args, environment);
@@ -34,7 +47,13 @@ function workingIn(folder: string): Disposable {
   return { [Symbol.dispose]: () => process.chdir(before) };
 }
 
-/** Keeps what is written to a stream, which meanwhile is no terminal, as little as a pipe is. */
+function withProperty<T extends object>(target: T, name: keyof T, value: unknown): Disposable {
+  const before = target[name];
+  Reflect.set(target, name, value);
+  return { [Symbol.dispose]: () => Reflect.set(target, name, before) };
+}
+
+/** Captures what is written to a stream, which is no terminal meanwhile. */
 function captured(stream: NodeJS.WriteStream): { text(): string } & Disposable {
   const parts: string[] = [];
   const { write, isTTY } = stream;

@@ -5,7 +5,7 @@
 
 /** For one event. */
 export const maxWaitMs = 60_000;
-/** For a whole test: `setDefaultTimeout(testTimeoutMs)`, where Bun's own 5 s may be too short. */
+/** For a whole test. `time-out.ts` gives it to every test file: Bun's own 5 s are too short. */
 export const testTimeoutMs = 180_000;
 
 const lookAgainMs = 5;

@@ -74,6 +74,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'domain/printable',
     'domain/role',
     'domain/scope',
+    'domain/store-facts',
   ],
 };
 

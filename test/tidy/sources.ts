@@ -33,13 +33,15 @@ export function codeIn(files: readonly Source[], ...folders: string[]): Source[]
 }
 
 /**
- * Code with the insides of comments, strings and regular expressions blanked out, line by line the same. Biome has
- * formatted it, so a slash that begins a regular expression follows an operator, a bracket or a keyword.
+ * Comments, strings and regular expressions. Biome has formatted the code, so a slash that begins a regular expression
+ * follows an operator, a bracket or a keyword.
  */
+const notCode =
+  /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|\$\{(?:[^{}]|\{[^{}]*\})*\}|[^`\\])*`|(?<=(?:[(,=:[!&|?{};+]|\breturn|=>)\s*)\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/g;
+
+/** Code with comments, strings and regular expressions blanked out, line by line. */
 export function bare(text: string): string {
-  const parts =
-    /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\[\s\S]|\$\{(?:[^{}]|\{[^{}]*\})*\}|[^`\\])*`|(?<=(?:[(,=:[!&|?{};+]|\breturn|=>)\s*)\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/g;
-  return text.replace(parts, (part) => part.replace(/[^\n]/g, ' '));
+  return text.replace(notCode, (part) => part.replace(/[^\n]/g, ' '));
 }
 
 export interface Import {

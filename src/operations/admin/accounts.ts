@@ -63,10 +63,10 @@ async function planned<T>(change: Promise<T>): Promise<T> {
     return await change;
   } catch (error) {
     if (!(error instanceof PlanError)) throw error;
-    const { message } = error;
+    const { field, message } = error;
     throw new Refusal('invalid_body', {
-      message: `The request body is invalid: plan: ${message}`,
-      details: [{ in: 'body', name: 'plan', message }],
+      message: `The request body is invalid: ${field}: ${message}`,
+      details: [{ in: 'body', name: field, message }],
     });
   }
 }

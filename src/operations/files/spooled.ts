@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Refusal } from '../../domain/refusal.ts';
 
 /** A file that came as a stream, kept until it is disposed of, for it is read twice: to know it, and to import it. */
 export interface Spooled extends AsyncDisposable {
@@ -10,20 +11,23 @@ export interface Spooled extends AsyncDisposable {
   read(): AsyncIterable<Buffer>;
 }
 
-/** Writes the stream to a temporary file. Rejects with what the stream does, and leaves nothing behind then. */
+/**
+ * Writes the stream to a temporary file. Rejects with the stream's error, or with `service_unavailable` when the temporary
+ * folder cannot be written. Leaves nothing behind then.
+ */
 export async function spooled(content: AsyncIterable<Uint8Array>): Promise<Spooled> {
   await using kept = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'animal-store-'));
+  const folder = await mkdtemp(join(tmpdir(), 'animal-store-')).catch(refuse);
   kept.defer(() => rm(folder, { recursive: true }));
   const path = join(folder, 'upload');
   const hash = new Bun.CryptoHasher('sha256');
   let bytes = 0;
   {
-    await using file = await open(path, 'wx', 0o600);
+    await using file = await open(path, 'wx', 0o600).catch(refuse);
     for await (const chunk of content) {
       hash.update(chunk);
       bytes += chunk.length;
-      await file.writeFile(chunk);
+      await file.writeFile(chunk).catch(refuse);
     }
   }
   const all = kept.move();
@@ -33,4 +37,9 @@ export async function spooled(content: AsyncIterable<Uint8Array>): Promise<Spool
     read: () => createReadStream(path) as AsyncIterable<Buffer>,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+function refuse(cause: NodeJS.ErrnoException): never {
+  const message = `The temporary folder ${tmpdir()} cannot be written (${cause.code}). Free or mount it, or set TMPDIR to another folder, and restart the service.`;
+  throw new Refusal('service_unavailable', { message, cause });
 }

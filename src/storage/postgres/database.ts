@@ -4,6 +4,7 @@ import type { Notice } from '../outage.ts';
 import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
 import { askForEncryption, describeEncryption } from './encryption.ts';
 import { failureOf, isOvertaken, isReadOnly, reasonOf } from './failures.ts';
+import { migrationSteps } from './migration-steps.ts';
 import { migrate } from './migrations.ts';
 import { Pool, type PoolFacts } from './pool.ts';
 import type { Execute, Statement } from './statements.ts';
@@ -111,7 +112,10 @@ export class PostgresDatabase implements AsyncDisposable {
   /** Brings the database up to date; an empty one only if `create`. Throws `StorageUnusable`, also when it cannot be reached. */
   async migrate(create = true): Promise<void> {
     try {
-      await migrate((work) => this.transaction(work), create);
+      const former = await migrate((work) => this.transaction(work), create);
+      if (former > 0) {
+        this.#options.notice(`migrated the database from format ${former} to ${migrationSteps.length}`);
+      }
       this.#isOpen = true;
     } catch (error) {
       if (error instanceof StorageUnusable) throw error;

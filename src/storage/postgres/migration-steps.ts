@@ -183,4 +183,5 @@ export const migrationSteps: readonly MigrationStep[] = [
   `,
   operatorTables,
   foldNames,
+  'ALTER TABLE sessions ADD FOREIGN KEY (operator_id) REFERENCES operators (id)',
 ];

@@ -5,13 +5,16 @@ import { migrationSteps } from './migration-steps.ts';
 /** Which of two processes that start at once goes first is decided by this lock; the number is the service's own. */
 const lockId = 0x416e5374;
 
-/** Brings the database up to date, in a transaction; an empty one only if `create`. Throws `StorageUnusable`. */
+/**
+ * Brings the database up to date, in a transaction; an empty one only if `create`. Returns the format it had before, 0 when it
+ * was empty or up to date. Throws `StorageUnusable`.
+ */
 export async function migrate(
   begin: <T>(work: (transaction: SQL) => Promise<T>) => Promise<T>,
   create: boolean,
-): Promise<void> {
-  await begin(async (transaction) => {
-    if ((await versionOf(transaction)) === migrationSteps.length) return;
+): Promise<number> {
+  return begin(async (transaction) => {
+    if ((await versionOf(transaction)) === migrationSteps.length) return 0;
     // Neither waiting for another process's migration nor a step is a request's statement, which has its time-out.
     await transaction`SET LOCAL statement_timeout = 0`;
     await transaction`SELECT pg_advisory_xact_lock(${lockId})`;
@@ -33,6 +36,7 @@ export async function migrate(
       await (typeof step === 'string' ? transaction.unsafe(step) : step(transaction));
     }
     await transaction`UPDATE animal_store_format SET version = ${migrationSteps.length}`;
+    return version === migrationSteps.length ? 0 : version;
   });
 }
 

@@ -1,7 +1,8 @@
 import { Database, SQLiteError } from 'bun:sqlite';
+import type { Notice } from '../outage.ts';
 import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
 import { backupApplicationId } from './backup/backup-file.ts';
-import { noStore, reasonOf } from './files.ts';
+import { fileReason, noStore } from './files.ts';
 
 /** A step of a migration: statements, or what SQL alone cannot do. */
 export type Migration = string | ((database: Database) => void);
@@ -39,11 +40,13 @@ export interface DatabaseOptions {
    * it may throw `StorageUnusable` itself.
    */
   readonly lock: () => Disposable | undefined;
+  /** Reports a migration. */
+  readonly notice?: Notice;
 }
 
 /** Opens a file of a store and brings it up to date. Throws `StorageUnusable`, having changed nothing. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { path, format, create, cacheKib = readingCacheKib, busyTimeoutMs, lock } = options;
+  const { path, format, create, cacheKib = readingCacheKib, busyTimeoutMs, lock, notice } = options;
   let database: Database | undefined;
   try {
     database = new Database(path, { readwrite: true, strict: true, safeIntegers: true });
@@ -56,18 +59,22 @@ export function openDatabase(options: DatabaseOptions): Database {
     database.run(`PRAGMA cache_size = -${cacheKib}`);
     // A commit survives power loss.
     database.run('PRAGMA synchronous = FULL');
-    migrate(database, format);
+    const former = migrate(database, format);
+    if (former > 0) notice?.(`migrated ${path} from format ${former} to ${format.migrations.length}`);
+    // After the migration, which may rebuild a table that others refer to. SQLite does not enforce them by default.
+    database.run('PRAGMA foreign_keys = ON');
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     return database;
   } catch (error) {
     database?.close();
     if (error instanceof StorageUnusable) throw error;
-    throw new StorageUnusable(`Cannot open the data file ${path}: ${reasonOf(error as Error, path)}.`);
+    throw new StorageUnusable(`Cannot open the data file ${path}: ${fileReason(error as Error, path)}.`);
   }
 }
 
-function migrate(database: Database, { migrations }: Format): void {
-  if (pragma(database, 'user_version') === migrations.length) return;
+/** Returns the format that the file had before; 0 when it was empty or up to date. */
+function migrate(database: Database, { migrations }: Format): number {
+  if (pragma(database, 'user_version') === migrations.length) return 0;
   // IMMEDIATE, and the version is read again inside: processes that start at once migrate one after the other.
   const all = database.transaction(() => {
     const current = pragma(database, 'user_version');
@@ -77,10 +84,12 @@ function migrate(database: Database, { migrations }: Format): void {
     }
     database.run(`PRAGMA application_id = ${storeApplicationId}`);
     database.run(`PRAGMA user_version = ${migrations.length}`);
+    return current === migrations.length ? 0 : current;
   });
-  all.immediate();
+  const former = all.immediate();
   // The log of a large store's migration would keep its size for as long as somebody has the file open.
   database.run('PRAGMA wal_checkpoint(TRUNCATE)');
+  return former;
 }
 
 /** Throws `StorageUnusable` unless the file is what it is to be, or may become it. */

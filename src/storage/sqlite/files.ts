@@ -1,6 +1,8 @@
 /** The files of an embedded store: their names, how they are made, and who may read them. */
 import {
+  accessSync,
   closeSync,
+  constants,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -88,7 +90,7 @@ export function makeFile(path: string): boolean {
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST' && syscall === 'open') return false;
-    throw new StorageUnusable(`Cannot create the file ${path}: ${reasonOf(error as Error, path)}.`);
+    throw new StorageUnusable(`Cannot create the file ${path}: ${fileReason(error as Error, path)}.`);
   }
 }
 
@@ -99,7 +101,7 @@ function ownName(path: string): string {
     const isLink = lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
     const reason = isLink
       ? `it is a link to ${readlinkSync(path)}, which does not exist`
-      : reasonOf(error as Error, path);
+      : fileReason(error as Error, path);
     throw new StorageUnusable(`Cannot open the data file ${path}: ${reason}.`);
   }
 }
@@ -107,15 +109,32 @@ function ownName(path: string): string {
 /** Less than SQLite needs to open a file: it says "disk I/O error" then. */
 const fullDiskBytes = 131_072;
 
-/** What an error on a file says, and that the disk is full when it is. */
-export function reasonOf({ message }: Error, path: string): string {
+/** The message of an error on a file, with the cause that SQLite leaves out: a full disk, or missing permissions. */
+export function fileReason({ message }: Error, path: string): string {
+  const folder = dirname(path);
   try {
-    const { bavail, bsize } = statfsSync(dirname(path));
+    const { bavail, bsize } = statfsSync(folder);
     const freeBytes = bavail * bsize;
-    if (freeBytes >= fullDiskBytes && !message.startsWith('ENOSPC')) return message;
-    return `${message}; the disk is full (${Math.floor(freeBytes / 1_024)} KiB free)`;
+    if (freeBytes < fullDiskBytes || message.startsWith('ENOSPC')) {
+      return `${message}; the disk is full (${Math.floor(freeBytes / 1_024)} KiB free)`;
+    }
+    if (!message.startsWith('unable to open')) return message;
   } catch {
     return message;
+  }
+  const denied = [path, `${path}-wal`, `${path}-shm`, folder].find(
+    (name) => existsSync(name) && !mayWrite(name),
+  );
+  if (denied === undefined) return message;
+  return `${message}; this user may not read and write ${denied}: run the command as its owner, or change its owner`;
+}
+
+function mayWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -1,7 +1,7 @@
 import { Database, SQLiteError } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { StorageUnusable } from '../storage.ts';
-import { makeFile, reasonOf, type StoreFiles } from './files.ts';
+import { fileReason, makeFile, type StoreFiles } from './files.ts';
 
 /**
  * Lets one service at a time serve a store, for it alone writes, and it frees the locks of its processes. The lock is
@@ -50,5 +50,5 @@ function whyNot(path: string, code: string, error: Error): string {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
     return `it is a directory. ${remedy}`;
   if (code === 'SQLITE_NOTADB') return `the file is not empty. ${remedy}`;
-  return reasonOf(error, path);
+  return fileReason(error, path);
 }

@@ -98,6 +98,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     ...(writer.serve && { serveWorker: workerServer(writer.serve, limits) }),
     health: () => {
       snapshot.versions();
+      limits.expectIntact();
       const found: Trouble[] = [];
       if (writer.trouble !== undefined) found.push(troubles.dataFile);
       if (limits.trouble !== undefined) found.push(troubles.limitFile);
@@ -129,6 +130,7 @@ function openFiles(options: SqliteOptions): Opened {
     create,
     busyTimeoutMs: serving ? 0 : managingTimeoutMs,
     lock,
+    notice,
   });
   opened.defer(() => data.close());
   if (role !== 'worker' && isUnfinished(data)) {

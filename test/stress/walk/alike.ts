@@ -1,85 +1,95 @@
 /**
- * The walk of one client, sent to the service on two stores under clocks that move alike: every answer is as the model
- * says, and the same from both, ids and times included.
+ * The walk of one client that has the store to itself, sent to the service on each kind of store under clocks that move
+ * alike: every answer is as the model expects, and the same on both, ids and times included.
  */
-import { scopes } from '../../../src/domain/scope.ts';
-import { patient } from '../../storage/cluster-place.ts';
+import type { OperationId } from '../../../src/contract/operations.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
-import { answerOf } from '../../support/call.ts';
+import { patientSettings } from '../../support/cluster.ts';
 import type { Checkable } from '../../support/contract.ts';
-import { ample } from '../../support/process.ts';
 import type { TestServers } from '../../support/servers.ts';
 import { Failures } from '../failures.ts';
-import { headersOf, type Request } from './request.ts';
+import { Chance } from '../generate/chance.ts';
+import { audit } from './audit.ts';
+import { Caller, callerKeys } from './caller.ts';
 import { Shared } from './shared.ts';
-import { type Send, Walker } from './walker.ts';
+import { operationIds, type Send, Walker } from './walker.ts';
+import { notMet } from './ways.ts';
 
 export interface AlikeOptions {
-  readonly steps: number;
   readonly seed: number;
+  /** How many requests are sent at least. More are sent until every operation was answered in each of its ways. */
+  readonly steps: number;
+  readonly mostSteps: number;
   readonly progress: (line: string) => void;
 }
 
-/** How much time passes before how many of the requests, at most. */
+/** How much more often operations come that are still to be answered in some way. */
+const moreOfUnmet = 10;
+/** The ways that are left are counted after this many requests. */
+const stepsPerLook = 20;
+/** How often time passes before a request, and how much at most. */
 const clockStep = { often: 0.05, seconds: 10 } as const;
 
-/** Throws at the first answer that differs; returns how many were compared. */
-export async function walkAlike(servers: TestServers, options: AlikeOptions): Promise<number> {
-  const { steps, seed, progress } = options;
-  await using embedded = await startTestApp();
-  await using schema = await servers.makeSchema();
-  await using cluster = await startTestApp({
-    DATABASE_URL: schema.url,
-    REDIS_URL: servers.redisUrl,
-    REDIS_PREFIX: servers.makePrefix(),
-    REDIS_TIMEOUT_MS: String(patient.redisTimeoutMs),
-    POSTGRES_TIMEOUT_MS: String(patient.statementTimeoutMs),
-  });
+/** Throws at the first wrong answer; returns the number of requests. Without servers the embedded store walks alone. */
+export async function walkAlike(servers: TestServers | undefined, options: AlikeOptions): Promise<number> {
+  const { steps, mostSteps, seed, progress } = options;
+  await using started = new AsyncDisposableStack();
+  const embedded = started.use(await startTestApp());
+  const apps = [embedded, ...(servers ? [await startOn(servers, started)] : [])];
   const shared = new Shared(() => embedded.clock.now());
-  const walker = new Walker(0, seed, await sendTo(embedded, cluster), shared);
+  const send = await sendTo(apps, started);
+  const inTurn = () => [...operationIds, ...unmetOperations(shared)];
+  const walker = new Walker({ index: 0, seed, send, shared, isAlone: true, inTurn });
   const failures = new Failures(seed);
   let done = 0;
-  for (; failures.count === 0 && done < steps; done++) {
+  const isDone = () => done >= steps && done % stepsPerLook === 0 && notMet(shared.answers).length === 0;
+  for (; failures.count === 0 && !isDone(); done++) {
+    if (done >= mostSteps) failures.add(done, `never met: ${notMet(shared.answers).join('; ')}`);
     await failures.guard(done, () => walker.step([]));
     if (done % 100 === 0) progress(`${done} of ${steps} requests`);
   }
   failures.end();
+  const read = { operationId: 'listPets', method: 'GET', act: () => ({ status: 200 }) } as const;
+  await audit((target) => send({ ...read, target }, new Chance(seed, -1)), walker.scene.world);
   return done;
 }
 
-/** Sends each request to both, and returns the answer of the first if the second's is the same. */
-async function sendTo(embedded: TestApp, cluster: TestApp): Promise<Send> {
-  const [one, other] = [await clientOf(embedded), await clientOf(cluster)];
+/** Operations that are still to be answered in some way, each several times. */
+function unmetOperations({ answers }: Shared): OperationId[] {
+  const unmet = new Set(notMet(answers).map((way) => way.split(' ')[0]));
+  return operationIds.filter((id) => unmet.has(id)).flatMap((id) => Array<OperationId>(moreOfUnmet).fill(id));
+}
+
+async function startOn(
+  { makeSchema, makePrefix, redisUrl }: TestServers,
+  started: AsyncDisposableStack,
+): Promise<TestApp> {
+  const { url } = started.use(await makeSchema());
+  const servers = { DATABASE_URL: url, REDIS_URL: redisUrl, REDIS_PREFIX: makePrefix() };
+  return started.use(await startTestApp({ ...servers, ...patientSettings }));
+}
+
+/** Sends each request to all, and returns their answer, which has to be the same. */
+async function sendTo(apps: readonly TestApp[], started: AsyncDisposableStack): Promise<Send> {
+  const callers = await Promise.all(
+    apps.map(async ({ url, operator }) => started.use(new Caller([url], await callerKeys(operator)))),
+  );
   return async (request, chance) => {
     if (chance.often(clockStep.often)) {
       const seconds = chance.int(1, 1_000 * clockStep.seconds) / 1_000;
-      for (const { clock } of [embedded, cluster]) clock.advance(seconds);
+      for (const { clock } of apps) clock.advance(seconds);
     }
-    const [answer, also] = await Promise.all([one(request), other(request)]);
-    const [said, alsoSaid] = [answer, also].map(comparable);
+    const spelling = chance.int(0, 2 ** 31);
+    const answers = await Promise.all(callers.map((caller) => caller.send(request, new Chance(spelling, 0))));
+    const [answer, also] = answers as [Checkable, Checkable?];
+    const [said, alsoSaid] = [answer, also ?? answer].map(comparable);
     if (said !== alsoSaid)
       throw new Error(`${request.method} ${request.target}: SQLite ${said}, PostgreSQL ${alsoSaid}`);
     return answer;
   };
 }
 
-async function clientOf(app: TestApp): Promise<(request: Request) => Promise<Checkable>> {
-  const { id } = await app.operator.accounts.create('walk', 'enterprise', ample);
-  const { key } = await app.operator.keys.create(id, 'all', undefined, scopes);
-  const { key: limitedKey } = await app.operator.keys.create(id, 'few');
-  return (request) => {
-    const { method, target, body, isLimited } = request;
-    const headers = headersOf(request);
-    return answerOf(app.url, method, target, {
-      key: isLimited ? limitedKey : key,
-      headers,
-      type: null,
-      ...(body !== undefined && { body }),
-    });
-  };
-}
-
-/** Headers that are the request's own, not the store's. */
+/** Headers that do not depend on the store. */
 const ownHeaders = new Set(['x-request-id', 'date']);
 
 function comparable({ status, headers, text }: Checkable): string {

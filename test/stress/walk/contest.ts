@@ -23,7 +23,7 @@ export class Contest {
 
   constructor(start: World, categories: readonly bigint[]) {
     this.start = start;
-    this.scene = { world: new World(start), categories, gone: new Set(), isShared: true };
+    this.scene = { world: new World(start), categories, gone: new Set(), isShared: true, isAlone: false };
   }
 
   add(exchange: Exchange): void {

@@ -2,50 +2,122 @@
 import { parseJson } from '../../../src/contract/json.ts';
 import type { OperationId } from '../../../src/contract/operations.ts';
 import type { Request } from './request.ts';
-import { limitIn, type Making } from './scene.ts';
-import type { Outcome, World } from './world.ts';
+import type { Making, Position } from './scene.ts';
+import { ascending, blaming, type Outcome, type World } from './world.ts';
 
 const defaultLimit = 20;
 
-/** One thing of a list, with its text. */
-export interface Item {
-  readonly id: bigint;
-  readonly text: string;
+/** A filter of a list with its value, as the model applies it. */
+export interface Filter<Thing> {
+  readonly value: string;
+  readonly admits: (thing: Thing) => boolean;
 }
 
-export interface ListOf {
+export interface ListOf<Thing extends { readonly id: bigint }> {
   readonly operationId: OperationId;
   readonly path: string;
-  readonly filters: Readonly<Record<string, string>>;
-  /** The asker's things that the filters select, ascending. */
-  readonly items: (world: World) => readonly Item[];
-  /** Whether others have things in this list, too: then which of them are the asker's. */
-  readonly isMine?: (id: bigint) => boolean;
-  /** The text of a thing that an answer shows. */
-  readonly textOf?: (thing: never) => string;
+  /** All filters that the list has, by the name of the parameter. */
+  readonly filters: Filters<Thing>;
+  /** The filters with which other clients have nothing in the list. */
+  readonly ownBy: readonly string[];
+  /** Which things of the list are the asker's, if other clients have things in it. */
+  readonly isMine: (id: bigint) => boolean;
+  readonly things: (world: World) => Iterable<Thing>;
+  readonly textOf: (thing: Thing) => string;
 }
 
-/** A page of the list: the first one, or one whose cursor was given before. */
-export function listRequest(making: Making, list: ListOf): Request {
-  const { operationId, path } = list;
-  const filters = new URLSearchParams(list.filters).toString().replaceAll('%2C', ',');
-  const known = making.positions.filter((one) => one.operationId === operationId && one.filters === filters);
-  const position = known.length > 0 && making.chance.often(0.5) ? making.chance.pick(known) : undefined;
-  const limit = limitIn(making);
+type Filters<Thing> = Readonly<Record<string, Filter<Thing>>>;
+
+/** Where a page begins, and in what its cursor is that of another list, if it is. */
+interface Beginning {
+  readonly names: readonly string[];
+  readonly position?: Position;
+  readonly foreign?: string;
+}
+
+/** A page of the list: the first one, one whose cursor an answer had, or none, for the cursor is that of another list. */
+export function listRequest<Thing extends { readonly id: bigint }>(
+  making: Making,
+  list: ListOf<Thing>,
+): Request {
+  const { chance, scene } = making;
+  const { operationId, path, ownBy } = list;
+  const { names, position, foreign } = chance.pick([foreignBeginning, ownBeginning, ownBeginning])(
+    making,
+    list,
+  );
+  const isOwn = scene.isAlone || names.some((name) => ownBy.includes(name));
+  const chosen = Object.entries(list.filters).filter(([name]) => names.includes(name));
+  const filters = Object.fromEntries(chosen.map(([name, { value }]) => [name, value]));
+  const limit = chance.pick([undefined, 1, 2, 3, 5, 100]);
+  const given = chosen.map(([name, { value }]) => `${name}=${value}`);
   const parameters = [
     ...(limit === undefined ? [] : [`limit=${limit}`]),
-    ...(filters === '' ? [] : [filters]),
+    ...given,
     ...(position === undefined ? [] : [`cursor=${position.cursor}`]),
   ];
-  const query = [`limit=${limit ?? defaultLimit}`, ...(filters === '' ? [] : [filters])].join('&');
+  const query = [`limit=${limit ?? defaultLimit}`, ...given].join('&');
   const asked = { after: position?.after, limit: limit ?? defaultLimit, query };
+  const applied = { ...list, filters: Object.fromEntries(chosen) };
   return {
     operationId,
     method: 'GET',
     target: parameters.length === 0 ? path : `${path}?${parameters.join('&')}`,
-    ...(list.isMine && { isPartly: true as const }),
-    act: ({ world }) => (list.isMine === undefined ? exact(list, world, asked) : partly(list, world, asked)),
+    list: { path, filters },
+    ...(!isOwn && { isPartly: true as const }),
+    ...(foreign && { refused: blaming('invalid_cursor', 'query:cursor'), way: `${operationId} ${foreign}` }),
+    act: ({ world }) => (isOwn ? exact(applied, world, asked) : partly(applied, world, asked)),
   };
+}
+
+const has = ({ filters }: Position, name: string, value: string) => filters[name] === value;
+
+/** The first page of the list, or a later one. */
+function ownBeginning<Thing extends { readonly id: bigint }>(
+  { chance, scene, positions }: Making,
+  { operationId, path, filters, ownBy }: ListOf<Thing>,
+): Beginning {
+  const known = positions.filter(
+    (position) =>
+      position.operationId === operationId &&
+      position.path === path &&
+      Object.keys(position.filters).every((name) => has(position, name, filters[name]?.value ?? '')),
+  );
+  if (known.length > 0 && chance.often(0.5)) {
+    const position = chance.pick(known);
+    return { names: Object.keys(position.filters), position };
+  }
+  const some = chance.often(0.35) ? [] : Object.keys(filters).filter(() => chance.often(0.5));
+  const isOwn = !scene.isShared || some.some((name) => ownBy.includes(name));
+  return { names: isOwn ? some : [...some, ...ownBy.slice(0, 1)] };
+}
+
+/** A cursor that differs from one of the list in one thing: the operation, the parent in its path, or one filter. */
+function foreignBeginning<Thing extends { readonly id: bigint }>(
+  making: Making,
+  list: ListOf<Thing>,
+): Beginning {
+  const { operationId, path, filters } = list;
+  const candidates = making.positions.flatMap((position): Beginning[] => {
+    const names = Object.keys(position.filters);
+    if (position.operationId !== operationId)
+      return names.length > 0 ? [] : [{ names, position, foreign: `cursor of ${position.operationId}` }];
+    const differing = names.filter((name) => !has(position, name, filters[name]?.value ?? ''));
+    if (position.path !== path)
+      return differing.length > 0 ? [] : [{ names, position, foreign: 'cursor of another parent' }];
+    return Object.keys(filters)
+      .filter((name) => differing.every((one) => one === name))
+      .map((name) => ({
+        names:
+          names.includes(name) && !differing.includes(name)
+            ? names.filter((one) => one !== name)
+            : [...names, name],
+        position,
+        foreign: `cursor of another ${name}`,
+      }));
+  });
+  const kinds = [...Map.groupBy(candidates, ({ foreign }) => foreign).values()];
+  return kinds.length > 0 ? making.chance.pick(making.chance.pick(kinds)) : ownBeginning(making, list);
 }
 
 interface Asked {
@@ -57,30 +129,61 @@ interface Asked {
 
 const isBehind = (id: bigint, after: bigint | undefined) => after === undefined || id > after;
 
-function exact({ items }: ListOf, world: World, { after, limit, query }: Asked): Outcome {
-  const left = items(world).filter(({ id }) => isBehind(id, after));
-  const text = `[${left
-    .slice(0, limit)
-    .map((item) => item.text)
-    .join()}]`;
-  return { status: 200, text, page: { query, hasNext: left.length > limit } };
+/** The things behind the cursor that the filters admit, but for a filter that is ignored. */
+function left<Thing extends { readonly id: bigint }>(
+  { things, filters }: ListOf<Thing>,
+  world: World,
+  after: bigint | undefined,
+  ignored?: string,
+): Thing[] {
+  const applied = Object.entries(filters).filter(([name]) => name !== ignored);
+  return ascending(things(world)).filter(
+    (thing) => isBehind(thing.id, after) && applied.every(([, { admits }]) => admits(thing)),
+  );
 }
 
-function partly(list: ListOf, world: World, { after, limit, query }: Asked): Outcome {
-  const mine = list.items(world);
+function exact<Thing extends { readonly id: bigint }>(
+  list: ListOf<Thing>,
+  world: World,
+  asked: Asked,
+): Outcome {
+  const { after, limit, query } = asked;
+  const pageOf = (things: readonly Thing[]) => `[${things.slice(0, limit).map(list.textOf).join()}]`;
+  const due = left(list, world, after);
+  const text = pageOf(due);
+  const names = Object.keys(list.filters);
+  const excluding = names.filter((name) => due.length > 0 && pageOf(left(list, world, after, name)) !== text);
+  return {
+    status: 200,
+    text,
+    page: { query, hasNext: due.length > limit },
+    ways: excluding.map((name) => excludes(name, names)),
+  };
+}
+
+/** How a page is met that an ignored filter would change. */
+export function excludes(name: string, filters: readonly string[]): string {
+  return `with ${[...filters].sort().join(' and ')}: excludes by ${name}`;
+}
+
+function partly<Thing extends { readonly id: bigint }>(
+  list: ListOf<Thing>,
+  world: World,
+  asked: Asked,
+): Outcome {
+  const { after, limit, query } = asked;
+  const mine = left(list, world, after);
   const matches = (text: string, hasNext: boolean) => {
-    const things = parseJson(text) as readonly { id: bigint }[];
-    const items = things.map((thing) => ({ id: thing.id, text: list.textOf?.(thing as never) ?? '' }));
-    if (`[${items.map((item) => item.text).join()}]` !== text)
-      return `the page is written otherwise: ${text}`;
+    const items = parseJson(text) as readonly Thing[];
+    if (`[${items.map(list.textOf).join()}]` !== text) return `the page is written otherwise: ${text}`;
     if (items.some(({ id }, at) => !isBehind(id, at === 0 ? after : items[at - 1]?.id)))
       return `the page does not ascend from ${after} on: ${text}`;
     if (items.length > limit || (hasNext && items.length < limit))
       return `it has ${items.length} of ${limit}`;
     const last = hasNext ? items.at(-1)?.id : undefined;
-    const due = mine.filter(({ id }) => isBehind(id, after) && (last === undefined || id <= last));
-    const shown = items.filter(({ id }) => list.isMine?.(id));
-    const [is, should] = [shown, due].map((those) => those.map((item) => item.text).join());
+    const due = mine.filter(({ id }) => last === undefined || id <= last);
+    const shown = items.filter(({ id }) => list.isMine(id));
+    const [is, should] = [shown, due].map((those) => those.map(list.textOf).join());
     return is === should ? undefined : `the asker's part of the page is ${is}, not ${should}`;
   };
   return { status: 200, matches, page: { query, hasNext: undefined } };

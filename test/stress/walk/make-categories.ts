@@ -1,15 +1,9 @@
-import { anyName } from '../generate/names.ts';
-import { type Item, listRequest } from './lists.ts';
-import type { Request } from './request.ts';
+import { anyName, jsonString } from '../generate/json-text.ts';
+import { listRequest } from './lists.ts';
+import { bodyOf, type Request } from './request.ts';
 import { deleteCategory, putCategory } from './rules.ts';
 import { categoryIdIn, type Making } from './scene.ts';
 import { categoryText, type World } from './world.ts';
-
-function categoriesOf({ categories }: World): Item[] {
-  return [...categories]
-    .map((category) => ({ id: category[0], text: categoryText(category) }))
-    .sort((one, other) => (one.id < other.id ? -1 : 1));
-}
 
 /** All clients' categories are in one list. */
 export function listCategories(making: Making): Request {
@@ -18,9 +12,11 @@ export function listCategories(making: Making): Request {
     operationId: 'listCategories',
     path: '/categories',
     filters: {},
-    items: scene.isShared ? () => [] : categoriesOf,
+    ownBy: [],
+    things: ({ categories }) =>
+      scene.isShared ? [] : categories.entries().map(([id, name]) => ({ id, name })),
     isMine: (id) => !scene.isShared && scene.categories.includes(id),
-    textOf: ({ id, name }: { id: bigint; name: string }) => categoryText([id, name]),
+    textOf: ({ id, name }) => categoryText([id, name]),
   });
 }
 
@@ -46,7 +42,7 @@ export function putCategoryRequest(making: Making): Request {
     operationId: 'putCategory',
     method: 'PUT',
     target: `/categories/${id}`,
-    body: objectText(name),
+    ...bodyOf(chance, [['name', jsonString(name, chance)]]),
     ...currentOf(scene.world, id),
     ...(chance.often(0.2) && { isNew: true }),
     act: (turn) => putCategory(turn, id, name),
@@ -62,10 +58,6 @@ export function deleteCategoryRequest(making: Making): Request {
     ...currentOf(making.scene.world, id),
     act: (turn) => deleteCategory(turn, id),
   };
-}
-
-function objectText(name: string): string {
-  return `{"name":${JSON.stringify(name)}}`;
 }
 
 function currentOf({ categories }: World, id: bigint): { current?: string } {

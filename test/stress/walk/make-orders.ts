@@ -1,10 +1,10 @@
-import { anyName } from '../generate/names.ts';
+import { spelled } from '../generate/integers.ts';
+import { anyName, jsonString } from '../generate/json-text.ts';
 import { listRequest } from './lists.ts';
-import { objectText } from './make-pets.ts';
-import type { Request } from './request.ts';
+import { bodyOf, type Request } from './request.ts';
 import { type OrderStep, placeOrder, takeStep } from './rules.ts';
 import { type Making, orderIdIn, petIdIn } from './scene.ts';
-import { ascending, type Order, orderStatuses, orderText } from './world.ts';
+import { type Order, orderStatuses, orderText } from './world.ts';
 
 export function placeOrderRequest(making: Making): Request {
   const { chance, scene } = making;
@@ -15,38 +15,33 @@ export function placeOrderRequest(making: Making): Request {
     operationId: 'placeOrder',
     method: 'POST',
     target: '/orders',
-    body: objectText(chance, {
-      petId: `${petId}`,
-      reference: reference === undefined ? undefined : JSON.stringify(reference),
-    }),
+    ...bodyOf(chance, [
+      ['petId', spelled(petId, chance)],
+      ...(reference === undefined ? [] : [['reference', jsonString(reference, chance)] as const]),
+    ]),
     act: (turn) => placeOrder(turn, petId, reference),
   };
 }
 
 export function listOrders(making: Making): Request {
   const { chance, scene } = making;
-  const status = chance.often(0.4) ? chance.pick(orderStatuses) : undefined;
-  const petId = scene.isShared || chance.often(0.6) ? orderedPetIn(making) : undefined;
-  const belongs = (order: Order) =>
-    (status === undefined || order.status === status) && (petId === undefined || order.petId === petId);
+  const orders = [...scene.world.orders.values()];
+  const known = orders.length > 0 && !scene.isShared && chance.often(0.8) ? chance.pick(orders) : undefined;
+  const status = known?.status ?? chance.pick(orderStatuses);
+  // An animal that has orders, even if it is gone.
+  const petId = known?.petId ?? petIdIn(making);
   return listRequest(making, {
     operationId: 'listOrders',
     path: '/orders',
-    filters: { ...(status && { status }), ...(petId !== undefined && { petId: `${petId}` }) },
-    items: ({ orders }) =>
-      ascending(orders.values())
-        .filter(belongs)
-        .map((order) => ({ id: order.id, text: orderText(order) })),
-    ...(petId === undefined && { isMine: (id: bigint) => scene.world.orders.has(id) }),
+    filters: {
+      status: { value: status, admits: (order: Order) => order.status === status },
+      petId: { value: String(petId), admits: (order: Order) => order.petId === petId },
+    },
+    ownBy: ['petId'],
+    isMine: (id) => scene.world.orders.has(id),
+    things: ({ orders }) => orders.values(),
     textOf: orderText,
   });
-}
-
-/** An animal that has orders, even if it is gone. */
-function orderedPetIn(making: Making): bigint {
-  const orders = [...making.scene.world.orders.values()];
-  if (making.scene.isShared || orders.length === 0 || making.chance.often(0.2)) return petIdIn(making);
-  return making.chance.pick(orders).petId;
 }
 
 export function getOrder(making: Making): Request {
@@ -71,7 +66,7 @@ export function stepRequest(step: OrderStep): (making: Making) => Request {
       operationId: `${step}Order`,
       method: 'POST',
       target: `/orders/${id}/${step}`,
-      ...(making.chance.often(0.2) && { body: '{}' }),
+      ...(making.chance.often(0.2) && bodyOf(making.chance, [])),
       ...(before && { current: orderText(before) }),
       act: (turn) => takeStep(turn, id, step),
     };

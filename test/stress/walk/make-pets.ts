@@ -1,56 +1,45 @@
-import type { Chance } from '../generate/chance.ts';
-import { anyName } from '../generate/names.ts';
-import { type Item, listRequest } from './lists.ts';
-import type { Request } from './request.ts';
+import { anyInt64, spelled } from '../generate/integers.ts';
+import { anyName, jsonString } from '../generate/json-text.ts';
+import { excludes, listRequest } from './lists.ts';
+import { bodyOf, type Members, type Request } from './request.ts';
 import { createPet, deletePet, type PetPatch, updatePet } from './rules.ts';
-import { absentId, categoryIdIn, type Making, petIdIn } from './scene.ts';
-import {
-  type Animal,
-  ascending,
-  inventoryText,
-  type PetStatus,
-  petStatuses,
-  petText,
-  type World,
-} from './world.ts';
+import { absentId, categoryIdIn, endOfOwnCategories, type Making, petIdIn } from './scene.ts';
+import { type Animal, inventoryText, type PetStatus, petStatuses, petText } from './world.ts';
 
-const mostIds = 6;
-
-function animalsOf({ animals }: World, belongs: (animal: Animal) => boolean): Item[] {
-  return ascending(animals.values())
-    .filter(belongs)
-    .map((animal) => ({ id: animal.id, text: petText(animal) }));
-}
+const mostIds = 8;
 
 export function listPets(making: Making): Request {
   const { chance, scene } = making;
-  const status = chance.often(0.4) ? chance.pick(petStatuses) : undefined;
-  const category = chance.often(0.5) ? categoryIdIn(making) : undefined;
-  const hasIds = chance.often(0.4) || (scene.isShared && category === undefined);
-  const ids = hasIds ? idsIn(making) : undefined;
-  const filters = {
-    ...(status && { status }),
-    ...(category !== undefined && { categoryId: `${category}` }),
-    ...(ids && { id: ids.join(',') }),
-  };
-  const belongs = (animal: Animal) =>
-    (status === undefined || animal.status === status) &&
-    (category === undefined || animal.categoryId === category) &&
-    (ids === undefined || ids.includes(animal.id));
-  const isOpenToAll = category === undefined && ids === undefined;
+  const animals = [...scene.world.animals.values()];
+  const known = animals.length > 0 && chance.often(0.8) ? chance.pick(animals) : undefined;
+  const status = known?.status ?? chance.pick(petStatuses);
+  const categoryId = known?.categoryId ?? categoryIdIn(making);
+  const ids = idsIn(making, known);
   return listRequest(making, {
     operationId: 'listPets',
     path: '/pets',
-    filters,
-    items: (world) => animalsOf(world, belongs),
-    ...(isOpenToAll && { isMine: (id: bigint) => scene.world.animals.has(id) || scene.gone.has(id) }),
+    filters: {
+      status: { value: status, admits: (animal: Animal) => animal.status === status },
+      categoryId: { value: String(categoryId), admits: (animal: Animal) => animal.categoryId === categoryId },
+      id: { value: ids.join(), admits: ({ id }: Animal) => ids.includes(id) },
+    },
+    ownBy: ['id', ...(scene.categories.includes(categoryId) ? ['categoryId'] : [])],
+    isMine: (id) => scene.world.animals.has(id) || scene.gone.has(id),
+    things: ({ animals }) => animals.values(),
     textOf: petText,
   });
 }
 
-function idsIn(making: Making): bigint[] {
-  const count = making.chance.int(1, mostIds);
-  return [...new Set(Array.from({ length: count }, () => petIdIn(making)))];
+/** The ids of some animals, half of which are like the known one. */
+function idsIn(making: Making, known: Animal | undefined): bigint[] {
+  const { chance, scene } = making;
+  const alike = [...scene.world.animals.values()].filter(
+    ({ categoryId, status }) => categoryId === known?.categoryId || status === known?.status,
+  );
+  const others = Array.from({ length: chance.int(0, mostIds) }, () =>
+    alike.length > 0 && chance.often(0.5) ? chance.pick(alike).id : petIdIn(making),
+  );
+  return [...new Set([known?.id ?? petIdIn(making), ...others])];
 }
 
 export function createPetRequest(making: Making): Request {
@@ -62,21 +51,27 @@ export function createPetRequest(making: Making): Request {
     operationId: 'createPet',
     method: 'POST',
     target: '/pets',
-    body: objectText(chance, {
-      name: JSON.stringify(name),
-      categoryId: `${categoryId}`,
-      status: quoted(status),
-    }),
+    ...bodyOf(chance, membersOf(making, { name, categoryId, ...(status && { status }) })),
     act: (turn) => createPet(turn, { name, categoryId, status: status ?? 'available' }),
   };
 }
 
-/** A category of its own, now and then one that anybody may use, as far out as they go. */
+function membersOf({ chance }: Making, { name, categoryId, status }: PetPatch): Members {
+  return [
+    ...(name === undefined ? [] : [['name', jsonString(name, chance)] as const]),
+    ...(categoryId === undefined ? [] : [['categoryId', spelled(categoryId, chance)] as const]),
+    ...(status === undefined ? [] : [['status', jsonString(status, chance)] as const]),
+  ];
+}
+
+/** Half of the animals are of one category, so that filters find several. Now and then one that any client may use. */
 function categoryIn(making: Making): bigint {
   const { chance, scene } = making;
-  return scene.isShared || chance.often(0.9)
-    ? categoryIdIn(making)
-    : chance.pick([2n ** 63n - 1n, -(2n ** 63n)]);
+  const [first = 0n] = scene.categories;
+  if (chance.often(0.5)) return first;
+  if (scene.isShared || chance.often(0.8)) return categoryIdIn(making);
+  const id = anyInt64(chance);
+  return id >= 0n && id < endOfOwnCategories ? -1n - id : id;
 }
 
 export function getPet(making: Making): Request {
@@ -117,19 +112,19 @@ export function updatePetRequest(making: Making): Request {
     operationId: 'updatePet',
     method: 'PATCH',
     target: `/pets/${id}`,
-    type: chance.pick(['application/merge-patch+json', 'application/json']),
-    body: objectText(chance, {
-      name: patch.name === undefined ? undefined : JSON.stringify(patch.name),
-      categoryId: patch.categoryId?.toString(),
-      status: quoted(patch.status),
-    }),
+    ...bodyOf(chance, membersOf(making, patch)),
     ...(before && { current: petText(before) }),
     act: (turn) => updatePet(turn, id, patch),
   };
 }
 
+/** A client that is alone keeps some animals, for its lists. */
+const fewAnimals = 12;
+
 export function deletePetRequest(making: Making): Request {
-  const id = petIdIn(making);
+  const { isAlone, world } = making.scene;
+  const isFew = isAlone && world.animals.size < fewAnimals;
+  const id = isFew || making.chance.often(0.3) ? absentId(making.chance) : petIdIn(making);
   const before = making.scene.world.animals.get(id);
   return {
     operationId: 'deletePet',
@@ -146,27 +141,24 @@ export function getInventory(making: Making): Request {
   if (!scene.isShared && chance.often(0.3)) {
     return {
       ...request,
-      isPartly: true,
+      ...(!scene.isAlone && { isPartly: true }),
       target: '/inventory',
-      act: ({ world }) => ({ status: 200, matches: atLeast(world) }),
+      act: wholeInventory(scene.isAlone),
     };
   }
   const category = chance.often(0.9) ? categoryIdIn(making) : absentId(chance);
-  const mine = scene.categories.includes(category);
-  if (!mine)
-    return {
-      ...request,
-      isPartly: true,
-      target: `/inventory?categoryId=${category}`,
-      act: () => someInventory,
-    };
+  const target = `/inventory?categoryId=${category}`;
+  if (!scene.isAlone && !scene.categories.includes(category))
+    return { ...request, isPartly: true, target, act: () => someInventory };
   return {
     ...request,
-    target: `/inventory?categoryId=${category}`,
-    act: ({ world: { animals } }) => ({
-      status: 200,
-      text: inventoryText(animals.values().filter(({ categoryId }) => categoryId === category)),
-    }),
+    target,
+    act: ({ world: { animals } }) => {
+      const admitted = [...animals.values().filter(({ categoryId }) => categoryId === category)];
+      const isTold = admitted.length > 0 && admitted.length < animals.size;
+      const ways = isTold ? [excludes('categoryId', ['categoryId'])] : [];
+      return { status: 200, text: inventoryText(admitted), ways };
+    },
   };
 }
 
@@ -177,24 +169,19 @@ const someInventory = {
   matches: (text: string) => (inventoryForm.test(text) ? undefined : `the inventory is ${text}`),
 };
 
-/** Others' animals are counted with the asker's. */
-function atLeast({ animals }: World): (text: string) => string | undefined {
-  const due = inventoryForm.exec(inventoryText(animals.values())) ?? [];
-  return (text) => {
-    const counts = inventoryForm.exec(text);
-    const isEnough = counts?.slice(1).every((count, at) => Number(count) >= Number(due[at + 1]));
-    return isEnough ? undefined : `the inventory is ${text}, and the asker has ${due[0]}`;
+/** Unless the client is alone, others' animals are counted with its own. */
+function wholeInventory(isAlone: boolean): Request['act'] {
+  return ({ world }) => {
+    const text = inventoryText(world.animals.values());
+    return { status: 200, ...(isAlone ? { text } : { matches: atLeast(text) }) };
   };
 }
 
-function quoted(word: PetStatus | undefined): string | undefined {
-  return word === undefined ? undefined : `"${word}"`;
-}
-
-/** An object as JSON, its members in any order; those that are undefined are left out. */
-export function objectText(chance: Chance, members: Readonly<Record<string, string | undefined>>): string {
-  const written = Object.entries(members).flatMap(([name, text]) =>
-    text === undefined ? [] : [`"${name}":${text}`],
-  );
-  return `{${chance.shuffled(written).join(chance.pick([',', ', ']))}}`;
+function atLeast(text: string): (text: string) => string | undefined {
+  const due = inventoryForm.exec(text) ?? [];
+  return (shown) => {
+    const counts = inventoryForm.exec(shown);
+    const isEnough = counts?.slice(1).every((count, at) => Number(count) >= Number(due[at + 1]));
+    return isEnough ? undefined : `the inventory is ${shown}, and the asker has ${text}`;
+  };
 }

@@ -1,107 +1,88 @@
-/** One mistake in a request that is otherwise right: it is refused before the store is looked at. */
+/** Requests with one mistake, which are refused before the store is looked at. They follow from the row of the operation. */
 import type { Operation } from '../../../src/contract/operation.ts';
+import { isRepeatable } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
+import { bodyMistakes } from './body-mistakes.ts';
 import type { Request } from './request.ts';
-import type { Outcome } from './world.ts';
+import { blaming, type Outcome } from './world.ts';
+import { wrongHeaders, wrongIds, wrongNames, wrongParameters } from './wrong-values.ts';
 
-type Mistake = (request: Request) => Request;
-
-/** Whitespace enough to pass the bound of a body. */
-const tooMuch = ' '.repeat(16_384);
-
-const acceptPatch = { 'accept-patch': 'application/merge-patch+json, application/json' };
-
-export function mistaken(chance: Chance, request: Request, operation: Operation): Request {
-  return chance.pick([
-    ...anywhere(),
-    ...inPath(operation),
-    ...(operation.paginated ? inPage : []),
-    ...(operation.preconditions ? [withHeader('If-Match', 'unquoted')] : []),
-    ...(operation.method === 'POST' ? [withHeader('Idempotency-Key', 'two words')] : []),
-    ...(operation.body ? inBody(operation) : []),
-  ])(request);
+export interface Mistake {
+  readonly what: string;
+  /** The request with the mistake, and how it is refused. */
+  readonly make: (request: Request, chance: Chance) => Request;
 }
 
-function anywhere(): Mistake[] {
+export function mistakesOf(operation: Operation): Mistake[] {
+  const { query, params = {}, preconditions = [] } = operation;
+  const parameters = Object.keys(query?.shape ?? {});
+  const headers = [...preconditions, ...(isRepeatable(operation) ? ['Idempotency-Key'] : [])];
   return [
-    (request) => ({
-      ...request,
-      target: `${request.target}${request.target.includes('?') ? '&' : '?'}stauts=sold`,
-      refused: blaming('invalid_parameter', 'query:stauts'),
-    }),
+    unknownParameter,
+    ...parameters.map(wrongParameter),
+    ...(parameters.length === 0 ? [] : [twice(parameters)]),
+    ...Object.entries(params).map(([name, { otherwise }]) => wrongId(name, otherwise)),
+    ...headers.map(wrongHeader),
+    ...bodyMistakes(operation),
   ];
 }
 
-const inPage: readonly Mistake[] = [
-  (request) => ({
-    ...request,
-    target: `${pathOf(request)}?limit=101`,
-    refused: blaming('invalid_parameter', 'query:limit'),
-  }),
-  (request) => ({
-    ...request,
-    target: `${pathOf(request)}?cursor=none`,
-    refused: blaming('invalid_cursor', 'query:cursor'),
-  }),
-];
+function ofQuery(what: string, make: (chance: Chance) => { query: string; refused: Outcome }): Mistake {
+  return {
+    what,
+    make: (request, chance) => {
+      const { query, refused } = make(chance);
+      return { ...request, target: `${request.target.replace(/\?.*$/, '')}?${query}`, refused };
+    },
+  };
+}
 
-function inPath({ method, path }: Operation): Mistake[] {
-  const [, name] = /\{(\w+)Id\}/.exec(path) ?? [];
-  if (name === undefined) return [];
+const unknownParameter = ofQuery('parameter unknown', (chance) => {
+  const name = chance.pick(wrongNames);
+  const query = `${name}=${chance.pick(['', '1', 'sold'])}`;
+  return { query, refused: blaming('invalid_parameter', `query:${decodeURIComponent(name)}`) };
+});
+
+function wrongParameter(name: string): Mistake {
+  const code = name === 'cursor' ? 'invalid_cursor' : 'invalid_parameter';
+  return ofQuery(`parameter ${name} wrong`, (chance) => {
+    const wrong = wrongParameters[name];
+    if (wrong === undefined)
+      throw new Error(`Add wrong values of the parameter ${name} to walk/wrong-values.ts.`);
+    return { query: `${name}=${wrong(chance)}`, refused: blaming(code, `query:${name}`) };
+  });
+}
+
+const twice = (names: readonly string[]) =>
+  ofQuery('parameter twice', (chance) => {
+    const name = chance.pick(names);
+    const again = `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`;
+    const query = `${name}=5&${chance.pick([name, again])}=${chance.pick(['5', '6', ''])}`;
+    return { query, refused: blaming('invalid_parameter', `query:${name}`) };
+  });
+
+function wrongId(name: string, otherwise: string | undefined): Mistake {
   const refused: Outcome =
-    method === 'PUT'
-      ? blaming('invalid_parameter', `path:${name}Id`)
-      : { status: 404, error: { code: `${name}_not_found` } };
-  return [(request) => ({ ...request, target: request.target.replace(/\/-?\d+/, '/1x'), refused })];
+    otherwise === undefined
+      ? blaming('invalid_parameter', `path:${name}`)
+      : { status: 404, error: { code: otherwise } };
+  return {
+    what: `${name} no int64`,
+    make: (request, chance) => ({
+      ...request,
+      target: request.target.replace(/\/-?\d+/, `/${chance.pick(wrongIds)}`),
+      refused,
+    }),
+  };
 }
 
-function inBody({ method, body }: Operation): Mistake[] {
-  const headers = method === 'PATCH' ? acceptPatch : {};
-  const unsupported = { code: 'unsupported_media_type', blames: ['header:Content-Type'], headers };
-  const mistakes: Mistake[] = [
-    (request) => ({
+function wrongHeader(name: string): Mistake {
+  return {
+    what: `${name} malformed`,
+    make: ({ ifMatch: _ifMatch, isNew: _isNew, idempotencyKey: _key, ...request }, chance) => ({
       ...request,
-      body: '{"name":',
-      refused: { status: 400, error: { code: 'invalid_json' } },
+      wrongHeaders: { [name]: chance.pick(wrongHeaders[name] ?? []) },
+      refused: blaming('invalid_parameter', `header:${name}`),
     }),
-    (request) => ({ ...request, body: '[]', refused: blaming('invalid_body', 'body:') }),
-    (request) => ({
-      ...request,
-      body: (request.body ?? '{}').replace(/^\{/, '{"colour":7,').replace(',}', '}'),
-      refused: blaming('invalid_body', 'body:colour'),
-    }),
-    (request) => ({
-      ...request,
-      body: (request.body ?? '{}') + tooMuch,
-      refused: { status: 413, error: { code: 'body_too_large' } },
-    }),
-    (request) => ({
-      ...request,
-      body: request.body ?? '{}',
-      type: 'text/plain',
-      refused: { status: 415, error: unsupported },
-    }),
-  ];
-  if (body?.optional) return mistakes;
-  const without: Mistake = ({ body: _body, ...request }) => ({
-    ...request,
-    refused: { status: 400, error: { code: 'invalid_body' } },
-  });
-  return [...mistakes, without];
-}
-
-function withHeader(name: string, value: string): Mistake {
-  return ({ ifMatch: _ifMatch, idempotencyKey: _key, ...request }) => ({
-    ...request,
-    wrongHeaders: { [name]: value },
-    refused: blaming('invalid_parameter', `header:${name}`),
-  });
-}
-
-function blaming(code: string, part: string): Outcome {
-  return { status: 400, error: { code, blames: [part] } };
-}
-
-function pathOf({ target }: Request): string {
-  return target.replace(/\?.*$/, '');
+  };
 }

@@ -1,5 +1,7 @@
 /** The place of every operation in the walk. */
-import { type Operation, type OperationId, operations } from '../../../src/contract/operations.ts';
+import { mediaTypes } from '../../../src/contract/operation.ts';
+import type { OperationId } from '../../../src/contract/operations.ts';
+import type { Chance } from '../generate/chance.ts';
 import { deleteCategoryRequest, getCategory, listCategories, putCategoryRequest } from './make-categories.ts';
 import { getOrder, listOrders, placeOrderRequest, stepRequest } from './make-orders.ts';
 import {
@@ -10,48 +12,58 @@ import {
   listPets,
   updatePetRequest,
 } from './make-pets.ts';
-import { mistaken } from './mistakes.ts';
-import { isRead, type Request } from './request.ts';
+import { mistakesOf } from './mistakes.ts';
+import { isRead, type Request, rowOf } from './request.ts';
 import type { Making } from './scene.ts';
 
-interface Place {
-  /** How often it is asked for, beside the others. */
-  readonly weight: number;
-  readonly make: (making: Making) => Request;
-}
-
-const places: Readonly<Record<OperationId, Place>> = {
-  listPets: { weight: 10, make: listPets },
-  createPet: { weight: 8, make: createPetRequest },
-  getPet: { weight: 5, make: getPet },
-  updatePet: { weight: 12, make: updatePetRequest },
-  deletePet: { weight: 5, make: deletePetRequest },
-  getInventory: { weight: 6, make: getInventory },
-  listCategories: { weight: 4, make: listCategories },
-  getCategory: { weight: 4, make: getCategory },
-  putCategory: { weight: 5, make: putCategoryRequest },
-  deleteCategory: { weight: 5, make: deleteCategoryRequest },
-  placeOrder: { weight: 14, make: placeOrderRequest },
-  listOrders: { weight: 6, make: listOrders },
-  getOrder: { weight: 4, make: getOrder },
-  approveOrder: { weight: 10, make: stepRequest('approve') },
-  deliverOrder: { weight: 9, make: stepRequest('deliver') },
-  cancelOrder: { weight: 6, make: stepRequest('cancel') },
-  returnOrder: { weight: 9, make: stepRequest('return') },
-  getRateLimit: { weight: 2, make: getRateLimit },
+const places: Readonly<Record<OperationId, (making: Making) => Request>> = {
+  listPets,
+  createPet: createPetRequest,
+  getPet,
+  updatePet: updatePetRequest,
+  deletePet: deletePetRequest,
+  getInventory,
+  listCategories,
+  getCategory,
+  putCategory: putCategoryRequest,
+  deleteCategory: deleteCategoryRequest,
+  placeOrder: placeOrderRequest,
+  listOrders,
+  getOrder,
+  approveOrder: stepRequest('approve'),
+  deliverOrder: stepRequest('deliver'),
+  cancelOrder: stepRequest('cancel'),
+  returnOrder: stepRequest('return'),
+  getRateLimit,
 };
 
-/** A request of any operation, about the scene. */
-export function anyRequest(making: Making): Request {
+/** A request of the operation about the scene, with nothing besides. */
+export function plainRequest(making: Making, operationId: OperationId): Request {
   const { chance } = making;
-  const rows = Object.entries(places).flatMap(([id, { weight }]) => Array<string>(weight).fill(id));
-  const operationId = chance.pick(rows) as OperationId;
-  return adorned(making, places[operationId].make(making), operations[operationId]);
+  const made = places[operationId](making);
+  const { body } = rowOf(made);
+  if (body === undefined) return made;
+  return { ...made, type: spelledType(chance.pick(body.types ?? [mediaTypes.json]), chance) };
 }
 
-/** The request with what it may carry besides: conditions, a key that makes it repeatable, a mistake. */
-function adorned(making: Making, made: Request, operation: Operation): Request {
+const typeParameters = [
+  '',
+  '',
+  '',
+  '; charset=utf-8',
+  ';charset=UTF-8',
+  '; charset="utf-8"',
+  ' ; profile="x"',
+];
+
+const spelledType = (type: string, chance: Chance) =>
+  chance.pick([type, type, type.replace('json', 'JSON')]) + chance.pick(typeParameters);
+
+/** A request of the operation with what it may carry besides: conditions, a key that makes it repeatable, a mistake. */
+export function anyRequest(making: Making, operationId: OperationId): Request {
   const { chance } = making;
+  const made = plainRequest(making, operationId);
+  const operation = rowOf(made);
   const request: Request = {
     ...made,
     ...(chance.often(0.08) && { isLimited: true as const }),
@@ -61,7 +73,8 @@ function adorned(making: Making, made: Request, operation: Operation): Request {
     ...(operation.method === 'POST' &&
       chance.often(0.5) && { idempotencyKey: `${chance.int(0, 2 ** 48)}-${chance.int(0, 999)}` }),
   };
-  return chance.often(0.06) ? mistaken(chance, request, operation) : request;
+  if (request.refused !== undefined || !chance.often(0.06)) return request;
+  return chance.pick(mistakesOf(operation)).make(request, chance);
 }
 
 /** The tag that its answer had the last time, or one that it never had. */
@@ -76,7 +89,7 @@ function held({ chance, tags }: Making, { target, isPartly }: Request): { noneMa
 
 /** A read that was sent before, by a client that has its answer still. */
 export function askedAgain(making: Making, { noneMatch: _before, ...request }: Request): Request {
-  return { ...request, ...(operations[request.operationId].reads.length > 0 && held(making, request)) };
+  return { ...request, ...(rowOf(request).reads.length > 0 && held(making, request)) };
 }
 
 function demandedTags({ chance, tags }: Making, { current }: Request): readonly string[] {

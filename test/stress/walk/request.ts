@@ -1,66 +1,69 @@
-import type { OperationId } from '../../../src/contract/operations.ts';
+import { type Operation, type OperationId, operations } from '../../../src/contract/operations.ts';
 import type { Checkable } from '../../support/contract.ts';
+import type { Chance } from '../generate/chance.ts';
+import { objectText } from '../generate/json-text.ts';
 import { refusal, type Turn } from './rules.ts';
 import type { Tags } from './tags.ts';
 import type { Outcome, World } from './world.ts';
 
-/** A request of the walk: its words, and what they do in the model. */
+/** The members of a body, each as JSON. */
+export type Members = readonly (readonly [name: string, json: string])[];
+
+/** The list of a request: its path, and its filters by the name of their parameter. */
+export interface ListIn {
+  readonly path: string;
+  readonly filters: Readonly<Record<string, string>>;
+}
+
+/** A request of the walk, and its effect in the model. */
 export interface Request {
   readonly operationId: OperationId;
   readonly method: string;
   /** Below the version. */
   readonly target: string;
-  readonly body?: string;
-  readonly type?: string;
-  /** Sent with a key that may read animals and add them, and no more. */
+  readonly list?: ListIn;
+  readonly members?: Members;
+  /** The members as they are sent, or something that is no object. */
+  readonly body?: string | Uint8Array;
+  /** The media type of the body; null for none. */
+  readonly type?: string | null;
+  /** The values of `Authorization`, made of the client's key; that key by default. */
+  readonly credentials?: (key: string, chance: Chance) => readonly string[];
+  /** Sent with a key that has no scopes. */
   readonly isLimited?: true;
-  /** The entity tags it demands, in `If-Match`; `*`: any. */
+  /** The entity tags of `If-Match`. */
   readonly ifMatch?: readonly string[];
-  /** `If-None-Match: *` on a change: only if it is new. */
+  /** `If-None-Match: *` on a change. */
   readonly isNew?: true;
-  /** The entity tags the client has already, on a read. */
+  /** The entity tags of `If-None-Match` on a read. */
   readonly noneMatch?: readonly string[];
   readonly idempotencyKey?: string;
-  /** Sent as it is, though it is wrong. */
   readonly wrongHeaders?: Readonly<Record<string, string>>;
-  /** What the resource it changes looks like, as far as the client knows. */
+  /** The resource that it changes, as far as the client knows. */
   readonly current?: string;
-  /** Others' things are in its answer, too, so that the model does not know all of it. */
+  /** The answer also shows resources of other clients, which the model does not know. */
   readonly isPartly?: true;
-  /** What is answered before the store is looked at. */
+  /** The answer if the store is not looked at. */
   readonly refused?: Outcome;
+  /** A rare way of being answered, met if `refused` is. */
+  readonly way?: string;
   readonly act: (turn: Turn) => Outcome;
 }
 
-/** The scope each operation needs; undefined: any key may. */
-const scopes: Readonly<Record<OperationId, string | undefined>> = {
-  listPets: 'pets:read',
-  createPet: 'pets:create',
-  getPet: 'pets:read',
-  updatePet: 'pets:write',
-  deletePet: 'pets:write',
-  getInventory: 'pets:read',
-  listCategories: 'pets:read',
-  getCategory: 'pets:read',
-  putCategory: 'pets:write',
-  deleteCategory: 'pets:write',
-  placeOrder: 'orders:write',
-  listOrders: 'orders:read',
-  getOrder: 'orders:read',
-  approveOrder: 'orders:write',
-  deliverOrder: 'orders:write',
-  cancelOrder: 'orders:write',
-  returnOrder: 'orders:write',
-  getRateLimit: undefined,
-};
-
-/** What a key has that is made without saying so. */
-const limitedScopes: readonly (string | undefined)[] = ['pets:read', 'pets:create', undefined];
+export function rowOf({ operationId }: Pick<Request, 'operationId'>): Operation {
+  return operations[operationId];
+}
 
 export function isRead({ method }: Pick<Request, 'method'>): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
+/** The body with these members, in any spelling. */
+export function bodyOf(chance: Chance, members: Members): { members: Members; body: string } {
+  return { members, body: objectText(chance, members) };
+}
+
+/** All headers but the credentials. */
 export function headersOf({
   body,
   type = 'application/json',
@@ -71,7 +74,7 @@ export function headersOf({
   wrongHeaders,
 }: Request): Record<string, string> {
   return {
-    ...(body !== undefined && { 'Content-Type': type }),
+    ...(body !== undefined && type !== null && { 'Content-Type': type }),
     ...(ifMatch && { 'If-Match': ifMatch.join(', ') }),
     ...(isNew && { 'If-None-Match': '*' }),
     ...(noneMatch && { 'If-None-Match': noneMatch.join(', ') }),
@@ -80,10 +83,10 @@ export function headersOf({
   };
 }
 
-/** What the model expects of the answer; what the request changes is changed in the world. */
+/** The answer that the model expects; applies the request to the world. */
 export function perform(world: World, request: Request, answer: Checkable, tags: Tags): Outcome {
-  const scope = scopes[request.operationId];
-  if (request.isLimited && !limitedScopes.includes(scope)) {
+  const { scope } = rowOf(request);
+  if (request.isLimited && scope !== undefined) {
     const challenge = `Bearer realm="animal-store", error="insufficient_scope", scope="${scope}"`;
     const headers = { 'www-authenticate': challenge };
     return { status: 403, error: { code: 'insufficient_scope', headers } };
@@ -108,17 +111,17 @@ function isMet({ ifMatch, isNew }: Request, text: string | undefined, tags: Tags
   if (isNew && text !== undefined) return false;
   if (ifMatch === undefined) return true;
   if (text === undefined) return false;
-  return ifMatch.includes('*') || ifMatch.includes(tags.of(text) ?? 'none that was seen');
+  return ifMatch.includes('*') || ifMatch.includes(tags.of(text) ?? 'never seen');
 }
 
-/** Whether the client has what it asks for. */
+/** Whether the client has the current representation. */
 function isHeld({ noneMatch }: Request, { status, text }: Outcome, tags: Tags): boolean {
   if (noneMatch === undefined || status !== 200) return false;
-  const tag = (text === undefined ? undefined : tags.of(text)) ?? 'none that was seen';
+  const tag = (text === undefined ? undefined : tags.of(text)) ?? 'never seen';
   return noneMatch.some((one) => one === '*' || one.replace(/^W\//, '') === tag);
 }
 
-/** The parts of an answer that are the service's own choice. */
+/** The parts of an answer that the service chooses. */
 export function chosenBy({ text }: Checkable): { id: bigint; at: string } {
   const id = BigInt(/^\{"id":(\d+),/.exec(text)?.[1] ?? 0);
   return { id, at: /"updatedAt":"([^"]+)"\}$/.exec(text)?.[1] ?? '' };

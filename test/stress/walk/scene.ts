@@ -1,5 +1,6 @@
 import type { OperationId } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
+import type { ListIn } from './request.ts';
 import { type OrderStep, stepsOf } from './rules.ts';
 import type { Tags } from './tags.ts';
 import type { Order, World } from './world.ts';
@@ -14,13 +15,13 @@ export interface Scene {
   readonly gone: Set<bigint>;
   /** Whether several clients change it at once. */
   readonly isShared: boolean;
+  /** Whether it is the whole store. */
+  readonly isAlone: boolean;
 }
 
 /** A position in a list that an answer gave. */
-export interface Position {
+export interface Position extends ListIn {
   readonly operationId: OperationId;
-  /** The query it was made for, without limit. */
-  readonly filters: string;
   readonly cursor: string;
   readonly after: bigint;
 }
@@ -32,6 +33,9 @@ export interface Making {
   readonly tags: Tags;
   readonly positions: readonly Position[];
 }
+
+/** Ids of categories from 0 to this belong to one client or one contest. */
+export const endOfOwnCategories = 2_000_000n;
 
 /** No animal, order or category ever has it. */
 const nowhere = 9_007_199_254_740_993_000n;
@@ -47,7 +51,7 @@ export function absentId(chance: Chance): bigint {
   return chance.pick([nowhere + BigInt(chance.int(0, 99)), 0n, -1n, 2n ** 63n - 1n, -(2n ** 63n)]);
 }
 
-/** The id of an order, more often than not of one that has the step, if one is asked for. */
+/** The id of an order, usually of one that has the step. */
 export function orderIdIn({ chance, scene: { world } }: Making, step?: OrderStep): bigint {
   const orders = [...world.orders.values()];
   const fit = orders.filter(({ status }) => step !== undefined && stepsOf[status][step] !== undefined);
@@ -58,9 +62,4 @@ export function orderIdIn({ chance, scene: { world } }: Making, step?: OrderStep
 
 export function categoryIdIn({ chance, scene: { categories } }: Making): bigint {
   return chance.pick(categories);
-}
-
-/** The limit of a page, as a query has it; undefined: not given. */
-export function limitIn({ chance }: Making): number | undefined {
-  return chance.pick([undefined, 1, 2, 3, 5, 100]);
 }

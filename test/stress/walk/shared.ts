@@ -2,6 +2,7 @@ import type { OperationId } from '../../../src/contract/operations.ts';
 import type { Checkable } from '../../support/contract.ts';
 import { chosenBy, type Request } from './request.ts';
 import { Tags } from './tags.ts';
+import type { Outcome } from './world.ts';
 
 /** How far the times of the service may be from those of the walk, on the same machine. */
 const clockSlackMs = 1_000;
@@ -38,6 +39,13 @@ export class Shared {
 
   beforeSending(): Known {
     return { highest: { ...this.#highest }, at: this.#now() };
+  }
+
+  /** The request was answered as expected. */
+  meet({ operationId, refused, way }: Request, expected: Outcome): void {
+    const ways = expected.ways?.map((one) => `${operationId} ${one}`) ?? [];
+    if (way !== undefined && expected === refused) ways.push(way);
+    for (const one of ways) this.answers.set(one, (this.answers.get(one) ?? 0) + 1);
   }
 
   tally({ operationId, method }: Request, { status, headers, text }: Checkable): void {

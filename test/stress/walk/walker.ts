@@ -1,4 +1,5 @@
 import { parseJson } from '../../../src/contract/json.ts';
+import { allOperations, type OperationId } from '../../../src/contract/operations.ts';
 import { type Checkable, checkResponse } from '../../support/contract.ts';
 import { ample } from '../../support/process.ts';
 import { Chance } from '../generate/chance.ts';
@@ -14,10 +15,23 @@ import { World } from './world.ts';
 /** Sends a request; `isLimited` with the key that may do little. */
 export type Send = (request: Request, chance: Chance) => Promise<Checkable>;
 
-/** How many of its latest requests a client may repeat, and positions in lists it knows. */
+/** How many of its latest reads and writes a client may repeat, and positions in lists it knows. */
 const remembered = 20;
-/** How often it is about what others change, too. */
-const contested = 0.35;
+/** One in three requests is about what other clients change as well. */
+const stepsPerContest = 3;
+
+export const operationIds = allOperations.map(({ operationId }) => operationId);
+
+export interface WalkerOptions {
+  readonly index: number;
+  readonly seed: number;
+  readonly send: Send;
+  readonly shared: Shared;
+  /** Whether it has the store to itself. */
+  readonly isAlone?: boolean;
+  /** The operations of the next requests; all of them by default, so that each is as frequent as any other. */
+  readonly inTurn?: () => readonly OperationId[];
+}
 
 /** One client with its own account, its own animals, orders and categories, and a part in what all contend for. */
 export class Walker {
@@ -26,24 +40,29 @@ export class Walker {
   readonly #send: Send;
   readonly #shared: Shared;
   readonly #positions: Position[] = [];
+  readonly #inTurn: () => readonly OperationId[];
+  readonly #due: OperationId[] = [];
+  #steps = 0;
   #repeatable: { readonly request: Request; readonly contest: Contest | undefined }[] = [];
   /** Requests its account was charged for. */
   #charged = 0;
 
-  constructor(index: number, seed: number, send: Send, shared: Shared) {
+  constructor({ index, seed, send, shared, isAlone = false, inTurn = () => operationIds }: WalkerOptions) {
     this.#chance = new Chance(seed, index);
     this.#send = send;
+    this.#inTurn = inTurn;
     this.#shared = shared;
-    const categories = [0, 1, 2, 3].map((one) => BigInt(index * 1_000 + one));
-    this.scene = { world: new World(), categories, gone: new Set(), isShared: false };
+    const categories = [1, 2, 3, 4, 5, 6].map((one) => BigInt(index * 1_000 + one));
+    this.scene = { world: new World(), categories, gone: new Set(), isShared: false, isAlone };
   }
 
   /** One request, or the same twice at once. */
   async step(contests: readonly Contest[]): Promise<void> {
     const chance = this.#chance;
-    const again =
-      this.#repeatable.length > 0 && chance.often(0.15) ? chance.pick(this.#repeatable) : undefined;
-    const isContested = contests.length > 0 && chance.often(contested);
+    const kept = chance.pick([isRead, (request: Request) => !isRead(request)]);
+    const repeatable = this.#repeatable.filter(({ request }) => kept(request));
+    const again = repeatable.length > 0 && chance.often(0.2) ? chance.pick(repeatable) : undefined;
+    const isContested = contests.length > 0 && this.#steps++ % stepsPerContest === 0;
     const contest = again === undefined ? (isContested ? chance.pick(contests) : undefined) : again.contest;
     const request = this.#requestFor(contest, again?.request);
     if (request.idempotencyKey !== undefined || isRead(request)) this.#remember(request, contest);
@@ -68,7 +87,7 @@ export class Walker {
     const scene = contest?.scene ?? this.scene;
     const { tags } = this.#shared;
     const making = { chance: this.#chance, scene, tags, positions: this.#positions };
-    const make = () => anyRequest(making);
+    const make = () => anyRequest(making, this.#nextOperation());
     if (again === undefined) return make();
     if (isRead(again)) return askedAgain(making, again);
     const { idempotencyKey } = again;
@@ -77,8 +96,14 @@ export class Walker {
     return takesKey && idempotencyKey !== undefined ? { ...other, idempotencyKey } : again;
   }
 
+  #nextOperation(): OperationId {
+    if (this.#due.length === 0) this.#due.push(...this.#chance.shuffled(this.#inTurn()));
+    return this.#due.pop() as OperationId;
+  }
+
   #remember(request: Request, contest: Contest | undefined): void {
-    if (this.#repeatable.length >= remembered) this.#repeatable.shift();
+    const alike = this.#repeatable.filter((one) => isRead(one.request) === isRead(request));
+    if (alike.length >= remembered) this.#repeatable = this.#repeatable.filter((one) => one !== alike[0]);
     this.#repeatable.push({ request, contest });
   }
 
@@ -90,13 +115,14 @@ export class Walker {
     const expected = perform(world, request, answer, this.#shared.tags);
     const mistake = mistakeOf(request, expected, answer, this.#shared.tags);
     if (mistake !== undefined) throw new Error(`${request.method} ${request.target}: ${mistake}`);
+    this.#shared.meet(request, expected);
     for (const id of before) if (!world.animals.has(id)) gone.add(id);
   }
 
   async #twice(request: Request, contest: Contest): Promise<void> {
     const both = await Promise.all([this.#exchange(request, true), this.#exchange(request, true)]);
     for (const exchange of both) {
-      // The other one is under way.
+      // The other one is in flight.
       const { status, headers, text } = exchange.answer;
       const isInUse = status === 409 && text.includes('"idempotency_key_in_use"');
       if (!isInUse) contest.add(exchange);
@@ -138,15 +164,13 @@ export class Walker {
   }
 }
 
-/** The cursor of the next page, and what it was made for. */
-function positionIn(request: Request, { headers, text, status }: Checkable): Position | undefined {
-  const [, query, cursor] = /\?([^>]*)&cursor=([^>&]+)>; rel="next"/.exec(headers.get('link') ?? '') ?? [];
-  if (query === undefined || cursor === undefined || status !== 200 || text === '') return undefined;
-  const filters = request.target
-    .replace(/^[^?]*\??/, '')
-    .split('&')
-    .filter((part) => part !== '' && !/^(?:limit|cursor)=/.test(part))
-    .join('&');
+/** The cursor of the next page, and the list it is for. */
+function positionIn(
+  { operationId, list }: Request,
+  { headers, text, status }: Checkable,
+): Position | undefined {
+  const [, cursor] = /[?&]cursor=([^>&]+)>; rel="next"/.exec(headers.get('link') ?? '') ?? [];
+  if (list === undefined || cursor === undefined || status !== 200 || text === '') return undefined;
   const last = (parseJson(text) as readonly { readonly id: bigint }[]).at(-1);
-  return last && { operationId: request.operationId, filters, cursor, after: last.id };
+  return last && { operationId, ...list, cursor, after: last.id };
 }

@@ -33,6 +33,8 @@ export interface Outcome {
   /** Of a page: the query its links repeat, and whether there is a next one; undefined: either. */
   readonly page?: { readonly query: string; readonly hasNext: boolean | undefined };
   readonly isReplayed?: true;
+  /** Of a page: how a filter that is ignored would show in it. */
+  readonly ways?: readonly string[];
   /** Of an error: its code, words its message must have, and what its details blame. */
   readonly error?: {
     readonly code: string;
@@ -41,6 +43,11 @@ export interface Outcome {
     /** Headers of this error. */
     readonly headers?: Readonly<Record<string, string>>;
   };
+}
+
+/** A refusal with 400 that blames one part of the request. */
+export function blaming(code: string, part: string): Outcome {
+  return { status: 400, error: { code, blames: [part] } };
 }
 
 /** What a success answered under an `Idempotency-Key`. */

@@ -3,7 +3,7 @@ import { closeSync, copyFileSync, existsSync, openSync, readSync, rmSync, statSy
 import { BackupError, type BackupFacts } from '../../backup.ts';
 import { storeApplicationId } from '../database.ts';
 import { syncFile } from '../durable.ts';
-import { makeFile, reasonOf } from '../files.ts';
+import { fileReason, makeFile } from '../files.ts';
 import { extentBytes } from '../limits/layout.ts';
 import { backupApplicationId, countsOf, newestFormat, pragma } from './backup-file.ts';
 import { checkStore } from './check.ts';
@@ -120,5 +120,5 @@ function failure(data: string, target: string, error: unknown): BackupError {
     const reason = (error as Error).message;
     return new BackupError('damaged', `The store ${data} is damaged (${reason}). Restore an earlier backup.`);
   }
-  return new BackupError('failed', `Cannot make the backup: ${reasonOf(error as Error, target)}.`, error);
+  return new BackupError('failed', `Cannot make the backup: ${fileReason(error as Error, target)}.`, error);
 }

@@ -21,7 +21,7 @@ import { dirname } from 'node:path';
 import { BackupError, type BackupFacts, type Verified } from '../../backup.ts';
 import { storeApplicationId } from '../database.ts';
 import { syncFile, syncFolderOf } from '../durable.ts';
-import { makeFile, reasonOf, type StoreFiles, storeFileNames } from '../files.ts';
+import { fileReason, makeFile, type StoreFiles, storeFileNames } from '../files.ts';
 import { tryLock } from '../serving-lock.ts';
 import { backupApplicationId, headerOf, noteTables } from './backup-file.ts';
 import { freeBytesOf, mib } from './maker.ts';
@@ -217,7 +217,7 @@ function takeIntoUse(copy: string, files: StoreFiles): void {
   } catch (error) {
     throw new BackupError(
       'failed',
-      `The store was restored, but its limit state is not in its own file yet (${reasonOf(error as Error, files.limits)}). ` +
+      `The store was restored, but its limit state is not in its own file yet (${fileReason(error as Error, files.limits)}). ` +
         'The next start of the service writes it.',
       error,
     );
@@ -263,5 +263,5 @@ function closed(path: string): Old | undefined {
 }
 
 function failure(path: string, error: Error): BackupError {
-  return new BackupError('failed', `Cannot restore to ${path}: ${reasonOf(error, path)}.`, error);
+  return new BackupError('failed', `Cannot restore to ${path}: ${fileReason(error, path)}.`, error);
 }

@@ -51,6 +51,7 @@ export function limitsBeside(open: () => LimitFile | undefined, clock: Clock, ru
     bans: () => withKeys<Ban[]>([], (keys) => bansIn(keys, clock, rules)),
     lift: (keyId) => withKeys(false, (keys) => liftIn(keys, keyId, clock, rules)),
     trouble: undefined,
+    expectIntact: () => undefined,
     freeLocksOf: () => undefined,
     close: async () => undefined,
   };

@@ -115,8 +115,14 @@ export class LimitFile implements Disposable {
     if (named.ino !== fstatSync(this.fd).ino) {
       return `${this.path} was replaced while it was in use; restart the service`;
     }
-    if (this.#run === undefined || this.i32[header.firstOwner] === this.#run) return undefined;
-    return `${this.path} was overwritten while it was in use; restart the service`;
+    return this.isOverwritten
+      ? `${this.path} was overwritten while it was in use; restart the service`
+      : undefined;
+  }
+
+  /** Whether the header is no longer the one this process counts under. The locks in the file mean nothing then. */
+  get isOverwritten(): boolean {
+    return this.#run !== undefined && (this.i32[header.firstOwner] !== this.#run || !this.isSound);
   }
 
   /** Notes that something was written, for the next sync. */
@@ -131,9 +137,10 @@ export class LimitFile implements Disposable {
 
   /** Maps what another process added. Throws `StorageUnavailable` when the file does not have that extent. */
   reach(extent: number): void {
-    if (extent < this.#mapped) return;
+    // Unsigned: an overwritten file may name an extent below 0.
+    if (extent >>> 0 < this.#mapped) return;
     this.#map();
-    if (extent >= this.#mapped) throw new StorageUnavailable(`${this.path} has no extent ${extent}`);
+    if (extent >>> 0 >= this.#mapped) throw new StorageUnavailable(`${this.path} has no extent ${extent}`);
   }
 
   /** Whether the file has a 32-bit word, other than its first; maps it if need be. */

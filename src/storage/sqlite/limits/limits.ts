@@ -14,6 +14,7 @@ import {
   type Verdict,
   type WindowState,
 } from '../../../domain/limit.ts';
+import { limitsOverwritten } from '../../../domain/trouble.ts';
 import type { Notice } from '../../outage.ts';
 import { type Ban, type Caller, type FailureVerdict, StorageUnavailable } from '../../storage.ts';
 import { AccountCounts } from './account-counts.ts';
@@ -39,6 +40,8 @@ export interface Limits {
   lift(keyId: number): boolean;
   /** Why limit state is not being saved; undefined while it is. */
   readonly trouble: string | undefined;
+  /** Throws `StorageUnavailable` when requests cannot be counted until a restart, because the state was overwritten. */
+  expectIntact(): void;
   /** Frees what the last process with this number held, which ended without doing so. */
   freeLocksOf(worker: number): void;
   /** The last call. */
@@ -89,6 +92,10 @@ export class SqliteLimits implements Limits {
 
   get trouble(): string | undefined {
     return this.#sync.trouble;
+  }
+
+  expectIntact(): void {
+    if (this.#file.isOverwritten) throw new StorageUnavailable(limitsOverwritten);
   }
 
   /** Makes the room for accounts up to this id, so that a full disk is met now. Throws as the system does. */

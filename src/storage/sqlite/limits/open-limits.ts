@@ -4,7 +4,7 @@ import type { Clock } from '../../../domain/clock.ts';
 import type { LimitRules } from '../../../domain/limit.ts';
 import type { Notice } from '../../outage.ts';
 import { StorageUnusable } from '../../storage.ts';
-import { reasonOf, type StoreFiles } from '../files.ts';
+import { fileReason, type StoreFiles } from '../files.ts';
 import { limitsBeside } from './beside.ts';
 import { formerFile, readFormer, removeFormer } from './former-limits.ts';
 import { format, header } from './layout.ts';
@@ -54,7 +54,7 @@ export function openLimits(options: OpenLimits): Limits {
 
 function unusable({ limits }: StoreFiles, error: unknown): StorageUnusable {
   if (error instanceof StorageUnusable) return error;
-  return new StorageUnusable(`Cannot open the limit state ${limits}: ${reasonOf(error as Error, limits)}.`);
+  return new StorageUnusable(`Cannot open the limit state ${limits}: ${fileReason(error as Error, limits)}.`);
 }
 
 /** Throws `StorageUnusable`. */
@@ -131,7 +131,7 @@ function makeFirst({ files, clock, rules, notice }: OpenLimits): LimitFile {
     return file;
   } catch (error) {
     if (error instanceof StorageUnusable) throw error;
-    const reason = reasonOf(error as Error, files.limits);
+    const reason = fileReason(error as Error, files.limits);
     throw new StorageUnusable(`Cannot migrate the limit state from ${former} to ${files.limits}: ${reason}.`);
   }
 }

@@ -1,3 +1,4 @@
+import { limitsOverwritten } from '../../../domain/trouble.ts';
 import { mostWorkers } from '../../../domain/workers.ts';
 import { StorageUnavailable } from '../../storage.ts';
 import { header } from './layout.ts';
@@ -15,6 +16,8 @@ const mostWaitsMs = 1_000;
 export class RecordLocks {
   readonly #file: LimitFile;
   readonly #owner: number;
+  /** Another value is that of another start of the service, or noise. */
+  readonly #firstOwner: number;
   /** Where this process says which lock it is about to take. */
   readonly #announced: number;
   /** The lock that was waited for in vain, and who held it: it is not waited for again. */
@@ -28,6 +31,7 @@ export class RecordLocks {
     // Who had the number has ended; it is not waited for.
     this.freeLocksOf(worker);
     this.#owner = Atomics.add(file.i32, header.nextOwner, 1);
+    this.#firstOwner = file.i32[header.firstOwner] as number;
     const place = header.workers + 2 * worker;
     this.#announced = place + 1;
     file.i32[place] = this.#owner;
@@ -45,9 +49,7 @@ export class RecordLocks {
   /** Takes one of the header's own locks; one may be had besides that of a record. */
   acquireOfHeader(word: number): void {
     const { i32 } = this.#file;
-    if ((i32[header.firstOwner] as number) > this.#owner) {
-      throw new StorageUnavailable('another start of the service has taken over the limit state');
-    }
+    if (i32[header.firstOwner] !== this.#firstOwner) throw new StorageUnavailable(limitsOverwritten);
     if (Atomics.compareExchange(i32, word, 0, this.#owner) !== 0) this.#wait(word);
   }
 

@@ -1,0 +1,55 @@
+/** Settings that are valid alone but not together, or not on this machine. */
+import { statSync } from 'node:fs';
+
+interface Values {
+  readonly DATABASE_URL?: string;
+  readonly REDIS_URL?: string | undefined;
+  readonly BAN_FIRST_SECONDS?: number;
+  readonly BAN_LONGEST_SECONDS?: number;
+  readonly BACKUP_FOLDER?: string | undefined;
+  readonly BACKUP_EVERY?: number | undefined;
+}
+
+function isPostgres({ DATABASE_URL = '' }: Values): boolean {
+  return DATABASE_URL.startsWith('postgres');
+}
+
+/** `hasRedis`: REDIS_URL is set, to a valid value or not. */
+export function storeMistakes(values: Values, hasRedis: boolean): string[] {
+  if (isPostgres(values) && !hasRedis) {
+    return [
+      'REDIS_URL must be set when DATABASE_URL is PostgreSQL: instances share limits and changes through Redis.',
+    ];
+  }
+  if (!isPostgres(values) && values.DATABASE_URL !== undefined && values.REDIS_URL !== undefined) {
+    return [
+      'REDIS_URL must not be set when DATABASE_URL is SQLite, which does not use it. Set DATABASE_URL to your PostgreSQL server, or remove REDIS_URL.',
+    ];
+  }
+  return [];
+}
+
+export function banMistakes({
+  BAN_FIRST_SECONDS: first = 0,
+  BAN_LONGEST_SECONDS: longest,
+}: Values): string[] {
+  if (longest === undefined || first <= longest) return [];
+  return [`BAN_FIRST_SECONDS must not exceed BAN_LONGEST_SECONDS (${first} is more than ${longest}).`];
+}
+
+export function backupMistakes(values: Values): string[] {
+  const { BACKUP_FOLDER: folder, BACKUP_EVERY: everyMs } = values;
+  const mistakes: string[] = [];
+  if (folder !== undefined && statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
+    mistakes.push(`BACKUP_FOLDER must be a folder, and "${folder}" is a file.`);
+  }
+  if (everyMs === undefined) return mistakes;
+  if (isPostgres(values)) {
+    mistakes.push(
+      'BACKUP_EVERY must not be set when DATABASE_URL is PostgreSQL: back that up with its own tools (docs/backup.md).',
+    );
+  } else if (folder === undefined) {
+    mistakes.push('BACKUP_FOLDER must be set when BACKUP_EVERY is: it is where backups go.');
+  }
+  return mistakes;
+}

@@ -1,0 +1,73 @@
+/** The `.env` files of a working directory. Bun reads them before the program starts and skips those it cannot read. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** In the order of Bun's documentation. */
+function namesFor(mode: string | undefined): string[] {
+  const known = mode === 'production' || mode === 'test' ? mode : 'development';
+  return ['.env', `.env.${known}`, '.env.local', `.env.${known}.local`];
+}
+
+/**
+ * Lists files that cannot be read, which would start the service with defaults and an empty store, and misspelt names of
+ * settings. Other names are left alone, because other programs may read the same file.
+ */
+export function envFileMistakes(
+  folder: string,
+  mode: string | undefined,
+  settingNames: readonly string[],
+): string[] {
+  return namesFor(mode).flatMap((name) => {
+    const text = readIfThere(join(folder, name));
+    if (text instanceof Error) {
+      return [
+        `${name} in the working directory cannot be read (${text.message}). Make it a readable file or move it away.`,
+      ];
+    }
+    return namesIn(text)
+      .filter((found) => !settingNames.includes(found))
+      .flatMap((found) => {
+        const meant = settingNames.find((known) => isMisspelling(found, known));
+        return meant === undefined ? [] : [`${name} sets ${found}, which is not a setting. Use ${meant}.`];
+      });
+  });
+}
+
+function readIfThere(path: string): string | Error {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' ? '' : (error as Error);
+  }
+}
+
+function namesIn(text: string): string[] {
+  return Array.from(text.matchAll(/^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=/gm), ([, name = '']) => name);
+}
+
+/** Short names are near to unrelated ones: HOST and HOME differ in two letters. */
+function isMisspelling(found: string, known: string): boolean {
+  return editDistance(found.toUpperCase(), known) <= (known.length > 6 ? 2 : 1);
+}
+
+/** Insertions, deletions, substitutions and transpositions (optimal string alignment). */
+function editDistance(a: string, b: string): number {
+  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, index) => index)];
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const [above, before] = [rows[i - 1], rows[i - 2]];
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row[j] = Math.min(
+        (above?.[j] ?? 0) + 1,
+        (row[j - 1] ?? 0) + 1,
+        (above?.[j - 1] ?? 0) + cost,
+        isSwap ? (before?.[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY,
+      );
+    }
+    rows.push(row);
+  }
+  return rows.at(-1)?.at(-1) ?? 0;
+}

@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'bun:test';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigError, readConfig } from '../../src/config.ts';
+import { temporaryFolder } from '../support/folder.ts';
+
+/** The mistakes found in a folder with this `.env`. */
+async function mistakesIn(text: string, environment = {}): Promise<readonly string[]> {
+  await using folder = await temporaryFolder();
+  writeFileSync(join(folder.path, '.env'), text);
+  return mistakesOf(environment, folder.path);
+}
+
+function mistakesOf(environment: Record<string, string>, folder?: string): readonly string[] {
+  try {
+    readConfig(environment, folder);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes;
+    throw error;
+  }
+}
+
+describe('a .env file', () => {
+  test.each(['.env', '.env.development', '.env.local'])('%s that is a folder is refused', async (name) => {
+    await using folder = await temporaryFolder();
+    mkdirSync(join(folder.path, name));
+    const [mistake = '', ...more] = mistakesOf({}, folder.path);
+    expect(mistake).toStartWith(`${name} in the working directory cannot be read (EISDIR`);
+    expect(more).toEqual([]);
+  });
+
+  test.each([
+    ['BACKUP_FODLER=/backups', 'BACKUP_FODLER', 'BACKUP_FOLDER'],
+    ['# comment\n  export DATABASE_URI = sqlite:x', 'DATABASE_URI', 'DATABASE_URL'],
+    ['PORTT=80', 'PORTT', 'PORT'],
+    ['port=80', 'port', 'PORT'],
+  ])('%p is refused with the setting that is meant', async (text, found, meant) => {
+    expect(await mistakesIn(text)).toEqual([`.env sets ${found}, which is not a setting. Use ${meant}.`]);
+  });
+
+  test('may set what other programs read', async () => {
+    expect(await mistakesIn('HOME=/\nPGPORT=1\nHOSTNAME=a\nTZ=UTC\nANIMAL_STORE_KEY=ask\nPORT=80')).toEqual(
+      [],
+    );
+  });
+
+  test('may be missing', async () => {
+    await using folder = await temporaryFolder();
+    expect(mistakesOf({}, folder.path)).toEqual([]);
+  });
+});
+
+describe('settings that contradict each other are refused:', () => {
+  test.each([
+    [
+      { BAN_FIRST_SECONDS: '20', BAN_LONGEST_SECONDS: '10' },
+      'BAN_FIRST_SECONDS must not exceed BAN_LONGEST_SECONDS',
+    ],
+    [{ REDIS_URL: 'redis://127.0.0.1' }, 'REDIS_URL must not be set when DATABASE_URL is SQLite'],
+    [{ DATABASE_URL: 'postgres://a@127.0.0.1/b' }, 'REDIS_URL must be set when DATABASE_URL is PostgreSQL'],
+    [{ BACKUP_FOLDER: import.meta.path }, 'BACKUP_FOLDER must be a folder'],
+  ])('%p', (environment, message) => {
+    const [mistake, ...more] = mistakesOf(environment);
+    expect(mistake).toStartWith(message);
+    expect(more).toEqual([]);
+  });
+});

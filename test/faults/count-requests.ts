@@ -1,0 +1,34 @@
+/**
+ * A process that counts requests of account 1 beside others: its arguments are the data file, its number among the
+ * workers, and how many. Prints what remained of the day after each that was admitted. How far it is stands in a file
+ * of its own, mapped too: how many were begun, and how many are done.
+ */
+import { writeFileSync } from 'node:fs';
+import { systemClock } from '../../src/domain/clock.ts';
+import { storeFiles } from '../../src/storage/sqlite/files.ts';
+import { openLimits } from '../../src/storage/sqlite/limits/open-limits.ts';
+import { strictRules } from '../storage/place.ts';
+import { callerWith } from '../storage/samples.ts';
+
+const [path = '', worker = '', count = '', perDay = ''] = process.argv.slice(2);
+const limits = openLimits({
+  files: storeFiles(path, false),
+  role: 'worker',
+  worker: Number(worker),
+  clock: systemClock(),
+  rules: strictRules,
+  notice: () => {},
+  lock: () => undefined,
+});
+writeFileSync(`${path}.progress`, Buffer.alloc(4_096));
+const progress = new Int32Array(Bun.mmap(`${path}.progress`, { shared: true }).buffer);
+const quota = { perMinute: Number(perDay), perDay: Number(perDay) };
+const remaining: number[] = [];
+for (let request = 0; request < Number(count); request++) {
+  Atomics.add(progress, 0, 1);
+  const { refusal, day } = limits.take(callerWith({ quota }));
+  Atomics.add(progress, 1, 1);
+  if (refusal === undefined) remaining.push(day.remaining);
+}
+process.stdout.write(JSON.stringify(remaining));
+process.exit();

@@ -1,0 +1,277 @@
+/** What Redis and PostgreSQL lose, delay and repeat, limits and bans survive; each through a proxy of the test's own. */
+
+import { afterAll, describe, expect, test } from 'bun:test';
+import { RedisClient } from 'bun';
+import { type Storage, StorageUnavailable } from '../../src/storage/storage.ts';
+import { openStore } from '../../src/store.ts';
+import { patient } from '../storage/cluster-place.ts';
+import { nextTurn, strictRules } from '../storage/place.ts';
+import { callerWith } from '../storage/samples.ts';
+import { FakeClock } from '../support/clock.ts';
+import { testServers } from '../support/servers.ts';
+import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
+import { until } from '../support/wait.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+const caller = callerWith({ quota: { perMinute: 50, perDay: 60 } });
+
+/** Instances of one store, each behind proxies of its own. */
+interface Bench extends AsyncDisposable {
+  readonly clock: FakeClock;
+  open(timeouts?: { redisTimeoutMs?: number; statementTimeoutMs?: number }): Promise<Instance>;
+  /** Deletes everything of this store in Redis. */
+  empty(): Promise<void>;
+}
+
+interface Instance extends AsyncDisposable {
+  readonly store: Storage;
+  readonly redis: TcpProxy;
+  readonly postgres: TcpProxy;
+  /** What operators were told. */
+  readonly notices: string[];
+}
+
+describe.skipIf(servers === undefined)('limits and bans', () => {
+  // Skipped without them.
+  const there = servers ?? ({} as NonNullable<typeof servers>);
+
+  async function bench(): Promise<Bench> {
+    await using made = new AsyncDisposableStack();
+    const schema = made.use(await there.makeSchema());
+    const redisPrefix = there.makePrefix();
+    const clock = new FakeClock();
+    const kept = made.move();
+    return {
+      clock,
+      async open(timeouts = {}) {
+        const redis = kept.use(await tcpProxy(there.redisUrl));
+        const postgres = kept.use(await tcpProxy(schema.url));
+        const notices: string[] = [];
+        const store = await openStore({
+          url: postgres.url,
+          clock,
+          rules: strictRules,
+          serving: true,
+          cluster: { ...patient, ...timeouts, redisUrl: redis.url, redisPrefix },
+          notice: (text) => notices.push(text),
+        });
+        const dispose = () => store[Symbol.asyncDispose]();
+        return { store, redis, postgres, notices, [Symbol.asyncDispose]: dispose };
+      },
+      async empty() {
+        const client = new RedisClient(there.redisUrl);
+        await client.del(...(await client.keys(`${redisPrefix}*`)));
+        client.close();
+      },
+      [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    };
+  }
+
+  const seenVersions = new WeakMap<Storage, number>();
+
+  /** The verdict on one request of a caller that is held, read again as long as that was under an older version. */
+  async function take(store: Storage, who = caller) {
+    let callers = seenVersions.get(store) ?? (await store.limits.versions()).callers;
+    for (;;) {
+      const { verdict, versions } = await store.limits.take(who, callers);
+      callers = versions.callers;
+      seenVersions.set(store, callers);
+      if (verdict !== undefined) return verdict;
+    }
+  }
+
+  async function takes(store: Storage, times: number): Promise<number[]> {
+    const verdicts = await Promise.all(Array.from({ length: times }, () => take(store)));
+    return verdicts.map(({ remaining }) => remaining);
+  }
+
+  async function ban({ store }: Instance, clock: FakeClock): Promise<void> {
+    await takes(store, caller.quota.perMinute + 1);
+    clock.advance(1);
+    for (let strike = 0; strike < strictRules.ban.strikes; strike++) await take(store);
+    expect((await take(store)).refusal).toBe('api_key_banned');
+  }
+
+  test('outlive a Redis that was emptied while PostgreSQL is slower than Redis may be', async () => {
+    await using place = await bench();
+    {
+      await using first = await place.open();
+      await ban(first, place.clock);
+    }
+    await using second = await place.open({ redisTimeoutMs: 500 });
+    second.postgres.delay(1_500);
+    await place.empty();
+    expect((await take(second.store)).refusal).toBe('api_key_banned');
+    const other = await take(second.store, { ...caller, keyId: 2 });
+    expect([other.refusal, other.day.remaining]).toEqual(['rate_limit_exceeded', 10]);
+  });
+
+  test('are decided from what the instance knows while Redis lost them and PostgreSQL is silent', async () => {
+    await using place = await bench();
+    // Also a connection is made within this time, and on a busy machine that takes a while.
+    await using instance = await place.open({ statementTimeoutMs: 2_000 });
+    await ban(instance, place.clock);
+    instance.postgres.hold();
+    await place.empty();
+    expect((await take(instance.store)).refusal).toBe('api_key_banned');
+    // Of another account nobody can tell: it comes again.
+    const stranger = { ...caller, keyId: 9, accountId: 9 };
+    expect(await take(instance.store, stranger).catch((error) => error)).toBeInstanceOf(StorageUnavailable);
+    await until(() => instance.notices.some((text) => text.startsWith('degraded: PostgreSQL')));
+    await instance.postgres.heal();
+    await until(() => instance.notices.includes('PostgreSQL available again'));
+    expect((await take(instance.store)).refusal).toBe('api_key_banned');
+    expect((await take(instance.store, stranger)).remaining).toBe(49);
+  });
+
+  test('how a caller stands is told by an instance that is cut off from Redis, with what it counted itself', async () => {
+    await using place = await bench();
+    await using instance = await place.open();
+    const { limits } = instance.store;
+    await takes(instance.store, 3);
+    await instance.redis.cut();
+    await until(() => instance.notices.length > 0);
+    await takes(instance.store, 2);
+    for (let look = 0; look < 3; look++) {
+      expect((await limits.standing(caller)).verdict).toMatchObject({
+        minute: { remaining: 45 },
+        day: { remaining: 55 },
+      });
+    }
+    await instance.redis.heal();
+    await until(() => instance.notices.includes('Redis available again'));
+    // What was counted alone is not lost by looking.
+    expect((await limits.standing(caller)).verdict.minute.remaining).toBe(45);
+    expect((await take(instance.store)).remaining).toBe(44);
+  });
+
+  test('how a caller stands is told of what Redis lost, and looking makes Redis know it', async () => {
+    await using place = await bench();
+    {
+      await using first = await place.open();
+      await ban(first, place.clock);
+    }
+    await place.empty();
+    await using second = await place.open();
+    const { verdict } = await second.store.limits.standing(caller);
+    expect([verdict.refusal, verdict.day.remaining]).toEqual(['api_key_banned', 10]);
+    expect((await take(second.store)).refusal).toBe('api_key_banned');
+  });
+
+  test('a ban made or lifted elsewhere counts on an instance that is cut off from Redis', async () => {
+    await using place = await bench();
+    await using cutOff = await place.open();
+    await using other = await place.open();
+    await take(cutOff.store);
+    await cutOff.redis.cut();
+    await until(() => cutOff.notices.length > 0);
+    await ban(other, place.clock);
+    await until(async () => (await take(cutOff.store)).refusal === 'api_key_banned');
+    expect(await other.store.limits.lift(caller.keyId)).toBe(true);
+    await until(async () => (await take(cutOff.store)).refusal !== 'api_key_banned');
+  });
+
+  test('a request is charged once that Redis counted and nobody heard of', async () => {
+    await using place = await bench();
+    await using instance = await place.open({ redisTimeoutMs: 1_000 });
+    expect(await takes(instance.store, 3)).toEqual([49, 48, 47]);
+    instance.redis.hold('answers');
+    expect(await takes(instance.store, 5)).toEqual([46, 45, 44, 43, 42]);
+    await instance.redis.answerHeld();
+    instance.redis.drop();
+    await instance.redis.heal();
+    await until(() => instance.notices.includes('Redis available again'));
+    expect((await take(instance.store)).remaining).toBe(41);
+  });
+
+  test('a request is charged once that reaches Redis after it was given up', async () => {
+    await using place = await bench();
+    await using instance = await place.open({ redisTimeoutMs: 1_000 });
+    expect(await takes(instance.store, 3)).toEqual([49, 48, 47]);
+    instance.redis.hold('questions');
+    expect(await takes(instance.store, 5)).toEqual([46, 45, 44, 43, 42]);
+    await instance.redis.heal();
+    await until(() => instance.notices.includes('Redis available again'));
+    expect((await take(instance.store)).remaining).toBe(41);
+    // Nor does another instance find more of it.
+    await using other = await place.open();
+    expect((await take(other.store)).remaining).toBe(40);
+  });
+
+  test('are counted together however slow this process is: a Redis that answers is not taken for one that is gone', async () => {
+    await using place = await bench();
+    await using instance = await place.open({ redisTimeoutMs: 250 });
+    expect((await take(instance.store)).remaining).toBe(49);
+    const asked: ReturnType<typeof take>[] = [];
+    // Each event-loop tick takes longer than Redis may be silent, and asks it again.
+    for (let tick = 0; tick < 6; tick++) {
+      const until = performance.now() + 300;
+      while (performance.now() < until);
+      asked.push(take(instance.store));
+      await nextTurn();
+    }
+    const remaining = (await Promise.all(asked)).map((verdict) => verdict.remaining);
+    expect(remaining).toEqual(Array.from({ length: 6 }, (_, index) => 48 - index));
+    expect(instance.notices).toEqual([]);
+  });
+
+  test('more requests than Redis can be asked are told to come again, and not counted alone', async () => {
+    await using place = await bench();
+    await using instance = await place.open();
+    const { limits } = instance.store;
+    instance.redis.hold();
+    const asked = Array.from({ length: 11_001 }, () =>
+      Promise.resolve(limits.fail('192.0.2.1')).then(
+        ({ refused }) => (refused ? 'refused' : 'counted'),
+        (error) => (error instanceof StorageUnavailable ? 'unavailable' : error),
+      ),
+    );
+    expect(await asked.at(-1)).toBe('unavailable');
+    // Who is refused is told the state of its address all the same, without asking.
+    expect((await limits.peek('192.0.2.1')).limit).toBe(strictRules.failuresPerMinute);
+    await instance.redis.heal();
+    const answers = await Promise.all(asked);
+    expect(new Set(answers)).toEqual(new Set(['counted', 'refused', 'unavailable']));
+    expect(answers.filter((answer) => answer === 'counted').length).toBe(strictRules.failuresPerMinute);
+    expect(instance.notices).toEqual([]);
+  });
+
+  test('of stores that share a Redis under one prefix are apart', async () => {
+    await using one = await there.makeSchema();
+    await using other = await there.makeSchema();
+    const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix: there.makePrefix() };
+    const open = (url: string) =>
+      openStore({ url, clock: new FakeClock(), rules: strictRules, serving: true, cluster });
+    await using first = await open(one.url);
+    await using second = await open(other.url);
+    await takes(first, 49);
+    expect((await take(second)).remaining).toBe(49);
+  });
+
+  test('a command under another prefix than the instances is refused, and told theirs', async () => {
+    await using schema = await there.makeSchema();
+    const open = (redisPrefix: string, serving: boolean) => {
+      const cluster = { ...patient, redisUrl: there.redisUrl, redisPrefix };
+      return openStore({ url: schema.url, clock: new FakeClock(), rules: strictRules, serving, cluster });
+    };
+    const prefix = there.makePrefix();
+    await using _serving = await open(prefix, true);
+    await using _beside = await open(prefix, false);
+    expect(open('mistyped:', false)).rejects.toThrow(`REDIS_PREFIX=${prefix}`);
+  });
+
+  test('bans are listed and lifted also while Redis has lost them', async () => {
+    await using place = await bench();
+    await using instance = await place.open();
+    await ban(instance, place.clock);
+    await place.empty();
+    const { limits } = instance.store;
+    expect((await limits.bans()).map(({ keyId }) => keyId)).toEqual([caller.keyId]);
+    expect(await limits.lift(caller.keyId)).toBe(true);
+    expect(await limits.bans()).toEqual([]);
+    expect(await limits.lift(caller.keyId)).toBe(false);
+    expect((await take(instance.store)).refusal).not.toBe('api_key_banned');
+  });
+});

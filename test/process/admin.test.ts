@@ -1,0 +1,105 @@
+/** The admin listener of a service in its own process: with workers, on a terminal, and switched off. */
+import { expect, test } from 'bun:test';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { addOperatorTo, sendAdmin } from '../support/admin.ts';
+import { clientOf } from '../support/client.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { consoleOf, operatorOf, serveCommand, settingsIn, start, startService } from '../support/process.ts';
+import { testWith } from '../support/requirements.ts';
+import { until } from '../support/wait.ts';
+import { workersTests } from './worker-stores.ts';
+
+const workersTest = workersTests();
+
+workersTest('every worker applies the changes of an operator', async (stores) => {
+  await using service = await stores.startInstance();
+  const url = await consoleOf(service);
+  const { token } = await addOperatorTo(stores.operator.storage, 'admin');
+  const { key, accountId } = await stores.issueKey();
+  const statusOf = async () => (await clientOf(service.url, key).get('/pets')).status;
+  expect(await statusOf()).toBe(200);
+  const closed = await sendAdmin(url, 'POST', `/accounts/${accountId}/close`, { token });
+  expect(closed.status).toBe(200);
+  for (let request = 0; request < 16; request++) expect(await statusOf()).toBe(401);
+  expect((await sendAdmin(url, 'POST', `/accounts/${accountId}/reopen`, { token })).status).toBe(200);
+  await until(async () => (await statusOf()) === 200);
+});
+
+workersTest('SIGTERM stops the admin listener with the workers', async (stores) => {
+  await using service = await stores.startInstance();
+  const url = await consoleOf(service);
+  const { token } = await addOperatorTo(stores.operator.storage, 'viewer');
+  expect((await sendAdmin(url, 'GET', '/pets', { token })).status).toBe(200);
+  service.signal('SIGTERM');
+  expect(await service.exited).toBe(0);
+  expect(await fetch(url).catch(() => undefined)).toBeUndefined();
+});
+
+test('the listener makes a backup of a service with workers in a separate process', async () => {
+  await using folder = await temporaryFolder();
+  const backups = join(folder.path, 'backups');
+  await using service = await startService(folder.path, {
+    WORKERS: '2',
+    ADMIN_PORT: '0',
+    BACKUP_FOLDER: backups,
+  });
+  const url = await consoleOf(service);
+  await using operator = await operatorOf(folder.path);
+  const { token } = await addOperatorTo(operator.storage, 'admin');
+  const made = await sendAdmin(url, 'POST', '/backups', { token });
+  expect([made.status, readdirSync(backups)]).toEqual([201, [(made.body as { name: string }).name]]);
+  const verified = await sendAdmin(url, 'POST', '/backups/verify', {
+    token,
+    body: { name: readdirSync(backups)[0] },
+  });
+  expect(verified.status).toBe(200);
+});
+
+test('without a terminal the service prints the address of the console and no sign-in code', async () => {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path);
+  const url = /^Console {12}(http:\/\/127\.0\.0\.1:\d+)$/m.exec(service.stdout())?.[1] ?? '';
+  expect((await fetch(`${url}/admin/v1/session`)).status).toBe(401);
+  expect(service.stdout()).not.toContain('code');
+});
+
+testWith({ name: 'script', package: 'bsdutils' }, ['script', '--version'])(
+  'on a terminal the service prints a link with a code that signs in once and is in no log',
+  async () => {
+    await using folder = await temporaryFolder();
+    const quoted = serveCommand.map((word) => `'${word}'`).join(' ');
+    const command = ['script', '--quiet', '--return', '--command', quoted, '/dev/null'];
+    await using terminal = start(command, { environment: settingsIn(folder.path) });
+    await terminal.said(/Console +\S+#code=\S+\s/);
+    const [, url = '', code = ''] = /Console +(\S+)\/#code=([\w-]{32})/.exec(terminal.stdout()) ?? [];
+    const redeem = () => sendAdmin(url, 'POST', '/session', { body: { code } });
+    expect((await redeem()).body).toMatchObject({
+      operator: expect.stringMatching(/^console:./),
+      role: 'admin',
+    });
+    expect((await redeem()).code).toBe('sign_in_failed');
+    // A terminal shows the log, too.
+    expect(terminal.stdout().split(code)).toHaveLength(2);
+  },
+);
+
+test('ADMIN_PORT=off switches the listener off, and no console is announced', async () => {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path, { ADMIN_PORT: 'off' });
+  expect(service.stdout()).not.toContain('Console');
+});
+
+test('an address of another machine stops the start with a message that names ADMIN_HOST', async () => {
+  await using folder = await temporaryFolder();
+  const environment = {
+    ...settingsIn(folder.path),
+    ADMIN_HOST: '192.0.2.1',
+    ADMIN_ORIGIN: 'https://admin.example.com',
+  };
+  await using service = start(serveCommand, { environment });
+  expect(await service.exited).toBe(1);
+  expect(service.stderr()).toContain(
+    'Cannot listen on 192.0.2.1: this machine has no such address. Set ADMIN_HOST',
+  );
+});

@@ -1,0 +1,127 @@
+/** A store and several versions of the service: what is being served is left alone. */
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
+import { StorageUnavailable } from '../../src/storage/storage.ts';
+import { laterFormat, oldKey, openLater, writeOldStore } from '../storage/old-store.ts';
+import { rowsOf } from '../storage/sqlite-files.ts';
+import { clientOf } from '../support/client.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { countsIn } from '../support/limit-file.ts';
+import { dataFileIn, limitFileIn, operatorOf, startService } from '../support/process.ts';
+
+/** What a newer version has to leave alone: the data, its format and tables. The service itself writes to the log what was used. */
+function stateOf(folder: string) {
+  const data = dataFileIn(folder);
+  return [
+    createHash('sha256').update(readFileSync(data)).digest('hex'),
+    rowsOf(data, 'PRAGMA user_version'),
+    rowsOf(data, 'SELECT name, sql FROM sqlite_schema'),
+    ...['pets', 'accounts', 'keys', 'orders'].map((table) => rowsOf(data, `SELECT * FROM ${table}`)),
+    countsIn(limitFileIn(folder), 2),
+  ];
+}
+
+const namesIn = (text: string) => (JSON.parse(text) as { name: string }[]).map(({ name }) => name);
+
+test('a store of version 1.0.0 is served as it is: its animals, its key, its counts and its bans', async () => {
+  await using folder = await temporaryFolder();
+  const former = join(folder.path, 'store.limits.db');
+  await writeOldStore(dataFileIn(folder.path), former);
+  // The ban is long over by now, unless it is put off.
+  const bannedUntil = Math.floor(Date.now() / 1_000) + 100;
+  rowsOf(former, `UPDATE conduct SET banned_until = ${bannedUntil}`);
+  await using service = await startService(folder.path);
+  await service.logged(
+    `migrated ${dataFileIn(folder.path)} from format 1 to ${dataFormat.migrations.length}`,
+  );
+  const { status, text } = await clientOf(service.url, oldKey).get('/pets');
+  expect([status, namesIn(text)]).toEqual([200, ['Ozzy', 'Großer Bär', '猫', 'imported']]);
+  await using operator = await operatorOf(folder.path);
+  expect(await operator.bans.list()).toMatchObject([
+    { keyId: 2, bannedUntil: bannedUntil * 1_000, level: 0 },
+  ]);
+  expect(countsIn(limitFileIn(folder.path), 2).day).toBe(1);
+});
+
+test('a store that is being served is not touched by a newer start that is refused, nor by a newer command line', async () => {
+  await using folder = await temporaryFolder();
+  const path = dataFileIn(folder.path);
+  await writeOldStore(path, join(folder.path, 'store.limits.db'));
+  await using service = await startService(folder.path);
+  const client = clientOf(service.url, oldKey);
+  expect((await client.add('one more')).status).toBe(201);
+  const before = stateOf(folder.path);
+  expect(() => openLater(path, true)).toThrow(/^Another process is serving the store /);
+  expect(() => openLater(path, false)).toThrow(
+    /is in use by a service with format \d; this version is newer and needs format \d\. Upgrade or stop the service first/,
+  );
+  expect(stateOf(folder.path)).toEqual(before);
+  expect((await client.add('and one more')).status).toBe(201);
+  expect(await (await fetch(`${service.url}/readyz`)).json()).toEqual({ status: 'ready' });
+});
+
+test('a newer command line upgrades a store that nobody serves, also when several begin at once', async () => {
+  await using folder = await temporaryFolder();
+  const path = dataFileIn(folder.path);
+  await writeOldStore(path, join(folder.path, 'store.limits.db'));
+  await using _one = openLater(path, false);
+  await using _two = openLater(path, false);
+  expect(rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: laterFormat.migrations.length }]);
+  expect(rowsOf(path, 'SELECT * FROM of_tomorrow')).toEqual([]);
+  // This version is the older one now.
+  await expect(operatorOf(folder.path)).rejects.toThrow(/was written by a newer version of the service/);
+});
+
+test('an older command that is still at work does not write into a store that was upgraded meanwhile', async () => {
+  await using folder = await temporaryFolder();
+  const path = dataFileIn(folder.path);
+  await writeOldStore(path, join(folder.path, 'store.limits.db'));
+  await using older = await operatorOf(folder.path);
+  await using _newer = openLater(path, true);
+  const pet = { name: 'late', categoryId: 1n, status: 'sold' } as const;
+  const { storage } = older;
+  const late = [storage.write('commitImport', { pets: [pet] }), storage.write('createPet', { body: pet })];
+  for (const { reason } of (await Promise.allSettled(late)) as PromiseRejectedResult[]) {
+    expect(reason).toBeInstanceOf(StorageUnavailable);
+  }
+  expect(rowsOf(path, "SELECT * FROM pets WHERE name = 'late'")).toEqual([]);
+});
+
+const known = dataFormat.migrations.length;
+
+test('a service whose data file is upgraded under it answers 503, says so once and on /readyz, and stops in order', async () => {
+  await using folder = await temporaryFolder();
+  await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
+  const client = clientOf(service.url, service.firstKey ?? '');
+  expect((await client.add('Ozzy')).status).toBe(201);
+  {
+    // As a version does that does not ask whether the store is being served.
+    using other = new Database(dataFileIn(folder.path));
+    other.run(
+      `BEGIN IMMEDIATE; ALTER TABLE pets RENAME TO animals; PRAGMA user_version = ${known + 1}; COMMIT`,
+    );
+  }
+  for (let round = 0; round < 3; round++) {
+    for (const target of ['/pets', '/pets/1', '/pets?status=sold', '/nowhere']) {
+      expect((await client.get(target)).status).toBe(503);
+    }
+    expect((await client.add('Ozzy')).status).toBe(503);
+  }
+  const ready = await fetch(`${service.url}/readyz`);
+  expect(ready.status).toBe(503);
+  const { status, trouble } = (await ready.json()) as { status: string; trouble: string[] };
+  expect([status, trouble.length]).toEqual(['unavailable', 1]);
+  expect(trouble[0]).toContain(
+    `another process changed the format of ${dataFileIn(folder.path)} from ${known} to ${known + 1}`,
+  );
+  expect((await fetch(`${service.url}/livez`)).status).toBe(200);
+  service.signal('SIGTERM');
+  expect(await service.exited).toBe(0);
+  const lines = service.stderr().split('\n');
+  expect(lines.filter((line) => line.includes('changed the format'))).toEqual([expect.any(String)]);
+  expect(service.stderr()).not.toContain('internal_error');
+});

@@ -1,0 +1,66 @@
+/** References between tables: declared alike in both engines, and enforced. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { join } from 'node:path';
+import { openTables } from '../../src/storage/open.ts';
+import { tableNames } from '../../src/storage/tables.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { testServers } from '../support/servers.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+import { openSession } from './postgres-kit.ts';
+import { rowsOf } from './sqlite-files.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+await using opened = new AsyncDisposableStack();
+const servers = opened.use((await testServers()) ?? null);
+const folder = opened.use(await temporaryFolder());
+const schema = servers && opened.use(await servers.makeSchema());
+const kept = opened.move();
+afterAll(() => kept.disposeAsync());
+
+const path = join(folder.path, 'store.db');
+const stores: [engine: string, url: string][] = [['SQLite', `sqlite:${path}`]];
+if (schema) stores.push(['PostgreSQL', schema.url]);
+
+interface Reference {
+  readonly from: string;
+  readonly column: string;
+  readonly to: string;
+}
+
+const line = ({ from, column, to }: Reference) => `${from}.${column} → ${to}`;
+
+async function declared(engine: string, url: string): Promise<string[]> {
+  await (await openTables(url, false))[Symbol.asyncDispose]();
+  if (engine === 'SQLite') {
+    const references = rowsOf<Reference>(
+      path,
+      `SELECT tables.name AS "from", keys."from" AS "column", keys."table" AS "to"
+       FROM sqlite_schema AS tables, pragma_foreign_key_list(tables.name) AS keys WHERE tables.type = 'table'`,
+    );
+    return references.map(line).sort();
+  }
+  await using session = openSession(url);
+  const references = await session<Reference[]>`
+    SELECT conrelid::regclass::text AS "from", attname AS "column", confrelid::regclass::text AS "to"
+    FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = conkey[1]
+    WHERE contype = 'f' AND connamespace = current_schema()::regnamespace`;
+  return references.map(line).sort();
+}
+
+describe.each(stores)('on %s', (engine, url) => {
+  test('the references are declared', async () => {
+    expect(await declared(engine, url)).toEqual([
+      'keys.account_id → accounts',
+      'sessions.operator_id → operators',
+    ]);
+  });
+
+  test('a row that refers to a missing row is refused', async () => {
+    await using tables = await openTables(url, false);
+    const key = [1n, 999n, 'till', 'f', 'wxyz', 'pets:read', 1n, null, null, null];
+    expect(await tables.add('keys', [key])).toBe('missing');
+    expect(await tables.count('keys')).toBe(0);
+    expect(tableNames.indexOf('accounts')).toBeLessThan(tableNames.indexOf('keys'));
+  });
+});

@@ -1,0 +1,132 @@
+/** A call of every unit of work, in an order in which each succeeds on an empty store and changes something. */
+import { quotaOf } from '../../src/domain/plan.ts';
+import type { units } from '../../src/operations/units.ts';
+import type { KeyUsage } from '../../src/storage/admin.ts';
+import type { InputOf } from '../../src/storage/transaction.ts';
+import { newKey, newPet } from './samples.ts';
+
+type AllUnits = typeof units;
+
+export type UnitName = keyof AllUnits;
+
+export type Call = { [Name in UnitName]: readonly [Name, InputOf<AllUnits[Name]>] }[UnitName];
+
+const now = 1_790_000_000_000;
+const day = 20_000 * 86_400_000;
+const write = { params: {}, preconditions: {}, now };
+const pet = (petId: bigint) => ({ ...write, params: { petId } });
+const order = (orderId: bigint) => ({ ...write, params: { orderId } });
+const category = (categoryId: bigint) => ({ ...write, params: { categoryId } });
+const orderOf = (petId: bigint) => ({ ...write, body: { petId, reference: 'cart "1042" \u2028 猫' } });
+
+const { accountId: _, ...firstKey } = newKey(0, 'a'.repeat(64));
+const operator = (name: string, fingerprint = name) =>
+  ({ name, role: 'admin', fingerprint, lastFour: 'wxyz', createdAt: now }) as const;
+const sessionOf = (operatorId: number, fingerprint: string) => ({
+  session: {
+    operatorId,
+    fingerprint,
+    actor: 'operator:anna',
+    role: 'admin',
+    usedAt: now,
+    expiresAt: now + 9,
+  } as const,
+  idleMs: 9,
+  lastFour: 'wxyz',
+});
+const entry = {
+  at: now,
+  actor: 'cli:root',
+  operation: 'liftBan',
+  object: 'key:1',
+  before: null,
+  after: '{"name":"\u2028"}',
+};
+
+function report(from: number) {
+  const counts: KeyUsage = {
+    keyId: 1,
+    accountId: 1,
+    ok: 1,
+    refused: 2,
+    limited: 3,
+    failed: 4,
+    deprecated: 5,
+    lastUsedAt: from,
+  };
+  return {
+    minutes: ['ok', 'Z', '_'].map((code) => ({ minute: from, operation: 'listPets', code, requests: 7 })),
+    keys: [1, 2].map((keyId) => ({ ...counts, keyId, accountId: keyId, hour: from })),
+    instance: { name: `from ${from}`, version: '1', startedAt: from, seenAt: from },
+  };
+}
+
+const accountCalls: readonly Call[] = [
+  ['createFirstKey', { account: { name: 'default', plan: 'free', createdAt: now }, key: firstKey }],
+  [
+    'createAccount',
+    { name: 'Käthe', plan: 'enterprise', quota: { perMinute: 7, perDay: 10 ** 12 }, createdAt: now },
+  ],
+  ['createKey', newKey(2, 'b'.repeat(64), now)],
+  ['createKey', newKey(2, 'c'.repeat(64))],
+  ['updateAccount', { id: 2, name: 'ÄPFEL', limits: quotaOf('pro') }],
+  ['setKeyScopes', { id: 3, scopes: ['orders:read', 'orders:write'] }],
+  ['rotateKey', { oldId: 3, oldEndsAt: now, successor: newKey(2, 'd'.repeat(64)) }],
+  ['revokeKey', { id: 2, at: now }],
+  ['closeAccount', { id: 2, closedAt: now }],
+  ['reopenAccount', { id: 2, closedAt: null }],
+];
+
+const shopCalls: readonly Call[] = [
+  ['createPet', { ...write, body: newPet(' "quoted", \\ and \t', 'available', -1n) }],
+  [
+    'commitImport',
+    {
+      pets: Array.from({ length: 6 }, (_, index) => newPet(`imported ${index}`)),
+      run: { source: 'f'.repeat(64), lastLine: 9, added: 6, rejected: 3, finished: true },
+      entry,
+    },
+  ],
+  ['putCategory', { ...category(-1n), body: { name: 'Dogs' } }],
+  ['putCategory', { ...category(1n), body: { name: 'Cats' } }],
+  ['updatePet', { ...pet(2n), body: { name: 'Rex' } }],
+  ['placeOrder', orderOf(1n)],
+  ['approveOrder', order(1n)],
+  ['deliverOrder', order(1n)],
+  ['returnOrder', order(1n)],
+  ['placeOrder', orderOf(2n)],
+  ['cancelOrder', order(2n)],
+  ['once', { operationId: 'placeOrder', input: orderOf(3n), once: { accountId: 1, key: 'a', request: 'r' } }],
+  [
+    'createPetOnce',
+    { input: { ...write, body: newPet('once') }, once: { accountId: 1, key: 'Z~', request: 'r' } },
+  ],
+  // Its answer is kept too long ago to be found, and its id is the highest when it is deleted.
+  [
+    'createPetOnce',
+    { input: { ...write, now: 1, body: newPet('old') }, once: { accountId: 1, key: 'old', request: 'r' } },
+  ],
+  ['pruneAnswers', now],
+  ['deletePet', pet(9n)],
+  ['deletePet', pet(1n)],
+  ['deleteCategory', category(1n)],
+];
+
+const operatorCalls: readonly Call[] = [
+  ['createOperator', operator('anna')],
+  ['createOperator', operator('bob')],
+  ['addSession', sessionOf(1, 's')],
+  ['addSession', sessionOf(2, 't')],
+  ['useSession', { fingerprint: 's', at: now + 1 }],
+  ['rotateOperator', { id: 1, fingerprint: 'next', lastFour: 'abcd' }],
+  ['removeSession', 't'],
+  ['revokeOperator', { id: 2, at: now }],
+  ['audited', { unit: 'closeAccount', input: { id: 2, closedAt: now }, actor: 'operator:anna', at: now }],
+  ['recordAudit', entry],
+  ['addSession', { ...sessionOf(1, 'u'), lastFour: 'abcd' }],
+  ['recordUsage', report(day - 86_400_000)],
+  ['recordUsage', report(day)],
+  ['pruneUsage', { minutes: day, hours: day, days: day, instances: day }],
+];
+
+export const sampleCalls: readonly Call[] = [...accountCalls, ...shopCalls, ...operatorCalls];

@@ -1,0 +1,159 @@
+/**
+ * Rules that every unit of work keeps, checked on what the units of `sample-calls.ts` do to the tables of both engines. A new
+ * unit needs a call there, a new table a row in `table-facts.ts`.
+ */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { type Resource, resources } from '../../src/domain/resources.ts';
+import { units } from '../../src/operations/units.ts';
+import type { Units } from '../../src/storage/transaction.ts';
+import { testServers } from '../support/servers.ts';
+import { testTimeoutMs } from '../support/wait.ts';
+import { sampleCalls } from './sample-calls.ts';
+import { demand, type Reference, referencesIn, type Schema } from './schema.ts';
+import { danglingReferences, silentChanges, tableFacts, unlockedUses } from './table-facts.ts';
+import {
+  type Contents,
+  type Effect,
+  type Effects,
+  postgresEffects,
+  type Row,
+  sqliteEffects,
+} from './unit-effects.ts';
+
+setDefaultTimeout(testTimeoutMs);
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+const engines: readonly (readonly [string, Effects])[] = [
+  ['SQLite', await sqliteEffects()],
+  ...(servers === undefined ? [] : [['PostgreSQL', await postgresEffects(servers)] as const]),
+];
+
+const writesOf = (name: string): readonly Resource[] => (units as Units)[name]?.writes ?? [];
+
+const isSame = (one: unknown, other: unknown) => Bun.deepEquals(one, other, true);
+
+function changedTables({ before, after }: Effect): string[] {
+  return Object.keys(after).filter((table) => !isSame(before[table], after[table]));
+}
+
+/** Rows of one that are not in the other, as they are. */
+function difference(one: Contents, other: Contents, table: string): Row[] {
+  return (one[table] ?? []).filter((row) => !(other[table] ?? []).some((same) => isSame(row, same)));
+}
+
+/** Rows whose key is gone. */
+function deleted({ before, after }: Effect, schema: Schema, table: string): Row[] {
+  const key = schema[table]?.key ?? [];
+  const identity = (row: Row) => `${key.map((column) => row[column])}`;
+  const left = new Set((after[table] ?? []).map(identity));
+  return key.length === 0 ? [] : (before[table] ?? []).filter((row) => !left.has(identity(row)));
+}
+
+const nameOf = ({ table, column }: Reference) => `${table}.${column}`;
+
+test('every unit of work has a sample call', () => {
+  const called = new Set<string>(sampleCalls.map(([name]) => name));
+  demand(
+    'Add a call to sampleCalls in test/storage/sample-calls.ts for the unit of work:',
+    Object.keys(units).filter((name) => !called.has(name)),
+  );
+});
+
+describe.each(engines)('on %s', (_engine, { schema, effects }) => {
+  test('a unit locks every resource whose tables it reads or changes', () => {
+    demand(
+      "Add the resource to the unit's `writes`, or another instance can change it before the commit:",
+      effects.flatMap((effect) => {
+        const [name] = effect.call;
+        return [...effect.touched, ...changedTables(effect)].flatMap((table) => {
+          const { resource, lock = resource } = tableFacts[table] ?? {};
+          if (lock === undefined || writesOf(name).includes(lock) || `${name} ${table}` in unlockedUses)
+            return [];
+          return [`${name} uses the table ${table}, which needs "${lock}"`];
+        });
+      }),
+    );
+  });
+
+  test('a unit that stores a reference locks the resource that it refers to', () => {
+    const references = referencesIn(schema).filter((reference) => !(nameOf(reference) in danglingReferences));
+    demand(
+      "Add the resource to the unit's `writes`, or the row can be deleted before the commit. If it may be, list the " +
+        'reference with the reason in danglingReferences of test/storage/table-facts.ts:',
+      effects.flatMap(({ call: [name], before, after }) =>
+        references
+          .filter(({ table, column }) => difference(after, before, table).some((row) => row[column] !== null))
+          .flatMap((reference) => {
+            const { resource } = tableFacts[reference.to] ?? {};
+            if (resource === undefined || writesOf(name).includes(resource)) return [];
+            return [`${name} stores ${nameOf(reference)}, which needs "${resource}"`];
+          }),
+      ),
+    );
+  });
+
+  test('a unit raises the versions of what it changes, and no other', () => {
+    demand(
+      'Raise the version of the resource in the statement that changes it. A new resource needs a row in `versions` ' +
+        '(SQLite) and in `counters` (PostgreSQL), which a migration adds:',
+      effects.flatMap((effect) => {
+        const [name] = effect.call;
+        const changed = new Set(changedTables(effect).map((table) => tableFacts[table]?.resource));
+        const expected = resources.filter((resource) => changed.has(resource) && !(name in silentChanges));
+        return isSame(effect.raised, expected)
+          ? []
+          : [`${name} changes "${expected}" and raises "${effect.raised}"`];
+      }),
+    );
+    const raised = new Set(effects.flatMap((effect) => effect.raised));
+    demand(
+      'Add a call that changes the resource to sampleCalls in test/storage/sample-calls.ts:',
+      resources.filter((resource) => !raised.has(resource)),
+    );
+  });
+
+  test('nothing refers to a row that is deleted', () => {
+    const references = referencesIn(schema).filter(({ to }) => schema[to]?.key.length === 1);
+    const orphans: string[] = [];
+    const deletions = new Map<Reference, { readonly by: string; isReferred: boolean }>();
+    for (const effect of effects) {
+      const [by] = effect.call;
+      for (const reference of references) {
+        const { table, column, to } = reference;
+        const key = schema[to]?.key[0] ?? '';
+        const gone = new Set(deleted(effect, schema, to).map((row) => row[key]));
+        if (gone.size === 0) continue;
+        const refers = (row: Row) => gone.has(row[column]);
+        const known = deletions.get(reference)?.isReferred ?? false;
+        deletions.set(reference, { by, isReferred: known || (effect.before[table] ?? []).some(refers) });
+        if (!(nameOf(reference) in danglingReferences) && (effect.after[table] ?? []).some(refers)) {
+          orphans.push(`${by} deletes from ${to} and leaves rows with its id in ${nameOf(reference)}`);
+        }
+      }
+    }
+    demand(
+      'Delete these rows, too, or list the reference with the reason in danglingReferences of test/storage/table-facts.ts:',
+      orphans,
+    );
+    demand(
+      'Add a call that stores the reference before the deletion to sampleCalls in test/storage/sample-calls.ts:',
+      [...deletions].flatMap(([reference, { by, isReferred }]) =>
+        isReferred ? [] : [`No row of ${nameOf(reference)} refers to what ${by} deletes`],
+      ),
+    );
+    expect(deletions.size).toBeGreaterThan(0);
+  });
+});
+
+test('exceptions are of units that exist', () => {
+  const names = [
+    ...Object.keys(silentChanges),
+    ...Object.keys(unlockedUses).map((use) => use.split(' ')[0] ?? ''),
+  ];
+  demand(
+    'Remove the exception from test/storage/table-facts.ts:',
+    names.filter((name) => !(name in units)),
+  );
+});

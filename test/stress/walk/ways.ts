@@ -1,0 +1,48 @@
+import type { Operation } from '../../../src/contract/operation.ts';
+import { allOperations, isRepeatable } from '../../../src/contract/operations.ts';
+import { excludes } from './lists.ts';
+
+/** The ways of answering that a walk has not met, of all that follow from the rows of the operations. */
+export function notMet(answers: ReadonlyMap<string, number>): string[] {
+  return allOperations.flatMap((operation) =>
+    waysOf(operation)
+      .map((way) => `${operation.operationId} ${way}`)
+      .filter((way) => !answers.has(way)),
+  );
+}
+
+function waysOf(operation: Operation): string[] {
+  const { success, errors, preconditions, reads, scope, method } = operation;
+  const statuses = Object.keys(success.descriptions);
+  return [
+    ...statuses,
+    ...errors,
+    ...(preconditions ? ['precondition_failed'] : []),
+    ...(method === 'GET' && reads.length > 0 ? ['304'] : []),
+    ...(scope === undefined ? [] : ['insufficient_scope']),
+    ...(isRepeatable(operation) ? statuses.map((status) => `${status} replayed`) : []),
+    ...filtering(operation),
+    ...(operation.paginated ? foreignCursors(operation) : []),
+  ];
+}
+
+function filtersOf({ query }: Operation): string[] {
+  return Object.keys(query?.shape ?? {}).filter((name) => name !== 'limit' && name !== 'cursor');
+}
+
+/** With each set of filters, each of them has to exclude something that the others admit. */
+function filtering(operation: Operation): string[] {
+  const sets: string[][] = [[]];
+  for (const name of filtersOf(operation)) sets.push(...sets.map((set) => [...set, name]));
+  return sets.flatMap((set) => set.map((name) => excludes(name, set)));
+}
+
+/** A cursor that differs from one of the list in one thing. */
+function foreignCursors({ operationId, path, ...operation }: Operation): string[] {
+  const lists = allOperations.filter((other) => other.paginated && other.operationId !== operationId);
+  return [
+    ...lists.map((other) => `cursor of ${other.operationId}`),
+    ...(path.includes('{') ? ['cursor of another parent'] : []),
+    ...filtersOf({ operationId, path, ...operation }).map((name) => `cursor of another ${name}`),
+  ];
+}

@@ -1,0 +1,21 @@
+import { refuse } from './sources.ts';
+
+/** How many places of a file or folder may break a rule, and why where that is not obvious. Numbers only shrink. */
+export type Allowances = Readonly<Record<string, readonly [places: number, reason?: string]>>;
+
+/** Fails with what to do instead when there are more places than are allowed, and names the numbers to lower. */
+export function refuseBeyond(
+  allowances: Allowances,
+  advice: string,
+  places: ReadonlyMap<string, readonly string[]>,
+): void {
+  for (const [where, [allowed]] of Object.entries(allowances)) {
+    const found = places.get(where)?.length ?? 0;
+    if (found < allowed) console.warn(`test/tidy: allow ${found} instead of ${allowed} for ${where}.`);
+  }
+  const beyond = [...places].filter(([where, found]) => found.length > (allowances[where]?.[0] ?? 0));
+  refuse(
+    advice,
+    beyond.flatMap(([, found]) => found),
+  );
+}

@@ -1,0 +1,85 @@
+/** No test depends on chance: on random data, a random moment, a free port or Bun's default timeout of 5 s. */
+import { expect, test } from 'bun:test';
+import { type Allowances, refuseBeyond } from './allowance.ts';
+import { bare, codeIn, projectFiles, type Source } from './sources.ts';
+
+// The samples of these rules would break them.
+const tests = codeIn(projectFiles(), 'test').filter(({ path }) => !path.startsWith('test/tidy/'));
+const bareTests = tests.map(({ path, text }) => ({ path, text: bare(text) }));
+
+/** The matching places of each file, as `file:line`. A pattern may span lines. */
+function placesOf(files: readonly Source[], pattern: RegExp): Map<string, string[]> {
+  const lineAt = (text: string, index: number) => text.slice(0, index).split('\n').length;
+  return new Map(
+    files.map(({ path, text }) => [
+      path,
+      [...text.matchAll(pattern)].map(({ index }) => `${path}:${lineAt(text, index)}`),
+    ]),
+  );
+}
+
+const random = /\b(?:Math\.random|getRandomValues|randomUUID|randomInt|randomBytes)\(/g;
+const sleepThenKill =
+  /\b(?:Bun\.sleep|sleep|setTimeout)\((?:[^;]*;){1,3}?[^;]*(?:\bkill\(|\.signal\(|\.stop\( {9,}\))/g;
+const someOccurred = /^\s*expect\(.*\)\.(?:toBeGreaterThan\([01]n?\)|toBeGreaterThanOrEqual\([12]n?\))/gm;
+/** In code with its strings. */
+const fixedPort =
+  /\b(?:startTestApp|startService|startInstance|startCluster|startConsole|place\.serve|Bun\.serve)\([^;]{0,300}?\b(?:ADMIN_)?(?:PORT|port): '?[1-9][\d_]{2,5}\b|\.listen\([1-9]/g;
+
+test('test data is not random without a seed', () => {
+  const allowed: Allowances = {
+    'test/process/logs.test.ts': [1, 'A key that no store has; which one does not matter.'],
+    'test/support/server-process.ts': [1, 'A port that is taken is replaced by another.'],
+  };
+  const advice = 'Use randomFrom(seed) of test/support/random.ts, or always() of test/support/property.ts:';
+  refuseBeyond(allowed, advice, placesOf(bareTests, random));
+});
+
+test('no test kills a process after a sleep', () => {
+  const allowed: Allowances = {
+    'test/stress/upgrade.ts': [1, 'Every moment of an upgrade has to do; no test expects one of them.'],
+  };
+  const advice =
+    'Wait for the event the kill is to follow: said(), logged(), until(), a held proxy, or test/faults/strace.ts:';
+  refuseBeyond(allowed, advice, placesOf(bareTests, sleepThenKill));
+});
+
+test('no test expects that something random occurred at least once', () => {
+  const files = bareTests.filter(({ path }) =>
+    /^test\/(?:faults|process|robustness|supervisor)\//.test(path),
+  );
+  const advice =
+    'Inject the fault at a defined point, or repeat until each case has occurred, with a bound that bad luck cannot exceed:';
+  refuseBeyond(someAllowed, advice, placesOf(files, someOccurred));
+});
+
+const someAllowed: Allowances = {
+  'test/faults/disk.test.ts': [1, 'The first requests fit on the disk by its size.'],
+  'test/faults/disk.ts': [1, 'The bound of a header.'],
+  'test/faults/syscalls.test.ts': [2, 'The faults at a sync last until the creation has met them.'],
+};
+
+test('no test listens on a fixed port', () => {
+  refuseBeyond({}, 'Use port 0 and read the port the system chose:', placesOf(tests, fixedPort));
+});
+
+test('every test file has the generous timeout, also when it is run alone', async () => {
+  const { test: settings } = Bun.TOML.parse(
+    await Bun.file(new URL('../../bunfig.toml', import.meta.url)).text(),
+  ) as {
+    test: { preload: string[] };
+  };
+  // Bun itself has no such setting.
+  expect(settings.preload).toContain('./test/support/time-out.ts');
+});
+
+test('the patterns match what they are to refuse, and nothing else', () => {
+  const matches = (pattern: RegExp, text: string) => [...text.matchAll(pattern)].length;
+  expect(matches(random, 'const id = crypto.randomUUID(); makeKey(randomBytes)')).toBe(1);
+  expect(matches(sleepThenKill, bare("await Bun.sleep(50);\nservice.signal('SIGKILL');"))).toBe(1);
+  expect(matches(sleepThenKill, bare("await sleep(50);\nawait server.stop('SIGKILL');"))).toBe(1);
+  expect(matches(sleepThenKill, bare('await Bun.sleep(50);\nawait load.stop();'))).toBe(0);
+  expect(matches(someOccurred, bare("  expect(figures['kills']).toBeGreaterThan(0);"))).toBe(1);
+  expect(matches(fixedPort, "await startTestApp({ A: '1', PORT: '8080' });\nserver.listen(8080);")).toBe(2);
+  expect(matches(fixedPort, "readConfig({ PORT: '8080' }); startTestApp({ PORT: '0' });")).toBe(0);
+});
