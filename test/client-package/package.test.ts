@@ -1,12 +1,9 @@
 /** The client's package, as it is packed: what is in it, and what tools that judge packages say. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { root } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { newProject, run, tests, toolsInstalled } from './project.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const project = await newProject();
 afterAll(() => project[Symbol.asyncDispose]());

@@ -1,15 +1,12 @@
 /** A program that has installed the client's package: under strict compilers, and wherever the package runs. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { browserCommand, TestBrowser } from '../support/browser.ts';
 import { root } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { newProject, programs, run, tools, toolsInstalled } from './project.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const project = await newProject();
 const hasTools = await toolsInstalled();
@@ -52,17 +49,17 @@ describe('a program under a strict compiler', () => {
     expect(await compile(here, right, { ...options, noEmit: true })).toEqual({ exitCode: 0, output: '' });
   });
 
-  test('is told its mistakes, each in its line', async () => {
+  test('reports each mistake in its line', async () => {
     const text = await Bun.file(join(programs, 'mistakes.ts')).text();
     const expected = text.split('\n').flatMap((line, at) => (line.includes('// mistake: ') ? [at + 1] : []));
     const { output } = await compile(here, ['mistakes.ts'], { ...bundler, ...dom, noEmit: true });
-    const told = [...output.matchAll(/^src\/mistakes\.ts\((\d+),\d+\): error/gm)].map(([, line]) =>
+    const reported = [...output.matchAll(/^src\/mistakes\.ts\((\d+),\d+\): error/gm)].map(([, line]) =>
       Number(line),
     );
-    expect(told).toEqual(expected);
+    expect(reported).toEqual(expected);
   });
 
-  test('is told that getting one animal is deprecated', async () => {
+  test('shows that getting one animal is deprecated', async () => {
     const types = await Bun.file(
       join(project.folder, 'node_modules/@animal-store/client/dist/pets.d.ts'),
     ).text();
@@ -142,7 +139,7 @@ describe('the program, compiled', () => {
     },
   );
 
-  describe.skipIf(!hasTools)('elsewhere, too', () => {
+  describe.skipIf(!hasTools)('with other versions', () => {
     test('compiles with the TypeScript that most programs have', async () => {
       const options = { ...nodenext, ...dom, noEmit: true };
       expect(await compile(tools, right, options)).toEqual({ exitCode: 0, output: '' });

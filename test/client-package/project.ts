@@ -55,7 +55,7 @@ export interface Project extends AsyncDisposable {
   bundle(entry: string): Promise<string>;
 }
 
-/** Packs a copy of `client/`, built anew, and installs it without a registry. */
+/** Packs a fresh build of `client/`, and installs it without a registry. */
 export async function newProject(): Promise<Project> {
   await using made = new AsyncDisposableStack();
   const { path } = made.use(await temporaryFolder());

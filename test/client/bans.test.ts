@@ -1,11 +1,8 @@
 /** What keeps keys from bans: pacing, and caution among programs that share a key. At the real service, in virtual time. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
 import { freeClientOf } from '../support/free-client.ts';
 import { rejectionOf } from '../support/rejection.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
@@ -44,7 +41,7 @@ describe('pace', () => {
   });
 });
 
-describe('64 programs with one Free key, each with a client of its own', () => {
+describe('64 programs with one Free key and separate clients', () => {
   for (const [how, options, together] of [
     ['one call at a time', {}, 1],
     ['eight calls at a time', {}, 8],
@@ -57,14 +54,14 @@ describe('64 programs with one Free key, each with a client of its own', () => {
         const store = client({ onRetry: ({ error }) => codes.add(error.code) });
         for (let round = 0; round < 12 / together; round++) {
           await Promise.all(Array.from({ length: together }, () => store.inventory.get()));
-          // What it does with the answer takes longer than requests that were under way are forgiven.
+          // Longer than the grace period for requests in flight.
           await time.sleep(time.random() * 5_000);
         }
       };
       await time.until(Promise.all(Array.from({ length: 64 }, program)));
       expect(codes).not.toContain('api_key_banned');
       expect(answers.filter((answer) => answer.startsWith('200')).length).toBeGreaterThanOrEqual(64 * 8);
-      // It is not for want of trying: they met the limit.
+      // They met the limit many times.
       expect(time.now()).toBeGreaterThan(8 * 60_000);
     });
   }

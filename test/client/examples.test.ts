@@ -1,12 +1,9 @@
 /** The programs in examples/ that use the client. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { start } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const folder = await temporaryFolder();
 afterAll(() => folder[Symbol.asyncDispose]());

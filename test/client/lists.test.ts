@@ -37,13 +37,13 @@ test('filters hold on every page', async () => {
   expect(await store.pets.list({ ids: three.map(({ id }) => id), limit: 2 }).toArray()).toEqual(three);
 });
 
-test('no ids are no animals, and nothing is asked', async () => {
+test('an empty list of ids has no animals and sends no request', async () => {
   urls.length = 0;
   expect(await store.pets.list({ ids: [] }).toArray()).toEqual([]);
   expect(urls).toEqual([]);
 });
 
-test('a filter with a typo gets no list of all', async () => {
+test('a filter with a typo is rejected', async () => {
   const typo = { stauts: 'sold' } as object;
   const one = { id: pets[7]?.id } as object;
   expect(await store.pets.list(one).toArray()).toEqual([pets[7] as Pet]);
@@ -65,7 +65,7 @@ test('pages have their headers, and the last one no next cursor', async () => {
   ]);
 });
 
-test('a walk goes on where another one stopped', async () => {
+test('a walk continues at the cursor of another one', async () => {
   const filter = { status: 'available', limit: 40 } as const;
   const first: Pet[] = [];
   let cursor: string | undefined;
@@ -78,7 +78,7 @@ test('a walk goes on where another one stopped', async () => {
   expect([...first, ...rest]).toEqual(pets.filter(({ status }) => status === 'available'));
 });
 
-test('a list can be walked twice, and asks for no page that nobody takes', async () => {
+test('a list can be walked twice, and requests no page before it is needed', async () => {
   const list = store.pets.list({ limit: 100 });
   urls.length = 0;
   for await (const pet of list) if (pet.id === pets[0]?.id) break;

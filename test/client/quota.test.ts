@@ -6,7 +6,7 @@ const limits = (remaining: number, resetSeconds = 50) => ({
   day: { limit: 1_000, remaining: 900, resetSeconds: 40_000 },
 });
 
-test('of answers that overtook each other, the one with less left holds', () => {
+test('of answers out of order, the one with less left applies', () => {
   const quota = new Quota();
   quota.hear(limits(10), 0, 100);
   quota.hear(limits(7), 200, 300);
@@ -17,7 +17,7 @@ test('of answers that overtook each other, the one with less left holds', () => 
   expect(quota.left(400)).toBe(9);
 });
 
-test('the end of a window that is told first holds: seconds are rounded up', () => {
+test('the first end of a window that is reported applies, as seconds are rounded up', () => {
   const quota = new Quota();
   quota.hear(limits(0, 50), 0, 100);
   quota.hear(limits(0, 50), 0, 900);
@@ -25,7 +25,7 @@ test('the end of a window that is told first holds: seconds are rounded up', () 
   expect(quota.exhausted(50_100)).toBeUndefined();
 });
 
-test('an answer without limits changes nothing that is known, and means none if nothing is', () => {
+test('an answer without limits leaves known limits unchanged, and else means no limits', () => {
   const known = new Quota();
   known.hear(limits(3), 0, 100);
   known.hear(undefined, 200, 300);

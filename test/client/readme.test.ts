@@ -1,13 +1,10 @@
 /** What the client's README shows, run as its readers would run it. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { startTestApp } from '../support/app.ts';
 import { compile, installClient } from '../support/client-package.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { root, start } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const readme = await Bun.file(join(root, 'client/README.md')).text();
 const samples = new Map(
@@ -26,7 +23,7 @@ beforeAll(async () => {
   for (const [name, text] of samples) await Bun.write(fileOf(name), text);
 });
 
-/** What a sample prints, with a store of its own in which there are Ozzy and Rex of category 7. */
+/** The output of a sample on a new store with Ozzy and Rex in category 7. */
 async function outputOf(name: string): Promise<string[]> {
   await using app = await startTestApp();
   for (const pet of ['Ozzy', 'Rex', 'Kim']) {

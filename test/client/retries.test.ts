@@ -1,5 +1,5 @@
 /** Broken connections, between the client and the real service. */
-import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { systemClock } from '../../client/src/clock.ts';
 import {
   AnimalStore,
@@ -13,9 +13,6 @@ import {
 import { startTestApp } from '../support/app.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 const proxy = await tcpProxy(app.url);
@@ -36,7 +33,7 @@ function clientOf(options: Partial<AnimalStoreOptions> = {}): AnimalStore {
 const direct = new AnimalStore({ key: app.key, url: app.url });
 const ozzy = { name: 'Ozzy', categoryId: 7n };
 
-/** The service does what it is asked, and the connection breaks before it can say so. */
+/** The service performs the request, and the connection breaks before its answer arrives. */
 async function lost<Result>(call: (store: AnimalStore) => Call<Result>): Promise<Result> {
   const store = clientOf({ onRetry: () => void proxy.heal() });
   await store.rateLimit.get();
@@ -80,7 +77,7 @@ describe('a request whose answer is lost', () => {
     expect(error).toMatchObject({ code: 'connection_failed', attempts: 1, status: undefined });
   });
 
-  test('is repeated when it is a PATCH with If-Match, and told apart from what was seen', async () => {
+  test('is repeated when it is a PATCH with If-Match, which then fails as the animal has changed', async () => {
     const { data, etag } = await direct.pets.create(ozzy).withResponse();
     const change = lost((store) => store.pets.update(data.id, { name: 'Anna' }, { ifMatch: etag }));
     expect(await rejectionOf(change)).toMatchObject({ code: 'precondition_failed', attempts: 2 });
@@ -170,7 +167,7 @@ test('a call that is aborted at any moment ends with the reason', async () => {
   }
 });
 
-test('one signal ends any number of calls, under way and waiting, and has one listener', async () => {
+test('one signal ends any number of calls, in flight and waiting, and has one listener', async () => {
   const { signal, abort } = listenedTo(new AbortController());
   const store = clientOf({ fetch: (_, { signal }) => rejectedBy(signal as AbortSignal) });
   const rejections = Array.from({ length: 50 }, () => rejectionOf(store.inventory.get({}, { signal })));

@@ -1,5 +1,5 @@
 /** Limits, waiting and bans, at the real service in virtual time. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import {
   type AnimalStoreOptions,
   BannedError,
@@ -10,9 +10,6 @@ import { startTestApp } from '../support/app.ts';
 import { freeClientOf } from '../support/free-client.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
@@ -132,7 +129,7 @@ test('asking what is left ends the wait, when the operator gave the account more
 });
 
 describe('waiting', () => {
-  test('ends when a call is aborted, with the reason, and others go on', async () => {
+  test('ends when a call is aborted, with the reason, and continues for others', async () => {
     const { time, store, othersSend } = await freeClient();
     await othersSend(60);
     const reason = new Error('The page was closed.');
@@ -147,7 +144,7 @@ describe('waiting', () => {
     expect(await rejectionOf(store.inventory.get({}, { signal: AbortSignal.abort(reason) }))).toBe(reason);
   });
 
-  test('goes on for others when a call is aborted that was turned away a moment ago', async () => {
+  test('continues for others when a call is aborted that was just refused', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 1_000 });
     const time = new VirtualTime(app.clock);
     const ending = new AbortController();
@@ -166,7 +163,7 @@ describe('waiting', () => {
     expect(time.now()).toBe(120_000);
   });
 
-  test('is told to the hook that is for it', async () => {
+  test('is reported to the onRetry hook', async () => {
     const waits: unknown[] = [];
     const { time, store, othersSend } = await freeClient({
       onRetry: ({ attempt, waitMs, error }) => waits.push([attempt, waitMs, error.code]),
@@ -214,7 +211,7 @@ describe('waiting', () => {
     expect(new Set(told.waits).size).toBe(4);
   });
 
-  test('lasts as long as the longest of what was told', async () => {
+  test('lasts as long as the longest Retry-After', async () => {
     const told = (seconds: number) =>
       new Response('', { status: 503, headers: { 'retry-after': `${seconds}` } });
     const time = new VirtualTime(app.clock);

@@ -1,5 +1,5 @@
 /** The console as it is deployed: behind a proxy with TLS, with workers, and with the stores of several instances. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import type { AdminServices } from '../../src/app.ts';
 import { OperatorOperations } from '../../src/operations/operators.ts';
@@ -11,10 +11,8 @@ import { temporaryFolder } from '../support/folder.ts';
 import { consoleOf, makeStore, operatorOf, type Running, startService } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
 import { startTlsProxy } from '../support/tls-proxy.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { testInBrowser } from './given.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 /** Both are needed; what is missing says so. */
 const testBehindTls = testInBrowser === test ? testWith(...openssl) : testInBrowser;
@@ -85,7 +83,7 @@ async function placeOf(service: Running & { readonly url: string }, operator: Ad
   return { page, pages, token: await adminOf(operator), apiUrl: service.url };
 }
 
-const settings = { BAN_STRIKES: '3', ADMIN_PORT: '0', DRAIN_SECONDS: '0' };
+const settings = { BAN_STRIKES: '3', BAN_FIRST_SECONDS: '3600', ADMIN_PORT: '0', DRAIN_SECONDS: '0' };
 
 describe('a day of work on the console goes well', () => {
   testInBrowser('with workers, which only the supervisor speaks for', async () => {

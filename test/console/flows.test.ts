@@ -1,13 +1,11 @@
 /** What operators do, from the first visit to signing out, with a client at work meanwhile. */
-import { describe, expect, setDefaultTimeout } from 'bun:test';
+import { describe, expect } from 'bun:test';
 import { lock } from '../support/lock.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { consoleOfTests, focused, tabTo, testInBrowser } from './given.ts';
 
-setDefaultTimeout(testTimeoutMs);
-
 /** So few that a test is soon banned. */
-const given = consoleOfTests({ BAN_STRIKES: '3' });
+const given = consoleOfTests({ BAN_STRIKES: '3', BAN_FIRST_SECONDS: '3600' });
 
 describe('coming in', () => {
   testInBrowser('by a console link works once, and its code leaves the address at once', async () => {

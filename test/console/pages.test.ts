@@ -1,12 +1,10 @@
 /** Every page: for people who do not see or point, in both themes, on small screens, and with names that are meant to harm. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
 import { named } from '../../console/text.ts';
 import type { TestConsole } from '../support/console.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { consoleOfTests, testInBrowser } from './given.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const given = consoleOfTests({
   BAN_STRIKES: '3',

@@ -1,13 +1,10 @@
-import { expect, setDefaultTimeout } from 'bun:test';
+import { expect } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { root, start } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { longestStopSeconds } from './stopping.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const testUnit = testWith({ name: 'systemd-analyze', package: 'systemd' }, ['systemd-analyze', '--version']);
 
@@ -16,7 +13,7 @@ const unit = readFileSync(join(root, 'deploy/animal-store.service'), 'utf8');
 /** What systemd may count against the unit, of 100: it has to reach clients and databases, and little else. */
 const exposure = 15;
 
-/** The unit as a file of its own, with a program that is on every machine in the place of the service. */
+/** Analyzes the unit, with a program that every machine has in place of the service. */
 async function analyze(...words: readonly string[]): Promise<{ exitCode: number; output: string }> {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'animal-store.service');

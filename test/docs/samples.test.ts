@@ -1,5 +1,5 @@
 /** The programs in the guides, run as a reader would run them. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startTestApp, type TestApp } from '../support/app.ts';
@@ -8,9 +8,6 @@ import { installClient } from '../support/client-package.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { root } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const guide = (name: string) => Bun.file(join(root, 'docs/guides', `${name}.md`)).text();
 
@@ -30,7 +27,7 @@ const project = await temporaryFolder();
 beforeAll(() => installClient(project.path));
 afterAll(() => project[Symbol.asyncDispose]());
 
-/** Runs a program in a folder of its own, with the address and the key a reader sets; returns what it prints. */
+/** Runs a program in a new folder, with the address and the key a reader sets; returns its output. */
 async function outputOf(
   file: string,
   text: string,

@@ -1,5 +1,5 @@
 /** docs/guides/sandbox.md, done as a reader would: the commands, the program, and the tests in each runner. */
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { startSandbox } from '../../client/src/sandbox.ts';
 import { installClient } from '../support/client-package.ts';
@@ -8,9 +8,6 @@ import { root, start } from '../support/process.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testWith } from '../support/requirements.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const page = await Bun.file(join(root, 'docs/guides/sandbox.md')).text();
 

@@ -20,13 +20,13 @@ type Send = <Answer = Made>(
   body?: object,
 ) => Promise<Answer>;
 
-/** The service did not answer any more. */
+/** The service no longer answers. */
 class Gone extends Error {}
 
 /** Several operators at work under one token. */
 export class Operators {
   readonly acknowledged: Change[] = [];
-  /** How many of each operation were asked for. */
+  /** Number of requests by operation. */
   readonly sent = new Map<string, number>();
   readonly #url: string;
   readonly #token: string;
@@ -39,7 +39,7 @@ export class Operators {
     this.#banned = [...banned];
   }
 
-  /** Resolves when the service does not answer any more. Rejects when it refuses a change. */
+  /** Resolves when the service no longer answers. Rejects when it refuses a change. */
   async run(count: number, prefix: string, firstCategory: number): Promise<void> {
     const operators = Array.from({ length: count }, async (_, operator) => {
       for (let turn = 0; ; turn++) {
@@ -53,7 +53,7 @@ export class Operators {
     if (failed?.status === 'rejected') throw failed.reason;
   }
 
-  /** One change of each kind to things of its own. Each makes one entry, but for a lifted ban, which makes two. */
+  /** One change of each kind to new objects. Each makes one entry; a lifted ban makes two. */
   async #turn(name: string, categoryId: number): Promise<void> {
     const { id: account } = await this.#send('createAccount', 'POST /accounts', 'account', {
       name,

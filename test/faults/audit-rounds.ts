@@ -16,8 +16,8 @@ import { type Change, Operators } from './audit-load.ts';
 /** Operators at work at once, and bans that they lift in each round. */
 const operators = 6;
 const bansPerRound = 4;
-/** The kill comes when as many changes are acknowledged, whatever that takes. Bans are lifted when about 100 are. */
-const acknowledgedAtKill = { least: 10, most: 200 } as const;
+/** Each kill follows a number of acknowledged changes between these. Bans are lifted after about 100. */
+export const acknowledgedAtKill = { least: 10, most: 200 } as const;
 const mostEntries = 1_000_000;
 
 /** A store, and the service on it. */
@@ -27,7 +27,13 @@ export interface AuditedStore extends AsyncDisposable {
   start(): Promise<Service>;
 }
 
-const settings = { LOG_LEVEL: 'warn', DRAIN_SECONDS: '0', BAN_STRIKES: '1' };
+/** The bans outlast the test. */
+const settings = {
+  LOG_LEVEL: 'warn',
+  DRAIN_SECONDS: '0',
+  BAN_STRIKES: '1',
+  BAN_FIRST_SECONDS: '86400',
+};
 
 export async function embeddedStore(): Promise<AuditedStore> {
   await using made = new AsyncDisposableStack();
@@ -62,11 +68,11 @@ export interface AuditRoundsOptions {
 export interface AuditFigures {
   /** Changes that were acknowledged: the log has each of them. */
   acknowledged: number;
-  /** Changes that were under way at a kill, and of these those that were made and recorded. */
+  /** Changes in flight at a kill, and those of them that were made and recorded. */
   unanswered: number;
   recordedUnanswered: number;
   entries: number;
-  /** Lifts of bans of which the log has that they were asked for, and not that they were done. */
+  /** Lifts of bans that the log has as begun, and not as done. */
   begunOnly: number;
 }
 
@@ -135,7 +141,7 @@ const comparable = (text: string | null) =>
 
 const isOfBan = ({ operation }: AuditEntry) => /^(?:begin)?liftBan$/i.test(operation);
 
-/** Each entry goes on where the one before it of the same object ended. */
+/** The state before each entry is the state after the previous entry of the same object. */
 function checkChains(entries: readonly AuditEntry[]): void {
   const last = new Map<string, string | null>();
   for (const entry of entries.filter((one) => !isOfBan(one))) {
@@ -182,7 +188,7 @@ async function checkState({ storage }: AdminServices, entries: readonly AuditEnt
   if (unknown.length > 0) throw new Error(`The log knows nothing of ${unknown.join(', ')}.`);
 }
 
-/** Each acknowledged change has one entry, and no operation has more than were asked for; returns how many were not acknowledged. */
+/** Each acknowledged change has one entry, and no operation has more entries than requests; returns how many were not acknowledged. */
 function checkRecorded(entries: readonly AuditEntry[], { acknowledged, sent }: Operators): number {
   const named = ({ operation, object }: Change) => `${operation} of ${object}`;
   const counts = new Map<string, number>();
@@ -199,7 +205,7 @@ function checkRecorded(entries: readonly AuditEntry[], { acknowledged, sent }: O
   return made.length - acknowledged.length;
 }
 
-/** A ban that is over was asked to be lifted, and one that was lifted is over; returns how many were only asked for. */
+/** Each ban that is over was begun to be lifted, and each lifted one is over; returns how many were only begun. */
 async function checkBans(
   { storage }: AdminServices,
   entries: readonly AuditEntry[],
@@ -210,7 +216,7 @@ async function checkBans(
   const begun = keyIds.filter((id) => recorded.has(`beginLiftBan key:${id}`));
   const lifted = keyIds.filter((id) => recorded.has(`liftBan key:${id}`));
   const lost = keyIds.find((id) => !lasting.has(id) && !begun.includes(id));
-  if (lost !== undefined) throw new Error(`The ban on key ${lost} is over, and nobody asked for it.`);
+  if (lost !== undefined) throw new Error(`The ban on key ${lost} is over, and no lift of it was begun.`);
   const untrue = lifted.find((id) => lasting.has(id) || !begun.includes(id));
   if (untrue !== undefined) throw new Error(`The log says that the ban on key ${untrue} was lifted.`);
   return begun.length - lifted.length;

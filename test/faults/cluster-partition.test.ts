@@ -1,5 +1,5 @@
-/** One instance is cut off from Redis or PostgreSQL: what any of them acknowledged, all show soon after. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+/** One instance is cut off from Redis or PostgreSQL: what any instance acknowledged, all of them show soon after. */
+import { afterAll, describe, expect, test } from 'bun:test';
 import { openAdminServices } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { troubles } from '../../src/domain/trouble.ts';
@@ -10,14 +10,11 @@ import { start } from '../support/process.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/wait.ts';
 
-// A Redis that is cut off is known to be gone at once; a busy machine must not pass for one that is.
-const environment = { BAN_STRIKES: '3', REDIS_TIMEOUT_MS: '5000' };
+// Bans outlast the tests. A PostgreSQL that does not answer is noticed after the timeout.
+const environment = { BAN_STRIKES: '3', BAN_FIRST_SECONDS: '86400', POSTGRES_TIMEOUT_MS: '5000' };
 const cluster = await startCluster({ instances: 1, environment });
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
-/** Longer than any machine takes; how long it does take is what the stress test "cluster-freshness" measures. */
-const maxWaitMs = 20_000;
-setDefaultTimeout(3 * maxWaitMs);
 const list = '/pets?limit=100';
 
 describe.skipIf(cluster === undefined)('an instance', () => {
@@ -26,7 +23,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     cluster ?? ({} as NonNullable<typeof cluster>);
   const near = instances?.[0];
 
-  /** An instance that reaches its servers through proxies of its own. */
+  /** An instance that reaches its servers through separate proxies. */
   async function distant(environment: Readonly<Record<string, string>> = {}) {
     await using made = new AsyncDisposableStack();
     const toRedis = made.use(await tcpProxy(redis.url));
@@ -34,18 +31,18 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     const settings = { REDIS_URL: toRedis.url, DATABASE_URL: toPostgres.url, ...environment };
     const { url } = await startInstance(settings);
     const kept = made.move();
-    const says = (...told: string[]) =>
-      until(async () => String((await readiness(url)).trouble ?? []) === String(told), maxWaitMs);
+    const says = (...expected: string[]) =>
+      until(async () => String((await readiness(url)).trouble ?? []) === String(expected));
     return { url, toRedis, toPostgres, says, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   }
 
   const nearTo = (key: string) => clientOf(near?.url ?? '', key);
   const shows = (client: ReturnType<typeof clientOf>, name: string) =>
-    until(async () => (await client.get(list)).text.includes(`"${name}"`), maxWaitMs);
+    until(async () => (await client.get(list)).text.includes(`"${name}"`));
   const answers = (client: ReturnType<typeof clientOf>, status: number) =>
-    until(async () => (await client.get(list)).status === status, maxWaitMs);
+    until(async () => (await client.get(list)).status === status);
 
-  test('cut off from Redis: what it acknowledges comes into pages that others hold', async () => {
+  test('cut off from Redis: what it acknowledges appears in pages that others have cached', async () => {
     await using far = await distant();
     const { key } = await issueKey();
     await nearTo(key).get(list);
@@ -55,12 +52,12 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await shows(nearTo(key), 'from far');
   });
 
-  test('cut off from Redis: it obeys a revocation and the end of a ban, also when it is back', async () => {
+  test('cut off from Redis: it applies a revocation and a lifted ban, also after it reconnects', async () => {
     await using far = await distant();
     const [revoked, banned] = [await issueKey(), await issueKey({ perMinute: 1, perDay: 1_000 })];
     const [revokedThere, bannedThere] = [clientOf(far.url, revoked.key), clientOf(far.url, banned.key)];
     expect((await revokedThere.get(list)).status).toBe(200);
-    await until(async () => (await bannedThere.get(list)).text.includes('api_key_banned'), maxWaitMs);
+    await until(async () => (await bannedThere.get(list)).text.includes('api_key_banned'));
     await far.toRedis.cut();
     await far.says(troubles.redis);
     expect((await bannedThere.get(list)).text).toContain('api_key_banned');
@@ -68,18 +65,18 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await operator.bans.lift(banned.keyId);
     await answers(revokedThere, 401);
     const isOver = async () => !(await bannedThere.get(list)).text.includes('api_key_banned');
-    await until(isOver, maxWaitMs);
+    await until(isOver);
     await far.toRedis.heal();
     await far.says();
     expect(await isOver()).toBe(true);
     expect((await revokedThere.get(list)).status).toBe(401);
   });
 
-  test('cut off from Redis: a ban it found nobody lifted goes on, whatever else operators change', async () => {
+  test('cut off from Redis: a ban outlasts other changes of operators', async () => {
     await using far = await distant();
     const { key } = await issueKey({ perMinute: 1, perDay: 1_000 });
     const there = clientOf(far.url, key);
-    await until(async () => (await there.get(list)).text.includes('api_key_banned'), maxWaitMs);
+    await until(async () => (await there.get(list)).text.includes('api_key_banned'));
     await far.toRedis.cut();
     await far.says(troubles.redis);
     const other = await issueKey();
@@ -88,7 +85,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     expect((await there.get(list)).text).toContain('api_key_banned');
   });
 
-  test('cut off from PostgreSQL: it obeys what Redis tells', async () => {
+  test('cut off from PostgreSQL: it applies what Redis announces', async () => {
     await using far = await distant();
     const { key, keyId } = await issueKey();
     const there = clientOf(far.url, key);
@@ -97,13 +94,13 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await far.says(troubles.postgres);
     expect((await there.get(list)).status).toBe(200);
     await operator.keys.revoke(keyId);
-    // Whether the key is still good it cannot find out; that it was it does not believe any more.
+    // The cached key is stale, and PostgreSQL cannot say whether it is still valid.
     await answers(there, 503);
     await far.toPostgres.heal();
     await answers(there, 401);
   });
 
-  test('cut off from PostgreSQL learns from a third what one cut off from Redis did', async () => {
+  test('cut off from PostgreSQL: it learns from a third instance what one cut off from Redis did', async () => {
     await using deaf = await distant();
     await using mute = await distant();
     const { key } = await issueKey();
@@ -119,16 +116,16 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await shows(there, 'relayed');
   });
 
-  test('a creation whose answer is lost is shown by every instance to a client that looks for it', async () => {
+  test('a creation whose answer is lost is shown by every instance', async () => {
     await using far = await distant({ POSTGRES_POOL_SIZE: '1' });
     const { key } = await issueKey();
     const clients = [nearTo(key), clientOf(far.url, key)];
-    // The statement is known to the connection then, so that it is done without a word from the server.
+    // Prepares the statement, so that PostgreSQL runs it without another round trip.
     expect((await clientOf(far.url, key).add('the one before')).status).toBe(201);
     for (const client of clients) await client.get(list);
-    far.toPostgres.hold('answers');
+    far.toPostgres.holdAnswersTo('of unknown fate');
     const adding = clientOf(far.url, key).add('of unknown fate');
-    await until(async () => (await operator.storage.pets.list(0n, 100)).some(isNamed), maxWaitMs);
+    await until(async () => (await operator.storage.pets.list(0n, 100)).some(isNamed));
     far.toPostgres.drop();
     await far.toPostgres.heal();
     const reply = await adding;
@@ -141,7 +138,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     }
   });
 
-  test('obeys an operator whose settings name another Redis', async () => {
+  test('applies a change of an operator whose settings name another Redis', async () => {
     const settings = { PORT: '0', DATABASE_URL: postgres.url, REDIS_URL: 'redis://127.0.0.1:1' };
     const { key, keyId } = await issueKey();
     expect((await nearTo(key).get(list)).status).toBe(200);
@@ -150,7 +147,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await answers(nearTo(key), 401);
   });
 
-  test('the command line says within which time every instance obeys', async () => {
+  test('the command line reports when every instance applies a change', async () => {
     const { keyId } = await issueKey();
     await using command = start([process.execPath, 'src/main.ts', 'keys', 'revoke', String(keyId)], {
       environment: { DATABASE_URL: postgres.url, REDIS_URL: redis.url },
@@ -161,8 +158,8 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     );
   });
 
-  test('/readyz tells what does not answer without asking it, and no more than that', async () => {
-    // A question would be waited for longer than this test.
+  test('/readyz names the servers that do not answer, and sends them no query', async () => {
+    // A query would wait longer than this test.
     await using far = await distant({ POSTGRES_TIMEOUT_MS: '60000' });
     far.toPostgres.hold();
     far.toRedis.hold();
@@ -170,6 +167,5 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     await far.toPostgres.heal();
     await far.toRedis.heal();
     await far.says();
-    for (let asked = 0; asked < 10; asked++) await readiness(far.url);
   });
 });

@@ -1,12 +1,10 @@
-/** PostgreSQL runs, and refuses: 503 with the reason, nothing acknowledged is lost, and it recovers by itself. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { type Client, clientOf } from '../support/client.ts';
+/** PostgreSQL runs but refuses: 503 with the reason, nothing acknowledged is lost, and the service recovers. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { allNames, load, readiness } from '../support/load.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { ShopDatabase } from './refusals.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 let database: ShopDatabase | undefined;
 const cluster = await startCluster({
@@ -32,18 +30,25 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
   const logged = () => instances.map(({ stderr }) => stderr());
 
   for (const [name, { begin, end, reason }] of Object.entries(database?.refusals() ?? {})) {
-    test(`because ${name}: 503 and no 500, the reason in log and health, and it recovers by itself`, async () => {
+    test(`because ${name}: requests get 503, log and health have the reason, and the service recovers`, async () => {
       const { key } = await issueKey();
       const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
       const clientAt = (number: number) => clients[number % 2] as Client;
       await Promise.all(clients.map((client) => client.get('/pets?limit=1')));
       const before = logged();
       const loggedSince = () => logged().map((text, index) => text.slice(before[index]?.length));
-      const adding = load(8, (number) => clientAt(number).add(`${name} ${number}`));
-      const reading = load(8, (number) => clientAt(number).get(`/pets/${number}`));
+      const refused: Reply[] = [];
+      const noting = async (reply: Promise<Reply>) => {
+        if ((await reply).status >= 500) refused.push(await reply);
+        return reply;
+      };
+      const adding = load(8, (number) => noting(clientAt(number).add(`${name} ${number}`)));
+      const reading = load(8, (number) => noting(clientAt(number).get(`/pets/${number}`)));
       await begin();
       await areAll('degraded');
       await until(() => loggedSince().every((text) => reason.test(text)));
+      // An instance's own queries may meet the refusal before any request does.
+      await until(() => refused.length > 0);
       await end();
       await ready();
       // What /readyz knows is up to a second old, so a request may still meet a session of before.
@@ -51,15 +56,13 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
         await until(async () => (await client.add(`after ${name}`)).status === 201);
       const replies = [...(await adding.stop()), ...(await reading.stop())];
 
-      const refused = replies.filter(({ status }) => status >= 500);
-      expect(refused.length).toBeGreaterThan(0);
       expect(refused.filter(({ status }) => status !== 503)).toEqual([]);
       expect(refused.every(({ headers }) => Number(headers.get('retry-after')) >= 1)).toBe(true);
       const stored = replies.filter(({ status }) => status === 201);
       const names = await allNames(clients[0]);
       const lost = stored.filter(({ text }) => !names.includes(JSON.parse(text).name));
       expect(lost).toEqual([]);
-      // However many were refused: none of them is a line.
+      // No refused request has a line in the log.
       for (const text of loggedSince()) expect(text).not.toContain('"requestId"');
     });
   }
@@ -68,7 +71,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
     const { key } = await issueKey();
     const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
     const adding = load(16, (number) => (clients[number % 2] as Client).add(`few ${number}`));
-    // The test's own operator has sessions, too.
+    // The test's operator also has sessions.
     await database?.allowConnections(3);
     let served = 0;
     await until(async () => {
@@ -81,7 +84,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
       new Set(replies.some(({ status }) => status === 503) ? [503] : []),
     );
     const settled = await Promise.all(
-      Array.from({ length: 200 }, (_, index) => (clients[index % 2] as Client).get(`/pets/${index + 1}`)),
+      Array.from({ length: 40 }, (_, index) => (clients[index % 2] as Client).get(`/pets/${index + 1}`)),
     );
     expect(settled.filter(({ status }) => status !== 200 && status !== 404)).toEqual([]);
     expect(await database?.sessions()).toBeLessThanOrEqual(3);

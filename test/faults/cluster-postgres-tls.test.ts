@@ -75,12 +75,9 @@ describe.skipIf(plain === undefined || cluster === undefined)('TLS to PostgreSQL
     },
   );
 
-  testTls(
-    'the service says at its start how it is protected, whatever libpq is told by the environment',
-    () => {
-      const started = cluster?.instances.map(({ stderr }) => stderr()).join('');
-      const line = started?.split('\n').find((one) => one.includes('"msg":"serving"'));
-      expect(JSON.parse(line ?? '{}').encryption).toMatch(/^TLSv1\.\d, certificate not verified/);
-    },
-  );
+  testTls('the service logs the encryption at its start, whatever the variables of libpq say', () => {
+    const started = cluster?.instances.map(({ stderr }) => stderr()).join('');
+    const line = started?.split('\n').find((one) => one.includes('"msg":"serving"'));
+    expect(JSON.parse(line ?? '{}').encryption).toMatch(/^TLSv1\.\d, certificate not verified/);
+  });
 });

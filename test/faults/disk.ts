@@ -1,9 +1,9 @@
-import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
 import { appendFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Client, type Reply, sent } from '../support/client.ts';
+import type { Client, Reply } from '../support/client.ts';
 import { dataFileIn } from '../support/process.ts';
+import { storedAnimals } from './stored.ts';
 
 /** What `limitFileSize` needs of the machine. */
 export const fileSizeLimits = [{ name: 'prlimit', package: 'util-linux' }, ['prlimit', '--version']] as const;
@@ -18,7 +18,7 @@ export function limitFileSize(pid: number, bytes: number | 'unlimited'): void {
   if (exitCode !== 0) throw new Error(`prlimit failed: ${stderr}`);
 }
 
-/** A command line that runs a program with a small disk of its own in place of the folder. */
+/** A command line that runs a program with a small disk in place of the folder. */
 export function onSmallDisk(folder: string, access: 'rw' | 'ro', program: readonly string[]): string[] {
   const script = `mount -t tmpfs -o size=4m,${access} animal-store "$0" && exec "$@"`;
   return ['unshare', '--map-root-user', '--mount', 'sh', '-c', script, folder, ...program];
@@ -38,17 +38,15 @@ export function fillDisk(pid: number, folder: string): () => void {
   return () => rmSync(ballast);
 }
 
-/** Expects a refusal that says to come again, and costs nothing. */
-export function expectUnavailable(
-  { status, headers, text, remaining }: Reply,
-  remainingBefore: number,
-): void {
+/** Expects a 503 with Retry-After, which costs nothing if it is known what remained before. */
+export function expectUnavailable(reply: Reply, remainingBefore = reply.remaining): void {
+  const { status, headers, text, remaining } = reply;
   expect([status, JSON.parse(text).code]).toEqual([503, 'service_unavailable']);
   expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
   expect(remaining).toBe(remainingBefore);
 }
 
-/** Adds animals at once and returns the names by what became of them. */
+/** Adds animals at once and returns the names by outcome. */
 export async function addAll(
   client: Client,
   names: readonly string[],
@@ -65,17 +63,7 @@ export async function addAll(
   return { stored, refused };
 }
 
-/** Expects the data file to be sound and to hold exactly these animals. */
+/** Expects the data file to be sound and to have exactly these animals. */
 export function expectStored(folder: string, stored: ReadonlyMap<string, number>): void {
-  using database = new Database(dataFileIn(folder), { readonly: true });
-  expect(database.query('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
-  const rows = database
-    .query<{ id: number; name: string; whole: number }, [string, string]>(
-      'SELECT id, name, category_id = CAST(? AS INTEGER) AND status = ? AS whole FROM pets ORDER BY id',
-    )
-    .all(sent.categoryId, sent.status);
-  expect(rows.filter(({ whole }) => whole !== 1)).toEqual([]);
-  const names = new Map(rows.map(({ id, name }) => [name, id]));
-  expect(names.size).toBe(rows.length);
-  expect([...names].toSorted()).toEqual([...stored].toSorted());
+  expect([...storedAnimals(dataFileIn(folder))].toSorted()).toEqual([...stored].toSorted());
 }

@@ -21,17 +21,17 @@ export interface EachCall {
 }
 
 /**
- * Returns how often it was killed. Of equal calls in a row the first one alone is tried, and none behind a sync: to a
- * process that is killed it makes no difference, so that the state is the one before it.
+ * Checks the state after a complete run, then after a kill at each call; the first of these kills comes before any change,
+ * so the states before and after the command are both seen. Of equal calls in a row only the first is tried, and none
+ * after a sync, which changes nothing for a process that is killed.
  */
-export async function killAtEachCall({ folder, words, files, check }: EachCall): Promise<number> {
-  const points = pointsOf(await traced(folder, words, files, undefined, async () => undefined));
+export async function killAtEachCall({ folder, words, files, check }: EachCall): Promise<void> {
+  const points = pointsOf(await traced(folder, words, files, undefined, (place) => check(place, 'no call')));
   for (const { name, number, text } of points) {
     await traced(folder, words, files, `${name}:signal=KILL:when=${number}`, (place) =>
       check(place, `${name}(${text})`),
     );
   }
-  return points.length;
 }
 
 interface Point {

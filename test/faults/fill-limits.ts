@@ -8,7 +8,7 @@ const folder = process.argv[2] ?? '';
 const { limits, notices } = openAlone(folder, systemClock());
 const served: number[] = [];
 const reasons = new Set<string>();
-// Each of these accounts needs an extent of its own.
+// Each of these accounts needs another extent.
 for (let index = 0; index < 60; index++) {
   try {
     limits.take(callerOf(plans.business, 1 + index * 5_000));

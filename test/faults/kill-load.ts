@@ -3,38 +3,35 @@ import { plans } from '../../src/domain/plan.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import { issueKey } from '../support/process.ts';
 import { until } from '../support/wait.ts';
+import type { Acknowledged } from './stored.ts';
 
-/** Requests under way at once: writers, and callers of each limited account. */
+/** Requests in flight at once: writers, and callers of each limited account. */
 const writers = 8;
 export const callersPerAccount = 3;
-/** Over how long the limited accounts spread their requests, so that a kill meets them at any count. */
-const spreadMs = 1_200;
 
-/** An animal as it was acknowledged. */
-export interface Acknowledged {
-  readonly id: number;
-  readonly name: string;
-}
-
-/** Clients that add animals, each under a name of its own, until the service is gone. */
+/** Clients that add animals under unique names until the service is gone. */
 export class Writers {
   readonly acknowledged: Acknowledged[] = [];
   readonly #sent = new Set<string>();
+  #isOver = false;
 
-  /** Resolves when the service does not answer any more. */
+  /** Resolves when the service no longer answers. */
   async run(client: Client, prefix: string): Promise<void> {
-    await Promise.all(
-      Array.from({ length: writers }, (_, writer) => this.#write(client, `${prefix}-${writer}`)),
+    const writing = Array.from({ length: writers }, (_, writer) =>
+      this.#write(client, `${prefix}-${writer}`),
     );
+    await Promise.all(writing).finally(() => {
+      this.#isOver = true;
+    });
   }
 
   wasSent(name: string): boolean {
     return this.#sent.has(name);
   }
 
-  /** Resolves when that many animals have been acknowledged. */
+  /** Resolves when that many animals have been acknowledged, or the service is gone. */
   async reached(count: number): Promise<void> {
-    await until(() => this.acknowledged.length >= count);
+    await until(() => this.acknowledged.length >= count || this.#isOver);
   }
 
   get sent(): number {
@@ -59,7 +56,7 @@ export class Writers {
   }
 }
 
-/** An account whose limit is used up across a kill, counted on the side of its clients. */
+/** An account whose limit is used up across a kill, counted by its clients. */
 export class LimitedAccount {
   readonly name: string;
   /** The limit that binds. */
@@ -68,6 +65,7 @@ export class LimitedAccount {
   /** Admitted requests by the window they were counted in (its Reset). */
   readonly #admitted = new Map<string, number>();
   #unanswered = 0;
+  #called = 0;
 
   private constructor(name: string, limit: number, key: string) {
     this.name = name;
@@ -90,34 +88,11 @@ export class LimitedAccount {
     return made;
   }
 
-  /** Calls at an even pace until the limit is reached or the service is gone. */
-  async spend(url: string): Promise<void> {
-    await this.#call(url, (spreadMs * callersPerAccount) / this.limit);
-  }
-
-  /** Calls as fast as it can until the limit is reached. */
-  async exhaust(url: string): Promise<void> {
-    await this.#call(url, 0);
-  }
-
-  /** Requests charged that nobody got. Throws if more were admitted than a window allows, or less but for those unanswered. */
-  chargedUnused(): number {
-    for (const [reset, admitted] of this.#admitted) {
-      if (admitted > this.limit) {
-        throw new Error(`${this.name}: ${admitted} of ${this.limit} admitted in the window to ${reset}.`);
-      }
-    }
-    // A machine that stood still for a minute: the window ended before the limit was reached.
-    if (this.#admitted.size !== 1) return 0;
-    const [admitted = 0] = this.#admitted.values();
-    const lost = this.limit - admitted;
-    if (lost > this.#unanswered) {
-      throw new Error(`${this.name}: ${lost} charged unused, ${this.#unanswered} of them unanswered.`);
-    }
-    return lost;
-  }
-
-  async #call(url: string, pauseMs: number): Promise<void> {
+  /**
+   * Calls until the limit is reached or the service is gone. `pace` gets the share of the limit that was called for, and
+   * resolves when the next call may follow; by default at once.
+   */
+  async spend(url: string, pace: (share: number) => Promise<void> = async () => undefined): Promise<void> {
     const client = clientOf(url, this.#key);
     const caller = async () => {
       for (;;) {
@@ -127,9 +102,26 @@ export class LimitedAccount {
         if (reply.status !== 200) throw new Error(`${this.name} was answered ${reply.status}: ${reply.text}`);
         const reset = reply.headers.get('x-ratelimit-reset') ?? '';
         this.#admitted.set(reset, (this.#admitted.get(reset) ?? 0) + 1);
-        if (pauseMs > 0) await Bun.sleep(pauseMs);
+        await pace(++this.#called / this.limit);
       }
     };
     await Promise.all(Array.from({ length: callersPerAccount }, caller));
+  }
+
+  /** Requests charged that were never answered. Throws if a window admitted more than the limit, or lost any other request. */
+  chargedUnused(): number {
+    for (const [reset, admitted] of this.#admitted) {
+      if (admitted > this.limit) {
+        throw new Error(`${this.name}: ${admitted} of ${this.limit} admitted in the window to ${reset}.`);
+      }
+    }
+    // On a slow machine, the minute ended before the limit was reached.
+    if (this.#admitted.size !== 1) return 0;
+    const [admitted = 0] = this.#admitted.values();
+    const lost = this.limit - admitted;
+    if (lost > this.#unanswered) {
+      throw new Error(`${this.name}: ${lost} charged unused, ${this.#unanswered} of them unanswered.`);
+    }
+    return lost;
   }
 }

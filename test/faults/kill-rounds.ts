@@ -1,24 +1,23 @@
-/** Kills the service at random moments under load, starts it again, and checks what it promised before. */
-import { Database } from 'bun:sqlite';
-import { clientOf, sent } from '../support/client.ts';
+/** Kills the service under load, starts it again, and checks that it kept its promises. */
+import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, dataFileIn, issueKey, type Service, startService } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { randomFrom } from '../support/random.ts';
 import { LimitedAccount, Writers } from './kill-load.ts';
+import { checkStored, storedAnimals } from './stored.ts';
 
-/** The load lasts this long before the kill, and on a slow machine until so many animals are acknowledged. */
-const loadMs = { least: 100, most: 1_300 } as const;
-export const leastAcknowledged = 40;
-/** Animals of each round that are also asked for over HTTP; all are looked up in the file. */
+/** Each kill follows a number of acknowledged animals between these; the limited accounts spread their requests over them. */
+export const acknowledgedAtKill = { least: 40, most: 400 } as const;
+/** Animals of each round that are also read over HTTP; all are looked up in the file. */
 const askedFor = 20;
 
 export interface KillOptions {
   readonly rounds: number;
   readonly seed: number;
-  /** Processes that serve: one unless given. All are killed at once. */
+  /** Serving processes, all killed at once; defaults to 1. */
   readonly workers?: number;
-  /** How soon after its start the service has to answer again; unbounded unless given. */
+  /** How soon after its start the service has to answer again; defaults to no limit. */
   readonly backWithinMs?: number;
   readonly progress?: (line: string) => void;
 }
@@ -29,7 +28,7 @@ export interface KillFigures {
   unanswered: number;
   storedUnanswered: number;
   slowestStartMs: number;
-  /** The most that any limited account was charged for requests that were under way; of all others each is checked. */
+  /** The most that any limited account was charged for requests in flight; all others are checked exactly. */
   mostChargedUnused: number;
 }
 
@@ -67,57 +66,35 @@ export async function killRounds({
   let lastId = 0;
   for (let round = 1; round <= rounds; round++) {
     const key = await issueKey(folder.path, 'enterprise', ample);
-    const killAfterMs = loadMs.least + Math.floor(random() * (loadMs.most - loadMs.least));
+    const { least, most } = acknowledgedAtKill;
+    const killAt = least + Math.floor(random() * (most - least));
     const accounts = await LimitedAccount.make(folder.path);
     const animals = new Writers();
     const load = [
       animals.run(clientOf(service.url, key), `round ${round}`),
-      ...accounts.map((account) => account.spend(service.url)),
+      ...accounts.map((account) => account.spend(service.url, (share) => animals.reached(share * most))),
     ];
-    const enough = Promise.all([Bun.sleep(killAfterMs), animals.reached(leastAcknowledged)]);
-    await Promise.race([enough, Promise.all(load)]);
+    await Promise.race([animals.reached(killAt), Promise.all(load)]);
     // Workers first: without the process that writes they would answer 503.
     for (const pid of [...childrenOf(service.pid), service.pid]) process.kill(pid, 'SIGKILL');
     await Promise.all([service.exited, ...load]);
 
     service = await start();
-    await Promise.all(accounts.map((account) => account.exhaust(service.url)));
+    await Promise.all(accounts.map((account) => account.spend(service.url)));
     const lost = Math.max(...accounts.map((account) => account.chargedUnused()));
-    const stored = checkStored(folder.path, animals, lastId);
+    const stored = storedAnimals(dataFileIn(folder.path), lastId);
+    checkStored(stored, animals.acknowledged, (name) => animals.wasSent(name));
     await checkServed(service.url, key, animals);
-    lastId = stored.lastId;
+    lastId = [...stored.values()].at(-1) ?? lastId;
     figures.acknowledged += animals.acknowledged.length;
     figures.unanswered += animals.unanswered;
-    figures.storedUnanswered += stored.count - animals.acknowledged.length;
+    figures.storedUnanswered += stored.size - animals.acknowledged.length;
     figures.mostChargedUnused = Math.max(figures.mostChargedUnused, lost);
     progress?.(
-      `round ${round}: killed after ${killAfterMs} ms, ${animals.acknowledged.length} animals kept, ${lost} charged unused`,
+      `round ${round}: killed after ${killAt} animals, ${animals.acknowledged.length} kept, ${lost} charged unused`,
     );
   }
   return figures;
-}
-
-/** Every acknowledged animal is in the file under its id, nothing else is that nobody sent, and the file is sound. */
-function checkStored(folder: string, animals: Writers, afterId: number): { count: number; lastId: number } {
-  using database = new Database(dataFileIn(folder), { readonly: true });
-  const soundness = JSON.stringify(database.query('PRAGMA integrity_check').all());
-  if (soundness !== '[{"integrity_check":"ok"}]') throw new Error(`The file is damaged: ${soundness}`);
-  const rows = database
-    .query<{ id: number; name: string; whole: number }, [string, string, number]>(
-      `SELECT id, name, category_id = CAST(? AS INTEGER) AND status = ? AS whole
-       FROM pets WHERE id > ? ORDER BY id`,
-    )
-    .all(sent.categoryId, sent.status, afterId);
-  const ids = new Map(rows.map(({ id, name }) => [name, id]));
-  if (ids.size !== rows.length) throw new Error(`${rows.length - ids.size} animals are stored twice.`);
-  for (const { id, name, whole } of rows) {
-    if (whole !== 1 || !animals.wasSent(name)) throw new Error(`Nobody sent animal ${id} as it is.`);
-  }
-  // An id that was given twice, also across kills, would fail here: names are unique.
-  for (const { id, name } of animals.acknowledged) {
-    if (ids.get(name) !== id) throw new Error(`"${name}" was acknowledged as ${id} and is ${ids.get(name)}.`);
-  }
-  return { count: rows.length, lastId: rows.at(-1)?.id ?? afterId };
 }
 
 async function checkServed(url: string, key: string, animals: Writers): Promise<void> {

@@ -1,14 +1,12 @@
 /** Processes that count requests of one account in one mapped file, and one that is killed meanwhile. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/domain/clock.ts';
 import { callerOf, dataFile, limitFile, openAlone } from '../storage/limit-kit.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { countsIn } from '../support/limit-file.ts';
 import { start } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { until } from '../support/wait.ts';
 
 const counter = (folder: string, worker: number, count: number, perDay: number) =>
   start([

@@ -1,10 +1,7 @@
-import { expect, setDefaultTimeout } from 'bun:test';
+import { expect } from 'bun:test';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { powerLosses, recordAnimals } from './power.ts';
 import { tracing } from './strace.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const seed = 20_270_115;
 

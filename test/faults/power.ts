@@ -1,5 +1,4 @@
 /** The power goes at any call of a recorded run; every state the disk may then be in has to open whole. */
-import { Database } from 'bun:sqlite';
 import { writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { defaultBanRules } from '../../src/domain/limit.ts';
@@ -15,7 +14,8 @@ import { temporaryFolder } from '../support/folder.ts';
 import { ample, dataFileIn, issueKey, limitFileIn, makeStore } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
 import { Disk, type Loss, losses } from './disk-model.ts';
-import { type AnsweredPet, type Recording, record } from './recording.ts';
+import { type Recording, record } from './recording.ts';
+import { type Acknowledged, checkStored, storedAnimals } from './stored.ts';
 
 export interface PowerOptions {
   readonly states: number;
@@ -28,7 +28,7 @@ export interface PowerFigures {
   cuts: number;
   states: number;
   acknowledged: number;
-  /** Animals found though nobody had been told of them yet. */
+  /** Animals found before they were acknowledged. */
   unacknowledged: number;
   /** States in which limits could not be read, and so counted as used up. */
   strict: number;
@@ -85,7 +85,7 @@ export async function recordAnimals(animals: number, seed: number): Promise<Anim
 
 /** What is to be found after a loss. */
 interface Expected {
-  readonly acknowledged: readonly AnsweredPet[];
+  readonly acknowledged: readonly Acknowledged[];
   readonly sent: ReadonlySet<string>;
   readonly quota: Quota;
   /** Requests that were counted when limits were last synced, and when they were last looked at. */
@@ -107,7 +107,7 @@ export async function powerLosses(
     strict: 0,
     mostUncounted: 0,
   };
-  const acknowledged: AnsweredPet[] = [];
+  const acknowledged: Acknowledged[] = [];
   const counted = { synced: 0, seen: 0 };
   let owed = 0;
   for (const [index, event] of events.entries()) {
@@ -152,7 +152,9 @@ async function checked(
     serving: true,
     notice: () => {},
   });
-  figures.unacknowledged += checkAnimals(folder.path, expected) - expected.acknowledged.length;
+  const stored = storedAnimals(dataFileIn(folder.path));
+  checkStored(stored, expected.acknowledged, (name) => expected.sent.has(name));
+  figures.unacknowledged += stored.size - expected.acknowledged.length;
   checkCount(storage, expected, figures);
   const { id } = await storage.write('createPet', {
     body: {
@@ -162,22 +164,6 @@ async function checked(
     },
   });
   if (id <= BigInt(expected.acknowledged.at(-1)?.id ?? 0)) throw new Error(`id ${id} is given again`);
-}
-
-/** Returns how many animals there are. */
-function checkAnimals(folder: string, { acknowledged, sent }: Expected): number {
-  using database = new Database(dataFileIn(folder), { readonly: true });
-  const soundness = JSON.stringify(database.query('PRAGMA integrity_check').all());
-  if (soundness !== '[{"integrity_check":"ok"}]') throw new Error(`a file is damaged: ${soundness}`);
-  const rows = database.query<AnsweredPet, []>('SELECT id, name FROM pets').all();
-  const names = new Map(rows.map(({ id, name }) => [id, name]));
-  for (const { id, name } of acknowledged) {
-    if (names.get(id) !== name) throw new Error(`"${name}", acknowledged as ${id}, is ${names.get(id)}`);
-  }
-  const strange = rows.find(({ name }) => !sent.has(name));
-  if (strange !== undefined) throw new Error(`nobody sent "${strange.name}"`);
-  if (new Set(names.values()).size !== rows.length) throw new Error('an animal is stored twice');
-  return rows.length;
 }
 
 /** What was counted before the last sync is counted, or more is: no request is given away. */

@@ -7,6 +7,7 @@ import { limitFileIn, serveCommand, startService } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { until } from '../support/wait.ts';
 import { changedSectors, type Sector } from './sectors.ts';
+import type { Acknowledged } from './stored.ts';
 import { callsIn, type TracedCall } from './strace.ts';
 
 /** What a traced service did, in its order. Paths are relative to the folder of the store. */
@@ -24,12 +25,7 @@ export type Event =
       readonly answered: number;
     }
   /** 201, with the animal as it was answered. */
-  | { readonly kind: 'answer'; readonly pet: AnsweredPet };
-
-export interface AnsweredPet {
-  readonly id: number;
-  readonly name: string;
-}
+  | { readonly kind: 'answer'; readonly pet: Acknowledged };
 
 /** The folder itself, which has to be synced for names in it to last. */
 export const folderItself = '';
@@ -50,7 +46,7 @@ export interface RecordOptions {
   readonly load: (url: string, key: string, limits: LimitLooks) => Promise<void>;
 }
 
-/** The file of limit state as it was when so many requests had been answered. */
+/** The file of limit state after a number of answered requests. */
 interface Look {
   readonly answered: number;
   readonly sectors: readonly Sector[];
@@ -66,7 +62,7 @@ export class LimitLooks {
     this.#path = path;
   }
 
-  /** To be called when so many requests are answered with 201 and none is under way. */
+  /** Call it when this number of requests is answered with 201 and none is in flight. */
   look(answered: number): void {
     const bytes = readFileSync(this.#path);
     this.all.push({ answered, sectors: changedSectors(this.#last, bytes) });
@@ -197,7 +193,7 @@ function inFolder(hex: string, folder: string): string | undefined {
 function answerOf(text: string): Event | undefined {
   const sent = Buffer.from(bytesOf(/"([^"]*)"/.exec(text)?.[1] ?? '')).toString();
   if (!sent.startsWith('HTTP/1.1 201 ')) return undefined;
-  return { kind: 'answer', pet: JSON.parse(sent.slice(sent.indexOf('\r\n\r\n'))) as AnsweredPet };
+  return { kind: 'answer', pet: JSON.parse(sent.slice(sent.indexOf('\r\n\r\n'))) as Acknowledged };
 }
 
 function bytesOf(hex: string): Uint8Array {

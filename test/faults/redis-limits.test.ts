@@ -1,6 +1,6 @@
 /** What Redis and PostgreSQL lose, delay and repeat, limits and bans survive; each through a proxy of the test's own. */
 
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { type Storage, StorageUnavailable } from '../../src/storage/storage.ts';
 import { openStore } from '../../src/store.ts';
@@ -10,9 +10,7 @@ import { callerWith } from '../storage/samples.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
 import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { until } from '../support/wait.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

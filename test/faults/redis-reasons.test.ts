@@ -1,6 +1,6 @@
 /** Operators learn why Redis does not work, in words they can act on. */
 
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { createServer } from 'node:tls';
 import { RedisClient } from 'bun';
 import { openStore } from '../../src/store.ts';
@@ -11,9 +11,6 @@ import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { findProgram } from '../support/server-process.ts';
 import { type OwnServer, ownRedis, testServers } from '../support/servers.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 const redis = servers && (await ownRedis());

@@ -34,7 +34,7 @@ export class ShopDatabase {
     return made;
   }
 
-  /** Ends the role's sessions, and allows it so many from now on; -1 is any number. */
+  /** Ends the role's sessions, and limits how many it may have from now on; -1 is no limit. */
   async allowConnections(count: number): Promise<void> {
     await this.#alterRole(`CONNECTION LIMIT ${count}`);
     await this.#endSessions();
@@ -94,7 +94,7 @@ export class ShopDatabase {
       'its database was renamed': {
         begin: () => this.#rename(name, 'elsewhere'),
         end: () => this.#rename('elsewhere', name),
-        // To rename it takes that nobody logs in.
+        // Logins are disabled while it is renamed.
         reason: /not permitted to log in|database .*animals.* does not exist/,
       },
     };
@@ -112,7 +112,7 @@ export class ShopDatabase {
     return this.#admin(`ALTER DATABASE ${name} SET default_transaction_read_only = ${state}`);
   }
 
-  /** Nobody may be connected to a database that gets another name. */
+  /** A database can only be renamed while it has no connections. */
   async #rename(from: string, to: string): Promise<void> {
     await this.#alterRole('NOLOGIN');
     while ((await this.sessions()) > 0) await this.#endSessions();

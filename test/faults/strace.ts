@@ -17,7 +17,7 @@ export type Thread = 'answering' | 'writing';
 export const threads: readonly Thread[] = ['answering', 'writing'];
 
 export interface TraceOptions {
-  /** The one that answers, unless given. */
+  /** Defaults to the answering one. */
   readonly thread?: Thread;
   /** Only calls that touch these files are seen and disturbed; all when there are none. */
   readonly paths?: readonly string[];
@@ -76,7 +76,7 @@ async function attached(stderr: ReadableStream<Uint8Array>): Promise<void> {
   if (!/ attached/.test(text)) throw new Error(`strace did not attach: ${text}`);
 }
 
-/** The id of a thread: that of the process for its first one. The one that writes has a name of its own. */
+/** The id of a thread: that of the process for its first one. The writing one has a name. */
 function threadOf(pid: number, thread: Thread): number {
   if (thread === 'answering') return pid;
   const tasks = `/proc/${pid}/task`;

@@ -1,17 +1,16 @@
-import { expect, setDefaultTimeout } from 'bun:test';
+import { expect } from 'bun:test';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { tracing } from './strace.ts';
 import { syscallFaults } from './syscalls.ts';
 
-setDefaultTimeout(testTimeoutMs);
-
 testWith(...tracing)(
-  'EIO, ENOSPC or kill -9 at a system call of a creation: no answer is false, no file damaged, nothing lost',
+  'EIO, ENOSPC or kill -9 at a system call of a creation makes no answer false, damages no file and loses nothing',
   async () => {
-    const figures = await syscallFaults({ every: 6, checkpoints: false });
-    expect(figures.faults).toBeGreaterThan(10);
-    expect(figures.refused).toBeGreaterThan(4);
-    expect(figures.unanswered).toBeGreaterThan(2);
+    const { faults, refused, unanswered } = await syscallFaults({ every: 6, checkpoints: false });
+    // Each creation has one sync. A lasting failure of it, EIO or ENOSPC, refuses the creation, and a kill at it leaves the
+    // creation unanswered. A single failure may hit the usage records instead, which are written every ten seconds.
+    expect(faults).toBeGreaterThanOrEqual(5);
+    expect(refused).toBeGreaterThanOrEqual(2);
+    expect(unanswered).toBeGreaterThanOrEqual(1);
   },
 );

@@ -1,13 +1,13 @@
-/** One creation with a fault at one of its system calls: every answer has to be true, and the file sound. */
-import { Database } from 'bun:sqlite';
+/** Creations with a fault at one of their system calls: every answer has to be true, and the file sound. */
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Client, clientOf, type Reply, sent } from '../support/client.ts';
+import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, dataFileIn, issueKey, limitFileIn, type Service, startService } from '../support/process.ts';
+import { checkStored, storedAnimals } from './stored.ts';
 import { countsOf, type Thread, threads, trace, wasInjected } from './strace.ts';
 
-/** What the system says instead of doing what it was asked to. */
+/** Errors that the system calls return. */
 export const errnos = ['EIO', 'ENOSPC'] as const;
 
 const quiet = { LOG_LEVEL: 'silent', DRAIN_SECONDS: '0' };
@@ -143,12 +143,17 @@ export class Disturbed implements AsyncDisposable {
     const calls = adds > 1 ? name : 'all';
     await this.#newCaller(adds > 1);
     await using tracing = await trace(this.#service.pid, { thread, paths, inject: fault, calls });
+    let last: Reply | undefined;
     for (let number = 1; number <= adds; number++) {
-      if ((await this.add(fault)) !== undefined) continue;
+      last = await this.add(fault);
+      if (last !== undefined) continue;
       await this.#service.exited;
       break;
     }
     const killed = wasInjected(await tracing.end());
+    if (killed && adds === 1 && name.endsWith('sync') && last?.status === 201) {
+      throw new Error(`${fault}: acknowledged before the sync.`);
+    }
     if (killed) this.figures.faults++;
     else this.#service.signal('SIGKILL');
     await this.#service.exited;
@@ -196,30 +201,18 @@ export class Disturbed implements AsyncDisposable {
     this.#client = clientOf(this.#service.url, this.#key);
   }
 
-  /** Opens a copy of the files as a crash would leave them: all acknowledged is there, all there was sent, whole. */
+  /** Checks a copy of the files, as a crash would leave them. */
   async #checkAsAfterCrash(fault: string): Promise<void> {
     await using copy = await temporaryFolder();
     for (const ending of ['', '-wal']) {
       const file = `${this.dataFile}${ending}`;
       if (existsSync(file)) copyFileSync(file, join(copy.path, `store.db${ending}`));
     }
-    using database = new Database(dataFileIn(copy.path));
-    const soundness = JSON.stringify(database.query('PRAGMA integrity_check').all());
-    if (soundness !== '[{"integrity_check":"ok"}]')
-      throw new Error(`${fault}: the file is damaged: ${soundness}`);
-    const rows = database
-      .query<{ id: number; name: string; whole: number }, [string, string]>(
-        'SELECT id, name, category_id = CAST(? AS INTEGER) AND status = ? AS whole FROM pets',
-      )
-      .all(sent.categoryId, sent.status);
-    const ids = new Map(rows.map(({ id, name }) => [name, id]));
-    if (ids.size !== rows.length) throw new Error(`${fault}: an animal is stored twice.`);
-    for (const { name, whole } of rows) {
-      if (whole !== 1 || !this.#sent.has(name)) throw new Error(`${fault}: nobody sent "${name}" as it is.`);
-    }
-    for (const [name, id] of this.#stored) {
-      if (ids.get(name) !== id)
-        throw new Error(`${fault}: "${name}" was acknowledged as ${id} and is ${ids.get(name)}.`);
+    try {
+      const acknowledged = [...this.#stored].map(([name, id]) => ({ id, name }));
+      checkStored(storedAnimals(dataFileIn(copy.path)), acknowledged, (name) => this.#sent.has(name));
+    } catch (error) {
+      throw new Error(`${fault}: ${(error as Error).message}`);
     }
   }
 }
@@ -248,6 +241,9 @@ export async function syscallFaults({
 
   for (const thread of threads) {
     const onFiles = await disturbed.callsOf(thread, files);
+    if (thread === 'writing' && !onFiles.some(({ name }) => name.endsWith('sync'))) {
+      throw new Error('A creation was acknowledged without a sync.');
+    }
     for (const errno of errnos) {
       for (const call of some(onFiles)) await disturbed.fail(call, errno, false);
       // A lock refused for good makes SQLite itself try for ten seconds; one refused once is tried above.

@@ -1,5 +1,5 @@
 /** The admin listener of a service in its own process: with workers, on a terminal, and switched off. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { addOperatorTo, sendAdmin } from '../support/admin.ts';
@@ -7,10 +7,8 @@ import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { consoleOf, operatorOf, serveCommand, settingsIn, start, startService } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { workersTests } from './worker-stores.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const workersTest = workersTests();
 

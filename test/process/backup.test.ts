@@ -1,5 +1,5 @@
-/** Backups as people make them: by the command line beside the service, and by the service itself. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+/** Backups by the command line beside the service, and by the service itself. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeSampleStore, type SampleStore, strict } from '../support/backup.ts';
@@ -7,9 +7,6 @@ import { commandLine, ended } from '../support/cli.ts';
 import { clientOf } from '../support/client.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, issueKey, operatorOf, settingsIn, startService } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 let sampleFolder: TemporaryFolder;
 let sample: SampleStore;
@@ -47,7 +44,7 @@ async function succeed(folder: string, ...words: string[]): Promise<string> {
   return stdout;
 }
 
-test('what a restored store serves is what was there at the backup: animals, keys, counts and bans, and nothing from after', async () => {
+test('a restored store has the animals, keys, counts and bans of the backup, and nothing later', async () => {
   await using folder = await sampleCopy();
   const { key, bannedKey } = sample;
   let remaining = 0;
@@ -76,7 +73,7 @@ test('what a restored store serves is what was there at the backup: animals, key
   expect(service.stderr()).not.toContain('other users of this machine');
 });
 
-test('a store is not restored while a service or a command uses it, and is then as it was', async () => {
+test('a store that a service or a command uses is not restored, and stays unchanged', async () => {
   await using folder = await sampleCopy();
   {
     await using service = await startService(folder.path, strict);
@@ -97,7 +94,7 @@ test('a store is not restored while a service or a command uses it, and is then 
   ]);
 });
 
-test('the service makes a backup when the last is older than the interval, keeps as many as it should, and touches nothing else', async () => {
+test('the service makes a backup when the last is older than the interval, and removes only old backups', async () => {
   await using folder = await sampleCopy();
   const { key } = sample;
   const backups = join(folder.path, 'backups');
@@ -116,7 +113,7 @@ test('the service makes a backup when the last is older than the interval, keeps
   writeFileSync(join(backups, 'store-2020-01-04T000000Z.backup'), 'a letter');
   const settings = { ...strict, BACKUP_FOLDER: backups, BACKUP_EVERY: '365d', BACKUP_KEEP: '2' };
   const made = () =>
-    readdirSync(backups).filter((name) => name.endsWith('.backup') && !name.includes('2020'));
+    readdirSync(backups).filter((name) => name.endsWith('.backup') && !/-2020-|^other/.test(name));
   {
     await using service = await startService(folder.path, settings);
     await service.logged('backup made');
@@ -126,7 +123,7 @@ test('the service makes a backup when the last is older than the interval, keeps
   await succeed(folder.path, 'backup', 'verify', join(backups, made()[0] as string));
 });
 
-test('with several workers one backup is made for all of them', async () => {
+test('several workers make one backup', async () => {
   await using folder = await sampleCopy();
   const backups = join(folder.path, 'backups');
   const settings = { ...strict, BACKUP_FOLDER: backups, BACKUP_EVERY: '365d', WORKERS: '2' };
@@ -135,7 +132,7 @@ test('with several workers one backup is made for all of them', async () => {
   expect(readdirSync(backups)).toHaveLength(1);
 });
 
-test('a backup that fails is told in the log with its reason and tried again until it works', async () => {
+test('a backup that fails is logged and repeated until it succeeds', async () => {
   await using folder = await sampleCopy();
   const backups = join(folder.path, 'backups');
   writeFileSync(backups, 'in the way');

@@ -3,7 +3,7 @@ import { copyFile, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { findProgram } from '../support/server-process.ts';
 
-/** What this needs of the machine: the right to mounts of its own. */
+/** What this needs of the machine: the right to private mounts. */
 export const bareRoots = [
   { name: 'right to mounts of their own (user namespaces)', package: 'util-linux', optional: true },
   ['unshare', '--map-root-user', '--mount', 'true'],

@@ -9,7 +9,7 @@ export interface RawReply {
 }
 
 /**
- * One TCP connection that speaks HTTP/1.1 without any help: nothing is sent again, nothing is opened anew, so
+ * One TCP connection that speaks HTTP/1.1 without any help: nothing is sent again, no connection is reopened, so
  * that a request the service drops shows as one.
  */
 export class Connection implements Disposable {

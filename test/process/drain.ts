@@ -1,29 +1,29 @@
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, issueKey, type Service, startService } from '../support/process.ts';
-import { randomFrom } from '../support/random.ts';
 import { until } from '../support/wait.ts';
 import { Connection } from './connection.ts';
 
 export interface DrainOptions {
   readonly clients: number;
-  readonly seed: number;
   readonly signal: 'SIGTERM' | 'SIGINT';
-  /** 1 s unless given. */
+  /** Defaults to 1 s. */
   readonly drainSeconds?: number;
-  /** `ownService` unless given. */
+  /** Defaults to `ownService`. */
   readonly begin?: BeginDrained;
+  /** What each client does between two requests after the signal; nothing by default. */
+  readonly pause?: () => Promise<void>;
 }
 
-/** Starts a service under these settings that a test then stops. */
+/** Starts a service under these settings, for a test to stop. */
 export type BeginDrained = (settings: Readonly<Record<string, string>>) => Promise<Drained>;
 
 export interface Drained extends AsyncDisposable {
   readonly service: Service;
-  /** Of an account that no load exhausts. */
+  /** Of an account that no test exhausts. */
   readonly key: string;
 }
 
-/** The service on a store of its own. */
+/** The service on a new store. */
 export const ownService: BeginDrained = async (settings) => {
   await using started = new AsyncDisposableStack();
   const folder = started.use(await temporaryFolder());
@@ -36,54 +36,53 @@ export const ownService: BeginDrained = async (settings) => {
 export interface DrainFigures {
   /** Requests answered after the signal. */
   readonly answered: number;
-  /** Clients that were told to close, as all have to be. */
-  readonly told: number;
+  /** Clients whose connection was closed by an answer, as all have to be. */
+  readonly closed: number;
   readonly failures: readonly string[];
   readonly exitCode: number;
   readonly stoppedAfterMs: number;
 }
 
-/** Longest pause of a client between two requests: below the shortest drain, so that each comes back within it. */
-const longestPauseMs = 600;
-
-/** Stops the service under keep-alive clients that are between two requests, and tells what they saw. */
+/** Stops the service while keep-alive clients are between two requests, and returns what they saw. */
 export async function drainUnder({
   clients,
-  seed,
   signal,
   drainSeconds = 1,
   begin = ownService,
+  pause = async () => undefined,
 }: DrainOptions): Promise<DrainFigures> {
   await using drained = await begin({ DRAIN_SECONDS: `${drainSeconds}` });
   const { service, key } = drained;
-  const random = randomFrom(seed);
   const failures: string[] = [];
-  let signalledAt = Number.POSITIVE_INFINITY;
-  let answered = 0;
+  const signalled = Promise.withResolvers<void>();
   let begun = 0;
-  let told = 0;
+  let answered = 0;
+  let closed = 0;
 
   const client = async (): Promise<void> => {
     using connection = await Connection.open(service.url);
-    for (let first = true; ; first = false) {
-      const reply = await connection.get('/v1/pets', key);
-      if (first) begun++;
-      if (reply.status !== 200) failures.push(`answered ${reply.status}`);
-      if (performance.now() > signalledAt) answered++;
-      if (reply.closes) {
-        told++;
-        return;
-      }
-      await Bun.sleep(random() * longestPauseMs);
+    const ask = async () => {
+      const { status, closes } = await connection.get('/v1/pets', key);
+      if (status !== 200) failures.push(`answered ${status}`);
+      return closes;
+    };
+    await ask();
+    begun++;
+    await signalled.promise;
+    for (let closes = false; !closes; answered++) {
+      await pause();
+      closes = await ask();
     }
+    closed++;
   };
   const all = Array.from({ length: clients }, () =>
     client().catch((error: Error) => void failures.push(error.message)),
   );
   await until(() => begun === clients || failures.length > 0);
-  signalledAt = performance.now();
+  const from = performance.now();
   service.signal(signal);
+  signalled.resolve();
   await Promise.all(all);
   const exitCode = await service.exited;
-  return { answered, told, failures, exitCode, stoppedAfterMs: performance.now() - signalledAt };
+  return { answered, closed, failures, exitCode, stoppedAfterMs: performance.now() - from };
 }

@@ -1,6 +1,6 @@
 import { testWith } from '../support/requirements.ts';
 
-// Some Linux kernels let only root filter what reaches a socket (EPERM); other systems nobody.
+// Some Linux kernels let only root filter what reaches a socket (EPERM), and other systems have no such filter.
 const probe = `
   import { refuseNewConnections } from './src/http/new-connections.ts';
   const { port } = Bun.serve({ port: 0, hostname: '127.0.0.1', reusePort: false, fetch: () => new Response() });

@@ -3,7 +3,7 @@ import type { RawReply } from './connection.ts';
 import { headerOf } from './each-worker.ts';
 import type { WorkerStores } from './worker-stores.ts';
 
-/** Of the day, for a minute may begin anew meanwhile. */
+/** Of the day, as a minute may end during the test. */
 const limit = 200;
 const quota: Quota = { perMinute: limit, perDay: limit };
 
@@ -19,7 +19,7 @@ class LimitedAccount {
     this.keys = keys;
   }
 
-  /** Throws when more was admitted than the limit, a count was given twice, or one was lost that nobody asked for. */
+  /** Throws when more was admitted than the limit, a count was returned twice, or one was lost without a request. */
   check(): void {
     const different = new Set(this.remaining).size;
     const lost = limit - different;
@@ -48,7 +48,7 @@ export class LimitedAccounts {
     return accounts;
   }
 
-  /** Uses the account of the moment with one of its keys, and notes what became of it. Throws as `ask` does. */
+  /** Uses the current account with one of its keys, and records the outcome. Throws as `ask` does. */
   async use(number: number, ask: (key: string) => Promise<RawReply>): Promise<RawReply> {
     const account = this.#all.at(-1) as LimitedAccount;
     account.unanswered++;

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,9 +10,6 @@ import { temporaryFolder } from '../support/folder.ts';
 import { ample, dataFileIn, issueKey, operatorOf, type Service, startService } from '../support/process.ts';
 import { breakOff, exchange } from '../support/raw.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 /** Calls in every way a key may arrive, right and wrong; most of these are refused. */
 async function callEverywhere(url: string, key: string): Promise<void> {

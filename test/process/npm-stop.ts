@@ -1,5 +1,6 @@
 import { temporaryFolder } from '../support/folder.ts';
 import { startService } from '../support/process.ts';
+import { childrenOf, isRunning } from '../support/process-tree.ts';
 
 /**
  * Two ways in which one wish to stop reaches the service twice: a terminal signals every process of the group, and a
@@ -18,28 +19,17 @@ export type DoubledStop = keyof typeof doubledStops;
 /** Starts the service with `npm start` and stops it so. Throws unless it drains, stops in good order and is gone. */
 export async function stopNpm(how: DoubledStop): Promise<void> {
   await using folder = await temporaryFolder();
-  // A process group of its own, as a terminal gives to every command.
+  // A separate process group, as a terminal gives to every command.
   await using npm = await startService(folder.path, {}, ['setsid', 'npm', 'start']);
   using _group = { [Symbol.dispose]: () => killGroup(npm.pid) };
-  const service = childOf(npm.pid);
+  const [service] = childrenOf(npm.pid);
+  if (service === undefined) throw new Error('npm has no child.');
   doubledStops[how]({ npm: npm.pid, service });
   await npm.exited;
   if (!/"msg":"stopping"[\s\S]*"msg":"stopped"/.test(npm.stderr())) {
     throw new Error(`${how}: the service did not stop in good order:\n${npm.stderr()}`);
   }
-  const isThere = await fetch(`${npm.url}/livez`).then(
-    () => true,
-    () => false,
-  );
-  if (isThere) throw new Error('npm is gone and the service goes on.');
-}
-
-function childOf(parent: number): number {
-  const { stdout } = Bun.spawnSync(['ps', '-A', '-o', 'pid=,ppid=']);
-  const rows = stdout.toString().trim().split('\n');
-  const child = rows.map((row) => row.trim().split(/\s+/).map(Number)).find(([, ppid]) => ppid === parent);
-  if (child?.[0] === undefined) throw new Error(`Process ${parent} has no child.`);
-  return child[0];
+  if (isRunning(service)) throw new Error('npm has ended and the service still runs.');
 }
 
 /** Ends what a test that failed left behind. */
@@ -47,7 +37,7 @@ export function killGroup(leader: number): void {
   try {
     process.kill(-leader, 'SIGKILL');
   } catch (error) {
-    // As it should be: nobody is left.
+    // No process is left, as expected.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

@@ -1,10 +1,8 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { commandLine, newWorkplace, type Workplace } from '../support/cli.ts';
 import { type Running, serveCommand, settingsIn, start, startService } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { until } from '../support/wait.ts';
 
 interface StartedByShell extends AsyncDisposable {
   readonly shell: Running;

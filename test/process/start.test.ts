@@ -1,13 +1,10 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, serveCommand, settingsIn, start, startService } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 testWith({ name: 'curl', package: 'curl' }, ['curl', '--version'])(
   'the first start prints the address, the reference and a curl line that works as it stands',

@@ -1,14 +1,12 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { countsIn } from '../support/limit-file.ts';
 import { dataFileIn, issueKey, limitFileIn, type Service, startService } from '../support/process.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { beginPost, Connection } from './connection.ts';
 import { drainUnder } from './drain.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const body = '{"name":"Ozzy","categoryId":1}';
 
@@ -25,24 +23,15 @@ async function listenerClosed({ url }: Service): Promise<void> {
 
 describe('draining', () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    test(`${signal}: 32 keep-alive clients between two requests see none fail, and are told to close`, async () => {
-      const { answered, told, failures, exitCode } = await drainUnder({
-        clients: 32,
-        seed: 20_270_115,
-        signal,
-        // The longest there is: on a slow machine clients come back late.
-        drainSeconds: 5,
-      });
-      expect(failures).toEqual([]);
-      expect(told).toBe(32);
-      expect(answered).toBeGreaterThanOrEqual(32);
-      expect(exitCode).toBe(0);
+    test(`${signal}: the next request of each of 32 idle clients is answered, and closes the connection`, async () => {
+      const { closed, failures, exitCode } = await drainUnder({ clients: 32, signal, drainSeconds: 5 });
+      expect({ closed, failures, exitCode }).toEqual({ closed: 32, failures: [], exitCode: 0 });
     });
   }
 
-  test('/readyz says 503 at once, while requests are still answered', async () => {
+  test('/readyz returns 503 at once, while requests are still answered', async () => {
     await using folder = await temporaryFolder();
-    // The longest drain there is, so that a slow machine asks all it wants to within it.
+    // The longest drain, so that a slow machine sends all these requests within it.
     await using service = await startService(folder.path, { DRAIN_SECONDS: '5' });
     expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
     service.signal('SIGTERM');
@@ -56,7 +45,7 @@ describe('draining', () => {
     expect(await service.exited).toBe(0);
   });
 
-  test('a request whose body is still on its way when the drain ends is finished and stored', async () => {
+  test('a request whose body is incomplete when the drain ends is finished and stored', async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
     const key = service.firstKey ?? '';
@@ -72,7 +61,7 @@ describe('draining', () => {
     expect(rowsOf(dataFileIn(folder.path), 'SELECT name FROM pets')).toEqual([{ name: 'Ozzy' }]);
   });
 
-  test('a body may take most of the 10 seconds a stop has, and one that never ends does not make them more', async () => {
+  test('a stop waits for a slow body for most of its 10 seconds, and ends despite one that never ends', async () => {
     await using folder = await temporaryFolder();
     await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
     const key = service.firstKey ?? '';
@@ -82,7 +71,7 @@ describe('draining', () => {
     await clientOf(service.url, key).get('/pets');
     service.signal('SIGTERM');
     await service.logged(stopping);
-    // Longer than requests under way once got.
+    // Longer than the half of it; the rest is left for a slow machine.
     await Bun.sleep(6_000);
     slow.write(body.slice(10));
     expect((await slow.reply()).status).toBe(201);
@@ -93,26 +82,22 @@ describe('draining', () => {
 });
 
 describe('stopping', () => {
-  test('counts are written exactly, and go on after the next start', async () => {
+  test('a stop writes the counts exactly, and the next start continues them', async () => {
     await using folder = await temporaryFolder();
     let key: string;
-    let reset: string | null;
     {
       await using service = await startService(folder.path, { DRAIN_SECONDS: '0' });
-      key = await issueKey(folder.path, 'business');
+      // As tight for the day as for the minute, which may end during the test.
+      key = await issueKey(folder.path, 'enterprise', { perMinute: 500, perDay: 500 });
       const client = clientOf(service.url, key);
       for (let request = 0; request < 6; request++) await client.get('/pets');
-      const last = await client.add('Ozzy');
-      expect(last.remaining).toBe(993);
-      reset = last.headers.get('x-ratelimit-reset');
+      expect((await client.add('Ozzy')).remaining).toBe(493);
       service.signal('SIGTERM');
       expect(await service.exited).toBe(0);
     }
-    const limits = limitFileIn(folder.path);
-    expect(countsIn(limits, 2)).toEqual({ minute: 7, day: 7 });
+    expect(countsIn(limitFileIn(folder.path), 2).day).toBe(7);
 
     await using again = await startService(folder.path);
-    const { remaining, headers } = await clientOf(again.url, key).get('/pets');
-    expect([remaining, headers.get('x-ratelimit-reset')]).toEqual([992, reset]);
+    expect((await clientOf(again.url, key).get('/pets')).remaining).toBe(492);
   });
 });

@@ -1,6 +1,6 @@
 /** A store and several versions of the service: what is being served is left alone. */
 import { Database } from 'bun:sqlite';
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,9 +12,6 @@ import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { countsIn } from '../support/limit-file.ts';
 import { dataFileIn, limitFileIn, operatorOf, startService } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 /** What a newer version has to leave alone: the data, its format and tables. The service itself writes to the log what was used. */
 function stateOf(folder: string) {

@@ -15,13 +15,13 @@ export interface WorkerKillOptions {
   readonly stores: Pick<WorkerStores, 'issueKey' | 'operator'>;
   readonly kills: number;
   readonly seed: number;
-  readonly told?: (kill: number) => void;
+  readonly onKill?: (kill: number) => void;
 }
 
 export interface WorkerKillFigures {
   readonly answered: number;
   readonly acknowledged: number;
-  /** Requests that were under way on connections of workers that were killed. */
+  /** Requests in flight on connections of workers that were killed. */
   readonly cutOff: number;
   /** How many of these the account was charged for. */
   readonly chargedUnanswered: number;
@@ -127,7 +127,7 @@ export async function killWorkers({
   stores,
   kills,
   seed,
-  told,
+  onKill,
 }: WorkerKillOptions): Promise<WorkerKillFigures> {
   const random = randomFrom(seed);
   const { key } = await stores.issueKey();
@@ -145,13 +145,13 @@ export async function killWorkers({
     await until(() => !childrenOf(service.pid).includes(victim));
     load.over = kill;
     await until(() => service.stderr().split('"msg":"worker serving"').length - 1 === kill);
-    told?.(kill);
+    onKill?.(kill);
   }
   load.stop();
   await Promise.all(going);
   const { answered, charged, acknowledged, cutOff, failures } = load;
   const client = clientOf(service.url, key);
-  // This one is counted, too.
+  // This request is counted as well.
   const counted = ample.perDay - (await client.get('/pets?limit=1')).remaining - 1;
   if (counted < charged || counted > charged + cutOff) {
     throw new Error(`${counted} requests were counted: ${charged} were answered, ${cutOff} cut off.`);

@@ -26,11 +26,11 @@ export interface WorkerStores extends AsyncDisposable {
   begin(environment?: Environment): Running;
   /** For a test that stops them. */
   readonly beginDrained: BeginDrained;
-  /** A key of an account of its own. */
+  /** A key of a new account. */
   issueKey(quota?: Quota): Promise<{ key: string; keyId: number; accountId: number }>;
 }
 
-/** An embedded store in a folder of its own. */
+/** An embedded store in a new folder. */
 export interface EmbeddedStores extends WorkerStores {
   readonly folder: string;
 }
@@ -52,7 +52,7 @@ export async function embeddedStores(): Promise<EmbeddedStores> {
   };
 }
 
-/** A store on servers of its own; undefined when this machine has none. Operators share the environment. */
+/** A store on new servers; undefined when this machine has none. Operators share the environment. */
 export async function serverStores(environment: Environment = {}): Promise<WorkerStores | undefined> {
   const cluster = await startCluster({ instances: 0, environment });
   if (cluster === undefined) return undefined;
@@ -90,7 +90,7 @@ function storesOf(
 
 type StoresTest<Stores> = (name: string, body: (stores: Stores) => Promise<void>) => void;
 
-/** A test on an embedded store of its own. */
+/** A test on a new embedded store. */
 export function embeddedTests(define: typeof test = test): StoresTest<EmbeddedStores> {
   return (name, body) =>
     define(`${name}, on the embedded store`, async () => {
@@ -110,7 +110,7 @@ export function workersTests(define: typeof test = test): StoresTest<WorkerStore
   return (name, body) => {
     onEmbedded(name, body);
     define(`${name}, on PostgreSQL and Redis`, async () => {
-      // Told once, when the servers were looked for.
+      // Their absence was reported when they were started.
       if (servers !== undefined) await body(servers);
     });
   };

@@ -1,18 +1,15 @@
-import { expect, setDefaultTimeout } from 'bun:test';
-import { testTimeoutMs } from '../support/wait.ts';
+import { expect } from 'bun:test';
 import { filtering } from './filtering.ts';
 import { stopUnderReconnecting } from './reconnecting.ts';
 import { embeddedTests } from './worker-stores.ts';
 
-setDefaultTimeout(testTimeoutMs);
-
 const embeddedTest = embeddedTests(filtering);
 
 embeddedTest(
-  'a connection that is there when the listeners of the workers close is answered',
+  'a connection that exists when the listeners of the workers close is answered',
   async (stores) => {
-    const { refused, failures, exitCode } = await stopUnderReconnecting(32, 5, stores.beginDrained);
+    const { refused, failures, exitCode } = await stopUnderReconnecting(8, 5, stores.beginDrained);
     expect(failures).toEqual([]);
-    expect([refused, exitCode]).toEqual([32, 0]);
+    expect([refused, exitCode]).toEqual([8, 0]);
   },
 );

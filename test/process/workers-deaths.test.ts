@@ -1,28 +1,26 @@
-/** Workers on the embedded store: what is left when one of them, the supervisor or the disk fails, and after a stop. */
-import { expect, setDefaultTimeout } from 'bun:test';
+/** Workers on the embedded store: state after the failure of a worker or the disk, and after a stop. */
+import { expect } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { fileSizeLimits, limitFileSize } from '../faults/disk.ts';
 import { slotLockedBy } from '../support/limit-file.ts';
 import { lock } from '../support/lock.ts';
 import { dataFileIn, limitFileIn } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { Connection, type RawReply } from './connection.ts';
 import { EachWorker, headerOf, workerPid } from './each-worker.ts';
 import { embeddedTests } from './worker-stores.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const embeddedTest = embeddedTests();
 
 const quota = { perMinute: 1_000_000, perDay: 1_000_000 };
 
-embeddedTest('an account that a worker had locked when it was killed is served on', async (stores) => {
+embeddedTest('an account that a worker had locked when it was killed is still served', async (stores) => {
   await using service = await stores.startInstance({ WORKERS: '3' });
   const { key, accountId } = await stores.issueKey(quota);
   using each = await EachWorker.meet(service, key, 3);
   const victim = workerPid(service, 2);
-  // It stands still in the middle of a count.
+  // It stops in the middle of a count.
   process.kill(victim, 'SIGSTOP');
   slotLockedBy(limitFileIn(stores.folder), accountId, 2);
   process.kill(victim, 'SIGKILL');
@@ -49,9 +47,9 @@ embeddedTest('a worker is replaced while another process has the data file locke
   expect((await created).map(({ status }) => status)).toEqual([201, 201]);
 });
 
-embeddedTest('a stop leaves clean files, and the next start counts on', async (stores) => {
+embeddedTest('a stop leaves clean files, and the next start continues the counts', async (stores) => {
   const { key } = await stores.issueKey(quota);
-  // Whoever closes the data file last tidies up; that has to be the service.
+  // The last connection to close cleans up, and that has to be one of the service.
   await stores.operator[Symbol.asyncDispose]();
   const remainingOf = (reply: RawReply) => Number(headerOf(reply, 'x-ratelimit-remaining'));
   let remaining: number;
@@ -84,7 +82,7 @@ embeddedTest('a second service on the same store is refused, with and without wo
 const limitedTest = embeddedTests(testWith(...fileSizeLimits));
 
 limitedTest(
-  '/readyz of every worker says when nothing can be written, and when it works again',
+  '/readyz of every worker reports when nothing can be written, and when it recovers',
   async (stores) => {
     await using service = await stores.startInstance({ WORKERS: '3' });
     const { key } = await stores.issueKey();
@@ -96,7 +94,7 @@ limitedTest(
     limitFileSize(service.pid, statSync(`${dataFileIn(stores.folder)}-wal`).size);
     expect((await (each.connections[0] as Connection).add('refused', key)).status).toBe(503);
     await until(() => says('degraded'));
-    // One that begins meanwhile is told, too.
+    // A worker that starts meanwhile learns of it as well.
     process.kill(workerPid(service, 3), 'SIGKILL');
     await service.logged('"msg":"worker serving"');
     using again = await EachWorker.meet(service, key, 3);

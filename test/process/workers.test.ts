@@ -1,14 +1,12 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { temporaryFolder } from '../support/folder.ts';
 import { type Service, serveCommand, settingsIn, start } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { likelyFreePort } from '../support/server-process.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { Connection } from './connection.ts';
 import { killWorkers } from './worker-kills.ts';
 import { embeddedTests, workersTests } from './worker-stores.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const workersTest = workersTests();
 const embeddedTest = embeddedTests();
@@ -35,7 +33,7 @@ async function askEveryWorker({ url }: Service, key: string, workers: number): P
 }
 
 workersTest(
-  'a start is said once, every worker answers, and each line of a worker names it',
+  'a start is reported once, every worker answers, and each log line of a worker names it',
   async (stores) => {
     await using service = await stores.startInstance({ WORKERS: '3', LOG_REQUESTS: 'all' });
     const { key } = await stores.issueKey();
@@ -57,19 +55,8 @@ workersTest(
   },
 );
 
-workersTest('a key that is revoked is refused by every worker with its next request', async (stores) => {
-  await using service = await stores.startInstance();
-  const { key, keyId } = await stores.issueKey();
-  await askEveryWorker(service, key, 2);
-  await stores.operator.keys.revoke(keyId);
-  for (let request = 0; request < 16; request++) {
-    using connection = await Connection.open(service.url);
-    expect((await connection.get('/v1/pets', key)).status).toBe(401);
-  }
-});
-
 workersTest(
-  'a port that a service with workers serves is taken, for one with and for one without',
+  'a port that a service with workers serves is taken for another service, with and without workers',
   async (stores) => {
     await using folder = await temporaryFolder();
     await using first = await stores.startInstance();
@@ -83,27 +70,27 @@ workersTest(
   },
 );
 
-embeddedTest(
-  'a port that a stranger has is named once, with exit code 1, and leaves no process',
-  async (stores) => {
-    // One that would share it, even.
-    using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', reusePort: true, fetch: () => new Response() });
-    await using service = stores.begin({ PORT: String(taken.port) });
-    expect(await service.exited).toBe(1);
-    expect(service.stderr()).toMatch(new RegExp(`^animal-store: Port ${taken.port} .* in use\\..*\n$`));
-    expect(service.stdout()).toBe('');
-  },
-);
+embeddedTest('a port that another program has is reported once, with exit code 1', async (stores) => {
+  // Even one that would share it.
+  using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', reusePort: true, fetch: () => new Response() });
+  await using service = stores.begin({ PORT: String(taken.port) });
+  expect(await service.exited).toBe(1);
+  expect(service.stderr()).toMatch(new RegExp(`^animal-store: Port ${taken.port} .* in use\\..*\n$`));
+  expect(service.stdout()).toBe('');
+});
 
 embeddedTest(
-  'two services started at once on one port: one of them serves, the other one says that it is taken',
+  'of two services started at once on one port, one serves and the other reports that it is taken',
   async (stores) => {
-    const port = likelyFreePort();
-    const both = await Promise.allSettled([1, 2].map(() => stores.startInstance({ PORT: String(port) })));
-    const refused = both.filter((outcome) => outcome.status === 'rejected');
-    expect(refused.map(({ reason }) => String(reason))).toEqual([
-      expect.stringContaining('is already in use'),
-    ]);
+    let refused: string[] = [];
+    // Both are refused where another process has the port. With 100 of the 20,000 ports taken, all of five tries meet one
+    // with a probability of 3e-12.
+    for (let attempt = 0; attempt < 5 && refused.length !== 1; attempt++) {
+      const PORT = String(likelyFreePort());
+      const both = await Promise.allSettled([1, 2].map(() => stores.startInstance({ PORT })));
+      refused = both.flatMap((outcome) => (outcome.status === 'rejected' ? String(outcome.reason) : []));
+    }
+    expect(refused).toEqual([expect.stringContaining('is already in use')]);
   },
 );
 
@@ -111,7 +98,7 @@ workersTest(
   'a worker that is killed is replaced: its signal is logged, and only its own connections are cut off',
   async (stores) => {
     await using service = await stores.startInstance();
-    const kills = 5;
+    const kills = 3;
     const { failures, acknowledged } = await killWorkers({ service, stores, kills, seed: 20_261_121 });
     expect(failures).toEqual([]);
     expect(acknowledged).toBeGreaterThan(kills);
@@ -121,10 +108,10 @@ workersTest(
   },
 );
 
-embeddedTest('MAX_CONNECTIONS is of all workers together: each takes its part', async (stores) => {
+embeddedTest('MAX_CONNECTIONS is split among the workers', async (stores) => {
   await using service = await stores.startInstance({ MAX_CONNECTIONS: '40' });
   using open = new DisposableStack();
-  // At least 30 of them come to one worker, whose part is 20; without parts, 40 of 60 hardly ever do.
+  // At least 30 of them come to one worker, whose part is 20. With 40 for each, 40 of 60 would have to.
   for (let count = 0; count < 60; count++) {
     const connection = open.use(await Connection.open(service.url));
     connection.write('GET /livez HTTP/1.1\r\nHost: test\r\n\r\n');
@@ -132,7 +119,7 @@ embeddedTest('MAX_CONNECTIONS is of all workers together: each takes its part', 
   await service.logged(/too many connections/);
 });
 
-test('a worker that nobody supervises does not start', async () => {
+test('a worker without a supervisor does not start', async () => {
   await using worker = start([...serveCommand.slice(0, -1), 'serve-worker', '1']);
   expect(await worker.exited).toBe(1);
   expect(worker.stderr()).toBe('animal-store: Workers are started by animal-store serve.\n');

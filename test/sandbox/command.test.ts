@@ -1,5 +1,5 @@
-/** `animal-store sandbox` as it is typed, and what a service has of it: nothing. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+/** `animal-store sandbox` as a process, and its absence from a service. */
+import { expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,9 +8,7 @@ import { commandLine } from '../support/cli.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { type Running, root, settingsIn, start } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { until } from '../support/wait.ts';
 
 interface Ready {
   readonly url: string;
@@ -40,7 +38,7 @@ async function readyOf(running: Running): Promise<Ready> {
   return JSON.parse(running.stdout());
 }
 
-test('says in one line of JSON where it is when it is ready, reads no settings, and leaves nothing behind', async () => {
+test('a sandbox reports its address as one line of JSON, reads no settings and leaves nothing behind', async () => {
   await using folder = await temporaryFolder();
   const settings = {
     DATABASE_URL: 'postgres://nobody@127.0.0.1:1/real',
@@ -58,12 +56,12 @@ test('says in one line of JSON where it is when it is ready, reads no settings, 
     expect(response.status).toBe(200);
   }
   expect(await madeIn(folder.path)).toHaveLength(1);
-  // What fails as asked is no news for its log.
+  // Faults are not logged as failures.
   for (const fault of ['status=500', 'status=503', 'cut=before']) {
     const headers = { Authorization: `Bearer ${keys.free}`, 'X-Sandbox': fault };
     await fetch(`${url}/v1/pets`, { method: 'POST', headers }).catch(() => undefined);
   }
-  // What is held back does not hold up its end.
+  // A delayed answer does not delay the stop.
   const held = fetch(`${url}/v1/pets`, {
     headers: { Authorization: `Bearer ${keys.free}`, 'X-Sandbox': 'delay=10m' },
   }).then(
@@ -79,7 +77,7 @@ test('says in one line of JSON where it is when it is ready, reads no settings, 
   expect(running.stderr()).toBe('');
 });
 
-test('what a killed one left behind is removed by the next one, and the folder of a running one is not', async () => {
+test('a sandbox removes the folder of one that was killed, but not of one that runs', async () => {
   await using folder = await temporaryFolder();
   await using killed = startIn(folder.path, ['--json']);
   await readyOf(killed);
@@ -100,7 +98,7 @@ test('what a killed one left behind is removed by the next one, and the folder o
   expect(await madeIn(folder.path)).toEqual([]);
 });
 
-test('begins with the animals of a file, and has them again after a reset', async () => {
+test('a sandbox starts with the animals of a file, also after a reset', async () => {
   await using folder = await temporaryFolder();
   await Bun.write(join(folder.path, 'animals.csv'), 'name,categoryId,status\nOzzy,1,available\nRex,2,sold\n');
   await using running = startIn(folder.path, ['--import', 'animals.csv', '--json']);
@@ -119,7 +117,7 @@ test('begins with the animals of a file, and has them again after a reset', asyn
   expect(await inventory.json()).toEqual({ available: 1, pending: 0, sold: 1 });
 });
 
-test('what cannot be is said with a remedy, and leaves nothing behind', async () => {
+test('an impossible start reports a remedy and leaves nothing behind', async () => {
   await using folder = await temporaryFolder();
   await Bun.write(join(folder.path, 'wrong.csv'), 'name,categoryId\nOzzy,one\n');
   using taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } });
@@ -139,7 +137,7 @@ test('what cannot be is said with a remedy, and leaves nothing behind', async ()
   expect(await madeIn(folder.path)).toEqual(['wrong.csv']);
 });
 
-test('a service loads nothing of it, and a sandbox does', async () => {
+test('a service loads no module of the sandbox', async () => {
   await using folder = await temporaryFolder();
   const report = join(folder.path, 'report.ts');
   await Bun.write(
@@ -172,7 +170,7 @@ test('a service loads nothing of it, and a sandbox does', async () => {
   expect(bySandbox.filter((path) => ofSandbox.test(path))).toContain('src/sandbox/control.ts');
 });
 
-test('a service knows neither its paths nor its header', async () => {
+test('a service has neither the paths nor the header of the sandbox', async () => {
   await using app = await startTestApp();
   for (const path of ['', '/faults', '/clock', '/reset', '/requests', '/accounts']) {
     for (const method of ['GET', 'POST', 'DELETE']) {

@@ -1,12 +1,9 @@
-/** What is below `/sandbox`. */
-import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+/** The routes below `/sandbox`. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test';
 import type { SandboxAccount } from '../../src/sandbox/accounts.ts';
 import type { RequestEntry } from '../../src/sandbox/requests.ts';
 import { exchange } from '../support/raw.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 let sandbox: TestSandbox;
 beforeAll(async () => {
@@ -66,7 +63,7 @@ describe('the clock', () => {
 });
 
 describe('a reset', () => {
-  test('puts everything back to the start: animals, ids, keys, limits, bans, faults, clock and requests', async () => {
+  test('restores animals, ids, keys, limits, bans, faults, clock and requests', async () => {
     const [free] = await sandbox.steered<SandboxAccount[]>('GET', '/accounts');
     const ask = (method: string, headers: Record<string, string> = {}) =>
       fetch(`${sandbox.url}/v1/pets`, {
@@ -80,7 +77,7 @@ describe('a reset', () => {
       expect(added.headers.get('x-ratelimit-remaining')).toBe('59');
       const fresh = await sandbox.account();
       expect(fresh.account).toBe(5);
-      // Held in memory from here on.
+      // Cached from here on.
       expect(JSON.parse((await fresh.call('GET', '/pets')).text)).toHaveLength(1);
       expect(await (await ask('GET')).json()).toHaveLength(1);
       await sandbox.steered('POST', '/faults', { faults: 'status=500' });
@@ -97,7 +94,7 @@ describe('a reset', () => {
     }
   });
 
-  test('can come back from the furthest date', async () => {
+  test('returns from the latest possible date', async () => {
     const user = await sandbox.account();
     await advance({ to: '9998-12-31T00:00:00Z' });
     expect((await user.call('GET', '/pets')).status).toBe(200);
@@ -111,7 +108,7 @@ describe('a reset', () => {
 });
 
 describe('requests', () => {
-  test('are told with all that a test asks for, and never with a key', async () => {
+  test('are listed with everything a test needs, and without keys', async () => {
     const user = await sandbox.account();
     const headers = { 'X-Request-Id': 'mine' };
     await user.call('GET', `/pets?limit=${user.key}`, { headers, fault: 'delay=1ms' });
@@ -137,7 +134,7 @@ describe('requests', () => {
     expect(JSON.stringify(requests)).not.toContain(user.key);
   });
 
-  test('are narrowed to an account, and forgotten', async () => {
+  test('are filtered by account, and deleted', async () => {
     const [one, other] = [await sandbox.account(), await sandbox.account()];
     for (const user of [one, other, one]) await user.call('GET', '/inventory');
     expect(await one.requests()).toHaveLength(2);
@@ -173,7 +170,7 @@ describe('accounts', () => {
   });
 });
 
-describe('mistakes are answered as the API does', () => {
+describe('mistakes get the errors of the API', () => {
   test.each<[string, string, unknown, number, string, RegExp]>([
     ['GET', '/nothing', undefined, 404, 'route_not_found', /GET \/sandbox lists/],
     ['PUT', '/faults', {}, 405, 'method_not_allowed', /method/],
@@ -203,7 +200,7 @@ describe('mistakes are answered as the API does', () => {
 });
 
 describe('the index', () => {
-  test('says everything as text, and what programs need as JSON', async () => {
+  test('is text for people and JSON for programs', async () => {
     const text = await (await sandbox.steer('GET', '')).text();
     for (const { key } of sandbox.accounts) expect(text).toContain(key);
     for (const path of ['/faults', '/clock', '/accounts', '/requests', '/reset'])
@@ -213,7 +210,7 @@ describe('the index', () => {
   });
 });
 
-describe('no page steers it', () => {
+describe('a page cannot control it', () => {
   test.each<Record<string, string>>([
     { Origin: 'https://evil.example' },
     { Origin: 'null' },

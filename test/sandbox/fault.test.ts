@@ -37,7 +37,7 @@ test.each(Object.entries(faultNames))(
   },
 );
 
-describe('what makes no sense is refused with the mistake and a remedy', () => {
+describe('an invalid fault is rejected with the mistake and a remedy', () => {
   test.each<[string, RegExp]>([
     ['', /names no effect\. Add one of status/],
     ['rate=0.5', /names no effect/],
@@ -78,7 +78,7 @@ describe('what makes no sense is refused with the mistake and a remedy', () => {
   });
 });
 
-test('every error code and status of the API can be asked for', () => {
+test('every error code and status of the API is a fault', () => {
   for (const [code, { status }] of Object.entries(clientErrors)) {
     expect(parseFault(`code=${code}`).status).toBe(status);
     expect(parseFault(`status=${status}`).status).toBe(status);
@@ -91,17 +91,17 @@ describe('a rate', () => {
     return Array.from({ length: count }, () => asked.happens());
   };
 
-  test('is a part of the requests, the same ones with every start', () => {
+  test('applies to a part of the requests, the same after every start', () => {
     const hits = drawn('status=503; rate=0.2; seed=7');
     expect(hits).toEqual(drawn('status=503; rate=0.2; seed=7'));
     expect(hits.filter(Boolean).length).toBeWithin(150, 250);
   });
 
-  test('falls on others with another seed', () => {
+  test('applies to other requests with another seed', () => {
     expect(drawn('status=503; rate=0.2; seed=7')).not.toEqual(drawn('status=503; rate=0.2; seed=8'));
   });
 
-  test('ends after so many times', () => {
+  test('ends after a number of times', () => {
     expect(drawn('status=503; rate=0.2; times=3').filter(Boolean)).toHaveLength(3);
   });
 });

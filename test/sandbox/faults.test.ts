@@ -1,12 +1,10 @@
 /** Each fault as a client meets it; every answer is checked against the contract. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { clientErrors } from '../../src/contract/errors.ts';
 import { allOperations, errorsOf } from '../../src/contract/operations.ts';
 import { exchange } from '../support/raw.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { until } from '../support/wait.ts';
 
 let sandbox: TestSandbox;
 beforeAll(async () => {
@@ -23,7 +21,7 @@ describe('status', () => {
   const codes = operation === undefined ? [] : errorsOf(operation);
   const plain = codes.filter((code) => !code.endsWith('_exceeded') && code !== 'api_key_banned');
 
-  test.each(plain)('%s is answered as the contract says, and nothing is done', async (code) => {
+  test.each(plain)('%s is returned as in the contract, and nothing is done', async (code) => {
     const user = await sandbox.account();
     const body = `{"name":"${code}","categoryId":1}`;
     const answer = await user.call('POST', '/pets', { body, fault: `code=${code}` });
@@ -44,7 +42,7 @@ describe('status', () => {
     expect(internal.number('x-ratelimit-remaining')).toBe(59);
   });
 
-  test('a 503 waits as long as asked for', async () => {
+  test('a 503 has the given Retry-After', async () => {
     const user = await sandbox.account();
     const answer = await user.call('GET', '/pets', { fault: 'status=503; retry-after=17' });
     expect(answer.number('retry-after')).toBe(17);
@@ -60,7 +58,7 @@ describe('status', () => {
     expect((await user.call('GET', '/pets')).status).toBe(200);
   });
 
-  test('a daily 429 is real, too', async () => {
+  test('a daily 429 is real as well', async () => {
     const user = await sandbox.account();
     const fault = 'code=daily_quota_exceeded; retry-after=3600';
     const refused = await user.call('GET', '/pets', { fault });
@@ -69,7 +67,7 @@ describe('status', () => {
     expect((await user.call('GET', '/pets')).error.code).toBe('daily_quota_exceeded');
   });
 
-  test('one that the operation never answers is refused, naming those it does', async () => {
+  test('a status that the operation never returns is rejected with those it does', async () => {
     const user = await sandbox.account();
     const answer = await user.call('GET', '/pets', { fault: 'status=409' });
     expect(answer.error).toMatchObject({
@@ -90,7 +88,7 @@ describe('cut', () => {
     expect(await names(user)).not.toContain('cut before');
   });
 
-  test('after: the connection breaks though the work is done, and an Idempotency-Key tells the answer', async () => {
+  test('after: the connection breaks although the work is done, and an Idempotency-Key returns the answer', async () => {
     const user = await sandbox.account();
     const headers = { 'Idempotency-Key': '"cut-after"' };
     const body = '{"name":"cut after","categoryId":1}';
@@ -133,7 +131,7 @@ describe('limits', () => {
   });
 });
 
-describe('answers that take their time', () => {
+describe('slow answers', () => {
   test('delay: the work is done before the client has the answer', async () => {
     const user = await sandbox.account({ plan: 'enterprise' });
     const aborted = new AbortController();
@@ -147,12 +145,12 @@ describe('answers that take their time', () => {
       body: '{"name":"late","categoryId":1}',
       signal: aborted.signal,
     });
-    while (!(await names(user)).includes('late'));
+    await until(async () => (await names(user)).includes('late'));
     aborted.abort();
     await expect(sent).rejects.toThrow();
   });
 
-  test('slow-body: comes whole', async () => {
+  test('slow-body: the body arrives whole', async () => {
     const user = await sandbox.account();
     const whole = await user.call('POST', '/pets', ozzy);
     const slow = await user.call('POST', '/pets', { ...ozzy, fault: 'slow-body=1ms' });
@@ -160,8 +158,8 @@ describe('answers that take their time', () => {
   });
 });
 
-describe('for many requests', () => {
-  test('all of an account meet it until it is ended; those of others do not', async () => {
+describe('faults for many requests', () => {
+  test('apply to all requests of one account until they are removed', async () => {
     const [user, other] = [await sandbox.account(), await sandbox.account()];
     await sandbox.steered('POST', '/faults', { faults: 'status=503', account: user.account });
     expect((await user.call('GET', '/pets')).status).toBe(503);
@@ -171,7 +169,7 @@ describe('for many requests', () => {
     expect((await user.call('GET', '/pets')).status).toBe(200);
   });
 
-  test('so many times, of one operation, and what happened is told', async () => {
+  test('happen a number of times to one operation, and are reported', async () => {
     const user = await sandbox.account();
     const faults = 'status=500; times=2; operation=getInventory';
     await sandbox.steered('POST', '/faults', { faults, account: user.account });
@@ -195,7 +193,7 @@ describe('for many requests', () => {
     );
   });
 
-  test('several in a list: the first that happens', async () => {
+  test('in a list: the first one that applies happens', async () => {
     const user = await sandbox.account();
     const faults = ['status=500; times=1', 'status=503; times=1'];
     await sandbox.steered('POST', '/faults', { faults, account: user.account });
@@ -204,7 +202,7 @@ describe('for many requests', () => {
     expect(statuses).toEqual([500, 503, 200]);
   });
 
-  test('remaining and ban happen once to each account, and are its limits from then on', async () => {
+  test('remaining and ban happen once to each account and change its limits', async () => {
     const user = await sandbox.account();
     await sandbox.steered('POST', '/faults', { faults: 'remaining=1', account: user.account });
     const statuses = [];
@@ -212,7 +210,7 @@ describe('for many requests', () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  test('the same header in several requests counts on', async () => {
+  test('in the same header of several requests share their count', async () => {
     const user = await sandbox.account();
     const statuses = [];
     for (let n = 0; n < 3; n++)
@@ -220,7 +218,7 @@ describe('for many requests', () => {
     expect(statuses).toEqual([503, 503, 200]);
   });
 
-  test('a client gets through a rate of them, each write done once', async () => {
+  test('at a rate let a client through that repeats, with each write done once', async () => {
     const user = await sandbox.account({ plan: 'enterprise' });
     const faults = ['cut=after; rate=0.3; seed=7', 'cut=before; rate=0.3; seed=8', 'status=503; rate=0.2'];
     await sandbox.steered('POST', '/faults', { faults, account: user.account });
@@ -238,7 +236,7 @@ describe('for many requests', () => {
   });
 });
 
-test('a header that makes no sense is refused, and the request is not done', async () => {
+test('an invalid header is rejected, and the request is not performed', async () => {
   const user = await sandbox.account();
   const answer = await user.call('POST', '/pets', {
     body: '{"name":"no","categoryId":1}',

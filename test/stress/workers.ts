@@ -15,8 +15,8 @@ function killing(name: string, where: string, open: () => Promise<WorkerStores |
       await using stores = await open();
       if (stores === undefined) throw new Error('This machine has no PostgreSQL and Redis for this test.');
       const service = await stores.startInstance({ WORKERS: String(workers) });
-      const told = (kill: number) => progress(`kill ${kill} of ${rounds}`);
-      const { failures, ...seen } = await killWorkers({ service, stores, kills: rounds, seed, told });
+      const onKill = (kill: number) => progress(`kill ${kill} of ${rounds}`);
+      const { failures, ...seen } = await killWorkers({ service, stores, kills: rounds, seed, onKill });
       if (failures.length > 0) throw new Error(failures.slice(0, 10).join('\n'));
       service.signal('SIGTERM');
       const exitCode = await service.exited;

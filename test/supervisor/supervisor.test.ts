@@ -1,26 +1,24 @@
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Port } from '../../src/storage/port.ts';
 import { type Heartbeat, Supervisor } from '../../src/supervisor/supervisor.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { keptLog } from '../support/log.ts';
-import { maxWaitMs, testTimeoutMs, until } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { maxWaitMs, until } from '../support/wait.ts';
 
 const command = () => [process.execPath, join(import.meta.dir, 'worker-script.ts')];
 
-/** Two workers, and all that their supervisor tells. */
+/** A supervisor of two workers, with its log and the stores it connects. */
 function supervised(heartbeat?: Heartbeat) {
   const { log, lines } = keptLog();
   const stores: { worker: number; port: Port; received: unknown[]; isOver: boolean }[] = [];
   const connect = (worker: number, port: Port) => {
     const store = { worker, port, received: [] as unknown[], isOver: false };
-    // Two of one worker never are there at once.
+    // A worker never has two connections at once.
     if (stores.some((other) => other.worker === worker && !other.isOver)) throw new Error('still connected');
     stores.push(store);
-    // Before the worker is told to start.
+    // Before the worker starts to serve.
     port.post('early');
     port.listen((message) => store.received.push(message));
     return {
@@ -34,7 +32,7 @@ function supervised(heartbeat?: Heartbeat) {
     supervisor,
     lines,
     stores,
-    /** The process of the worker with this number, as it told the store. */
+    /** The process of the worker with this number, as it reported to the store. */
     pidOf: (number: number): number => {
       const [hello] = stores.findLast(({ worker }) => worker === number)?.received ?? [];
       const { pid } = hello as { pid?: unknown };
@@ -112,10 +110,12 @@ describe('a worker', () => {
     await Bun.write(obstacle, '');
     process.kill(all.pidOf(2), 'SIGKILL');
     const failures = () => all.lines.filter(({ msg }) => msg === 'worker could not start; trying again');
-    await until(() => failures().length === 3);
+    await until(() => failures().length >= 3);
     rmSync(obstacle);
     await until(() => all.servesAgain());
-    expect(failures().map(({ worker, code, reason, retryMs }) => [worker, code, reason, retryMs])).toEqual([
+    // A slow machine may see a fourth one before the obstacle is gone.
+    const seen = failures().slice(0, 3);
+    expect(seen.map(({ worker, code, reason, retryMs }) => [worker, code, reason, retryMs])).toEqual([
       [2, 1, '2 of 2 cannot', 100],
       [2, 1, '2 of 2 cannot', 200],
       [2, 1, '2 of 2 cannot', 400],
@@ -123,7 +123,7 @@ describe('a worker', () => {
   });
 
   test('that hangs is killed and replaced', async () => {
-    await using all = supervised({ everyMs: 200, mostMissed: 3 });
+    await using all = supervised({ everyMs: 200, mostMissed: 10 });
     await all.supervisor.serve({ environment: {}, port: 1, startedAt: 0 });
     const pid = all.pidOf(1);
     process.kill(pid, 'SIGSTOP');
@@ -141,7 +141,7 @@ describe('a worker', () => {
     const pid = all.pidOf(1);
     process.kill(pid, 'SIGSTOP');
     // Worker 1 does not answer, so this takes as long as some heartbeats.
-    await all.supervisor.ask('whoever is there', 500);
+    await all.supervisor.ask('are you there', 500);
     process.kill(pid, 'SIGCONT');
     const [first] = all.stores;
     first?.port.post('again');

@@ -21,8 +21,12 @@ export interface Cluster extends AsyncDisposable {
   issueKey(quota?: Quota): Promise<{ key: string; keyId: number; accountId: number }>;
 }
 
+/** Long enough that a busy machine does not look like one whose servers are away: then counts are no longer exact. */
+const patience = { REDIS_TIMEOUT_MS: '5000', POSTGRES_TIMEOUT_MS: '30000' };
+
 export interface ClusterOptions {
   readonly instances: number;
+  /** Overrides the timeouts, which are longer than any test unless it takes a server away. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Makes the database the instances are to use, and returns its address; unless given, it is the server's own. */
   readonly makeDatabase?: (postgres: OwnServer) => Promise<string>;
@@ -46,6 +50,7 @@ export async function startCluster({
     DATABASE_URL: await makeDatabase(postgres),
     REDIS_URL: redis.url,
     DRAIN_SECONDS: '0',
+    ...patience,
     ...environment,
   };
   const startInstance = async () => started.use(await startService(settings));

@@ -17,6 +17,8 @@ export interface TcpProxy extends AsyncDisposable {
    * passed on when it is healed, as TCP would.
    */
   hold(direction?: Direction): void;
+  /** Holds what the server answers on a connection once it has received this text there. */
+  holdAnswersTo(text: string): void;
   /** Resolves when bytes from the server are held: it did what it was asked, and nobody knows. */
   answerHeld(): Promise<void>;
   /** Ends every connection with all that is held, and goes on accepting: what was under way is lost. */
@@ -40,7 +42,11 @@ class OwnProxy implements TcpProxy {
   #server: Server | undefined;
   #port = 0;
   /** What of the traffic is held, and how long answers take; links look here. */
-  readonly rules: { held: Direction | undefined; delayMs: number } = { held: undefined, delayMs: 0 };
+  readonly rules: { held: Direction | undefined; heldText: string | undefined; delayMs: number } = {
+    held: undefined,
+    heldText: undefined,
+    delayMs: 0,
+  };
 
   constructor(serverUrl: string) {
     const { hostname, port } = new URL(serverUrl);
@@ -61,6 +67,10 @@ class OwnProxy implements TcpProxy {
 
   hold(direction: Direction = 'both'): void {
     this.rules.held = direction;
+  }
+
+  holdAnswersTo(text: string): void {
+    this.rules.heldText = text;
   }
 
   answerHeld(): Promise<void> {
@@ -84,6 +94,7 @@ class OwnProxy implements TcpProxy {
 
   async heal(): Promise<void> {
     this.rules.held = undefined;
+    this.rules.heldText = undefined;
     this.rules.delayMs = 0;
     for (const link of this.#links) link.release();
     if (this.#server !== undefined) return;
@@ -103,10 +114,18 @@ class OwnProxy implements TcpProxy {
 
   #accept(client: Socket): void {
     const server = createConnection({ ...this.#target, allowHalfOpen: true });
+    let isSilenced = false;
     const link: Link = new Link(client, server, {
-      questions: () => (this.rules.held === 'questions' || this.rules.held === 'both' ? 'hold' : 0),
-      answers: () =>
-        this.rules.held === 'answers' || this.rules.held === 'both' ? 'hold' : this.rules.delayMs,
+      questions: (bytes) => {
+        const { held, heldText } = this.rules;
+        if (heldText !== undefined && bytes.includes(heldText)) isSilenced = true;
+        return held === 'questions' || held === 'both' ? 'hold' : 0;
+      },
+      answers: () => {
+        const { held, heldText, delayMs } = this.rules;
+        if (isSilenced && heldText !== undefined) return 'hold';
+        return held === 'answers' || held === 'both' ? 'hold' : delayMs;
+      },
       onAnswerHeld: () => {
         for (const resolve of this.#waitingForAnswers.splice(0)) resolve();
       },
@@ -116,8 +135,8 @@ class OwnProxy implements TcpProxy {
   }
 }
 
-/** How long the next bytes take, or that they are held. */
-type Rule = () => number | 'hold';
+/** How long these bytes take, or that they are held. */
+type Rule = (bytes: Buffer | 'end') => number | 'hold';
 
 interface LinkOptions {
   readonly questions: Rule;
@@ -169,7 +188,7 @@ class Way {
     this.#from = from;
     this.#to = to;
     const put = (bytes: Buffer | 'end') => {
-      const lasts = rule();
+      const lasts = rule(bytes);
       this.#queue.push({ bytes, dueAt: lasts === 'hold' ? 'held' : performance.now() + lasts });
       if (lasts === 'hold') onHeld();
       void this.#pass();

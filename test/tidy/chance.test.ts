@@ -37,7 +37,6 @@ test('test data is not random without a seed', () => {
 
 test('no test kills a process after a sleep', () => {
   const allowed: Allowances = {
-    'test/faults/kill-rounds.ts': [1, 'It waits for acknowledged writes, and expects nothing of the moment.'],
     'test/stress/upgrade.ts': [1, 'Every moment of an upgrade has to do; no test expects one of them.'],
   };
   const advice =
@@ -54,15 +53,10 @@ test('no test expects that something random occurred at least once', () => {
   refuseBeyond(someAllowed, advice, placesOf(files, someOccurred));
 });
 
-const counted = 'The load runs until it has enough of them.';
-const toFix = 'To be replaced by a fault at a defined point.';
 const someAllowed: Allowances = {
-  'test/faults/audit.test.ts': [1, counted],
-  'test/faults/buyers.test.ts': [1, counted],
-  'test/faults/cluster-postgres-refuses.test.ts': [1, toFix],
   'test/faults/disk.test.ts': [1, 'The first requests fit on the disk by its size.'],
   'test/faults/disk.ts': [1, 'The bound of a header.'],
-  'test/faults/restore.test.ts': [1, 'The kills go through every system call of a restore.'],
+  'test/faults/syscalls.test.ts': [2, 'The faults at a sync last until the creation has met them.'],
 };
 
 test('no test listens on a fixed port', () => {

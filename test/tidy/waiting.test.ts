@@ -9,10 +9,6 @@ const tests = codeIn(projectFiles(), 'test')
 
 /** Sleeps that stand for no event: the pace of clients, the moment of a kill, a proxy's delay, bounds of what hangs. It only shrinks. */
 const sleepsAllowed: Readonly<Record<string, number>> = {
-  'test/faults/backup-rounds.ts': 1,
-  'test/faults/kill-load.ts': 1,
-  'test/faults/kill-rounds.ts': 1,
-  'test/process/drain.ts': 1,
   'test/process/stop.test.ts': 1,
   'test/storage/hold-lock.ts': 1,
   'test/support/load.ts': 2,

@@ -46,7 +46,8 @@ export class LimitSync {
       if (this.#isSyncing) await this.#sync();
       const { loss } = this.#file;
       if (loss !== undefined) throw new Error(loss);
-      this.#outage.end();
+      // The file may have failed to grow during the sync.
+      if (this.#again === undefined) this.#outage.end();
     } catch (error) {
       this.#outage.begin((error as Error).message);
     }

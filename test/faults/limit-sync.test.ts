@@ -1,0 +1,24 @@
+import { expect, test } from 'bun:test';
+import { makeLimits } from '../../src/storage/sqlite/limits/making.ts';
+import { LimitSync } from '../../src/storage/sqlite/limits/sync.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { limitFileIn } from '../support/process.ts';
+
+test('a file of limit state that fails to grow during a sync is in trouble until it can grow', async () => {
+  await using folder = await temporaryFolder();
+  const settings = { strikes: 100, strictSince: 0 };
+  using file = makeLimits(limitFileIn(folder.path), settings, () => undefined);
+  const sync = new LimitSync(file, () => undefined, true);
+  let isFull = true;
+  file.changed();
+  const syncing = sync.run();
+  sync.failed('no space', () => {
+    if (isFull) throw new Error('no space');
+  });
+  await syncing;
+  expect(sync.trouble).toContain('no space');
+  isFull = false;
+  await sync.run();
+  expect(sync.trouble).toBeUndefined();
+  await sync.close();
+});

@@ -1,0 +1,41 @@
+/** The animals in a data file after a fault. All were sent by `Client.add`. */
+import { Database } from 'bun:sqlite';
+import { sent } from '../support/client.ts';
+
+/** An animal as it was acknowledged. */
+export interface Acknowledged {
+  readonly id: number;
+  readonly name: string;
+}
+
+/** The ids of the animals above an id, by name. Throws unless the file is sound and has each animal whole and once. */
+export function storedAnimals(path: string, afterId = 0): Map<string, number> {
+  using database = new Database(path, { readonly: true });
+  const soundness = JSON.stringify(database.query('PRAGMA integrity_check').all());
+  if (soundness !== '[{"integrity_check":"ok"}]') throw new Error(`The file is damaged: ${soundness}`);
+  const rows = database
+    .query<Acknowledged & { whole: number }, [string, string, number]>(
+      `SELECT id, name, category_id = CAST(? AS INTEGER) AND status = ? AS whole
+       FROM pets WHERE id > ? ORDER BY id`,
+    )
+    .all(sent.categoryId, sent.status, afterId);
+  const ids = new Map(rows.map(({ id, name }) => [name, id]));
+  if (ids.size !== rows.length) throw new Error(`${rows.length - ids.size} animals are stored twice.`);
+  const torn = rows.find(({ whole }) => whole !== 1);
+  if (torn !== undefined) throw new Error(`"${torn.name}" is not stored as it was sent.`);
+  return ids;
+}
+
+/** Throws unless each acknowledged animal is stored under its id, and each stored one was sent. */
+export function checkStored(
+  stored: ReadonlyMap<string, number>,
+  acknowledged: Iterable<Acknowledged>,
+  wasSent: (name: string) => boolean,
+): void {
+  for (const { id, name } of acknowledged) {
+    if (stored.get(name) !== id)
+      throw new Error(`"${name}" was acknowledged as ${id} and is ${stored.get(name)}.`);
+  }
+  const unsent = [...stored.keys()].find((name) => !wasSent(name));
+  if (unsent !== undefined) throw new Error(`"${unsent}" is stored and was never sent.`);
+}
