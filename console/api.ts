@@ -2,6 +2,7 @@
 import { connectionHealed, connectionLost } from './connection.ts';
 import type { AnswerOf, InputArguments, ListRoute, Route } from './contract.ts';
 import { parseJson, writeJson } from './json.ts';
+import { sessionHeaders } from './session-secret.ts';
 import { session } from './session-state.ts';
 
 export const basePath = '/admin/v1';
@@ -27,7 +28,7 @@ export class Failure extends Error {
   }
 }
 
-interface AnyInput {
+export interface AnyInput {
   readonly params?: Readonly<Record<string, unknown>> | undefined;
   readonly query?: Readonly<Record<string, unknown>> | undefined;
   readonly body?: unknown;
@@ -69,10 +70,16 @@ async function send(name: string, input: AnyInput): Promise<Answer> {
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (input.body !== undefined) headers['Content-Type'] = 'application/json';
   const body = input.body === undefined ? null : writeJson(input.body);
-  const response = await reached(fetch(addressOf(path, input), { method, headers, body }));
-  const text = await reached(response.text());
-  if (!response.ok) throw failureOf(response.status, response.headers.get('Retry-After'), text);
-  return { text, next: nextOf(response) };
+  const response = await responseOf(addressOf(path, input), { method, headers, body });
+  return { text: await reached(response.text()), next: nextOf(response) };
+}
+
+/** Sends a request of the session. Throws a `Failure` unless it succeeds. */
+export async function responseOf(address: string, init: RequestInit): Promise<Response> {
+  const headers = { ...init.headers, ...sessionHeaders() };
+  const response = await reached(fetch(address, { ...init, headers }));
+  if (response.ok) return response;
+  throw failureOf(response.status, response.headers.get('Retry-After'), await reached(response.text()));
 }
 
 /** What comes when the service can be reached; what became of the connection is remembered. */

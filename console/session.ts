@@ -6,6 +6,7 @@ import { timesHealed } from './connection.ts';
 import type { InputOf } from './contract.ts';
 import { asFailure } from './loaded.ts';
 import { goTo } from './router.ts';
+import { forgetSecret, keepSecret, shareSecret } from './session-secret.ts';
 import { session } from './session-state.ts';
 
 type Credentials = InputOf<'POST /session'>['body'];
@@ -52,19 +53,24 @@ async function look(): Promise<void> {
 
 /** Finds out who is signed in; where the service cannot be reached or cannot say, again when it can. */
 export function watchSession(): void {
+  shareSecret(() => {
+    if (!session.peek()) void look();
+  });
   effect(() => {
     if (timesHealed.value >= 0 && session.peek() === null) void look();
   });
 }
 
 export async function signIn(credentials: Credentials): Promise<void> {
-  const found = await call('POST /session', { body: credentials });
+  const { secret, ...found } = await call('POST /session', { body: credentials });
+  keepSecret(secret);
   linkFailure.value = undefined;
   session.value = found;
 }
 
 export async function signOut(): Promise<void> {
   await call('DELETE /session');
+  forgetSecret();
   goTo('/', { replace: true });
   session.value = undefined;
 }

@@ -3,6 +3,7 @@ import { addressOf, call, Failure, failureOf } from './api.ts';
 import { connectionHealed, connectionLost } from './connection.ts';
 import type { AnswerOf } from './contract.ts';
 import { parseJson } from './json.ts';
+import { sessionHeaders } from './session-secret.ts';
 
 export type ImportReport = AnswerOf<'POST /pets/import'>;
 
@@ -85,6 +86,7 @@ function sendFile(
     request.open('POST', addressOf('/pets/import', { query: { format, newIds } }));
     request.setRequestHeader('Content-Type', types[format]);
     request.setRequestHeader('X-Request-Id', id);
+    for (const [name, value] of Object.entries(sessionHeaders())) request.setRequestHeader(name, value);
     request.send(file);
   });
 }

@@ -1,6 +1,7 @@
 /** Animals from a file: dropped or chosen, with how far it is, and what was not taken. */
 import { useRef, useState } from 'preact/hooks';
 import type { Failure } from '../api.ts';
+import { save } from '../download.ts';
 import { bytes, counted, grouped } from '../format.ts';
 import { asFailure } from '../loaded.ts';
 import { Button } from '../parts/button.tsx';
@@ -165,12 +166,4 @@ function Report({ file, report: { state, added, rejected, rejects, rejectsFile }
       )}
     </>
   );
-}
-
-function save(file: Blob, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(file);
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

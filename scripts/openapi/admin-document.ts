@@ -22,8 +22,9 @@ const securitySchemes = {
     in: 'cookie',
     name: '__Host-animal-store-session',
     description:
-      'A session of the console, given by `createSession`. Without TLS, on the machine itself, the cookie is ' +
-      '`animal-store-session-` and the port. Requests that change something need `Origin` or `Sec-Fetch-Site`, too.',
+      'A session of the console, which `createSession` begins. Without ADMIN_ORIGIN, the cookie is `animal-store-session-` ' +
+      'and the port. Every request needs `X-Session-Secret` as well. Requests that change something also need `Origin` or ' +
+      '`Sec-Fetch-Site`.',
   },
 } as const;
 

@@ -6,7 +6,8 @@ own (\`ADMIN_HOST\`, \`ADMIN_PORT\`); the port that clients use knows nothing of
 ## Signing in
 
 Programs send an operator's token with each request: \`Authorization: Bearer TOKEN\`. \`animal-store operators create\` makes
-one. The console trades a token, or the one-time code of a console link, for a session cookie. A session ends after 12 hours,
+one. The console trades a token, or the one-time code of a console link, for a session: a cookie and a secret, which every
+request sends as \`X-Session-Secret\`. Browsers send a cookie to every port of a host, so it is worth nothing alone. A session ends after 12 hours,
 after an hour without a request, when it is signed out of, and when the operator's token is replaced or revoked.
 
 A viewer reads. An admin changes, too. Each operation says what it needs, and every change is recorded in the audit log.

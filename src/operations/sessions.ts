@@ -15,9 +15,17 @@ const idleMs = 3_600_000;
 /** How often at most its use is written down. */
 const noteUseEveryMs = 60_000;
 
-/** A session just begun: the only time its secret is known. */
+/** What authenticates a session: both, neither alone. */
+export interface SessionSecrets {
+  /** Sent by the browser, to every port of the host. */
+  readonly inCookie: string;
+  /** Sent by the page. */
+  readonly inPage: string;
+}
+
+/** A session that has just begun: the only time its secrets are known. */
 export interface NewSession {
-  readonly secret: string;
+  readonly secrets: SessionSecrets;
   readonly signedIn: SignedIn;
 }
 
@@ -30,7 +38,7 @@ export interface SessionsOptions {
   readonly codeActor: Actor;
 }
 
-/** Who may sign in, and who is signed in. Secrets are stored as their SHA-256. */
+/** Sign-ins and sessions. The store keeps one SHA-256 over both secrets of a session. */
 export class SessionOperations {
   readonly #store: SessionsOptions['store'];
   readonly #clock: Clock;
@@ -52,10 +60,11 @@ export class SessionOperations {
     return operator && { actor: operatorActor(operator.name), role: operator.role, expiresAt: undefined };
   }
 
-  /** Whose session has this secret; undefined when none has, or it has ended. */
-  async bySecret(secret: string): Promise<SignedIn | undefined> {
-    if (!isWellFormedKey(secret, 'session')) return undefined;
-    const session = await this.#store.sessions.find(fingerprint(secret));
+  /** The operator whose session has these secrets; undefined when there is none, or it has ended. */
+  async bySecrets(secrets: SessionSecrets): Promise<SignedIn | undefined> {
+    const id = idOf(secrets);
+    if (id === undefined) return undefined;
+    const session = await this.#store.sessions.find(id);
     const now = this.#clock.now();
     if (session === undefined || now >= session.expiresAt || now >= session.usedAt + idleMs) return undefined;
     if (await this.#hasEnded(session)) return undefined;
@@ -63,15 +72,18 @@ export class SessionOperations {
     return { actor: actorOf(session.actor), role: session.role, expiresAt: session.expiresAt };
   }
 
-  /** Begins a session with a secret of its own. Refuses `sign_in_failed`. */
+  /** Begins a session with new secrets. Refuses `sign_in_failed`. */
   async signIn({ token, code }: SignIn): Promise<NewSession> {
     const now = this.#clock.now();
     const who = token === undefined ? this.#byCode(code ?? '') : await this.#operatorOf(token);
     if (who === undefined) throw new Refusal('sign_in_failed');
     const actor = who.id === undefined ? this.#codeActor : operatorActor(who.name);
-    const secret = makeKey(this.#randomBytes, 'session');
+    const secrets: SessionSecrets = {
+      inCookie: makeKey(this.#randomBytes, 'session'),
+      inPage: makeKey(this.#randomBytes, 'page'),
+    };
     const session: Session = {
-      fingerprint: fingerprint(secret),
+      fingerprint: fingerprintOf(secrets),
       operatorId: who.id,
       actor: actorText(actor),
       role: who.role,
@@ -79,12 +91,13 @@ export class SessionOperations {
       expiresAt: now + sessionMs,
     };
     await this.#store.write('addSession', { session, idleMs, lastFour: who.lastFour });
-    return { secret, signedIn: { actor, role: who.role, expiresAt: session.expiresAt } };
+    return { secrets, signedIn: { actor, role: who.role, expiresAt: session.expiresAt } };
   }
 
-  /** Ends the session with this secret, if there is one. */
-  async signOut(secret: string): Promise<void> {
-    if (isWellFormedKey(secret, 'session')) await this.#store.write('removeSession', fingerprint(secret));
+  /** Ends the session with these secrets, if there is one. */
+  async signOut(secrets: SessionSecrets): Promise<void> {
+    const id = idOf(secrets);
+    if (id !== undefined) await this.#store.write('removeSession', id);
   }
 
   async #operatorOf(token: string) {
@@ -113,6 +126,18 @@ export class SessionOperations {
       if (!(error instanceof Refusal)) throw error;
     }
   }
+}
+
+/** What a session is stored under. */
+export function fingerprintOf({ inCookie, inPage }: SessionSecrets): string {
+  return fingerprint(inCookie + inPage);
+}
+
+/** The same; undefined for what is no secret of a session. */
+function idOf(secrets: SessionSecrets): string | undefined {
+  const { inCookie, inPage } = secrets;
+  const isWellFormed = isWellFormedKey(inCookie, 'session') && isWellFormedKey(inPage, 'page');
+  return isWellFormed ? fingerprintOf(secrets) : undefined;
 }
 
 function operatorActor(name: string): Actor {

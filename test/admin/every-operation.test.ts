@@ -6,7 +6,7 @@ import { isRead, type Operation } from '../../src/contract/operation.ts';
 import { methodsOf } from '../../src/contract/operations.ts';
 import { makeKey } from '../../src/domain/key.ts';
 import { adminHeaders } from '../../src/http/admin/headers.ts';
-import { addOperator, adminUrl, callAdmin, fromConsole, signIn } from '../support/admin.ts';
+import { addOperator, adminUrl, callAdmin, fromConsole, headersOf, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 
 // Many are refused on purpose; each from another network, so that none has to wait.
@@ -15,8 +15,8 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const admin = await addOperator(app, 'admin');
 const viewer = await addOperator(app, 'viewer');
-const adminCookie = await signIn(app, admin.token);
-const viewerCookie = await signIn(app, viewer.token);
+const adminSession = await signIn(app, admin.token);
+const viewerSession = await signIn(app, viewer.token);
 
 let networks = 0;
 const elsewhere = () => ({ 'X-Forwarded-For': `198.51.${++networks >> 8}.${networks & 255}` });
@@ -39,18 +39,23 @@ test('every change but the look at a backup needs an admin, and every read a vie
   for (const operation of allAdminOperations.filter(isRead)) expect(roleOf(operation)).toBe('viewer');
 });
 
+const withCookie = (change: (cookie: string) => string) =>
+  headersOf({ ...adminSession, cookie: change(adminSession.cookie) });
+
 /** One proof of every kind that is none. */
 const invalid: Record<string, Record<string, string>> = {
   'an unknown token': { Authorization: `Bearer ${makeKey(randomBytes, 'token')}` },
   'a token with a typo': { Authorization: `Bearer ${admin.token.slice(0, -1)}-` },
   "a client's key": { Authorization: `Bearer ${app.key}` },
-  "a session's secret as a token": { Authorization: `Bearer ${adminCookie.split('=')[1]}` },
+  "a session's secret as a token": { Authorization: `Bearer ${adminSession.cookie.split('=')[1]}` },
   'a token behind Basic': { Authorization: `Basic ${btoa(`x:${admin.token}`)}` },
   'a scheme alone': { Authorization: 'Bearer' },
-  'a token as a cookie': { Cookie: adminCookie.replace(/=.*/, `=${admin.token}`) },
-  'an unknown session': { Cookie: adminCookie.replace(/=.*/, `=${makeKey(randomBytes, 'session')}`) },
-  'an empty session': { Cookie: adminCookie.replace(/=.*/, '=') },
-  'a session under another name': { Cookie: adminCookie.replace(/^[^=]+/, 'session') },
+  'a token as a cookie': withCookie((cookie) => cookie.replace(/=.*/, `=${admin.token}`)),
+  'an unknown session': withCookie((cookie) => cookie.replace(/=.*/, `=${makeKey(randomBytes, 'session')}`)),
+  'a session without the secret of its page': { Cookie: adminSession.cookie },
+  'a session with the secret of another page': headersOf({ ...viewerSession, cookie: adminSession.cookie }),
+  'an empty session': withCookie((cookie) => cookie.replace(/=.*/, '=')),
+  'a session under another name': withCookie((cookie) => cookie.replace(/^[^=]+/, 'session')),
 };
 
 describe.each(protectedOnes)('$operationId', (operation) => {
@@ -78,7 +83,7 @@ describe.each(adminsOnly)('$operationId', (operation) => {
     const headers = fromConsole(app);
     const answers = [
       await callAdmin(app, method, target, { token: viewer.token }),
-      await callAdmin(app, method, target, { cookie: viewerCookie, headers }),
+      await callAdmin(app, method, target, { session: viewerSession, headers }),
     ];
     for (const { status, code } of answers) expect([status, code]).toEqual([403, 'role_insufficient']);
   });
@@ -107,7 +112,7 @@ describe.each(unsafeOnes.filter((operation) => !isForAnybody(operation)))('$oper
 
   test.each(Object.keys(foreign))('is refused with 403 when a request with a session %s', async (kind) => {
     const { status, code } = await callAdmin(app, method, target, {
-      cookie: adminCookie,
+      session: adminSession,
       headers: foreign[kind] ?? {},
     });
     expect([status, code]).toEqual([403, 'cross_site_request']);
@@ -119,7 +124,7 @@ describe.each(unsafeOnes.filter(({ body, upload }) => body ?? upload))('$operati
 
   test.each(forms)('takes no body of the type %s, which any page may send', async (type) => {
     const { status, code } = await callAdmin(app, operation.method, targetOf(operation), {
-      cookie: adminCookie,
+      session: adminSession,
       headers: { ...fromConsole(app), ...elsewhere(), 'Content-Type': type },
       body: '{"name":"x"}',
     });
@@ -143,7 +148,7 @@ describe.each([...Map.groupBy(allAdminOperations, ({ path }) => path)])('%s', (p
 
   test('is unknown to the port that clients use', async () => {
     for (const key of [admin.token, app.key]) {
-      const headers = { Authorization: `Bearer ${key}`, Cookie: adminCookie };
+      const headers = { Authorization: `Bearer ${key}`, ...headersOf(adminSession) };
       const response = await fetch(app.url + adminBasePath + target, { headers });
       expect(response.status).toBe(404);
     }
@@ -191,6 +196,6 @@ test('what clients named like a script comes back as JSON that no browser runs',
 
 test('the port that clients use knows neither metrics nor the console', async () => {
   for (const path of ['/metrics', '/admin', '/admin/', '/assets/index.js', '/admin/v1/openapi.json']) {
-    expect((await fetch(app.url + path, { headers: { Cookie: adminCookie } })).status).toBe(404);
+    expect((await fetch(app.url + path, { headers: headersOf(adminSession) })).status).toBe(404);
   }
 });

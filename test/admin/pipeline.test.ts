@@ -1,6 +1,6 @@
 /** The steps of a request of the admin API: which of several reasons to refuse it is told. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { addOperator, adminUrl, callAdmin, fromConsole, signIn } from '../support/admin.ts';
+import { addOperator, adminUrl, callAdmin, fromConsole, headersOf, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 import { exchange } from '../support/raw.ts';
 
@@ -66,14 +66,15 @@ describe('the console in a browser', () => {
       { Host: 'localhost:8080', 'Sec-Fetch-Site': 'same-origin' },
     ];
     for (const headers of pairs) {
-      const { status, headers: sent } = await fetch(`${url}/admin/v1/session`, {
+      const response = await fetch(`${url}/admin/v1/session`, {
         method: 'POST',
         headers: { ...headers, 'Content-Type': 'application/json' },
         body: JSON.stringify({ token: viewer.token }),
       });
-      expect(status).toBe(201);
-      const Cookie = sent.getSetCookie()[0]?.split(';')[0] ?? '';
-      expect((await change({ ...headers, Cookie })).status).toBe(204);
+      expect(response.status).toBe(201);
+      const { secret } = (await response.json()) as { secret: string };
+      const session = headersOf({ cookie: response.headers.getSetCookie()[0]?.split(';')[0] ?? '', secret });
+      expect((await change({ ...headers, ...session })).status).toBe(204);
     }
   });
 
@@ -92,7 +93,7 @@ describe('the console in a browser', () => {
 });
 
 describe('the first step that fails is answered', async () => {
-  const cookie = await signIn(local, (await addOperator(local, 'viewer')).token);
+  const session = await signIn(local, (await addOperator(local, 'viewer')).token);
   const { token: viewers } = await addOperator(local, 'viewer');
   const { token: admins } = await addOperator(local, 'admin');
   const wrongOrigin = { Origin: 'https://evil.example' };
@@ -106,7 +107,7 @@ describe('the first step that fails is answered', async () => {
       'where it comes from before the path',
       'DELETE',
       '/no',
-      { cookie, headers: wrongOrigin },
+      { session, headers: wrongOrigin },
       'cross_site_request',
     ],
     ['the path before the method', 'DELETE', '/no', { token: viewers }, 'route_not_found'],
@@ -140,9 +141,9 @@ describe('the first step that fails is answered', async () => {
 
   test('a token goes before a cookie, and needs no origin', async () => {
     const body = { name: 'Ozzy', categoryId: 1 };
-    const { status } = await callAdmin(local, 'POST', '/pets', { token: admins, cookie, body });
+    const { status } = await callAdmin(local, 'POST', '/pets', { token: admins, session, body });
     expect(status).toBe(201);
-    const refused = await callAdmin(local, 'GET', '/session', { token: 'aso_x', cookie });
+    const refused = await callAdmin(local, 'GET', '/session', { token: 'aso_x', session });
     expect(refused.code).toBe('sign_in_failed');
   });
 });

@@ -1,9 +1,19 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { fingerprint, makeKey } from '../../src/domain/key.ts';
+import { makeKey } from '../../src/domain/key.ts';
+import { fingerprintOf } from '../../src/operations/sessions.ts';
 import { systemUser } from '../../src/system-user.ts';
-import { addOperator, adminUrl, callAdmin, cookieOf, fromConsole, signIn } from '../support/admin.ts';
+import {
+  addOperator,
+  adminUrl,
+  callAdmin,
+  fromConsole,
+  headersOf,
+  sessionOf,
+  signIn,
+  type TestSession,
+} from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 import { likelyFreePort } from '../support/server-process.ts';
@@ -13,18 +23,19 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const hours = 3_600;
 
-const statusWith = async (cookie: string, of: TestApp = app) =>
-  (await callAdmin(of, 'GET', '/session', { cookie })).status;
+const statusWith = async (session: TestSession, of: TestApp = app) =>
+  (await callAdmin(of, 'GET', '/session', { session })).status;
 
-const secretOf = (cookie: string) => cookie.slice(cookie.indexOf('=') + 1);
+const storedAs = ({ cookie, secret }: TestSession) =>
+  fingerprintOf({ inCookie: cookie.slice(cookie.indexOf('=') + 1), inPage: secret });
 
 describe('a session', () => {
   test('is who signed in, for twelve hours from then on, however much it is used', async () => {
     const { token, name } = await addOperator(app, 'viewer');
     const beganAt = app.clock.now();
-    const cookie = await signIn(app, token);
+    const session = await signIn(app, token);
     for (let hour = 0; hour < 24; hour++) {
-      const { status, body } = await callAdmin(app, 'GET', '/session', { cookie });
+      const { status, body } = await callAdmin(app, 'GET', '/session', { session });
       expect(status).toBe(200);
       expect(body).toEqual({
         operator: `operator:${name}`,
@@ -33,55 +44,54 @@ describe('a session', () => {
       });
       app.clock.advance(hours / 2);
     }
-    expect(await statusWith(cookie)).toBe(401);
+    expect(await statusWith(session)).toBe(401);
   });
 
   test('ends after an hour without a request, and not before', async () => {
     const { token } = await addOperator(app, 'admin');
-    const cookie = await signIn(app, token);
+    const session = await signIn(app, token);
     app.clock.advance(hours - 1);
-    expect(await statusWith(cookie)).toBe(200);
+    expect(await statusWith(session)).toBe(200);
     app.clock.advance(hours);
-    expect(await statusWith(cookie)).toBe(401);
+    expect(await statusWith(session)).toBe(401);
   });
 
   test('is written down as used once a minute at most', async () => {
     const { token } = await addOperator(app, 'admin');
-    const cookie = await signIn(app, token);
-    const usedAt = async () =>
-      (await app.app.admin.storage.sessions.find(fingerprint(secretOf(cookie))))?.usedAt;
+    const session = await signIn(app, token);
+    const usedAt = async () => (await app.app.admin.storage.sessions.find(storedAs(session)))?.usedAt;
     const first = await usedAt();
     app.clock.advance(59);
-    expect(await statusWith(cookie)).toBe(200);
+    expect(await statusWith(session)).toBe(200);
     expect(await usedAt()).toBe(first);
     app.clock.advance(1);
-    expect(await statusWith(cookie)).toBe(200);
+    expect(await statusWith(session)).toBe(200);
     expect(await usedAt()).toBe(app.clock.now());
   });
 
   test('ends when it is signed out of, and its cookie is taken away', async () => {
     const { token } = await addOperator(app, 'viewer');
-    const cookie = await signIn(app, token);
+    const session = await signIn(app, token);
     const other = await signIn(app, token);
     const { status, headers } = await callAdmin(app, 'DELETE', '/session', {
-      cookie,
+      session,
       headers: fromConsole(app),
     });
     expect(status).toBe(204);
     expect(headers.getSetCookie()).toEqual([
       expect.stringMatching(/^animal-store-session-\d+=; Path=\/; Max-Age=0;/),
     ]);
-    expect([await statusWith(cookie), await statusWith(other)]).toEqual([401, 200]);
+    expect([await statusWith(session), await statusWith(other)]).toEqual([401, 200]);
   });
 
   test('ends with its operator: revoked, or given another token', async () => {
     const { storage } = app.app.admin;
     const revoked = await addOperator(app, 'admin');
     const rotated = await addOperator(app, 'admin');
-    const cookies = [await signIn(app, revoked.token), await signIn(app, rotated.token)];
+    const sessions = [await signIn(app, revoked.token), await signIn(app, rotated.token)];
     await storage.write('revokeOperator', { id: revoked.id, at: app.clock.now() });
     await storage.write('rotateOperator', { id: rotated.id, fingerprint: 'f'.repeat(64), lastFour: 'ffff' });
-    for (const cookie of cookies) expect(await statusWith(cookie)).toBe(401);
+    for (const session of sessions) expect(await statusWith(session)).toBe(401);
     for (const { token } of [revoked, rotated]) {
       expect((await callAdmin(app, 'GET', '/session', { token })).code).toBe('sign_in_failed');
       expect((await callAdmin(app, 'POST', '/session', { body: { token } })).code).toBe('sign_in_failed');
@@ -108,40 +118,89 @@ describe('a session', () => {
   test('of an operator who was revoked is over, even if one came about meanwhile', async () => {
     await using own = await startTestApp();
     const { token, id } = await addOperator(own, 'admin');
-    const cookie = await signIn(own, token);
+    const session = await signIn(own, token);
     {
       using database = new Database(own.config.databaseUrl.replace('sqlite:', ''));
       database.run('UPDATE operators SET revoked_at = ? WHERE id = ?', [own.clock.now(), id]);
     }
-    expect(await statusWith(cookie, own)).toBe(401);
+    expect(await statusWith(session, own)).toBe(401);
   });
 
   test('is new with each sign-in: a secret that somebody planted is never taken up, and the former one ends', async () => {
     const { token } = await addOperator(app, 'admin');
-    const planted = `${(await signIn(app, token)).split('=')[0]}=${makeKey(randomBytes, 'session')}`;
-    const first = await callAdmin(app, 'POST', '/session', { cookie: planted, body: { token } });
-    const cookie = cookieOf(first.headers);
-    expect(secretOf(cookie)).not.toBe(secretOf(planted));
-    expect([await statusWith(planted), await statusWith(cookie)]).toEqual([401, 200]);
-    const second = await callAdmin(app, 'POST', '/session', { cookie, body: { token } });
-    expect([await statusWith(cookie), await statusWith(cookieOf(second.headers))]).toEqual([401, 200]);
+    const planted = {
+      cookie: `${(await signIn(app, token)).cookie.split('=')[0]}=${makeKey(randomBytes, 'session')}`,
+      secret: makeKey(randomBytes, 'page'),
+    };
+    const again = async (session: TestSession) =>
+      sessionOf(await callAdmin(app, 'POST', '/session', { session, body: { token } }));
+    const first = await again(planted);
+    expect([first.cookie === planted.cookie, first.secret === planted.secret]).toEqual([false, false]);
+    expect([await statusWith(planted), await statusWith(first)]).toEqual([401, 200]);
+    const second = await again(first);
+    expect([await statusWith(first), await statusWith(second)]).toEqual([401, 200]);
   });
 
   test('is stored as its SHA-256 only', async () => {
     const { token } = await addOperator(app, 'admin');
-    const cookie = await signIn(app, token);
-    expect(secretOf(cookie)).toMatch(/^ass_\w{38}$/);
-    const stored = await app.app.admin.storage.sessions.find(fingerprint(secretOf(cookie)));
+    const session = await signIn(app, token);
+    expect(session.cookie).toMatch(/=ass_\w{38}$/);
+    expect(session.secret).toMatch(/^asp_\w{38}$/);
+    const stored = await app.app.admin.storage.sessions.find(storedAs(session));
     expect(stored).toBeDefined();
-    expect(JSON.stringify(stored)).not.toContain(secretOf(cookie));
+    expect(JSON.stringify(stored)).not.toMatch(/as[sp]_/);
   });
 
   test('survives a restart', async () => {
     await using own = await startTestApp({ ADMIN_PORT: String(likelyFreePort()) });
     const { token } = await addOperator(own, 'viewer');
-    const cookie = await signIn(own, token);
+    const session = await signIn(own, token);
     await own.restart();
-    expect(await statusWith(cookie, own)).toBe(200);
+    expect(await statusWith(session, own)).toBe(200);
+  });
+});
+
+describe('a session needs both of its secrets', () => {
+  test('refuses the cookie alone, which browsers send to every port of the host', async () => {
+    const { token } = await addOperator(app, 'admin');
+    const session = await signIn(app, token);
+    const other = await signIn(app, token);
+    const stolen = { Cookie: session.cookie, ...fromConsole(app) };
+    const guesses = ['', makeKey(randomBytes, 'page'), other.secret, session.cookie.split('=')[1] ?? ''];
+    const attempts = [stolen, ...guesses.map((secret) => ({ ...stolen, 'X-Session-Secret': secret }))];
+    for (const headers of attempts) {
+      const body = { name: 'mallory', role: 'admin' };
+      const { status, code } = await callAdmin(app, 'POST', '/operators', { headers, body });
+      expect([status, code]).toEqual([401, 'sign_in_required']);
+      expect((await callAdmin(app, 'GET', '/accounts', { headers })).status).toBe(401);
+    }
+    expect(await statusWith(session)).toBe(200);
+  });
+
+  test('refuses the secret of the page alone', async () => {
+    const { secret } = await signIn(app, (await addOperator(app, 'admin')).token);
+    const { code } = await callAdmin(app, 'GET', '/session', { headers: { 'X-Session-Secret': secret } });
+    expect(code).toBe('sign_in_required');
+  });
+
+  test('shows the secret of the page only in the response to the sign-in', async () => {
+    const session = await signIn(app, (await addOperator(app, 'admin')).token);
+    const { text } = await callAdmin(app, 'GET', '/session', { session });
+    expect(text).not.toContain('asp_');
+  });
+
+  test('accepts only the __Host- cookie with ADMIN_ORIGIN', async () => {
+    await using behind = await startTestApp({ ADMIN_ORIGIN: 'https://admin.example.com' });
+    const { token } = await addOperator(behind, 'admin');
+    const url = `http://127.0.0.1:${listeningPort(behind)}/admin/v1/session`;
+    const json = { 'Content-Type': 'application/json' };
+    const signedIn = await fetch(url, { method: 'POST', headers: json, body: JSON.stringify({ token }) });
+    const [, inCookie = ''] = /=(ass_\w+)/.exec(signedIn.headers.getSetCookie()[0] ?? '') ?? [];
+    const { secret } = (await signedIn.json()) as { secret: string };
+    const statusAs = async (name: string) =>
+      (await fetch(url, { headers: headersOf({ cookie: `${name}=${inCookie}`, secret }) })).status;
+    expect(await statusAs('__Host-animal-store-session')).toBe(200);
+    expect(await statusAs(`animal-store-session-${listeningPort(behind)}`)).toBe(401);
   });
 });
 
@@ -164,7 +223,7 @@ describe('the cookie', () => {
     await using behind = await startTestApp({ ADMIN_ORIGIN: origin });
     const { token } = await addOperator(behind, 'admin');
     const url = `http://127.0.0.1:${listeningPort(behind)}/admin/v1/session`;
-    const ways = [{ Host: 'admin.example.com' }, { Origin: origin }];
+    const ways = [{ Host: 'admin.example.com' }, { Origin: origin }, { Host: 'localhost:8080' }];
     for (const way of ways) {
       const response = await fetch(url, {
         method: 'POST',
@@ -176,8 +235,10 @@ describe('the cookie', () => {
       expect(set).toMatch(
         /^__Host-animal-store-session=ass_\w{38}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure$/,
       );
-      const Cookie = set.split(';')[0] ?? '';
-      const out = await fetch(url, { method: 'DELETE', headers: { ...way, Origin: origin, Cookie } });
+      const { secret } = (await response.json()) as { secret: string };
+      const session = headersOf({ cookie: set.split(';')[0] ?? '', secret });
+      expect((await fetch(url, { headers: { ...way, ...session } })).status).toBe(200);
+      const out = await fetch(url, { method: 'DELETE', headers: { ...way, Origin: origin, ...session } });
       expect(out.status).toBe(204);
     }
   });
@@ -195,12 +256,12 @@ describe('the code of a console link', () => {
   test('is worth one session, of an admin in the name of who started the service', async () => {
     const code = make();
     expect(code).toMatch(/^[\w-]{32}$/);
-    const { status, body, headers } = await redeem(code);
-    expect([status, body]).toEqual([
+    const answer = await redeem(code);
+    expect([answer.status, answer.body]).toEqual([
       201,
       expect.objectContaining({ operator: `console:${systemUser()}`, role: 'admin' }),
     ]);
-    expect(await statusWith(cookieOf(headers))).toBe(200);
+    expect(await statusWith(sessionOf(answer))).toBe(200);
     expect((await redeem(code)).code).toBe('sign_in_failed');
   });
 
@@ -264,10 +325,9 @@ test('what somebody does by a console link is recorded in the name of who starte
   const { log, lines } = keptLog();
   await using own = await startTestApp({}, log);
   const code = own.app.console?.makeCode() ?? '';
-  const { headers } = await callAdmin(own, 'POST', '/session', { body: { code } });
-  const cookie = cookieOf(headers);
+  const session = sessionOf(await callAdmin(own, 'POST', '/session', { body: { code } }));
   const body = { name: 'Ozzy', categoryId: 1 };
-  await callAdmin(own, 'POST', '/pets', { cookie, headers: fromConsole(own), body });
+  await callAdmin(own, 'POST', '/pets', { session, headers: fromConsole(own), body });
   const [entry] = await own.app.admin.storage.audit.list(undefined, 1, {});
   expect(entry).toMatchObject({ actor: `console:${systemUser()}`, operation: 'createPet' });
   expect(JSON.stringify(lines)).not.toContain(code);

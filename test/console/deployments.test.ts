@@ -117,5 +117,12 @@ describe('a day of work on the console goes well', () => {
     const { 'set-cookie': cookie = '' } = await (await signedIn).allHeaders();
     expect(cookie).toMatch(/^__Host-.*; Path=\/; .*HttpOnly; SameSite=Strict; Secure$/);
     await work;
+    const tunnel = pagesOf(browser, `http://127.0.0.1:${console.app.console?.port}`);
+    const local = await tunnel.signedIn(token, '/accounts');
+    await local.getByRole('heading', { name: 'Accounts' }).waitFor();
+    expect((await local.context().cookies()).map(({ name }) => name)).toEqual([
+      '__Host-animal-store-session',
+    ]);
+    expect(await tunnel.closePages()).toEqual([]);
   });
 });

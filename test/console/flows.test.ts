@@ -59,10 +59,15 @@ describe('coming in', () => {
     const { url, signedIn, addOperator } = await given();
     const page = await signedIn(await addOperator('otto', 'admin'), '/system');
     const cookies = await page.context().cookies();
+    const secret = await page.evaluate<string>("sessionStorage.getItem('animal-store-session-secret')");
+    const headers = { 'X-Session-Secret': secret };
+    const status = async () =>
+      (await page.context().request.get(`${url}/admin/v1/session`, { headers })).status();
+    expect(await status()).toBe(200);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Token').waitFor();
     await page.context().addCookies(cookies);
-    expect((await page.context().request.get(`${url}/admin/v1/session`)).status()).toBe(401);
+    expect(await status()).toBe(401);
   });
 });
 
@@ -204,7 +209,10 @@ describe('the shop', () => {
       }
       await until(
         async () =>
-          (await page.evaluate("fetch('/admin/v1/imports').then((answer) => answer.text())")) === '[]',
+          (await page.evaluate(
+            "fetch('/admin/v1/imports', { headers: { 'X-Session-Secret': " +
+              "sessionStorage.getItem('animal-store-session-secret') } }).then((answer) => answer.text())",
+          )) === '[]',
       );
       await drop(file);
       await page.getByText('66,041 animals were added').waitFor();
@@ -274,7 +282,7 @@ testInBrowser('the export of the audit log has what the filters show', async () 
   await page.getByRole('link', { name: 'Show all' }).click();
   await page.getByText('Issued').waitFor();
   const download = page.waitForEvent('download');
-  await page.getByRole('link', { name: 'Export' }).click();
+  await page.getByRole('button', { name: 'Export' }).click();
   const lines = (await Bun.file(await (await download).path()).text()).trimEnd().split('\n');
   const operations = lines.map((line) => (JSON.parse(line) as { operation: string }).operation);
   expect(operations).toEqual(['createAccount', 'createKey']);

@@ -3,7 +3,7 @@ import type { SignedIn } from '../../operations/admin/handlers.ts';
 import { isUnavailable } from '../../operations/if-available.ts';
 import { credentialOf } from '../credential.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
-import { sessionSecretOf } from './cookies.ts';
+import { sessionSecretsOf } from './cookies.ts';
 
 /** Who makes a request, and whether a browser sent the proof by itself. */
 export interface Authenticated extends SignedIn {
@@ -11,7 +11,7 @@ export interface Authenticated extends SignedIn {
 }
 
 /**
- * Who sends the token or has the session. A token goes before a cookie. Refuses `sign_in_required`, `sign_in_failed` and
+ * The operator whose token or session a request has. A token goes before a cookie. Refuses `sign_in_required`, `sign_in_failed` and
  * `too_many_sign_ins`; a valid token is taken even from a network that failed too often.
  */
 export async function authenticate(context: AdminContext, incoming: AdminIncoming): Promise<Authenticated> {
@@ -23,8 +23,8 @@ export async function authenticate(context: AdminContext, incoming: AdminIncomin
     if (signedIn === undefined) throw failedSignIn(context, incoming, 'token');
     return { ...signedIn, isByCookie: false };
   }
-  const secret = sessionSecretOf(request);
-  const signedIn = secret === undefined ? undefined : await context.sessions.bySecret(secret);
+  const secrets = sessionSecretsOf(request, context.site.isSecure);
+  const signedIn = secrets && (await context.sessions.bySecrets(secrets));
   if (signedIn === undefined) throw new Refusal('sign_in_required');
   return { ...signedIn, isByCookie: true };
 }
