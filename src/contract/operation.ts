@@ -31,6 +31,8 @@ export interface Body {
   readonly types?: readonly MediaType[];
   /** Whether it may be left out; then it is as if it had no members. */
   readonly optional?: true;
+  /** Largest size; defaults to `maxBodyBytes`. */
+  readonly maxBytes?: number;
 }
 
 export type SuccessStatus = 200 | 201 | 204;

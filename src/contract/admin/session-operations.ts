@@ -1,3 +1,4 @@
+import { maxSignInBytes } from '../bounds.ts';
 import { noContent, type Operation, type Success, shown } from '../operation.ts';
 import { NewSession, Session, SignIn } from './sessions.ts';
 
@@ -20,7 +21,7 @@ export const sessionOperations = {
       'as `X-Session-Secret`. Programs need no session. They send their token with each request.',
     stability: 'beta',
     role: 'anybody',
-    body: { schema: SignIn },
+    body: { schema: SignIn, maxBytes: maxSignInBytes },
     reads: [],
     success: created,
     errors: ['sign_in_failed', 'too_many_sign_ins'],

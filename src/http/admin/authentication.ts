@@ -20,7 +20,7 @@ export async function authenticate(context: AdminContext, incoming: AdminIncomin
   if (credential.kind !== 'none') {
     const token = credential.kind === 'key' ? credential.key : '';
     const signedIn = await context.sessions.byToken(token);
-    if (signedIn === undefined) throw failedSignIn(context, incoming, 'token');
+    if (signedIn === undefined) throw failedSignIn(context, incoming, 'token', new Refusal('sign_in_failed'));
     return { ...signedIn, isByCookie: false };
   }
   const secrets = sessionSecretsOf(request, context.site.isSecure);
@@ -47,11 +47,16 @@ export async function authenticateInOutages(context: AdminContext, incoming: Adm
   }
 }
 
-/** Counts and logs a failed sign-in; the refusal it gets. The log has where it came from, and nothing of what was sent. */
+/**
+ * Counts and logs a failed sign-in, and returns its refusal: `too_many_sign_ins` once the network has to wait. To be called only
+ * after the credential was found to be wrong, so that no failure of others keeps a valid one out. The log has the address, and
+ * nothing of what was sent.
+ */
 export function failedSignIn(
   { failedSignIns, log }: AdminContext,
   { network, client, requestId }: AdminIncoming,
-  by: 'token' | 'code',
+  by: 'token' | 'code' | 'body',
+  refusal: Refusal,
 ): Refusal {
   const waitSeconds = failedSignIns.waitSeconds(network);
   if (waitSeconds > 0) return new Refusal('too_many_sign_ins');
@@ -61,5 +66,5 @@ export function failedSignIn(
     { requestId, address: client, by, failures },
     isLast ? 'failed sign-in; further ones of this network have to wait' : 'failed sign-in',
   );
-  return new Refusal('sign_in_failed');
+  return refusal;
 }

@@ -14,7 +14,7 @@ import { type Authenticated, authenticate } from './authentication.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
 import { linesAnswer } from './lines.ts';
 import { type AdminAnswer, refuse, reply } from './replies.ts';
-import { signIn, signOut } from './session-answers.ts';
+import { signIn, signOut, unreadableSignIn } from './session-answers.ts';
 
 /** Every request of the admin API goes this way. */
 export async function adminPipeline(context: AdminContext, incoming: AdminIncoming): Promise<Response> {
@@ -61,15 +61,24 @@ function checkRole(operation: AdminOperation, signedIn: Authenticated | undefine
   if (!mayDo(signedIn.role, needed)) throw new Refusal('role_insufficient');
 }
 
+async function readAdminInput(context: AdminContext, incoming: AdminIncoming, operation: AdminOperation) {
+  const { request, path } = incoming;
+  try {
+    return await readInput<AdminInputOf<AdminOperationId>>(operation, request, path);
+  } catch (error) {
+    throw operation.operationId === 'createSession' ? unreadableSignIn(context, incoming, error) : error;
+  }
+}
+
 async function answerTo(
   context: AdminContext,
   incoming: AdminIncoming,
   operation: AdminOperation,
   signedIn: Authenticated | undefined,
 ): Promise<AdminAnswer> {
-  const { request, path, requestId } = incoming;
+  const { request, requestId } = incoming;
   const { operationId } = operation;
-  const { input, preconditions } = await readInput<AdminInputOf<AdminOperationId>>(operation, request, path);
+  const { input, preconditions } = await readAdminInput(context, incoming, operation);
   if (operationId === 'createSession')
     return signIn(context, incoming, operation, input as AdminInputOf<'createSession'>);
   if (operationId === 'deleteSession') return signOut(context, incoming, operation);

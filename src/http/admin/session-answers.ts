@@ -16,9 +16,8 @@ export async function signIn(
   operation: AdminOperation,
   { body }: AdminInputOf<'createSession'>,
 ): Promise<Answer> {
-  const { sessions, failedSignIns, site, log } = context;
-  const { request, network, client, requestId } = incoming;
-  if (failedSignIns.waitSeconds(network) > 0) throw new Refusal('too_many_sign_ins');
+  const { sessions, site, log } = context;
+  const { request, client, requestId } = incoming;
   try {
     const { secrets, signedIn } = await sessions.signIn(body);
     const former = sessionSecretsOf(request, site.isSecure);
@@ -29,9 +28,14 @@ export async function signIn(
     const headers = { 'Set-Cookie': sessionCookie(request, site.isSecure, secrets.inCookie) };
     return { status, body: text, headers };
   } catch (error) {
-    const isWrong = error instanceof Refusal && error.code === 'sign_in_failed';
-    throw isWrong ? failedSignIn(context, incoming, body.token === undefined ? 'code' : 'token') : error;
+    if (!(error instanceof Refusal) || error.code !== 'sign_in_failed') throw error;
+    throw failedSignIn(context, incoming, body.token === undefined ? 'code' : 'token', error);
   }
+}
+
+/** The refusal of a sign-in whose body cannot be read: anybody may send one, so it counts as a wrong token does. */
+export function unreadableSignIn(context: AdminContext, incoming: AdminIncoming, error: unknown): unknown {
+  return error instanceof Refusal ? failedSignIn(context, incoming, 'body', error) : error;
 }
 
 export async function signOut(
