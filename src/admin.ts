@@ -15,6 +15,7 @@ import { checkHost, listeningAddress } from './http/host.ts';
 import type { Outages } from './http/outages.ts';
 import { requestIds } from './http/request-id.ts';
 import { AdminOperations } from './operations/admin/admin-operations.ts';
+import { troublesOf } from './operations/admin/concerns.ts';
 import { RunningImports } from './operations/admin/running-imports.ts';
 import type { SystemOperations } from './operations/admin/system-operations.ts';
 import type { BackupOperations } from './operations/backups.ts';
@@ -96,6 +97,7 @@ function contextOf(
       ...{ store, clock, randomBytes, system, backups },
       runningImports: new RunningImports(),
     }),
+    troubles: () => troublesOf(store),
     metrics: async () => ({ type: metricsType, body: metricsText(await system.metrics()) }),
     log,
     outages,

@@ -18,10 +18,11 @@ import { signIn, signOut, unreadableSignIn } from './session-answers.ts';
 
 /** Every request of the admin API goes this way. */
 export async function adminPipeline(context: AdminContext, incoming: AdminIncoming): Promise<Response> {
+  let signedIn: Authenticated | undefined;
   try {
     const { request, operation } = incoming;
     context.site.checkHost(request);
-    const signedIn = isForAnybody(operation) ? undefined : await authenticate(context, incoming);
+    signedIn = isForAnybody(operation) ? undefined : await authenticate(context, incoming);
     // A token is sent by a program only; a cookie is sent by the browser, whatever page asks for it.
     if (!isSafe(request) && signedIn?.isByCookie !== false)
       context.site.checkOrigin(request, signedIn !== undefined);
@@ -33,7 +34,7 @@ export async function adminPipeline(context: AdminContext, incoming: AdminIncomi
     return reply(incoming, answer);
   } catch (error) {
     incoming.mayTakeLong(false);
-    return refuse(context, incoming, error);
+    return refuse(context, incoming, error, signedIn !== undefined);
   }
 }
 

@@ -19,10 +19,14 @@ export async function signIn(
   const { sessions, site, log } = context;
   const { request, client, requestId } = incoming;
   try {
-    const { secrets, signedIn } = await sessions.signIn(body);
+    const { secrets, signedIn, isStored } = await sessions.signIn(body);
     const former = sessionSecretsOf(request, site.isSecure);
     if (former !== undefined) await sessions.signOut(former);
-    log.info({ requestId, address: client, operator: actorText(signedIn.actor) }, 'signed in');
+    const fields = { requestId, address: client, operator: actorText(signedIn.actor) };
+    log.info(
+      fields,
+      isStored ? 'signed in' : 'signed in; the session cannot be stored and ends with this process',
+    );
     const shown = { ...sessionShown(signedIn), secret: secrets.inPage };
     const { status, body: text = null } = resultOf(operation, shown);
     const headers = { 'Set-Cookie': sessionCookie(request, site.isSecure, secrets.inCookie) };
