@@ -1,9 +1,10 @@
 /** Calls of the admin API. */
-import { connectionHealed, connectionLost } from './connection.ts';
+import { connectionHealed, connectionLost, readAgain } from './connection.ts';
 import type { AnswerOf, InputArguments, ListRoute, Route } from './contract.ts';
 import { parseJson, writeJson } from './json.ts';
 import { sessionHeaders } from './session-secret.ts';
 import { session } from './session-state.ts';
+import { attemptOf } from './unsettled.ts';
 
 export const basePath = '/admin/v1';
 
@@ -18,13 +19,20 @@ export interface Mistake {
 export class Failure extends Error {
   readonly code: string;
   readonly mistakes: readonly Mistake[];
+  /** Of the response; 0 when there was none. */
+  readonly status: number;
   /** Seconds after which it may go well; undefined where waiting does not help. */
   readonly retryAfterSeconds: number | undefined;
-  constructor(code: string, message: string, mistakes: readonly Mistake[] = [], retryAfterSeconds?: number) {
+  constructor(
+    code: string,
+    message: string,
+    more: Partial<Pick<Failure, 'mistakes' | 'status' | 'retryAfterSeconds'>> = {},
+  ) {
     super(message);
     this.code = code;
-    this.mistakes = mistakes;
-    this.retryAfterSeconds = retryAfterSeconds;
+    this.mistakes = more.mistakes ?? [];
+    this.status = more.status ?? 0;
+    this.retryAfterSeconds = more.retryAfterSeconds;
   }
 }
 
@@ -70,8 +78,29 @@ async function send(name: string, input: AnyInput): Promise<Answer> {
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (input.body !== undefined) headers['Content-Type'] = 'application/json';
   const body = input.body === undefined ? null : writeJson(input.body);
-  const response = await responseOf(addressOf(path, input), { method, headers, body });
-  return { text: await reached(response.text()), next: nextOf(response) };
+  const address = addressOf(path, input);
+  const attempt = attemptOf(method, path, address, body);
+  try {
+    const response = await responseOf(address, { method, headers: { ...headers, ...attempt.headers }, body });
+    const answer = { text: await reached(response.text()), next: nextOf(response) };
+    attempt.settle();
+    return answer;
+  } catch (error) {
+    if (!(error instanceof Failure) || method === 'GET') throw error;
+    if (!isUnknown(error)) {
+      // What a 503 did is mostly known, but its message says when it is not.
+      if (error.code !== 'service_unavailable') attempt.settle();
+      throw error;
+    }
+    readAgain();
+    const advice = attempt.isRepeatable ? 'Try again: it is done only once.' : 'Check before you try again.';
+    throw new Failure('outcome_unknown', `No response arrived, so the outcome is not known. ${advice}`);
+  }
+}
+
+/** Whether a request that failed may have been done: the connection broke, or a proxy responded. */
+function isUnknown({ code, status }: Failure): boolean {
+  return code === 'connection_lost' || (code === 'unexplained' && status >= 500);
 }
 
 /** Sends a request of the session. Throws a `Failure` unless it succeeds. */
@@ -90,7 +119,7 @@ async function reached<T>(sent: Promise<T>): Promise<T> {
     return answer;
   } catch {
     connectionLost();
-    throw new Failure('connection_lost', 'The service cannot be reached. This page goes on when it can.');
+    throw new Failure('connection_lost', 'The service cannot be reached. This page reconnects by itself.');
   }
 }
 
@@ -99,15 +128,19 @@ export function failureOf(status: number, retryAfter: string | null, text: strin
   const seconds = retryAfter === null ? undefined : Number(retryAfter);
   if (status === 401) session.value = undefined;
   try {
-    const { code, message, details } = parseJson(text) as {
+    const {
+      code,
+      message,
+      details = [],
+    } = parseJson(text) as {
       code: string;
       message: string;
       details?: readonly Mistake[];
     };
-    return new Failure(code, message, details, seconds);
+    return new Failure(code, message, { mistakes: details, status, retryAfterSeconds: seconds });
   } catch {
-    const message = `The service answered ${status} without a reason. Its log may say more.`;
-    return new Failure('unexplained', message, [], seconds);
+    const message = `Status ${status} without an explanation. It is probably from a proxy.`;
+    return new Failure('unexplained', message, { status, retryAfterSeconds: seconds });
   }
 }
 

@@ -3,11 +3,12 @@ import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { AdminErrorBody } from '../../src/contract/admin/errors.ts';
 import { adminBasePath, allAdminOperations, roleOf } from '../../src/contract/admin/operations.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
+import { isRepeatable } from '../../src/contract/operations.ts';
 import { adminHeaders } from './admin-headers.ts';
 import { adminIntroduction } from './admin-introduction.ts';
 import { adminErrorExamples, adminResponsesOf, adminSharedResponses } from './admin-responses.ts';
 import { asClientsRead, pathsOf, textOf } from './build.ts';
-import { preconditions, requestId, requestParams } from './parameters.ts';
+import { operatorsIdempotencyKey, preconditions, requestId, requestParams } from './parameters.ts';
 import { adminTags } from './tags.ts';
 
 /** The text of `contract/admin-openapi.json`. */
@@ -68,7 +69,11 @@ function operationObject(operation: Operation): ZodOpenApiOperationObject {
     'x-stability': 'beta',
     ...(role === undefined ? { security: [] } : { 'x-required-role': role }),
     requestParams: requestParams(operation),
-    parameters: [requestId, ...(operation.preconditions ?? []).map((name) => preconditions[name])],
+    parameters: [
+      requestId,
+      ...(isRepeatable(operation) ? [operatorsIdempotencyKey] : []),
+      ...(operation.preconditions ?? []).map((name) => preconditions[name]),
+    ],
     ...requestBodyOf(operation),
     responses: adminResponsesOf(operation),
   };

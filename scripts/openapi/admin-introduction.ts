@@ -19,6 +19,9 @@ where a browser's request comes from (403 \`cross_site_request\`), path (404), m
 \`role_insufficient\`), media type (415), size (413), body and parameters (400), the resource (404), its preconditions (412),
 its state (409, 422).
 
+A \`POST\` that changes something takes an \`Idempotency-Key\` of at least 32 characters, such as a UUID. If no response arrives,
+send the request again with the same one: nothing is done twice, and the response contains the key or token that was issued.
+
 Unknown parameters and members are rejected. 64-bit integers are exact: use a JSON parser that does not round them.
 
 ## Errors

@@ -26,6 +26,21 @@ export const requestId = headerParameter(
   { type: 'string' },
 );
 
+export const operatorsIdempotencyKey = headerParameter(
+  'IdempotencyKey',
+  'Idempotency-Key',
+  'Makes a retry safe: a repetition of the request by the same operator with the same key does nothing and gets the same response ' +
+    'for 24 hours, with the secret that was issued. 32 to 255 visible ASCII characters, as a quoted string or bare; use a new UUID ' +
+    'for each new request.',
+  {
+    type: 'string',
+    pattern: '^[\\x21-\\x7E]+$',
+    minLength: 32,
+    maxLength: 512,
+    examples: ['8e03978e-40d5-43dd-bc93-6894a57f9324'],
+  },
+);
+
 const idempotencyKey = headerParameter(
   'IdempotencyKey',
   'Idempotency-Key',

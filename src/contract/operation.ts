@@ -84,6 +84,8 @@ export interface Operation<Outcome = never> {
   readonly paginated?: true;
   /** Whether it costs none of the account's requests, and is answered when there are none left. */
   readonly free?: true;
+  /** False for a `POST` that takes no `Idempotency-Key`. */
+  readonly repeatable?: false;
   /** The conditions that a change may depend on. */
   readonly preconditions?: readonly Precondition[];
   readonly success: Success<Outcome>;

@@ -26,6 +26,7 @@ test('every change that an operator may ask for says what it is done to', () => 
     'createPetOnce',
     'once',
     'audited',
+    'auditedOnce',
     'addSession',
     'useSession',
     'removeSession',

@@ -30,6 +30,8 @@ export const backupOperations = {
     summary: 'Make a backup',
     description:
       'Writes a whole, consistent copy of an embedded store to BACKUP_FOLDER while it serves, and answers when it is there.',
+    // It changes nothing in the store.
+    repeatable: false,
     body: { schema: NoMembers, optional: true },
     success: made,
     errors: ['backup_in_progress', 'backup_not_possible', 'backup_failed'],
@@ -42,6 +44,7 @@ export const backupOperations = {
     summary: 'Verify a backup',
     description: 'Opens a backup, checks it from end to end, and counts its rows.',
     role: 'viewer',
+    repeatable: false,
     body: { schema: NamedBackup },
     success: shown(Verification, 'The backup is sound.'),
     errors: ['backup_not_found', 'backup_damaged', 'backup_failed'],

@@ -25,6 +25,8 @@ export const importOperations = {
       'Adds the animals of a CSV or NDJSON file, in the format of `animal-store import`. The same file again goes on where ' +
       'it broke off, and adds nothing twice. To stop an import, close its connection. `GET /imports` tells how far it is.',
     stability: 'beta',
+    // The same file again adds nothing twice.
+    repeatable: false,
     query: ImportQuery,
     upload: { types: ['text/csv', 'application/x-ndjson'], description: 'The file.' },
     reads: [],

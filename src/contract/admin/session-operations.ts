@@ -21,6 +21,7 @@ export const sessionOperations = {
       'as `X-Session-Secret`. Programs need no session. They send their token with each request.',
     stability: 'beta',
     role: 'anybody',
+    repeatable: false,
     body: { schema: SignIn, maxBytes: maxSignInBytes },
     reads: [],
     success: created,

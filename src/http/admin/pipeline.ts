@@ -13,6 +13,7 @@ import { readInput } from '../input.ts';
 import { type Authenticated, authenticate } from './authentication.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
 import { linesAnswer } from './lines.ts';
+import { repeatableOf } from './once.ts';
 import { type AdminAnswer, refuse, reply } from './replies.ts';
 import { signIn, signOut, unreadableSignIn } from './session-answers.ts';
 
@@ -79,13 +80,15 @@ async function answerTo(
 ): Promise<AdminAnswer> {
   const { request, requestId } = incoming;
   const { operationId } = operation;
-  const { input, preconditions } = await readAdminInput(context, incoming, operation);
+  const read = await readAdminInput(context, incoming, operation);
+  const { input, preconditions } = read;
   if (operationId === 'createSession')
     return signIn(context, incoming, operation, input as AdminInputOf<'createSession'>);
   if (operationId === 'deleteSession') return signOut(context, incoming, operation);
   if (signedIn === undefined) throw new Refusal('sign_in_required');
   const asking = { ...signedIn, requestId, signal: request.signal };
-  const performed = await context.operations.perform(operation, { input, preconditions }, asking);
+  const repeatable = repeatableOf(read, request);
+  const performed = await context.operations.perform(operation, { input, preconditions, repeatable }, asking);
   if ('lines' in performed) return linesAnswer(operation, request, performed.lines);
   // What clients have, too, carries a tag for `If-Match`; the rest may show a secret, once.
   const hasTag = isShopOperation(operationId) && isTagged(operation);

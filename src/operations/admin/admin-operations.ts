@@ -1,7 +1,9 @@
 import type { AdminInputOf, AdminOperationId, ShopOperationId } from '../../contract/admin/operations.ts';
 import type { Operation } from '../../contract/operation.ts';
 import { type Result, resultOf } from '../../contract/result.ts';
+import { actorText } from '../../domain/actor.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
+import { OperatorOnce } from '../operator-once.ts';
 import type { Preconditions } from '../preconditions.ts';
 import { accountHandlers } from './accounts.ts';
 import { auditHandlers } from './audit.ts';
@@ -42,10 +44,12 @@ const handlers: HandlersOf<Services, HandledId> = {
 export interface AdminRequest {
   readonly input: AdminInputOf<AdminOperationId>;
   readonly preconditions: Preconditions;
+  /** What tells it from other requests; undefined unless it has an `Idempotency-Key`. */
+  readonly repeatable: { readonly idempotencyKey: string; readonly request: string } | undefined;
 }
 
 /** What became of it: a result, or lines that are made while they are sent. */
-export type AdminPerformed = Result | Lines;
+export type AdminPerformed = (Result & { readonly isReplayed?: boolean }) | Lines;
 
 export interface Lines {
   /** Each is JSON. */
@@ -66,10 +70,18 @@ export class AdminOperations {
     request: AdminRequest,
     asking: Asking,
   ): Awaitable<AdminPerformed> {
-    const services = servicesAs(this.#parts, asking.actor);
-    return andThen(outcomeOf(services, operation.operationId, request, asking), (outcome) =>
-      operation.success.lines ? { lines: outcome as AsyncIterable<string> } : resultOf(operation, outcome),
-    );
+    const once = this.#onceOf(request, asking);
+    const services = servicesAs(this.#parts, asking.actor, once);
+    return andThen(outcomeOf(services, operation.operationId, request, asking), (outcome) => {
+      if (operation.success.lines) return { lines: outcome as AsyncIterable<string> };
+      return { ...resultOf(operation, outcome), isReplayed: once?.isReplayed ?? false };
+    });
+  }
+
+  #onceOf({ repeatable }: AdminRequest, { actor }: Asking): OperatorOnce | undefined {
+    if (repeatable === undefined) return undefined;
+    const { randomBytes } = this.#parts;
+    return new OperatorOnce({ ...repeatable, actor: actorText(actor), randomBytes });
   }
 }
 

@@ -8,6 +8,7 @@ import { BanOperations } from '../bans.ts';
 import type { OperatorContext } from '../by-operator.ts';
 import { ImportOperations } from '../imports.ts';
 import { KeyOperations } from '../keys.ts';
+import type { OperatorOnce } from '../operator-once.ts';
 import { OperatorOperations } from '../operators.ts';
 import type { Store } from '../units.ts';
 import { UsageReports } from '../usage-reports.ts';
@@ -39,12 +40,17 @@ export interface OperatorServices extends AdminParts, OperatorContext {
   readonly usage: UsageReports;
 }
 
-export function servicesAs<Parts extends AdminParts>(parts: Parts, actor: Actor): OperatorServices & Parts {
+export function servicesAs<Parts extends AdminParts>(
+  parts: Parts,
+  actor: Actor,
+  once?: OperatorOnce,
+): OperatorServices & Parts {
   const { store, clock, randomBytes } = parts;
-  const context: OperatorContext = { store, clock, actor };
+  const context: OperatorContext = { store, clock, actor, once };
   return {
     ...parts,
     actor,
+    once,
     accounts: new AccountOperations(context),
     keys: new KeyOperations(context, randomBytes),
     bans: new BanOperations(context),
