@@ -11,7 +11,7 @@ const memberNames: Readonly<Record<string, string>> = {
   successorId: 'Replaced by key',
   perMinute: 'Requests per minute',
   perDay: 'Requests per day',
-  scopes: 'Rights',
+  scopes: 'Scopes',
   lastFour: 'Ends in',
   bytes: 'Size',
   createdAt: 'Made',

@@ -124,6 +124,7 @@ test('a ban says whose key it is and why, and lifting it counts on the next requ
     {
       keyId,
       keyName: 'enterprise',
+      keyLastFour: key.slice(-4),
       accountId: account.id,
       accountName: 'enterprise',
       bannedUntil: new Date(app.clock.now() + 120_000).toISOString(),

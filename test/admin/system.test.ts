@@ -193,7 +193,7 @@ describe('usage', () => {
     await using app = await startTestApp();
     const { token } = await addOperator(app, 'viewer');
     const { counter } = app.app.watch;
-    const { account, keyId } = await app.tenant('pro');
+    const { account, key, keyId } = await app.tenant('pro');
     const caller = { keyId, accountId: account.id } as Caller;
     for (let request = 0; request < 3; request++)
       counter.count('listPets', undefined, caller, performance.now());
@@ -202,7 +202,7 @@ describe('usage', () => {
     const { body } = await callAdmin(app, 'GET', '/usage/callers?limit=1', { token });
     expect(body).toEqual([
       {
-        ...{ keyId, keyName: 'pro', accountId: account.id, accountName: 'pro' },
+        ...{ keyId, keyName: 'pro', keyLastFour: key.slice(-4), accountId: account.id, accountName: 'pro' },
         ...{ ok: 3, refused: 0, limited: 0, failed: 0, deprecated: 0 },
         lastUsedAt: '2027-01-15T10:00:00.000Z',
       },

@@ -84,13 +84,13 @@ describe('accounts and keys', () => {
       await page.getByRole('button', { name: 'Issue key' }).click();
       await page.getByLabel('Name', { exact: true }).fill('till');
       await page.getByRole('dialog').getByRole('button', { name: 'Issue key' }).click();
-      await page.getByRole('button', { name: 'I have kept it' }).waitFor();
+      await page.getByRole('button', { name: "I've saved it" }).waitFor();
       const key = await page.getByRole('dialog').locator('code').innerText();
       await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
       for (let times = 0; times < 5; times++) await page.keyboard.press('Escape');
       await page.getByRole('button', { name: 'Copy' }).click();
       await page.getByRole('button', { name: 'Copied' }).waitFor();
-      await page.getByRole('button', { name: 'I have kept it' }).click();
+      await page.getByRole('button', { name: "I've saved it" }).click();
       expect(await page.content()).not.toContain(key);
 
       await page.getByRole('link', { name: 'Overview' }).click();
@@ -113,8 +113,8 @@ describe('accounts and keys', () => {
       const page = await signedIn(await addOperator('hugo', 'admin'), '/bans');
       await page.getByText('No key is banned now').waitFor();
       await until(async () => (await (await read()).text()).includes('api_key_banned'));
-      await page.getByRole('button', { name: 'Lift ban on key Hammering' }).click();
-      await page.getByText('Key Hammering works again').waitFor();
+      await page.getByRole('button', { name: /^Lift ban on key \d+ \(Hammering, / }).click();
+      await page.getByText(/^Lifted the ban on key \d+ \(Hammering/).waitFor();
       await page.getByText('No key is banned now').waitFor();
       expect((await ask()).status).toBe(200);
     },
@@ -138,29 +138,32 @@ describe('accounts and keys', () => {
   });
 
   testInBrowser(
-    'a key is replaced by one that works, and revoked only by its name; the account says so',
+    'a key is rotated to an active one, and revoked only by its name; the account says so',
     async () => {
       const { apiUrl, signedIn, addOperator, addAccount } = await given();
       const { account, key: old } = await addAccount('Leaving', 'free');
       const page = await signedIn(await addOperator('rita', 'admin'), `/accounts/${account.id}`);
       const statusOf = async (key: string) =>
         (await fetch(`${apiUrl}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } })).status;
-      await page.getByRole('button', { name: 'Replace key Leaving' }).click();
-      await page.getByLabel('How long the old key keeps working').selectOption('0');
-      await page.getByRole('dialog').getByRole('button', { name: 'Replace key' }).click();
-      await page.getByRole('button', { name: 'I have kept it' }).waitFor();
+      await page.getByRole('button', { name: /^Rotate key \d+ \(Leaving, / }).click();
+      await page.getByLabel('Grace period of the old key').selectOption('0');
+      await page.getByRole('dialog').getByRole('button', { name: 'Rotate key' }).click();
+      await page.getByRole('button', { name: "I've saved it" }).waitFor();
       const key = await page.getByRole('dialog').locator('code').innerText();
-      await page.getByRole('button', { name: 'I have kept it' }).click();
+      await page.getByRole('button', { name: "I've saved it" }).click();
       expect([await statusOf(old), await statusOf(key)]).toEqual([401, 200]);
 
-      await page.getByRole('button', { name: 'Revoke key Leaving' }).click();
+      await page
+        .getByRole('button', { name: `ends in ${key.slice(-4)})` })
+        .last()
+        .click();
       const revoke = page.getByRole('dialog').getByRole('button', { name: 'Revoke key' });
       expect(await revoke.isDisabled()).toBe(true);
       await page.getByLabel('Name', { exact: true }).fill('Leaving');
       await revoke.click();
       await page.getByRole('table', { name: 'Keys' }).getByText('Revoked', { exact: true }).waitFor();
       expect(await statusOf(key)).toBe(401);
-      for (const change of ['Replaced key', 'Revoked key']) await page.getByText(change).waitFor();
+      for (const change of ['Rotated key', 'Revoked key']) await page.getByText(change).first().waitFor();
     },
   );
 
@@ -267,7 +270,7 @@ testInBrowser("a replaced token ends its operator's sessions, and the new one is
   const page = await signedIn(await addOperator('ada', 'admin'), '/operators');
   await page.getByRole('button', { name: 'Replace token of tom' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Replace token' }).click();
-  await page.getByRole('button', { name: 'I have kept it' }).waitFor();
+  await page.getByRole('button', { name: "I've saved it" }).waitFor();
   const token = await page.getByRole('dialog').locator('code').innerText();
   await theirs.getByRole('link', { name: 'Bans' }).click();
   await theirs.getByLabel('Token').fill(token);
