@@ -3,7 +3,7 @@ import { connectionHealed, connectionLost, readAgain } from './connection.ts';
 import type { AnswerOf, InputArguments, ListRoute, Route } from './contract.ts';
 import { parseJson, writeJson } from './json.ts';
 import { sessionHeaders } from './session-secret.ts';
-import { session } from './session-state.ts';
+import { hasEnded, session } from './session-state.ts';
 import { attemptOf } from './unsettled.ts';
 
 export const basePath = '/admin/v1';
@@ -40,6 +40,8 @@ export interface AnyInput {
   readonly params?: Readonly<Record<string, unknown>> | undefined;
   readonly query?: Readonly<Record<string, unknown>> | undefined;
   readonly body?: unknown;
+  /** The entity tag that the change depends on. */
+  readonly ifMatch?: string | undefined;
 }
 
 /** Calls an operation: `call('GET /accounts/{accountId}', { params: { accountId: 7 } })`. Throws a `Failure`. */
@@ -47,6 +49,22 @@ export function call<Name extends Route>(name: Name, ...input: InputArguments<Na
 export async function call(name: Route, input: AnyInput = {}): Promise<unknown> {
   const { text } = await send(name, input);
   return text === '' ? undefined : parseJson(text);
+}
+
+/** What was read, with its entity tag. */
+export interface Tagged<T> {
+  readonly data: T;
+  readonly tag: string;
+}
+
+/** Reads what a change will depend on. Throws a `Failure`. */
+export function callTagged<Name extends Route>(
+  name: Name,
+  ...input: InputArguments<Name>
+): Promise<Tagged<AnswerOf<Name>>>;
+export async function callTagged(name: Route, input: AnyInput = {}): Promise<Tagged<unknown>> {
+  const { text, tag } = await send(name, input);
+  return { data: parseJson(text), tag };
 }
 
 /** Gets a page of a list. Throws a `Failure`. */
@@ -71,20 +89,23 @@ interface Answer {
   readonly text: string;
   /** The cursor of the next page. */
   readonly next: string | undefined;
+  /** The entity tag; empty where there is none. */
+  readonly tag: string;
 }
 
 async function send(name: string, input: AnyInput): Promise<Answer> {
   const [method = '', path = ''] = name.split(' ');
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (input.body !== undefined) headers['Content-Type'] = 'application/json';
+  if (input.ifMatch !== undefined) headers['If-Match'] = input.ifMatch;
   const body = input.body === undefined ? null : writeJson(input.body);
   const address = addressOf(path, input);
   const attempt = attemptOf(method, path, address, body);
   try {
     const response = await responseOf(address, { method, headers: { ...headers, ...attempt.headers }, body });
-    const answer = { text: await reached(response.text()), next: nextOf(response) };
+    const text = await reached(response.text());
     attempt.settle();
-    return answer;
+    return { text, next: nextOf(response), tag: response.headers.get('ETag') ?? '' };
   } catch (error) {
     if (!(error instanceof Failure) || method === 'GET') throw error;
     if (!isUnknown(error)) {
@@ -126,7 +147,7 @@ async function reached<T>(sent: Promise<T>): Promise<T> {
 /** Makes the error body of an answer a `Failure`; a session that has ended leads to the sign-in. */
 export function failureOf(status: number, retryAfter: string | null, text: string): Failure {
   const seconds = retryAfter === null ? undefined : Number(retryAfter);
-  if (status === 401) session.value = undefined;
+  if (status === 401) noteEnd();
   try {
     const {
       code,
@@ -137,11 +158,20 @@ export function failureOf(status: number, retryAfter: string | null, text: strin
       message: string;
       details?: readonly Mistake[];
     };
+    if (code === 'sign_in_required') return new Failure(code, endedMessage, { status });
     return new Failure(code, message, { mistakes: details, status, retryAfterSeconds: seconds });
   } catch {
     const message = `Status ${status} without an explanation. It is probably from a proxy.`;
     return new Failure('unexplained', message, { status, retryAfterSeconds: seconds });
   }
+}
+
+const endedMessage = 'Your session ended, so this was not done. Sign in, then try again.';
+
+/** A session that was in use leaves its page as it is. */
+function noteEnd(): void {
+  if (session.peek()) hasEnded.value = true;
+  else session.value = undefined;
 }
 
 function nextOf({ headers, url }: Response): string | undefined {

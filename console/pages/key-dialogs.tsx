@@ -1,11 +1,13 @@
 /** Dialogs that issue, change, rotate and revoke keys. */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { defaultScopes, type Scope } from '../../src/domain/scope.ts';
-import { call } from '../api.ts';
+import { call, callTagged } from '../api.ts';
 import type { Account, Key } from '../contract.ts';
 import { keyText } from '../key-text.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { Edited, type Save } from '../parts/edited.tsx';
 import { Form, SelectField, TextField } from '../parts/form.tsx';
 import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
 import { ScopeFields } from '../parts/scopes.tsx';
@@ -15,7 +17,9 @@ import { named } from '../text.ts';
 
 export type KeyStep = 'scopes' | 'rotate' | 'revoke';
 
-type KeyProps = Ends & { readonly of: Key };
+interface KeyProps extends Ends {
+  readonly of: Key;
+}
 
 export function KeyDialog({ step, ...props }: KeyProps & { step: KeyStep }) {
   switch (step) {
@@ -80,10 +84,26 @@ export function IssueKey({ account, onClose, onDone }: Ends & { account: Account
   );
 }
 
-function ChangeScopes({ of: key, ...ends }: KeyProps) {
+function ChangeScopes(props: KeyProps) {
+  const { of: listed, onClose } = props;
+  const load = () => callTagged('GET /keys/{keyId}', { params: { keyId: listed.id } });
+  return (
+    <Edited load={load} onClose={onClose}>
+      {(key, save, conflict) => <EditScopes {...props} {...{ of: key, save, conflict }} />}
+    </Edited>
+  );
+}
+
+interface EditProps extends KeyProps {
+  readonly save: Save;
+  readonly conflict: ComponentChildren;
+}
+
+function EditScopes({ of: key, save, conflict, ...ends }: EditProps) {
   const [scopes, setScopes] = useState<readonly Scope[]>(key.scopes);
   const change = async () => {
-    await call('PATCH /keys/{keyId}', { params: { keyId: key.id }, body: { scopes } });
+    const params = { keyId: key.id };
+    await save((ifMatch) => call('PATCH /keys/{keyId}', { params, body: { scopes }, ifMatch }));
     return `The new scopes of ${keyText(key)} apply from its next request.`;
   };
   return (
@@ -94,7 +114,12 @@ function ChangeScopes({ of: key, ...ends }: KeyProps) {
       isReady={scopes.length > 0}
       onSubmit={change}
     >
-      {() => <ScopeFields scopes={scopes} onChange={setScopes} />}
+      {() => (
+        <>
+          {conflict}
+          <ScopeFields scopes={scopes} onChange={setScopes} />
+        </>
+      )}
     </FormDialog>
   );
 }

@@ -84,7 +84,7 @@ function successResponse(
     headers: {
       ...refs('X-Request-Id', 'Cache-Control'),
       ...(status === 201 && success.location && refs('Location')),
-      ...(schema && isShop(operationId) && refs('ETag')),
+      ...(schema && (success.tagged || isShop(operationId)) && refs('ETag')),
       ...(paginated && { Link: ref('PageLinks') }),
       ...(isRepeatable(operation) && refs('Idempotent-Replayed')),
       ...(setsCookie && refs('Set-Cookie')),

@@ -48,6 +48,8 @@ export interface Success<Outcome = never> {
   readonly json?: (outcome: Outcome) => string;
   /** The path of what was made, below `basePath`. */
   readonly location?: (outcome: Outcome) => string;
+  /** What the entity tag is derived from, where that is not the body: what operators can change about it. */
+  readonly tagged?: (outcome: Outcome) => string;
   /** Whether it is answered line by line (NDJSON): the outcome is an `AsyncIterable` of them, each the JSON of the shape. */
   readonly lines?: true;
 }

@@ -17,11 +17,12 @@ export interface Answer {
 export function answerOf(
   operation: Operation,
   query: unknown,
-  { status, body, location, next, isReplayed }: Performed,
+  { status, body, tagged, location, next, isReplayed }: Performed,
   { base, hasTag = isTagged(operation) }: { readonly base: string; readonly hasTag?: boolean },
 ): Answer {
   const headers: HeaderFields = {};
-  const etag = body !== undefined && hasTag ? etagOf(body) : undefined;
+  const text = tagged ?? (hasTag ? body : undefined);
+  const etag = text === undefined ? undefined : etagOf(text);
   if (etag !== undefined) headers.ETag = etag;
   if (location !== undefined) headers.Location = base + location;
   if (operation.paginated) headers.Link = linksOf(base + operation.path, query as PageQuery, next);

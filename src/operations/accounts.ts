@@ -4,6 +4,7 @@ import type { Scope } from '../domain/scope.ts';
 import type { Account, AccountFilter, AccountPosition } from '../storage/storage.ts';
 import { type OperatorContext, writeAs } from './by-operator.ts';
 import { notFound } from './not-found.ts';
+import type { Preconditions } from './preconditions.ts';
 
 /** How many are read at once. */
 const pageSize = 100;
@@ -13,6 +14,7 @@ export interface AccountUpdate {
   readonly name?: string | undefined;
   readonly plan?: string | undefined;
   readonly custom?: CustomQuota;
+  readonly preconditions?: Preconditions;
 }
 
 /** Accounts: who is counted, and by which plan. */
@@ -61,11 +63,11 @@ export class AccountOperations {
 
   /**
    * Changes the name, the plan or both in one step; limits without a plan are those of the plan it has. Throws `PlanError`,
-   * and refuses `account_not_found`.
+   * and refuses `account_not_found` and `precondition_failed`.
    */
-  async update(id: number, { name, plan, custom = {} }: AccountUpdate): Promise<Account> {
+  async update(id: number, { name, plan, custom = {}, preconditions }: AccountUpdate): Promise<Account> {
     const limits = plan === undefined ? await this.#withQuota(id, custom) : quotaOf(plan, custom);
-    return found(id, await writeAs(this.#context, 'updateAccount', { id, name, limits }));
+    return found(id, await writeAs(this.#context, 'updateAccount', { id, name, limits, preconditions }));
   }
 
   /** Its keys are refused from the next request on. Refuses `account_not_found`. */

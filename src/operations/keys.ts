@@ -7,6 +7,7 @@ import { scopes as allScopes, defaultScopes, type Scope } from '../domain/scope.
 import type { Account, FirstAccount, Key, NewKey } from '../storage/storage.ts';
 import { issueAs, type OperatorContext, writeAs } from './by-operator.ts';
 import { notFound } from './not-found.ts';
+import type { Preconditions } from './preconditions.ts';
 import type { Store } from './units.ts';
 import { dayOf } from './usage-reports.ts';
 
@@ -122,9 +123,9 @@ export class KeyOperations {
     if (!isThere) throw notFound('key_not_found', id);
   }
 
-  /** What the key may do from the next request on. Refuses `key_not_found`. */
-  async setScopes(id: number, scopes: readonly Scope[]): Promise<void> {
-    const isThere = await writeAs(this.#context, 'setKeyScopes', { id, scopes });
+  /** Sets what the key may do from its next request. Refuses `key_not_found` and `precondition_failed`. */
+  async setScopes(id: number, scopes: readonly Scope[], preconditions: Preconditions = {}): Promise<void> {
+    const isThere = await writeAs(this.#context, 'setKeyScopes', { id, scopes, preconditions });
     if (!isThere) throw notFound('key_not_found', id);
   }
 

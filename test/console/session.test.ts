@@ -36,6 +36,41 @@ describe('a session', () => {
     expect(response.status).toBe(401);
   });
 
+  testInBrowser(
+    'that ends in a form keeps what was entered, and says why it asks for the token',
+    async () => {
+      const { app, signedIn, addOperator } = await given();
+      const token = await addOperator('fay', 'admin');
+      const page = await signedIn(token, '/accounts');
+      await page.getByRole('button', { name: 'New account' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('Half typed');
+      await page.context().clearCookies();
+      await page.getByRole('button', { name: 'Create account' }).click();
+      await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByLabel('Token').fill(token);
+      await page.getByLabel('Token').press('Enter');
+      await page.getByText('Your session ended, so this was not done.').waitFor();
+      expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Half typed');
+      await page.getByRole('button', { name: 'Create account' }).click();
+      await page.getByRole('heading', { name: 'Half typed' }).waitFor();
+      expect((await app.admin.accounts.list(undefined, 9, { name: 'half typed' })).length).toBe(1);
+    },
+  );
+
+  testInBrowser('that another operator begins in its place does not show what was entered', async () => {
+    const { signedIn, addOperator } = await given();
+    const page = await signedIn(await addOperator('gil', 'admin'), '/accounts');
+    await page.getByRole('button', { name: 'New account' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Private');
+    await page.context().clearCookies();
+    await page.getByRole('button', { name: 'Create account' }).click();
+    await page.getByLabel('Token').fill(await addOperator('hal', 'admin'));
+    await page.getByLabel('Token').press('Enter');
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ state: 'detached' });
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+
   testInBrowser('is shared by the tabs of one browser, and by no other origin', async () => {
     const { url, signedIn, addOperator } = await given();
     const page = await signedIn(await addOperator('tara', 'admin'), '/accounts');

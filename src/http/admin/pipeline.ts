@@ -90,7 +90,7 @@ async function answerTo(
   const repeatable = repeatableOf(read, request);
   const performed = await context.operations.perform(operation, { input, preconditions, repeatable }, asking);
   if ('lines' in performed) return linesAnswer(operation, request, performed.lines);
-  // What clients have, too, carries a tag for `If-Match`; the rest may show a secret, once.
+  // What clients share carries a tag for `If-Match`. Of the rest, only what says so: it may show a secret, once.
   const hasTag = isShopOperation(operationId) && isTagged(operation);
   return answerOf(operation, input.query, performed, { base: adminBasePath, hasTag });
 }

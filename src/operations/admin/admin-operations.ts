@@ -68,7 +68,7 @@ export class AdminOperations {
   perform(
     operation: Operation & { readonly operationId: AdminOperationId },
     request: AdminRequest,
-    asking: Asking,
+    asking: Omit<Asking, 'preconditions'>,
   ): Awaitable<AdminPerformed> {
     const once = this.#onceOf(request, asking);
     const services = servicesAs(this.#parts, asking.actor, once);
@@ -78,7 +78,7 @@ export class AdminOperations {
     });
   }
 
-  #onceOf({ repeatable }: AdminRequest, { actor }: Asking): OperatorOnce | undefined {
+  #onceOf({ repeatable }: AdminRequest, { actor }: Pick<Asking, 'actor'>): OperatorOnce | undefined {
     if (repeatable === undefined) return undefined;
     const { randomBytes } = this.#parts;
     return new OperatorOnce({ ...repeatable, actor: actorText(actor), randomBytes });
@@ -89,13 +89,13 @@ function outcomeOf(
   services: Services,
   id: AdminOperationId,
   { input, preconditions }: AdminRequest,
-  asking: Asking,
+  asking: Omit<Asking, 'preconditions'>,
 ): Awaitable<unknown> {
   if (isShopOperation(id))
     return performInShop(services, id, input as AdminInputOf<ShopOperationId>, preconditions);
   // The input was made by the row, so it is the one its handler takes.
   const handler = handlers[id as HandledId] as Handler;
-  return handler(services, input as never, asking);
+  return handler(services, input as never, { ...asking, preconditions });
 }
 
 type Handler = (services: Services, input: never, asking: Asking) => Awaitable<unknown>;

@@ -1,6 +1,9 @@
+import { accountTagText } from '../../contract/admin/accounts.ts';
 import type { PlanName, Quota } from '../../domain/plan.ts';
 import type { Account, NewAccount } from '../../storage/storage.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
+import { check, type Preconditions } from '../preconditions.ts';
+import { shownAccount } from '../shown.ts';
 
 /** What changes about an account; what is undefined stays. */
 export interface AccountChange {
@@ -9,15 +12,17 @@ export interface AccountChange {
   readonly limits?: { readonly plan: PlanName; readonly quota: Quota } | undefined;
   /** Unix ms. */
   readonly closedAt?: number | null;
+  readonly preconditions?: Preconditions | undefined;
 }
 
 /** Changes the account; undefined when there is none. Closing it twice keeps the first instant. */
 async function change(
   { accounts }: Transaction,
-  { id, name, limits, closedAt }: AccountChange,
+  { id, name, limits, closedAt, preconditions = {} }: AccountChange,
 ): Promise<Account | undefined> {
   const account = await accounts.find(id);
   if (account === undefined) return undefined;
+  check(preconditions, accountTagText(shownAccount(account)));
   const changed: Account = {
     ...account,
     name: name ?? account.name,
