@@ -126,6 +126,8 @@ describe('an Idempotency-Key', () => {
       'createBackup',
       'createSession',
       'importPets',
+      'previewImport',
+      'stopImport',
       'verifyBackup',
     ]);
   });

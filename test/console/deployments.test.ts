@@ -58,7 +58,8 @@ async function workADay({ page, pages, token, apiUrl }: Place): Promise<void> {
   await page.getByRole('link', { name: 'Import' }).click();
   const buffer = Buffer.from('name,categoryId,status\nRex,1,available\nNobody,dog,\n');
   await page.locator('input[type=file]').setInputFiles({ name: 'pets.csv', mimeType: 'text/csv', buffer });
-  await page.getByText('1 animal was added').waitFor();
+  await page.getByRole('button', { name: 'Import 2 rows' }).click();
+  await page.getByText('1 animal added and 1 line rejected').waitFor();
   await page.getByRole('link', { name: 'Overview' }).click();
   await page.getByText('Live').waitFor();
   await page.getByText(/^[1-9]\d* in five minutes$/).waitFor();

@@ -1,6 +1,5 @@
 /** What operators do, from the first visit to signing out, with a client at work meanwhile. */
 import { describe, expect, setDefaultTimeout } from 'bun:test';
-import { lock } from '../support/lock.ts';
 import { testTimeoutMs, until } from '../support/wait.ts';
 import { consoleOfTests, focused, tabTo, testInBrowser } from './given.ts';
 
@@ -187,56 +186,6 @@ describe('accounts and keys', () => {
 });
 
 describe('the shop', () => {
-  testInBrowser(
-    '66,042 animals are imported, also when that is stopped meanwhile; bad lines can be mended',
-    async () => {
-      const { storePath, signedIn, addOperator } = await given();
-      const page = await signedIn(await addOperator('iris', 'admin'), '/animals/import');
-      const lines = Array.from({ length: 66_042 }, (_, n) => `Animal ${n + 1},${(n % 9) + 1},available`);
-      lines[99] = 'Nobody,dog,available';
-      const file = {
-        name: 'animals.csv',
-        mimeType: 'text/csv',
-        buffer: Buffer.from(`name,categoryId,status\n${lines.join('\n')}\n`),
-      };
-      const drop = (dropped: typeof file) => page.locator('input[type=file]').setInputFiles(dropped);
-      {
-        // So that the import is not over before it is stopped.
-        using held = lock(storePath);
-        await drop(file);
-        await page.getByRole('progressbar', { name: 'Part that is added' }).waitFor();
-        await page.getByText('0 animals are added so far').waitFor();
-        await page.getByRole('button', { name: 'Stop' }).click();
-        await page.getByText('The import was stopped.').waitFor();
-        held.release();
-      }
-      await until(
-        async () =>
-          (await page.evaluate(
-            "fetch('/admin/v1/imports', { headers: { 'X-Session-Secret': " +
-              "sessionStorage.getItem('animal-store-session-secret') } }).then((answer) => answer.text())",
-          )) === '[]',
-      );
-      await drop(file);
-      await page.getByText('66,041 animals were added').waitFor();
-      const download = page.waitForEvent('download');
-      await page.getByRole('button', { name: 'Download' }).click();
-      const rejects = await Bun.file(await (await download).path()).text();
-      expect(rejects).toMatch(
-        /^line,reason,name,categoryId,status\n101,.*categoryId.*,Nobody,dog,available\n$/,
-      );
-      await drop({ ...file, buffer: Buffer.from(rejects.replace(',dog,', ',7,')) });
-      await page.getByText('1 animal was added: every line was right.').waitFor();
-
-      await page.getByRole('link', { name: 'Animals' }).first().click();
-      await page.getByText('Animal 1', { exact: true }).waitFor();
-      await page.getByRole('link', { name: 'Next' }).click();
-      await page.getByText('Animal 21', { exact: true }).waitFor();
-      await page.getByRole('link', { name: 'Previous' }).click();
-      await page.getByText('Animal 1', { exact: true }).waitFor();
-    },
-  );
-
   testInBrowser('an order is walked through to the end, and its animal with it', async () => {
     const { signedIn, addOperator } = await given();
     const page = await signedIn(await addOperator('olga', 'admin'), '/animals');

@@ -12,7 +12,7 @@ import type { OperatorOnce } from '../operator-once.ts';
 import { OperatorOperations } from '../operators.ts';
 import type { Store } from '../units.ts';
 import { UsageReports } from '../usage-reports.ts';
-import type { RunningImports } from './running-imports.ts';
+import type { ImportList } from './import-list.ts';
 import type { SystemOperations } from './system-operations.ts';
 
 /** The parts of the service that operators' operations work with. `src/admin.ts` puts them together. */
@@ -26,7 +26,7 @@ export interface AdminParts {
 export interface ServingParts extends AdminParts {
   readonly backups: BackupOperations;
   readonly system: SystemOperations;
-  readonly runningImports: RunningImports;
+  readonly importList: ImportList;
 }
 
 /** The same in the name of one operator: what is changed with them is recorded as theirs. */
