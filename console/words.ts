@@ -143,7 +143,8 @@ const changes: Readonly<Record<string, string>> = {
   returnOrder: 'Took back {}',
   putCategory: 'Named {}',
   deleteCategory: 'Deleted {}',
-  createBackup: 'Made {}',
+  createBackup: 'Created {}',
+  downloadBackup: 'Downloaded {}',
   updateLogging: 'Changed what is logged: {}',
 };
 

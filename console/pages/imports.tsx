@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import { save } from '../download.ts';
-import { bytes, counted, grouped } from '../format.ts';
+import { bytes, grouped } from '../format.ts';
 import { asFailure, useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
 import { Button, ChangeButton } from '../parts/button.tsx';
@@ -119,7 +119,8 @@ function Progress({ requestId, state, bytes: size, bytesRead, added, rejected }:
       </>
     );
   }
-  const counts = `${counted(added, 'animal')} added, ${counted(rejected, 'line')} rejected`;
+  const counts = `${grouped(added)} added, ${grouped(rejected)} rejected`;
+  if (state === 'failed' && added + rejected === 0) return <>–</>;
   if (state !== 'running') return <>{counts}</>;
   const part = size === 0 ? 1 : bytesRead / size;
   return (

@@ -182,7 +182,7 @@ function Revoke({ of: key, ...ends }: KeyProps) {
             It was last used <Time at={lastUsedAt} />.
           </>
         )}
-        {successorId !== null && ` It was rotated to key ${successorId}, which stays active.`}
+        {successorId !== null && ` It was rotated to key ${successorId}, which is not affected.`}
       </p>
       <p>Programs that use it get 401 from their next request. This cannot be undone.</p>
     </Confirm>

@@ -42,6 +42,7 @@ export function Edited<T>({ load, onClose, children }: EditedProps<T>) {
       const read = await load();
       tag.current = read.tag;
       setPresent(read.data);
+      // The conflict says it.
       throw new Failure('changed_meanwhile', advice);
     }
   };
@@ -51,11 +52,12 @@ export function Edited<T>({ load, onClose, children }: EditedProps<T>) {
 
 function Conflict({ before, after }: { before: unknown; after: unknown }) {
   return (
-    <div class="message warn">
+    <div class="message warn" role="alert">
       <Icon name="warning" />
       <div>
         <strong>Someone else changed this while you were editing.</strong>
         <Difference before={before} after={after} />
+        <p>{advice}</p>
       </div>
     </div>
   );

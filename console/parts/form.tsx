@@ -157,7 +157,7 @@ export function Form({
   return (
     <form onSubmit={send}>
       {children(failure)}
-      {failure && <FailureNote failure={failure} />}
+      {failure && failure.code !== 'changed_meanwhile' && <FailureNote failure={failure} />}
       <footer>
         {onCancel && <Button onClick={onCancel}>{cancel}</Button>}
         <Button type="submit" look={look} isBusy={isBusy} disabled={!isReady}>

@@ -13,13 +13,6 @@ export function SessionEnded() {
   };
   return (
     <Dialog title="Your session has ended" onClose={leave} isFirm isCovering>
-      <div class="effect">
-        <p>Sign in again to continue where you were. What you have entered is kept, and was not sent.</p>
-        <p class="hint">
-          A session ends after 1 hour without a request, after 12 hours, and when its operator’s token is
-          rotated or revoked.
-        </p>
-      </div>
       <Form
         submit="Sign in"
         cancel="Discard and leave"
@@ -28,15 +21,21 @@ export function SessionEnded() {
         onCancel={leave}
       >
         {() => (
-          <TextField
-            label="Token"
-            name="token"
-            type="password"
-            value={token}
-            onInput={setToken}
-            autocomplete="current-password"
-            placeholder="aso_…"
-          />
+          <>
+            <p class="effect">
+              Sign in again to continue where you were. What you have entered is kept, and was not sent.
+            </p>
+            <TextField
+              label="Token"
+              name="token"
+              type="password"
+              value={token}
+              onInput={setToken}
+              autocomplete="current-password"
+              placeholder="aso_…"
+              hint="A session ends after 1 hour without a request, after 12 hours, and when its operator’s token is rotated or revoked."
+            />
+          </>
         )}
       </Form>
     </Dialog>

@@ -90,6 +90,7 @@ function successResponse(
       ...(setsCookie && refs('Set-Cookie')),
     },
     ...(schema && { content: { [type]: { schema } } }),
+    ...(success.file && { content: { 'application/octet-stream': { schema: { type: 'string' } } } }),
   };
 }
 

@@ -52,6 +52,14 @@ export interface Success<Outcome = never> {
   readonly tagged?: (outcome: Outcome) => string;
   /** Whether it is answered line by line (NDJSON): the outcome is an `AsyncIterable` of them, each the JSON of the shape. */
   readonly lines?: true;
+  /** Whether it is answered with a file; the outcome is its content. */
+  readonly file?: true;
+}
+
+/** A file, as it is downloaded. */
+export interface FileContent {
+  readonly name: string;
+  readonly content: Blob;
 }
 
 export type Precondition = 'If-Match' | 'If-None-Match';

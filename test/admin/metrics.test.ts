@@ -49,7 +49,13 @@ const all: readonly Metric[] = metricsOf({
   },
   troubles: [],
   bans: 0,
-  backups: { everyMs: 1, latest: { name: 'made', bytes: 1, createdAt: 1 }, seconds: 1, made: 1, failed: 0 },
+  backups: {
+    everyMs: 1,
+    latest: { name: 'made', bytes: 1, label: null, verified: null, createdAt: 1 },
+    seconds: 1,
+    made: 1,
+    failed: 0,
+  },
   about: { version: '1.0.0' },
   startedAt: 0,
 });

@@ -73,6 +73,7 @@ const doors: Readonly<Record<AdminOperationId, readonly string[] | string>> = {
   listBackups: 'They are files: list the folder.',
   createBackup: ['backup'],
   verifyBackup: ['backup verify'],
+  downloadBackup: ['backup'],
 };
 
 /** Every command that does something, with the words that call it. */

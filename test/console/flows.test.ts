@@ -240,11 +240,24 @@ testInBrowser('the export of the audit log has what the filters show', async () 
   expect(operations).toEqual(['createAccount', 'createKey']);
 });
 
-testInBrowser('a backup is made while the service serves, and found to be sound', async () => {
+testInBrowser('a backup is created with a label, verified and downloaded', async () => {
   const { signedIn, addOperator } = await given();
   const page = await signedIn(await addOperator('bo', 'admin'), '/system');
-  await page.getByRole('button', { name: 'Make backup' }).click();
-  await page.getByText(/^Backup .* is made/).waitFor();
+  await page.getByRole('button', { name: 'Create backup' }).click();
+  await page.getByLabel('Label (optional)').fill('before-upgrade');
+  await page.getByRole('dialog').getByRole('button', { name: 'Create backup' }).click();
+  await page.getByText(/^Created .*-before-upgrade\.backup\.$/).waitFor();
   await page.getByRole('button', { name: /^Verify / }).click();
   await page.getByText('Sound', { exact: true }).waitFor();
+  await page.reload();
+  await page.getByText('Sound', { exact: true }).waitFor();
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: /^Download .*-before-upgrade/ }).click();
+  const saved = await download;
+  expect(saved.suggestedFilename()).toEndWith('-before-upgrade.backup');
+  expect(
+    await Bun.file(await saved.path())
+      .slice(0, 6)
+      .text(),
+  ).toBe('SQLite');
 });

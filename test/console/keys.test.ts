@@ -28,7 +28,7 @@ testInBrowser(
 
     await page.getByRole('button', { name: `Revoke ${old}` }).click();
     await page.getByRole('heading', { name: `Revoke ${old}?` }).waitFor();
-    await page.getByText(`It was rotated to key ${successor.id}, which stays active.`).waitFor();
+    await page.getByText(`It was rotated to key ${successor.id}, which is not affected.`).waitFor();
     await page.getByLabel('Name', { exact: true }).fill('till');
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click();
     await page.getByText(`Revoked ${old}.`).waitFor();

@@ -1,12 +1,17 @@
-import { type Operation, type Success, shown } from '../operation.ts';
-import { NoMembers } from '../orders.ts';
-import { Backup, BackupState, NamedBackup, Verification } from './backups.ts';
+import { type FileContent, type Operation, type Success, shown } from '../operation.ts';
+import { Backup, BackupState, DownloadQuery, NamedBackup, NewBackup, Verification } from './backups.ts';
 
 const made: Success<Backup> = {
   descriptions: { 201: 'The backup was made.' },
   statusOf: () => 201,
   schema: Backup,
   json: (backup) => JSON.stringify(backup),
+};
+
+const file: Success<FileContent> = {
+  descriptions: { 200: 'The file.' },
+  statusOf: () => 200,
+  file: true,
 };
 
 const common = { tag: 'Backups', stability: 'beta', reads: [] } as const;
@@ -32,9 +37,22 @@ export const backupOperations = {
       'Writes a whole, consistent copy of an embedded store to BACKUP_FOLDER while it serves, and answers when it is there.',
     // It changes nothing in the store.
     repeatable: false,
-    body: { schema: NoMembers, optional: true },
+    body: { schema: NewBackup, optional: true },
     success: made,
     errors: ['backup_in_progress', 'backup_not_possible', 'backup_failed'],
+  },
+  downloadBackup: {
+    ...common,
+    operationId: 'downloadBackup',
+    method: 'GET',
+    path: '/backups/download',
+    summary: 'Download a backup',
+    description:
+      'Returns the file of a backup. It holds all of the store, so this is recorded in the audit log.',
+    role: 'admin',
+    query: DownloadQuery,
+    success: file,
+    errors: ['backup_not_found'],
   },
   verifyBackup: {
     ...common,

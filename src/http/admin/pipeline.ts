@@ -12,6 +12,7 @@ import { answerOf } from '../answers.ts';
 import { readInput } from '../input.ts';
 import { type Authenticated, authenticate } from './authentication.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
+import { fileAnswer } from './files.ts';
 import { linesAnswer } from './lines.ts';
 import { repeatableOf } from './once.ts';
 import { type AdminAnswer, refuse, reply } from './replies.ts';
@@ -89,6 +90,7 @@ async function answerTo(
   const asking = { ...signedIn, requestId, signal: request.signal };
   const repeatable = repeatableOf(read, request);
   const performed = await context.operations.perform(operation, { input, preconditions, repeatable }, asking);
+  if ('file' in performed) return fileAnswer(performed.file);
   if ('lines' in performed) return linesAnswer(operation, request, performed.lines);
   // What clients share carries a tag for `If-Match`. Of the rest, only what says so: it may show a secret, once.
   const hasTag = isShopOperation(operationId) && isTagged(operation);

@@ -1,5 +1,5 @@
 import type { AdminInputOf, AdminOperationId, ShopOperationId } from '../../contract/admin/operations.ts';
-import type { Operation } from '../../contract/operation.ts';
+import type { FileContent, Operation } from '../../contract/operation.ts';
 import { type Result, resultOf } from '../../contract/result.ts';
 import { actorText } from '../../domain/actor.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
@@ -49,7 +49,11 @@ export interface AdminRequest {
 }
 
 /** What became of it: a result, or lines that are made while they are sent. */
-export type AdminPerformed = (Result & { readonly isReplayed?: boolean }) | Lines;
+export type AdminPerformed = (Result & { readonly isReplayed?: boolean }) | Lines | File;
+
+export interface File {
+  readonly file: FileContent;
+}
 
 export interface Lines {
   /** Each is JSON. */
@@ -73,6 +77,7 @@ export class AdminOperations {
     const once = this.#onceOf(request, asking);
     const services = servicesAs(this.#parts, asking.actor, once);
     return andThen(outcomeOf(services, operation.operationId, request, asking), (outcome) => {
+      if (operation.success.file) return { file: outcome as FileContent };
       if (operation.success.lines) return { lines: outcome as AsyncIterable<string> };
       return { ...resultOf(operation, outcome), isReplayed: once?.isReplayed ?? false };
     });
