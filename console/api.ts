@@ -1,8 +1,10 @@
 /** Calls of the admin API. */
-import { connectionHealed, connectionLost } from './connection.ts';
+import { connectionHealed, connectionLost, readAgain } from './connection.ts';
 import type { AnswerOf, InputArguments, ListRoute, Route } from './contract.ts';
 import { parseJson, writeJson } from './json.ts';
-import { session } from './session-state.ts';
+import { sessionHeaders } from './session-secret.ts';
+import { hasEnded, session } from './session-state.ts';
+import { attemptOf } from './unsettled.ts';
 
 export const basePath = '/admin/v1';
 
@@ -17,20 +19,29 @@ export interface Mistake {
 export class Failure extends Error {
   readonly code: string;
   readonly mistakes: readonly Mistake[];
+  /** Of the response; 0 when there was none. */
+  readonly status: number;
   /** Seconds after which it may go well; undefined where waiting does not help. */
   readonly retryAfterSeconds: number | undefined;
-  constructor(code: string, message: string, mistakes: readonly Mistake[] = [], retryAfterSeconds?: number) {
+  constructor(
+    code: string,
+    message: string,
+    more: Partial<Pick<Failure, 'mistakes' | 'status' | 'retryAfterSeconds'>> = {},
+  ) {
     super(message);
     this.code = code;
-    this.mistakes = mistakes;
-    this.retryAfterSeconds = retryAfterSeconds;
+    this.mistakes = more.mistakes ?? [];
+    this.status = more.status ?? 0;
+    this.retryAfterSeconds = more.retryAfterSeconds;
   }
 }
 
-interface AnyInput {
+export interface AnyInput {
   readonly params?: Readonly<Record<string, unknown>> | undefined;
   readonly query?: Readonly<Record<string, unknown>> | undefined;
   readonly body?: unknown;
+  /** The entity tag that the change depends on. */
+  readonly ifMatch?: string | undefined;
 }
 
 /** Calls an operation: `call('GET /accounts/{accountId}', { params: { accountId: 7 } })`. Throws a `Failure`. */
@@ -38,6 +49,22 @@ export function call<Name extends Route>(name: Name, ...input: InputArguments<Na
 export async function call(name: Route, input: AnyInput = {}): Promise<unknown> {
   const { text } = await send(name, input);
   return text === '' ? undefined : parseJson(text);
+}
+
+/** What was read, with its entity tag. */
+export interface Tagged<T> {
+  readonly data: T;
+  readonly tag: string;
+}
+
+/** Reads what a change will depend on. Throws a `Failure`. */
+export function callTagged<Name extends Route>(
+  name: Name,
+  ...input: InputArguments<Name>
+): Promise<Tagged<AnswerOf<Name>>>;
+export async function callTagged(name: Route, input: AnyInput = {}): Promise<Tagged<unknown>> {
+  const { text, tag } = await send(name, input);
+  return { data: parseJson(text), tag };
 }
 
 /** Gets a page of a list. Throws a `Failure`. */
@@ -62,17 +89,47 @@ interface Answer {
   readonly text: string;
   /** The cursor of the next page. */
   readonly next: string | undefined;
+  /** The entity tag; empty where there is none. */
+  readonly tag: string;
 }
 
 async function send(name: string, input: AnyInput): Promise<Answer> {
   const [method = '', path = ''] = name.split(' ');
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (input.body !== undefined) headers['Content-Type'] = 'application/json';
+  if (input.ifMatch !== undefined) headers['If-Match'] = input.ifMatch;
   const body = input.body === undefined ? null : writeJson(input.body);
-  const response = await reached(fetch(addressOf(path, input), { method, headers, body }));
-  const text = await reached(response.text());
-  if (!response.ok) throw failureOf(response.status, response.headers.get('Retry-After'), text);
-  return { text, next: nextOf(response) };
+  const address = addressOf(path, input);
+  const attempt = attemptOf(method, path, address, body);
+  try {
+    const response = await responseOf(address, { method, headers: { ...headers, ...attempt.headers }, body });
+    const text = await reached(response.text());
+    attempt.settle();
+    return { text, next: nextOf(response), tag: response.headers.get('ETag') ?? '' };
+  } catch (error) {
+    if (!(error instanceof Failure) || method === 'GET') throw error;
+    if (!isUnknown(error)) {
+      // What a 503 did is mostly known, but its message says when it is not.
+      if (error.code !== 'service_unavailable') attempt.settle();
+      throw error;
+    }
+    readAgain();
+    const advice = attempt.isRepeatable ? 'Try again: it is done only once.' : 'Check before you try again.';
+    throw new Failure('outcome_unknown', `No response arrived, so the outcome is not known. ${advice}`);
+  }
+}
+
+/** Whether a request that failed may have been done: the connection broke, or a proxy responded. */
+function isUnknown({ code, status }: Failure): boolean {
+  return code === 'connection_lost' || (code === 'unexplained' && status >= 500);
+}
+
+/** Sends a request of the session. Throws a `Failure` unless it succeeds. */
+export async function responseOf(address: string, init: RequestInit): Promise<Response> {
+  const headers = { ...init.headers, ...sessionHeaders() };
+  const response = await reached(fetch(address, { ...init, headers }));
+  if (response.ok) return response;
+  throw failureOf(response.status, response.headers.get('Retry-After'), await reached(response.text()));
 }
 
 /** What comes when the service can be reached; what became of the connection is remembered. */
@@ -83,25 +140,38 @@ async function reached<T>(sent: Promise<T>): Promise<T> {
     return answer;
   } catch {
     connectionLost();
-    throw new Failure('connection_lost', 'The service cannot be reached. This page goes on when it can.');
+    throw new Failure('connection_lost', 'The service cannot be reached. This page reconnects by itself.');
   }
 }
 
 /** Makes the error body of an answer a `Failure`; a session that has ended leads to the sign-in. */
 export function failureOf(status: number, retryAfter: string | null, text: string): Failure {
   const seconds = retryAfter === null ? undefined : Number(retryAfter);
-  if (status === 401) session.value = undefined;
+  if (status === 401) noteEnd();
   try {
-    const { code, message, details } = parseJson(text) as {
+    const {
+      code,
+      message,
+      details = [],
+    } = parseJson(text) as {
       code: string;
       message: string;
       details?: readonly Mistake[];
     };
-    return new Failure(code, message, details, seconds);
+    if (code === 'sign_in_required') return new Failure(code, endedMessage, { status });
+    return new Failure(code, message, { mistakes: details, status, retryAfterSeconds: seconds });
   } catch {
-    const message = `The service answered ${status} without a reason. Its log may say more.`;
-    return new Failure('unexplained', message, [], seconds);
+    const message = `Status ${status} without an explanation. It is probably from a proxy.`;
+    return new Failure('unexplained', message, { status, retryAfterSeconds: seconds });
   }
+}
+
+const endedMessage = 'Your session ended, so this was not done. Sign in, then try again.';
+
+/** A session that was in use leaves its page as it is. */
+function noteEnd(): void {
+  if (session.peek()) hasEnded.value = true;
+  else session.value = undefined;
 }
 
 function nextOf({ headers, url }: Response): string | undefined {

@@ -17,10 +17,11 @@ import { UsagePage } from './pages/usage.tsx';
 import { FailureNote } from './parts/failure.tsx';
 import { Empty, Page } from './parts/layout.tsx';
 import { Notices } from './parts/notices.tsx';
+import { SessionEnded } from './parts/session-ended.tsx';
 import { Connection, Shell } from './parts/shell.tsx';
 import { place } from './router.ts';
 import { sessionFailure } from './session.ts';
-import { session } from './session-state.ts';
+import { hasEnded, session } from './session-state.ts';
 
 export function App() {
   return (
@@ -33,10 +34,12 @@ export function App() {
       )}
       {session.value === undefined && <SignInPage />}
       {session.value && (
-        <Shell>
+        // Forms that another operator has left open are not theirs to send.
+        <Shell key={session.value.operator}>
           <Shown />
         </Shell>
       )}
+      {session.value && hasEnded.value && <SessionEnded />}
       <Notices />
     </>
   );

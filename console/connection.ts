@@ -4,8 +4,12 @@ import { signal } from '@preact/signals';
 /** Whether the last call reached the service. */
 export const isConnected = signal(true);
 
-/** Counts the times that a lost connection came back, so that what is shown can be read again. */
+/** Counts the reasons to read again what is shown, such as a connection that came back. */
 export const timesHealed = signal(0);
+
+export function readAgain(): void {
+  timesHealed.value += 1;
+}
 
 const probeEveryMs = 2_000;
 let probe: ReturnType<typeof setInterval> | undefined;
@@ -20,7 +24,7 @@ export function connectionHealed(): void {
   clearInterval(probe);
   probe = undefined;
   isConnected.value = true;
-  timesHealed.value += 1;
+  readAgain();
 }
 
 /** Any answer will do, even a refusal. */

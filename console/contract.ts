@@ -71,10 +71,15 @@ type BodyOf<Row> = Row extends { body: infer Sent extends Body }
     : { readonly body: Wire<z.input<Sent['schema']>> }
   : { readonly body?: undefined };
 
+type ConditionOf<Row> = Row extends { preconditions: readonly unknown[] }
+  ? { readonly ifMatch?: string | undefined }
+  : { readonly ifMatch?: undefined };
+
 /** What an operation is called with. */
 export type InputOf<Name extends Route> = ParamsOf<RowsByRoute[Name]> &
   QueryOf<RowsByRoute[Name]> &
-  BodyOf<RowsByRoute[Name]>;
+  BodyOf<RowsByRoute[Name]> &
+  ConditionOf<RowsByRoute[Name]>;
 
 /** The input, which may be left out where nothing in it is required. */
 export type InputArguments<Name extends Route> =

@@ -16,6 +16,11 @@ export const compact = (value: number): string => short.format(value);
 /** A rate: with a digit behind the point while it is small. */
 export const rate = (value: number): string => (value < 100 ? oneDigit : whole).format(value);
 
+/** The text as the beginning of a sentence. */
+export function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** A word with its number: `1 key`, `2 keys`. */
 export function counted(value: number | bigint, one: string, many = `${one}s`): string {
   return `${grouped(value)} ${value === 1 || value === 1n ? one : many}`;

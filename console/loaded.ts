@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Failure } from './api.ts';
 import { timesHealed } from './connection.ts';
+import { hasEnded } from './session-state.ts';
 
 export interface Loaded<T> {
   /** What was read last; it stays while it is read again. */
@@ -66,7 +67,7 @@ function repeat(work: () => Promise<void>, everyMs: number): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isOver = false;
   const again = async () => {
-    if (!document.hidden) await work();
+    if (!document.hidden && !hasEnded.peek()) await work();
     if (!isOver) timer = setTimeout(again, everyMs);
   };
   timer = setTimeout(again, everyMs);

@@ -2,11 +2,12 @@
 
 import { effect, signal } from '@preact/signals';
 import { call, Failure } from './api.ts';
-import { timesHealed } from './connection.ts';
-import type { InputOf } from './contract.ts';
+import { readAgain, timesHealed } from './connection.ts';
+import type { InputOf, Session } from './contract.ts';
 import { asFailure } from './loaded.ts';
 import { goTo } from './router.ts';
-import { session } from './session-state.ts';
+import { forgetSecret, keepSecret, shareSecret } from './session-secret.ts';
+import { hasEnded, session } from './session-state.ts';
 
 type Credentials = InputOf<'POST /session'>['body'];
 
@@ -30,7 +31,7 @@ async function findSession(): Promise<void> {
     if (session.value) return;
   }
   try {
-    session.value = await call('GET /session');
+    begin(await call('GET /session'));
   } catch (error) {
     // A 401 has said that nobody is; anything else says nothing of it.
     if (session.peek() !== undefined) throw error;
@@ -52,19 +53,32 @@ async function look(): Promise<void> {
 
 /** Finds out who is signed in; where the service cannot be reached or cannot say, again when it can. */
 export function watchSession(): void {
+  shareSecret(() => {
+    if (!session.peek() || hasEnded.peek()) void look();
+  });
   effect(() => {
     if (timesHealed.value >= 0 && session.peek() === null) void look();
   });
 }
 
 export async function signIn(credentials: Credentials): Promise<void> {
-  const found = await call('POST /session', { body: credentials });
+  const { secret, ...found } = await call('POST /session', { body: credentials });
+  keepSecret(secret);
   linkFailure.value = undefined;
+  begin(found);
+}
+
+function begin(found: Session): void {
   session.value = found;
+  if (!hasEnded.peek()) return;
+  hasEnded.value = false;
+  readAgain();
 }
 
 export async function signOut(): Promise<void> {
   await call('DELETE /session');
+  forgetSecret();
+  hasEnded.value = false;
   goTo('/', { replace: true });
   session.value = undefined;
 }

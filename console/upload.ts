@@ -1,73 +1,72 @@
-/** Sends a file, and tells how far it is: `fetch` cannot. */
-import { addressOf, call, Failure, failureOf } from './api.ts';
+/** Files that this tab imports. They go on being sent, and added, while other pages are shown. */
+import { effect, signal } from '@preact/signals';
+import { addressOf, call, Failure, failureOf, responseOf } from './api.ts';
 import { connectionHealed, connectionLost } from './connection.ts';
 import type { AnswerOf } from './contract.ts';
 import { parseJson } from './json.ts';
+import { sessionHeaders } from './session-secret.ts';
 
+export type Import = AnswerOf<'GET /imports'>[number];
 export type ImportReport = AnswerOf<'POST /pets/import'>;
+export type ImportPreview = AnswerOf<'POST /pets/import/preview'>;
 
 const types = { csv: 'text/csv', ndjson: 'application/x-ndjson' } as const;
 
 export type Format = keyof typeof types;
 
-export function formatOf({ name }: File): Format {
+export function formatOf({ name }: Pick<File, 'name'>): Format {
   return /\.(?:ndjson|jsonl)$/i.test(name) ? 'ndjson' : 'csv';
 }
 
-/** How far an import is: the file is sent first, then its animals are added. */
-export interface ImportProgress {
-  /** How much of the file is sent, or dealt with, from 0 to 1. */
-  readonly part: number;
-  /** Animals added so far; undefined while the file is being sent. */
-  readonly added: number | undefined;
+/** A file that is being imported by this tab. */
+export interface Upload {
+  /** By which it is found in the list of imports. */
+  readonly requestId: string;
+  readonly file: File;
+  /** How much of it is sent, from 0 to 1. */
+  readonly sent: number;
+  readonly stop: () => void;
 }
 
-export interface ImportOptions {
+export const uploads = signal<readonly Upload[]>([]);
+
+/** Closing the tab would stop its imports. */
+export function watchUploads(): void {
+  const ask = (event: Event) => event.preventDefault();
+  effect(() => {
+    if (uploads.value.length > 0) addEventListener('beforeunload', ask);
+    else removeEventListener('beforeunload', ask);
+  });
+}
+
+interface ImportOptions {
   /** Whether the animals of a file that has ids get new ones. */
   readonly newIds: boolean;
-  readonly onProgress: (progress: ImportProgress) => void;
-  /** Stops the import: what is added stays. */
-  readonly signal: AbortSignal;
 }
 
-const askEveryMs = 300;
-
-/** Rejects with a `Failure`. */
-export async function importFile(file: File, options: ImportOptions): Promise<ImportReport> {
-  const id = crypto.randomUUID();
-  const isOver = new AbortController();
-  const onSent = () => void follow(id, options.onProgress, isOver.signal);
-  try {
-    return await sendFile(id, file, options, onSent);
-  } finally {
-    isOver.abort();
-  }
-}
-
-/** Tells how far the service is with the import of this request, until that is over. */
-async function follow(id: string, onProgress: ImportOptions['onProgress'], over: AbortSignal): Promise<void> {
-  while (!over.aborted) {
-    const running = await call('GET /imports').catch(() => []);
-    const found = running.find((one) => one.id === id);
-    if (found !== undefined && !over.aborted)
-      onProgress({ part: found.bytes === 0 ? 1 : found.bytesRead / found.bytes, added: found.added });
-    await new Promise((resolve) => setTimeout(resolve, askEveryMs));
-  }
-}
-
-function sendFile(
-  id: string,
-  file: File,
-  { newIds, onProgress, signal }: ImportOptions,
-  onSent: () => void,
-): Promise<ImportReport> {
-  const format = formatOf(file);
+/** Imports a file. Rejects with a `Failure`. */
+export async function importFile(file: File, { newIds }: ImportOptions): Promise<ImportReport> {
+  const requestId = crypto.randomUUID();
   const request = new XMLHttpRequest();
+  const upload: Upload = { requestId, file, sent: 0, stop: () => request.abort() };
+  uploads.value = [...uploads.value, upload];
+  request.upload.addEventListener('progress', ({ loaded, total }) => {
+    const sent = total === 0 ? 1 : loaded / total;
+    uploads.value = uploads.value.map((each) => (each.requestId === requestId ? { ...each, sent } : each));
+  });
+  const format = formatOf(file);
+  request.open('POST', addressOf('/pets/import', { query: { format, newIds, fileName: file.name } }));
+  const headers = { 'Content-Type': types[format], 'X-Request-Id': requestId, ...sessionHeaders() };
+  for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+  try {
+    return await outcomeOf(request, file);
+  } finally {
+    uploads.value = uploads.value.filter((each) => each.requestId !== requestId);
+  }
+}
+
+function outcomeOf(request: XMLHttpRequest, file: File): Promise<ImportReport> {
   return new Promise((resolve, reject) => {
-    request.upload.addEventListener('progress', ({ loaded, total }) =>
-      onProgress({ part: total === 0 ? 1 : loaded / total, added: undefined }),
-    );
-    request.upload.addEventListener('load', onSent);
     request.addEventListener('load', () => {
       connectionHealed();
       const { status, responseText } = request;
@@ -76,17 +75,91 @@ function sendFile(
     });
     request.addEventListener('error', () => {
       connectionLost();
-      reject(new Failure('connection_lost', `The service went away. ${goesOn}`));
+      reject(new Failure('connection_lost', `The connection broke. ${resumes}`));
     });
     request.addEventListener('abort', () =>
-      reject(new Failure('stopped', `The import was stopped. What was added stays. ${goesOn}`)),
+      reject(new Failure('stopped', `The import was stopped. Animals that were added stay. ${resumes}`)),
     );
-    signal.addEventListener('abort', () => request.abort());
-    request.open('POST', addressOf('/pets/import', { query: { format, newIds } }));
-    request.setRequestHeader('Content-Type', types[format]);
-    request.setRequestHeader('X-Request-Id', id);
     request.send(file);
   });
 }
 
-const goesOn = 'Drop the same file again: the import goes on where it broke off, and adds nothing twice.';
+const resumes = 'Import the same file again to resume. Nothing is added twice.';
+
+/** Stops an import: one of this tab by its connection, which also ends the sending of the file. */
+export async function stopImport({ id, requestId }: Pick<Import, 'id' | 'requestId'>): Promise<void> {
+  const own = uploads.peek().find((upload) => upload.requestId === requestId);
+  if (own === undefined) await call('POST /imports/{importId}/stop', { params: { importId: id } });
+  else own.stop();
+}
+
+/** The columns and first rows of a file, as an import reads them. Rejects with a `Failure`. */
+export async function previewOf(file: File, { newIds }: ImportOptions): Promise<ImportPreview> {
+  const format = formatOf(file);
+  const response = await responseOf(addressOf('/pets/import/preview', { query: { format, newIds } }), {
+    method: 'POST',
+    headers: { 'Content-Type': types[format] },
+    body: await headOf(file),
+  });
+  return parseJson(await response.text()) as ImportPreview;
+}
+
+const previewBytes = 65_536;
+const previewRows = 10;
+
+/** The first rows, whole. */
+async function headOf(file: File): Promise<Blob> {
+  const start = file.slice(0, previewBytes);
+  const lines = new RowCounter(formatOf(file));
+  const bytes = new Uint8Array(await start.arrayBuffer());
+  const end = bytes.findIndex((byte) => lines.take(byte) >= previewRows);
+  if (end !== -1) return file.slice(0, end + 1);
+  return start.size === file.size || lines.lastEnd === 0 ? start : file.slice(0, lines.lastEnd);
+}
+
+/** How many rows a file has, without the header. */
+export async function rowsIn(file: File, signal: AbortSignal): Promise<number> {
+  const counter = new RowCounter(formatOf(file));
+  const reader = file.stream().getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done || signal.aborted) break;
+    for (const byte of value) counter.take(byte);
+  }
+  return counter.end();
+}
+
+/** Counts rows: lines that are not empty, except within the quotes of CSV. */
+class RowCounter {
+  readonly #isCsv: boolean;
+  #rows: number;
+  #isQuoted = false;
+  #isEmpty = true;
+  #offset = 0;
+  /** Where the last whole row ends. */
+  lastEnd = 0;
+
+  constructor(format: Format) {
+    this.#isCsv = format === 'csv';
+    this.#rows = this.#isCsv ? -1 : 0;
+  }
+
+  /** Returns the rows so far. */
+  take(byte: number): number {
+    this.#offset += 1;
+    if (byte === 34 && this.#isCsv) this.#isQuoted = !this.#isQuoted;
+    if (byte !== 10 || this.#isQuoted) {
+      if (byte !== 13) this.#isEmpty = false;
+      return this.#rows;
+    }
+    this.lastEnd = this.#offset;
+    return this.end();
+  }
+
+  /** The same when the file ends here. */
+  end(): number {
+    if (!this.#isEmpty) this.#rows += 1;
+    this.#isEmpty = true;
+    return Math.max(this.#rows, 0);
+  }
+}

@@ -31,7 +31,7 @@ export const orderStatusWords: Readonly<Record<OrderStatus, Word>> = {
 };
 
 export const keyStateWords: Readonly<Record<Key['state'], Word>> = {
-  live: { text: 'Works', tone: 'good' },
+  live: { text: 'Active', tone: 'good' },
   banned: { text: 'Banned', tone: 'bad' },
   expired: { text: 'Expired', tone: 'warn' },
   revoked: { text: 'Revoked', tone: 'quiet' },
@@ -123,14 +123,14 @@ const changes: Readonly<Record<string, string>> = {
   closeAccount: 'Closed {}',
   reopenAccount: 'Reopened {}',
   createKey: 'Issued {}',
-  updateKey: 'Changed what {} may do',
-  setKeyScopes: 'Changed what {} may do',
-  rotateKey: 'Replaced {}',
+  updateKey: 'Changed the scopes of {}',
+  setKeyScopes: 'Changed the scopes of {}',
+  rotateKey: 'Rotated {}',
   revokeKey: 'Revoked {}',
   beginLiftBan: 'Began to lift the ban on {}',
   liftBan: 'Lifted the ban on {}',
   createOperator: 'Added {}',
-  rotateOperator: 'Replaced the token of {}',
+  rotateOperator: 'Rotated the token of {}',
   revokeOperator: 'Revoked {}',
   createPet: 'Added {}',
   updatePet: 'Changed {}',
@@ -143,7 +143,8 @@ const changes: Readonly<Record<string, string>> = {
   returnOrder: 'Took back {}',
   putCategory: 'Named {}',
   deleteCategory: 'Deleted {}',
-  createBackup: 'Made {}',
+  createBackup: 'Created {}',
+  downloadBackup: 'Downloaded {}',
   updateLogging: 'Changed what is logged: {}',
 };
 

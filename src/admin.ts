@@ -16,7 +16,8 @@ import { checkHost, listeningAddress } from './http/host.ts';
 import type { Outages } from './http/outages.ts';
 import { requestIds } from './http/request-id.ts';
 import { AdminOperations } from './operations/admin/admin-operations.ts';
-import { RunningImports } from './operations/admin/running-imports.ts';
+import { troublesOf } from './operations/admin/concerns.ts';
+import { ImportList } from './operations/admin/import-list.ts';
 import type { SystemOperations } from './operations/admin/system-operations.ts';
 import type { BackupOperations } from './operations/backups.ts';
 import { FailedSignIns } from './operations/failed-sign-ins.ts';
@@ -95,8 +96,9 @@ function contextOf(
     recentTokens: new RecentTokens(clock),
     operations: new AdminOperations({
       ...{ store, clock, randomBytes, system, backups },
-      runningImports: new RunningImports(),
+      importList: new ImportList(clock),
     }),
+    troubles: () => troublesOf(store),
     metrics: async () => ({ type: metricsType, body: metricsText(await system.metrics()) }),
     log,
     outages,

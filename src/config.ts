@@ -172,7 +172,11 @@ export const settings = {
     'How often the service makes a backup, such as 24h. Requires BACKUP_FOLDER. Unset: on request only.',
     interval,
   ),
-  BACKUP_KEEP: setting('14', 'How many of these backups are kept.', integer(1, 100_000)),
+  BACKUP_KEEP: setting(
+    '14',
+    'How many of these backups are kept. Those made by hand are always kept.',
+    integer(1, 100_000),
+  ),
   DRAIN_SECONDS: setting(
     '1',
     'Seconds to keep serving after a stop signal, so that load balancers notice.',

@@ -1,8 +1,10 @@
 /** What can be changed about an account. */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { call } from '../api.ts';
+import { call, callTagged } from '../api.ts';
 import type { Account } from '../contract.ts';
 import { Confirm } from '../parts/confirm.tsx';
+import { Edited, type Save } from '../parts/edited.tsx';
 import { TextField } from '../parts/form.tsx';
 import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
 import { type PlanChoice, PlanFields, planMembers } from '../parts/plan.tsx';
@@ -18,9 +20,8 @@ interface DialogProps extends Ends {
 export function AccountDialog({ step, ...props }: DialogProps & { step: AccountStep }) {
   switch (step) {
     case 'rename':
-      return <Rename {...props} />;
     case 'plan':
-      return <ChangePlan {...props} />;
+      return <Edit step={step} {...props} />;
     case 'close':
       return <Close {...props} />;
     case 'reopen':
@@ -28,11 +29,33 @@ export function AccountDialog({ step, ...props }: DialogProps & { step: AccountS
   }
 }
 
-function Rename({ account: { id, name: before }, ...ends }: DialogProps) {
+/** Both change what other operators may be changing. */
+function Edit({ step, ...props }: DialogProps & { step: 'rename' | 'plan' }) {
+  const { account, onClose } = props;
+  const load = () => callTagged('GET /accounts/{accountId}', { params: { accountId: account.id } });
+  return (
+    <Edited load={load} onClose={onClose}>
+      {(opened, save, conflict) => {
+        const edit = { ...props, account: opened, save, conflict };
+        return step === 'rename' ? <Rename {...edit} /> : <ChangePlan {...edit} />;
+      }}
+    </Edited>
+  );
+}
+
+interface EditProps extends DialogProps {
+  readonly save: Save;
+  readonly conflict: ComponentChildren;
+}
+
+function Rename({ account: { id, name: before }, save, conflict, ...ends }: EditProps) {
   const [name, setName] = useState(before);
   const rename = async () => {
-    await call('PATCH /accounts/{accountId}', { params: { accountId: id }, body: { name: name.trim() } });
-    return 'The account has its new name.';
+    const body = { name: name.trim() };
+    await save((ifMatch) =>
+      call('PATCH /accounts/{accountId}', { params: { accountId: id }, body, ifMatch }),
+    );
+    return `Renamed the account to ${named(body.name)}.`;
   };
   return (
     <FormDialog
@@ -42,23 +65,33 @@ function Rename({ account: { id, name: before }, ...ends }: DialogProps) {
       isReady={name.trim() !== '' && name !== before}
       onSubmit={rename}
     >
-      {(failure) => <TextField label="Name" name="name" value={name} onInput={setName} failure={failure} />}
+      {(failure) => (
+        <>
+          {conflict}
+          <TextField label="Name" name="name" value={name} onInput={setName} failure={failure} />
+        </>
+      )}
     </FormDialog>
   );
 }
 
-function ChangePlan({ account: { id, plan, perMinute, perDay }, ...ends }: DialogProps) {
+function ChangePlan({ account: { id, plan, perMinute, perDay }, save, conflict, ...ends }: EditProps) {
   const [choice, setChoice] = useState<PlanChoice>({ plan, perMinute: `${perMinute}`, perDay: `${perDay}` });
   const change = async () => {
-    await call('PATCH /accounts/{accountId}', { params: { accountId: id }, body: planMembers(choice) });
-    return `The account has the plan ${planWords[choice.plan]}, from its next request on.`;
+    const body = planMembers(choice);
+    await save((ifMatch) =>
+      call('PATCH /accounts/{accountId}', { params: { accountId: id }, body, ifMatch }),
+    );
+    return `Changed the plan to ${planWords[choice.plan]}. It applies from the next request.`;
   };
   return (
     <FormDialog {...ends} title="Change plan" submit="Change plan" onSubmit={change}>
       {(failure) => (
         <>
+          {conflict}
           <p class="effect">
-            The new limits hold from the next request on. What was used of the windows stays used.
+            The new limits apply from the next request. Requests that were counted in the current windows stay
+            counted.
           </p>
           <PlanFields choice={choice} onChange={setChoice} failure={failure} />
         </>

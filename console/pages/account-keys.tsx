@@ -2,7 +2,8 @@
 import { useState } from 'preact/hooks';
 import { call, callPage } from '../api.ts';
 import type { Account, Ban, Key } from '../contract.ts';
-import { counted, grouped } from '../format.ts';
+import { grouped, sentence } from '../format.ts';
+import { keyOf, keyText } from '../key-text.ts';
 import { useLoaded } from '../loaded.ts';
 import { Badge } from '../parts/badge.tsx';
 import { ChangeButton } from '../parts/button.tsx';
@@ -36,7 +37,7 @@ export function Keys({ account, changes, onChange }: KeysProps) {
   return (
     <Card
       title="Keys"
-      about="What the programs of this account sign in with"
+      about="Credentials of the programs that use this account"
       actions={
         <ChangeButton look="primary" icon="add" onClick={() => setIsIssuing(true)}>
           Issue key
@@ -49,7 +50,7 @@ export function Keys({ account, changes, onChange }: KeysProps) {
         loaded={loaded}
         columns={columnsOf((of, step) => setChosen({ of, step }))}
         keyOf={({ id }) => id}
-        empty="This account has no key yet, so it cannot use the API."
+        empty="This account has no keys yet, so it cannot use the API."
       />
       {isIssuing && <IssueKey account={account} onClose={() => setIsIssuing(false)} onDone={onChange} />}
       {chosen && <KeyDialog {...chosen} onClose={() => setChosen(undefined)} onDone={onChange} />}
@@ -67,7 +68,7 @@ interface BansProps {
 function Bans({ accountId, changes, onLifted }: BansProps) {
   const { data, failure } = useLoaded(`${accountId} ${changes}`, () => call('GET /bans'), { everyMs });
   if (failure?.code === 'service_unavailable') {
-    return <p class="message warn">Bans cannot be read now, so some of these keys may be banned.</p>;
+    return <p class="message warn">Bans cannot be read right now. Some of these keys may be banned.</p>;
   }
   return (
     <>
@@ -94,7 +95,7 @@ function columnsOf(choose: (key: Key, step: KeyStep) => void): readonly Column<K
       ),
     },
     { title: 'State', show: (key) => <KeyState {...key} /> },
-    { title: 'May', show: ({ scopes }) => <Scopes scopes={scopes} /> },
+    { title: 'Scopes', show: ({ scopes }) => <Scopes scopes={scopes} /> },
     {
       title: 'Last used',
       show: ({ lastUsedAt }) => (lastUsedAt === null ? 'Never' : <Time at={lastUsedAt} />),
@@ -119,14 +120,14 @@ function KeyState({ state, expiresAt, revokedAt, successorId }: Key) {
           <Time at={expiresAt} />
         </span>
       )}
-      {successorId !== null && <span class="under">Replaced by key {successorId}</span>}
+      {successorId !== null && <span class="under">Rotated to key {successorId}</span>}
     </>
   );
 }
 
 function Scopes({ scopes }: Pick<Key, 'scopes'>) {
   const all = Object.keys(scopeWords).length;
-  if (scopes.length === all) return <>Everything</>;
+  if (scopes.length === all) return <>All scopes</>;
   return (
     <ul class="scopes">
       {scopes.map((scope) => (
@@ -140,17 +141,15 @@ function Steps({ of: key, choose }: { of: Key; choose: (key: Key, step: KeyStep)
   if (key.state === 'revoked' || key.state === 'expired') return null;
   return (
     <>
-      <ChangeButton label={`Rights of key ${named(key.name)}`} onClick={() => choose(key, 'scopes')}>
-        Rights
+      <ChangeButton label={`Scopes of ${keyText(key)}`} onClick={() => choose(key, 'scopes')}>
+        Scopes
       </ChangeButton>
-      <ChangeButton label={`Replace key ${named(key.name)}`} onClick={() => choose(key, 'rotate')}>
-        Replace
-      </ChangeButton>
-      <ChangeButton
-        look="danger"
-        label={`Revoke key ${named(key.name)}`}
-        onClick={() => choose(key, 'revoke')}
-      >
+      {key.successorId === null && (
+        <ChangeButton label={`Rotate ${keyText(key)}`} onClick={() => choose(key, 'rotate')}>
+          Rotate
+        </ChangeButton>
+      )}
+      <ChangeButton look="danger" label={`Revoke ${keyText(key)}`} onClick={() => choose(key, 'revoke')}>
         Revoke
       </ChangeButton>
     </>
@@ -162,10 +161,10 @@ function BanNote({ ban, onLifted }: { ban: Ban; onLifted: () => void }) {
     <div class="message bad">
       <div>
         <strong>
-          Key {named(ban.keyName)} is banned; the ban ends <Time at={ban.bannedUntil} />.
+          {sentence(keyText(keyOf(ban)))} is banned. The ban ends <Time at={ban.bannedUntil} />.
         </strong>
         <p>
-          {ban.reason} {ban.level > 0 && `It was banned ${counted(ban.level, 'time')} before.`}
+          {ban.reason} {ban.level > 0 && `Earlier bans: ${grouped(ban.level)}.`}
         </p>
       </div>
       <LiftBan ban={ban} onLifted={onLifted} />

@@ -1,9 +1,11 @@
 /** What can be done with animals. */
+import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { petStatuses, statusesAfter } from '../../src/domain/pet-status.ts';
-import { call, type Failure } from '../api.ts';
+import { call, callTagged, type Failure } from '../api.ts';
 import type { Category, Pet } from '../contract.ts';
 import { Confirm } from '../parts/confirm.tsx';
+import { Edited, type Save } from '../parts/edited.tsx';
 import { Field, SelectField, TextField } from '../parts/form.tsx';
 import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
 import { named } from '../text.ts';
@@ -40,18 +42,40 @@ export function AddAnimal({ categories, ...ends }: Common) {
   );
 }
 
-function Edit({ of: pet, categories, ...ends }: Common & { of: Pet }) {
+function Edit(props: Common & { of: Pet }) {
+  const { of: listed, onClose } = props;
+  const load = () => callTagged('GET /pets/{petId}', { params: { petId: listed.id } });
+  return (
+    <Edited load={load} onClose={onClose}>
+      {(pet, save, conflict) => <EditAnimal {...props} {...{ of: pet, save, conflict }} />}
+    </Edited>
+  );
+}
+
+interface EditProps extends Common {
+  readonly of: Pet;
+  readonly save: Save;
+  readonly conflict: ComponentChildren;
+}
+
+function EditAnimal({ of: pet, save: saveIf, conflict, categories, ...ends }: EditProps) {
   const [draft, setDraft] = useState<Draft>({ ...pet, categoryId: String(pet.categoryId) });
   const save = async () => {
-    await call('PATCH /pets/{petId}', { params: { petId: pet.id }, body: changesOf(pet, draft) });
-    return `${named(draft.name)} is saved.`;
+    const body = changesOf(pet, draft);
+    await saveIf((ifMatch) => call('PATCH /pets/{petId}', { params: { petId: pet.id }, body, ifMatch }));
+    return `Saved ${named(draft.name)}.`;
   };
   const statuses = petStatuses.filter(
     (each) => each === pet.status || statusesAfter(pet.status).includes(each),
   );
   return (
     <FormDialog {...ends} title={`Animal ${pet.id}`} submit="Save" isReady={isWhole(draft)} onSubmit={save}>
-      {(failure) => <Fields {...{ draft, categories, failure, statuses }} onChange={setDraft} />}
+      {(failure) => (
+        <>
+          {conflict}
+          <Fields {...{ draft, categories, failure, statuses }} onChange={setDraft} />
+        </>
+      )}
     </FormDialog>
   );
 }
@@ -76,7 +100,7 @@ function bodyOf({ name, categoryId, status }: Draft) {
   return { name: name.trim(), categoryId: BigInt(categoryId), status };
 }
 
-/** Only what was edited: others may have changed the rest meanwhile. */
+/** Only what was edited. */
 function changesOf(pet: Pet, draft: Draft) {
   const { name, categoryId, status } = bodyOf(draft);
   return {

@@ -1,10 +1,13 @@
-import { addressOf, callPage } from '../api.ts';
+import { useState } from 'preact/hooks';
+import { callPage } from '../api.ts';
+import { download } from '../download.ts';
 import { useLoaded } from '../loaded.ts';
 import { AuditList } from '../parts/audit-list.tsx';
+import { Button } from '../parts/button.tsx';
 import { LoadFailure } from '../parts/failure.tsx';
 import { Filters, TextFilter } from '../parts/filters.tsx';
-import { Icon } from '../parts/icon.tsx';
 import { Card, Page, Waiting } from '../parts/layout.tsx';
+import { notify } from '../parts/notices.tsx';
 import { Pager } from '../parts/pages.tsx';
 import { place } from '../router.ts';
 
@@ -17,15 +20,25 @@ export function AuditPage() {
   const load = () => callPage('GET /audit', { query: { ...filters, cursor, limit: perPage } });
   const loaded = useLoaded(query.toString(), load);
   const { data, failure } = loaded;
+  const [isExporting, setIsExporting] = useState(false);
+  const save = async () => {
+    setIsExporting(true);
+    try {
+      await download('/audit/export', 'audit.ndjson', { query: filters });
+    } catch (error) {
+      notify((error as Error).message, 'bad');
+    } finally {
+      setIsExporting(false);
+    }
+  };
   return (
     <Page
       title="Audit log"
       about="Who changed what and when: here, through the admin API, and on the command line."
       actions={
-        <a class="button" href={addressOf('/audit/export', { query: filters })} download="audit.ndjson">
-          <Icon name="download" />
+        <Button icon="download" isBusy={isExporting} onClick={save}>
           Export
-        </a>
+        </Button>
       }
     >
       <Filters>

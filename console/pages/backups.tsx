@@ -1,36 +1,41 @@
-/** Backups: those there are, a new one, and whether one is sound. */
+/** Backups: create, verify and download. */
 import { useState } from 'preact/hooks';
 import { call, type Failure } from '../api.ts';
 import type { AnswerOf } from '../contract.ts';
-import { bytes, duration, grouped } from '../format.ts';
+import { download } from '../download.ts';
+import { bytes, counted, duration, grouped } from '../format.ts';
 import { asFailure, useLoaded } from '../loaded.ts';
+import { Badge } from '../parts/badge.tsx';
 import { Button, ChangeButton } from '../parts/button.tsx';
+import { Dialog } from '../parts/dialog.tsx';
 import { FailureNote, LoadFailure } from '../parts/failure.tsx';
+import { Form, TextField } from '../parts/form.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Card, Empty, Waiting } from '../parts/layout.tsx';
 import { notify } from '../parts/notices.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { Time } from '../parts/time.tsx';
-import { spaced } from '../words.ts';
+import { named } from '../text.ts';
 
 type State = AnswerOf<'GET /backups'>;
 type Backup = State['backups'][number];
-type Verification = AnswerOf<'POST /backups/verify'>;
 
 const idleMs = 5_000;
 const runningMs = 300;
 
 export function Backups() {
   const [isMaking, setIsMaking] = useState(false);
+  const [isAsking, setIsAsking] = useState(false);
   const [failure, setFailure] = useState<Failure>();
   const loaded = useLoaded('backups', () => call('GET /backups'), { everyMs: isMaking ? runningMs : idleMs });
   const { data } = loaded;
-  const make = async () => {
+  const make = async (label: string) => {
     setFailure(undefined);
     setIsMaking(true);
     try {
-      const { name } = await call('POST /backups');
-      notify(`Backup ${name} is made.`);
+      const { name } = await call('POST /backups', { body: label === '' ? {} : { label } });
+      notify(`Created ${name}.`);
+      loaded.reload();
     } catch (error) {
       setFailure(asFailure(error));
     } finally {
@@ -38,14 +43,14 @@ export function Backups() {
     }
   };
   const noFolder =
-    data?.folder === null ? 'Set BACKUP_FOLDER and start the service again to make backups here.' : undefined;
+    data?.folder === null ? 'Set BACKUP_FOLDER and restart the service to create backups here.' : undefined;
   return (
     <Card
       title="Backups"
       about={data && aboutOf(data)}
       actions={
-        <ChangeButton look="primary" isBusy={isMaking} reason={noFolder} onClick={make}>
-          Make backup
+        <ChangeButton look="primary" isBusy={isMaking} reason={noFolder} onClick={() => setIsAsking(true)}>
+          Create backup
         </ChangeButton>
       }
     >
@@ -63,84 +68,140 @@ export function Backups() {
       {data === undefined ? (
         loaded.failure === undefined && <Waiting />
       ) : (
-        <List state={data} onFailure={setFailure} />
+        <List state={data} onFailure={setFailure} onVerified={loaded.reload} />
       )}
+      {isAsking && <CreateBackup onClose={() => setIsAsking(false)} onCreate={make} />}
     </Card>
   );
 }
 
 function aboutOf({ folder, everySeconds, keep }: State): string {
-  if (folder === null) return 'No folder for backups is set';
-  const when = everySeconds === null ? 'made on request' : `one every ${duration(everySeconds)}`;
-  return `In ${folder}: ${when}, the last ${grouped(keep)} are kept`;
+  if (folder === null) return 'BACKUP_FOLDER is not set';
+  if (everySeconds === null) return `In ${folder} · created on request`;
+  return `In ${folder} · every ${duration(everySeconds)}, the latest ${grouped(keep)} scheduled ones are kept`;
 }
 
 function Progress({ done, total }: NonNullable<State['running']>) {
   return (
     <div>
-      <progress value={done} max={Math.max(total, 1)} aria-label="Part of the backup that is written" />
+      <progress value={done} max={Math.max(total, 1)} aria-label="Backup written" />
       <p class="about">
-        {bytes(done)} of {bytes(total)} are written. The service keeps serving.
+        {bytes(done)} of {bytes(total)} written. The service keeps serving.
       </p>
     </div>
   );
 }
 
-function List({
-  state: { folder, backups },
-  onFailure,
-}: {
-  state: State;
-  onFailure: (failure?: Failure) => void;
-}) {
-  const [sound, setSound] = useState<ReadonlyMap<string, Verification>>(new Map());
+interface ListProps {
+  readonly state: State;
+  readonly onFailure: (failure?: Failure) => void;
+  readonly onVerified: () => void;
+}
+
+function List({ state: { folder, backups }, onFailure, onVerified }: ListProps) {
+  const [downloading, setDownloading] = useState<string>();
   const [verifying, setVerifying] = useState<string>();
   const verify = async (name: string) => {
     onFailure(undefined);
     setVerifying(name);
     try {
-      const verification = await call('POST /backups/verify', { body: { name } });
-      setSound(new Map([...sound, [name, verification]]));
+      await call('POST /backups/verify', { body: { name } });
     } catch (error) {
       onFailure(asFailure(error));
     } finally {
       setVerifying(undefined);
+      onVerified();
+    }
+  };
+  const save = async (name: string) => {
+    onFailure(undefined);
+    setDownloading(name);
+    try {
+      await download('/backups/download', name, { query: { name } });
+    } catch (error) {
+      onFailure(asFailure(error));
+    } finally {
+      setDownloading(undefined);
     }
   };
   if (backups.length === 0) {
     const advice =
       folder === null
-        ? 'Set BACKUP_FOLDER to where they go; PostgreSQL is backed up with its own tools.'
-        : 'There is none yet.';
+        ? 'Set BACKUP_FOLDER to create backups. Back up PostgreSQL with its own tools.'
+        : 'There are no backups yet.';
     return <Empty>{advice}</Empty>;
   }
-  const columns: readonly Column<Backup>[] = [
-    { title: 'Made', show: ({ createdAt }) => <Time at={createdAt} /> },
-    { title: 'File', show: ({ name }) => <code>{name}</code> },
-    { title: 'Size', show: ({ bytes: size }) => bytes(size), kind: 'number' },
-    { title: 'Checked', show: ({ name }) => <Soundness of={sound.get(name)} /> },
-    {
-      title: 'Steps',
-      kind: 'actions',
-      show: ({ name }) => (
-        <Button label={`Verify ${name}`} isBusy={verifying === name} onClick={() => verify(name)}>
-          {verifying === name ? 'Verifying …' : 'Verify'}
-        </Button>
-      ),
-    },
-  ];
+  const actions = ({ name }: Backup) => (
+    <>
+      <Button label={`Verify ${name}`} isBusy={verifying === name} onClick={() => verify(name)}>
+        {verifying === name ? 'Verifying …' : 'Verify'}
+      </Button>
+      <ChangeButton label={`Download ${name}`} isBusy={downloading === name} onClick={() => save(name)}>
+        Download
+      </ChangeButton>
+    </>
+  );
+  const columns = [...facts, { title: 'Actions', kind: 'actions', show: actions } as const];
   return <Table label="Backups" columns={columns} items={backups} keyOf={({ name }) => name} />;
 }
 
-function Soundness({ of: verification }: { of: Verification | undefined }) {
-  if (verification === undefined) return <span class="about">Not now</span>;
-  const counts = Object.entries(verification.counts).map(
-    ([table, rows]) => `${grouped(rows)} ${spaced(table).toLowerCase()}`,
-  );
+const facts: readonly Column<Backup>[] = [
+  { title: 'Created', show: ({ createdAt }) => <Time at={createdAt} /> },
+  {
+    title: 'File',
+    show: ({ name, label }) => (
+      <>
+        <code>{name}</code>
+        <span class="under">{label === null ? 'Scheduled' : `Created by hand · ${label}`}</span>
+      </>
+    ),
+  },
+  { title: 'Size', show: ({ bytes: size }) => bytes(size), kind: 'number' },
+  { title: 'Last verification', show: ({ lastVerification }) => <Soundness of={lastVerification} /> },
+];
+
+function Soundness({ of: result }: { of: Backup['lastVerification'] }) {
+  if (result === null) return <span class="about">Not verified</span>;
+  const { at, isSound, message, counts } = result;
+  const rows = Object.values(counts ?? {}).reduce((sum, count) => sum + count, 0);
   return (
     <>
-      <span class="badge good">Sound</span>
-      <span class="under">{counts.join(', ')}</span>
+      <Badge word={isSound ? { text: 'Sound', tone: 'good' } : { text: 'Damaged', tone: 'bad' }} />
+      <span class="under">
+        <Time at={at} />
+      </span>
+      <span class="under">{message === null ? counted(rows, 'row') : named(message)}</span>
     </>
+  );
+}
+
+interface CreateProps {
+  readonly onClose: () => void;
+  readonly onCreate: (label: string) => void;
+}
+
+/** The dialog closes at once: the page shows the progress. */
+function CreateBackup({ onClose, onCreate }: CreateProps) {
+  const [label, setLabel] = useState('');
+  const create = async () => {
+    onClose();
+    onCreate(label.trim());
+  };
+  return (
+    <Dialog title="Create backup" onClose={onClose}>
+      <Form submit="Create backup" onSubmit={create} onCancel={onClose}>
+        {(failure) => (
+          <TextField
+            label="Label (optional)"
+            name="label"
+            value={label}
+            onInput={setLabel}
+            failure={failure}
+            placeholder="before-upgrade"
+            hint="Letters, digits, dots, hyphens and underscores. It becomes part of the file name. Backups created by hand are never removed automatically."
+          />
+        )}
+      </Form>
+    </Dialog>
   );
 }

@@ -1,9 +1,11 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { call, callPage } from '../api.ts';
+import { call, callPage, callTagged } from '../api.ts';
 import type { Category } from '../contract.ts';
 import { useLoaded } from '../loaded.ts';
 import { ChangeButton } from '../parts/button.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { Edited, type Save } from '../parts/edited.tsx';
 import { TextField } from '../parts/form.tsx';
 import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
 import { Page } from '../parts/layout.tsx';
@@ -40,8 +42,11 @@ export function CategoriesPage() {
         keyOf={({ id }) => id}
         empty="No category has a name yet."
       />
-      {chosen?.step === 'name' && (
-        <NameCategory category={chosen.category} onClose={close} onDone={loaded.reload} />
+      {chosen?.step === 'name' && chosen.category === undefined && (
+        <NameCategory onClose={close} onDone={loaded.reload} />
+      )}
+      {chosen?.step === 'name' && chosen.category && (
+        <Rename category={chosen.category} onClose={close} onDone={loaded.reload} />
       )}
       {chosen?.step === 'delete' && chosen.category && (
         <Delete category={chosen.category} onClose={close} onDone={loaded.reload} />
@@ -85,33 +90,73 @@ function columnsOf(choose: (chosen: Chosen) => void): readonly Column<Category>[
   ];
 }
 
-function NameCategory({ category, ...ends }: Ends & { category: Category | undefined }) {
-  const [id, setId] = useState(category === undefined ? '' : String(category.id));
-  const [name, setName] = useState(category?.name ?? '');
+function NameCategory(ends: Ends) {
+  const [id, setId] = useState('');
+  const [name, setName] = useState('');
   const save = async () => {
     await call('PUT /categories/{categoryId}', { params: { categoryId: id }, body: { name: name.trim() } });
-    return `Category ${id} is named ${named(name.trim())}.`;
+    return `Named category ${id} ${named(name.trim())}.`;
   };
   return (
     <FormDialog
       {...ends}
-      title={category === undefined ? 'Name a category' : `Rename ${named(category.name)}`}
+      title="Name a category"
       submit="Save"
-      isReady={/^\d+$/.test(id) && name.trim() !== ''}
+      isReady={/^-?\d+$/.test(id) && name.trim() !== ''}
       onSubmit={save}
     >
       {(failure) => (
         <>
-          {category === undefined && (
-            <TextField
-              label="Category"
-              name="categoryId"
-              value={id}
-              onInput={setId}
-              failure={failure}
-              hint="The number that animals name it by. One that has a name gets the new one."
-            />
-          )}
+          <TextField
+            label="Category"
+            name="categoryId"
+            value={id}
+            onInput={setId}
+            failure={failure}
+            hint="The categoryId of its animals. An existing name is replaced."
+          />
+          <TextField label="Name" name="name" value={name} onInput={setName} failure={failure} />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+function Rename({ category: { id: categoryId }, ...ends }: Ends & { category: Category }) {
+  const load = () => callTagged('GET /categories/{categoryId}', { params: { categoryId } });
+  return (
+    <Edited load={load} onClose={ends.onClose}>
+      {(category, save, conflict) => <EditName {...ends} {...{ category, save, conflict }} />}
+    </Edited>
+  );
+}
+
+interface EditProps extends Ends {
+  readonly category: Category;
+  readonly save: Save;
+  readonly conflict: ComponentChildren;
+}
+
+function EditName({ category: { id, name: before }, save, conflict, ...ends }: EditProps) {
+  const [name, setName] = useState(before);
+  const rename = async () => {
+    const body = { name: name.trim() };
+    await save((ifMatch) =>
+      call('PUT /categories/{categoryId}', { params: { categoryId: id }, body, ifMatch }),
+    );
+    return `Renamed category ${id} to ${named(body.name)}.`;
+  };
+  return (
+    <FormDialog
+      {...ends}
+      title={`Rename ${named(before)}`}
+      submit="Save"
+      isReady={name.trim() !== ''}
+      onSubmit={rename}
+    >
+      {(failure) => (
+        <>
+          {conflict}
           <TextField label="Name" name="name" value={name} onInput={setName} failure={failure} />
         </>
       )}

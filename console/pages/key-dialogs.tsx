@@ -1,19 +1,25 @@
-/** What can be done with keys. */
+/** Dialogs that issue, change, rotate and revoke keys. */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { defaultScopes, type Scope } from '../../src/domain/scope.ts';
-import { call } from '../api.ts';
+import { call, callTagged } from '../api.ts';
 import type { Account, Key } from '../contract.ts';
+import { keyText } from '../key-text.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { Edited, type Save } from '../parts/edited.tsx';
 import { Form, SelectField, TextField } from '../parts/form.tsx';
 import { type Ends, FormDialog } from '../parts/form-dialog.tsx';
 import { ScopeFields } from '../parts/scopes.tsx';
 import { Secret } from '../parts/secret.tsx';
+import { Time } from '../parts/time.tsx';
 import { named } from '../text.ts';
 
 export type KeyStep = 'scopes' | 'rotate' | 'revoke';
 
-type KeyProps = Ends & { readonly of: Key };
+interface KeyProps extends Ends {
+  readonly of: Key;
+}
 
 export function KeyDialog({ step, ...props }: KeyProps & { step: KeyStep }) {
   switch (step) {
@@ -59,17 +65,17 @@ export function IssueKey({ account, onClose, onDone }: Ends & { account: Account
               value={name}
               onInput={setName}
               failure={failure}
-              hint="What it is for, such as website."
+              hint="What the key is for, such as website."
             />
             <ScopeFields scopes={scopes} onChange={setScopes} />
             <TextField
-              label="Ends on (optional)"
+              label="Expires on (optional)"
               name="expiresAt"
               type="date"
               value={day}
               onInput={setDay}
               failure={failure}
-              hint="The key works until this day begins. Without a day it works until it is revoked."
+              hint="The key is active until this day begins. Without a day, it is active until it is revoked."
             />
           </>
         )}
@@ -78,51 +84,75 @@ export function IssueKey({ account, onClose, onDone }: Ends & { account: Account
   );
 }
 
-function ChangeScopes({ of: { id, name, scopes: before }, ...ends }: KeyProps) {
-  const [scopes, setScopes] = useState<readonly Scope[]>(before);
+function ChangeScopes(props: KeyProps) {
+  const { of: listed, onClose } = props;
+  const load = () => callTagged('GET /keys/{keyId}', { params: { keyId: listed.id } });
+  return (
+    <Edited load={load} onClose={onClose}>
+      {(key, save, conflict) => <EditScopes {...props} {...{ of: key, save, conflict }} />}
+    </Edited>
+  );
+}
+
+interface EditProps extends KeyProps {
+  readonly save: Save;
+  readonly conflict: ComponentChildren;
+}
+
+function EditScopes({ of: key, save, conflict, ...ends }: EditProps) {
+  const [scopes, setScopes] = useState<readonly Scope[]>(key.scopes);
   const change = async () => {
-    await call('PATCH /keys/{keyId}', { params: { keyId: id }, body: { scopes } });
-    return `Key ${named(name)} has its new rights, from its next request on.`;
+    const params = { keyId: key.id };
+    await save((ifMatch) => call('PATCH /keys/{keyId}', { params, body: { scopes }, ifMatch }));
+    return `The new scopes of ${keyText(key)} apply from its next request.`;
   };
   return (
     <FormDialog
       {...ends}
-      title={`What key ${named(name)} may do`}
+      title={`Scopes of ${keyText(key)}`}
       submit="Save"
       isReady={scopes.length > 0}
       onSubmit={change}
     >
-      {() => <ScopeFields scopes={scopes} onChange={setScopes} />}
+      {() => (
+        <>
+          {conflict}
+          <ScopeFields scopes={scopes} onChange={setScopes} />
+        </>
+      )}
     </FormDialog>
   );
 }
 
 const graces = [
-  ['86400', 'For one more day'],
-  ['3600', 'For one more hour'],
-  ['604800', 'For one more week'],
-  ['0', 'Not at all: it is refused at once'],
+  ['86400', '1 day'],
+  ['3600', '1 hour'],
+  ['604800', '1 week'],
+  ['0', 'End it now'],
 ] as const;
 
-function Rotate({ of: { id, name }, onClose, onDone }: KeyProps) {
+function Rotate({ of: old, onClose, onDone }: KeyProps) {
   const [grace, setGrace] = useState<(typeof graces)[number][0]>('86400');
   const [key, setKey] = useState<string>();
   const rotate = async () => {
     const body = { graceSeconds: Number(grace) };
-    const issued = await call('POST /keys/{keyId}/rotate', { params: { keyId: id }, body });
+    const issued = await call('POST /keys/{keyId}/rotate', { params: { keyId: old.id }, body });
     setKey(issued.key);
     onDone?.();
   };
   if (key !== undefined)
-    return <Secret title={`New key for ${named(name)}`} what="key" secret={key} onClose={onClose} />;
+    return <Secret title={`Successor of ${keyText(old)}`} what="key" secret={key} onClose={onClose} />;
   return (
-    <Dialog title={`Replace key ${named(name)}?`} onClose={onClose}>
-      <Form submit="Replace key" onSubmit={rotate} onCancel={onClose}>
+    <Dialog title={`Rotate ${keyText(old)}?`} onClose={onClose}>
+      <Form submit="Rotate key" onSubmit={rotate} onCancel={onClose}>
         {(failure) => (
           <>
-            <p class="effect">A new key with the same rights is made. Give it to whoever uses the old one.</p>
+            <p class="effect">
+              This issues a new key with the same name and scopes. Give it to the programs that use the old
+              one.
+            </p>
             <SelectField
-              label="How long the old key keeps working"
+              label="Grace period of the old key"
               name="graceSeconds"
               value={grace}
               options={graces}
@@ -136,14 +166,25 @@ function Rotate({ of: { id, name }, onClose, onDone }: KeyProps) {
   );
 }
 
-function Revoke({ of: { id, name }, ...ends }: KeyProps) {
+function Revoke({ of: key, ...ends }: KeyProps) {
+  const { id, name, successorId, lastUsedAt } = key;
   const revoke = async () => {
     await call('POST /keys/{keyId}/revoke', { params: { keyId: id } });
-    return `Key ${named(name)} is revoked.`;
+    return `Revoked ${keyText(key)}.`;
   };
   return (
-    <Confirm {...ends} title={`Revoke key ${named(name)}?`} act="Revoke key" typed={name} onConfirm={revoke}>
-      <p>Programs that use it are refused from their next request on. This cannot be undone.</p>
+    <Confirm {...ends} title={`Revoke ${keyText(key)}?`} act="Revoke key" typed={name} onConfirm={revoke}>
+      <p>
+        {lastUsedAt === null ? (
+          'It was never used.'
+        ) : (
+          <>
+            It was last used <Time at={lastUsedAt} />.
+          </>
+        )}
+        {successorId !== null && ` It was rotated to key ${successorId}, which is not affected.`}
+      </p>
+      <p>Programs that use it get 401 from their next request. This cannot be undone.</p>
     </Confirm>
   );
 }

@@ -1,10 +1,11 @@
-/** Who calls: the key and its account, as columns. */
+/** Columns for the key that calls, and its account. */
 import { named } from '../text.ts';
 import type { Column } from './table.tsx';
 
 interface Caller {
   readonly keyId: number;
   readonly keyName: string;
+  readonly keyLastFour: string;
   readonly accountId: number;
   readonly accountName: string;
 }
@@ -12,10 +13,12 @@ interface Caller {
 export const callerColumns: readonly Column<Caller>[] = [
   {
     title: 'Key',
-    show: ({ keyId, keyName }) => (
+    show: ({ keyId, keyName, keyLastFour }) => (
       <>
         <span class="name">{named(keyName)}</span>
-        <span class="under">Key {keyId}</span>
+        <span class="under">
+          Key {keyId}, ends in <code>{keyLastFour}</code>
+        </span>
       </>
     ),
   },

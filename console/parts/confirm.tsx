@@ -37,7 +37,7 @@ export function Confirm(props: ConfirmProps) {
           {typed !== undefined && (
             <>
               <p class="to-type">
-                To go on, type <strong>{named(typed)}</strong>
+                To confirm, type <strong>{named(typed)}</strong>
               </p>
               <TextField label="Name" name="typed" value={name} onInput={setName} />
             </>

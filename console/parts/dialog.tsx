@@ -8,10 +8,12 @@ interface DialogProps {
   readonly onClose: () => void;
   /** Whether it stays until it is closed on purpose. */
   readonly isFirm?: boolean;
+  /** Whether nothing behind it can be seen. */
+  readonly isCovering?: boolean;
   readonly children: ComponentChildren;
 }
 
-export function Dialog({ title, onClose, isFirm = false, children }: DialogProps) {
+export function Dialog({ title, onClose, isFirm = false, isCovering = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -26,6 +28,7 @@ export function Dialog({ title, onClose, isFirm = false, children }: DialogProps
   return (
     <dialog
       ref={dialog}
+      class={isCovering ? 'covering' : undefined}
       aria-labelledby={titleId}
       onClose={onClose}
       onKeyDown={(event) => {

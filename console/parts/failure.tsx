@@ -13,7 +13,7 @@ export function FailureNote({ failure, onRetry }: { failure: Failure; onRetry?: 
   return (
     <div class="message bad" role="alert">
       <Icon name="warning" />
-      <p>{named(isCounted ? message.replace(/Retry after the number .*/, advice) : message)}</p>
+      <p>{named(isCounted ? message.replace(/Retry after the number [^.]*\./, advice) : message)}</p>
       {onRetry && <Button onClick={onRetry}>Try again</Button>}
     </div>
   );

@@ -123,12 +123,22 @@ interface FormProps {
   readonly submit: string;
   readonly look?: Look;
   readonly onCancel?: () => void;
+  /** On the button that cancels. */
+  readonly cancel?: string;
   /** Whether what is filled in may be sent. */
   readonly isReady?: boolean;
   readonly children: (failure: Failure | undefined) => ComponentChildren;
 }
 
-export function Form({ onSubmit, submit, look = 'primary', onCancel, isReady = true, children }: FormProps) {
+export function Form({
+  onSubmit,
+  submit,
+  look = 'primary',
+  onCancel,
+  cancel = 'Cancel',
+  isReady = true,
+  children,
+}: FormProps) {
   const [failure, setFailure] = useState<Failure>();
   const [isBusy, setIsBusy] = useState(false);
   const send = async (event: Event) => {
@@ -147,9 +157,9 @@ export function Form({ onSubmit, submit, look = 'primary', onCancel, isReady = t
   return (
     <form onSubmit={send}>
       {children(failure)}
-      {failure && <FailureNote failure={failure} />}
+      {failure && failure.code !== 'changed_meanwhile' && <FailureNote failure={failure} />}
       <footer>
-        {onCancel && <Button onClick={onCancel}>Cancel</Button>}
+        {onCancel && <Button onClick={onCancel}>{cancel}</Button>}
         <Button type="submit" look={look} isBusy={isBusy} disabled={!isReady}>
           {submit}
         </Button>

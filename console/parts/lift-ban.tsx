@@ -1,17 +1,18 @@
 import { useState } from 'preact/hooks';
 import { call } from '../api.ts';
 import type { Ban } from '../contract.ts';
-import { named } from '../text.ts';
+import { keyOf, keyText } from '../key-text.ts';
 import { ChangeButton } from './button.tsx';
 import { notify } from './notices.tsx';
 
-export function LiftBan({ ban: { keyId, keyName }, onLifted }: { ban: Ban; onLifted: () => void }) {
+export function LiftBan({ ban, onLifted }: { ban: Ban; onLifted: () => void }) {
+  const text = keyText(keyOf(ban));
   const [isBusy, setIsBusy] = useState(false);
   const lift = async () => {
     setIsBusy(true);
     try {
-      await call('DELETE /bans/{keyId}', { params: { keyId } });
-      notify(`Key ${named(keyName)} works again. What it did is forgotten.`);
+      await call('DELETE /bans/{keyId}', { params: { keyId: ban.keyId } });
+      notify(`Lifted the ban on ${text}. Earlier bans no longer count.`);
       onLifted();
     } catch (error) {
       notify((error as Error).message, 'bad');
@@ -20,7 +21,7 @@ export function LiftBan({ ban: { keyId, keyName }, onLifted }: { ban: Ban; onLif
     }
   };
   return (
-    <ChangeButton label={`Lift ban on key ${named(keyName)}`} isBusy={isBusy} onClick={lift}>
+    <ChangeButton label={`Lift ban on ${text}`} isBusy={isBusy} onClick={lift}>
       Lift ban
     </ChangeButton>
   );

@@ -6,13 +6,13 @@ interface ScopeFieldsProps {
   readonly onChange: (scopes: readonly Scope[]) => void;
 }
 
-/** What a key may do, to be ticked. */
+/** The scopes of a key, as checkboxes. */
 export function ScopeFields({ scopes, onChange }: ScopeFieldsProps) {
   const toggle = (scope: Scope) =>
     onChange(allScopes.filter((each) => (each === scope) !== scopes.includes(each)));
   return (
     <fieldset class="choices">
-      <legend>What the key may do</legend>
+      <legend>Scopes</legend>
       {allScopes.map((scope) => (
         <label key={scope}>
           <input type="checkbox" checked={scopes.includes(scope)} onChange={() => toggle(scope)} />

@@ -1,4 +1,4 @@
-/** A key or a token, shown this once. */
+/** A key or a token, which is shown only once. */
 import { useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
@@ -22,10 +22,7 @@ export function Secret({ title, what, secret, onClose }: SecretProps) {
   return (
     <Dialog title={title} onClose={onClose} isFirm>
       <div class="effect">
-        <p>
-          Copy the {what} now and keep it in a safe place. It is shown only this once: nobody can see it
-          again.
-        </p>
+        <p>Copy the {what} now and store it in a safe place. It is not shown again.</p>
       </div>
       <div class="secret">
         <code>{secret}</code>
@@ -34,11 +31,11 @@ export function Secret({ title, what, secret, onClose }: SecretProps) {
         </Button>
       </div>
       <p class="hint" role="status">
-        {copied === 'yes' && `The ${what} is in the clipboard.`}
+        {copied === 'yes' && `Copied the ${what} to the clipboard.`}
         {copied === 'failed' && `The browser does not allow copying here. Select the ${what} and copy it.`}
       </p>
       <footer>
-        <Button onClick={onClose}>I have kept it</Button>
+        <Button onClick={onClose}>I've saved it</Button>
       </footer>
     </Dialog>
   );

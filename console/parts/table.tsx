@@ -33,7 +33,7 @@ export function Table<Item>({ label, columns, items, keyOf, isBusy = false }: Ta
           <tr key={String(keyOf(item))}>
             {columns.map(({ title, show, kind }) => (
               <td key={title} class={kind} data-title={title}>
-                {show(item)}
+                {kind === 'actions' ? show(item) : <div class="cell">{show(item)}</div>}
               </td>
             ))}
           </tr>

@@ -3,11 +3,12 @@ import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { AdminErrorBody } from '../../src/contract/admin/errors.ts';
 import { adminBasePath, allAdminOperations, roleOf } from '../../src/contract/admin/operations.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
+import { isRepeatable } from '../../src/contract/operations.ts';
 import { adminHeaders } from './admin-headers.ts';
 import { adminIntroduction } from './admin-introduction.ts';
 import { adminErrorExamples, adminResponsesOf, adminSharedResponses } from './admin-responses.ts';
 import { asClientsRead, pathsOf, textOf } from './build.ts';
-import { preconditions, requestId, requestParams } from './parameters.ts';
+import { operatorsIdempotencyKey, preconditions, requestId, requestParams } from './parameters.ts';
 import { adminTags } from './tags.ts';
 
 /** The text of `contract/admin-openapi.json`. */
@@ -22,8 +23,9 @@ const securitySchemes = {
     in: 'cookie',
     name: '__Host-animal-store-session',
     description:
-      'A session of the console, given by `createSession`. Without TLS, on the machine itself, the cookie is ' +
-      '`animal-store-session-` and the port. Requests that change something need `Origin` or `Sec-Fetch-Site`, too.',
+      'A session of the console, which `createSession` begins. Without ADMIN_ORIGIN, the cookie is `animal-store-session-` ' +
+      'and the port. Every request needs `X-Session-Secret` as well. Requests that change something also need `Origin` or ' +
+      '`Sec-Fetch-Site`.',
   },
 } as const;
 
@@ -67,7 +69,11 @@ function operationObject(operation: Operation): ZodOpenApiOperationObject {
     'x-stability': 'beta',
     ...(role === undefined ? { security: [] } : { 'x-required-role': role }),
     requestParams: requestParams(operation),
-    parameters: [requestId, ...(operation.preconditions ?? []).map((name) => preconditions[name])],
+    parameters: [
+      requestId,
+      ...(isRepeatable(operation) ? [operatorsIdempotencyKey] : []),
+      ...(operation.preconditions ?? []).map((name) => preconditions[name]),
+    ],
     ...requestBodyOf(operation),
     responses: adminResponsesOf(operation),
   };

@@ -15,6 +15,7 @@ export const adminHeaders = {
   'Retry-After': retryAfter,
   'Accept-Encoding': acceptEncoding,
   'Accept-Patch': headers['Accept-Patch'],
+  'Idempotent-Replayed': headers['Idempotent-Replayed'],
   'Cache-Control': {
     description: 'Nothing of it may be kept.',
     required: true,

@@ -6,7 +6,8 @@ own (\`ADMIN_HOST\`, \`ADMIN_PORT\`); the port that clients use knows nothing of
 ## Signing in
 
 Programs send an operator's token with each request: \`Authorization: Bearer TOKEN\`. \`animal-store operators create\` makes
-one. The console trades a token, or the one-time code of a console link, for a session cookie. A session ends after 12 hours,
+one. The console trades a token, or the one-time code of a console link, for a session: a cookie and a secret, which every
+request sends as \`X-Session-Secret\`. Browsers send a cookie to every port of a host, so it is worth nothing alone. A session ends after 12 hours,
 after an hour without a request, when it is signed out of, and when the operator's token is replaced or revoked.
 
 A viewer reads. An admin changes, too. Each operation says what it needs, and every change is recorded in the audit log.
@@ -17,6 +18,9 @@ Requests are checked in this order, and the first failed check determines the re
 where a browser's request comes from (403 \`cross_site_request\`), path (404), method (405), role (403
 \`role_insufficient\`), media type (415), size (413), body and parameters (400), the resource (404), its preconditions (412),
 its state (409, 422).
+
+A \`POST\` that changes something takes an \`Idempotency-Key\` of at least 32 characters, such as a UUID. If no response arrives,
+send the request again with the same one: nothing is done twice, and the response contains the key or token that was issued.
 
 Unknown parameters and members are rejected. 64-bit integers are exact: use a JSON parser that does not round them.
 

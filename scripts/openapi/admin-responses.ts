@@ -4,7 +4,7 @@ import { adminErrorsOf } from '../../src/contract/admin/errors.ts';
 import { allAdminOperations, shopOperations } from '../../src/contract/admin/operations.ts';
 import { type ErrorCode, errors } from '../../src/contract/errors.ts';
 import type { Operation, SuccessStatus } from '../../src/contract/operation.ts';
-import { isTagged } from '../../src/contract/operations.ts';
+import { isRepeatable, isTagged } from '../../src/contract/operations.ts';
 import type { adminHeaders } from './admin-headers.ts';
 import { errorExample } from './error-examples.ts';
 
@@ -71,10 +71,11 @@ export function adminResponsesOf(operation: Operation): ZodOpenApiResponsesObjec
 }
 
 function successResponse(
-  { operationId, success, paginated }: Operation,
+  operation: Operation,
   status: SuccessStatus,
   description: string,
 ): ZodOpenApiResponseObject {
+  const { operationId, success, paginated } = operation;
   const { schema, lines } = success;
   const type = lines ? 'application/x-ndjson' : 'application/json';
   const setsCookie = operationId === 'createSession' || operationId === 'deleteSession';
@@ -83,11 +84,13 @@ function successResponse(
     headers: {
       ...refs('X-Request-Id', 'Cache-Control'),
       ...(status === 201 && success.location && refs('Location')),
-      ...(schema && isShop(operationId) && refs('ETag')),
+      ...(schema && (success.tagged || isShop(operationId)) && refs('ETag')),
       ...(paginated && { Link: ref('PageLinks') }),
+      ...(isRepeatable(operation) && refs('Idempotent-Replayed')),
       ...(setsCookie && refs('Set-Cookie')),
     },
     ...(schema && { content: { [type]: { schema } } }),
+    ...(success.file && { content: { 'application/octet-stream': { schema: { type: 'string' } } } }),
   };
 }
 

@@ -26,6 +26,20 @@ export const requestId = headerParameter(
   { type: 'string' },
 );
 
+export const operatorsIdempotencyKey = headerParameter(
+  'IdempotencyKey',
+  'Idempotency-Key',
+  'Makes a retry safe: a repetition of the request by the same operator with the same key does nothing and gets the same response ' +
+    'for 24 hours, with the secret that was issued. 32 to 255 visible ASCII characters, as a quoted string or bare; use a new UUID ' +
+    'for each new request.',
+  {
+    type: 'string',
+    pattern: '^[\\x21-\\x7E]+$',
+    minLength: 32,
+    maxLength: 512,
+  },
+);
+
 // Headers that change what a request does have no examples: the reference page would put them into every sample, and two
 // pasted samples would be one request, or match nothing.
 const idempotencyKey = headerParameter(

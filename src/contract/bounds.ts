@@ -1,8 +1,14 @@
 /** Largest request body, in bytes. */
 export const maxBodyBytes = 16_384;
 
+/** Largest body of a sign-in, in bytes: anybody may send one, and reading many invalid members takes time. */
+export const maxSignInBytes = 1_024;
+
 /** Largest upload of an operator, in bytes. */
 export const maxUploadBytes = 1_073_741_824;
+
+/** Largest beginning of a file that an import previews, in bytes. */
+export const maxPreviewBytes = 65_536;
 
 /** How many mistakes an error lists: a request of 16 KiB can hold thousands, each worth a line of the answer. */
 export const maxDetails = 20;

@@ -113,6 +113,10 @@ export const adminErrors = {
   account_not_found: { status: 404, message: 'There is no account with this id.' },
   key_not_found: { status: 404, message: 'There is no key with this id.' },
   ban_not_found: { status: 404, message: 'There is no ban on this key.' },
+  import_not_found: {
+    status: 404,
+    message: 'There is no import with this id. The service lists the latest ones until it stops.',
+  },
   backup_not_found: { status: 404, message: 'There is no backup with this name.' },
   name_taken: { status: 409, message: 'Another operator has this name.' },
   operator_revoked: { status: 409, message: 'The operator is revoked. Add a new one.' },

@@ -31,6 +31,8 @@ export interface Body {
   readonly types?: readonly MediaType[];
   /** Whether it may be left out; then it is as if it had no members. */
   readonly optional?: true;
+  /** Largest size; defaults to `maxBodyBytes`. */
+  readonly maxBytes?: number;
 }
 
 export type SuccessStatus = 200 | 201 | 204;
@@ -46,8 +48,18 @@ export interface Success<Outcome = never> {
   readonly json?: (outcome: Outcome) => string;
   /** The path of what was made, below `basePath`. */
   readonly location?: (outcome: Outcome) => string;
+  /** What the entity tag is derived from, where that is not the body: what operators can change about it. */
+  readonly tagged?: (outcome: Outcome) => string;
   /** Whether it is answered line by line (NDJSON): the outcome is an `AsyncIterable` of them, each the JSON of the shape. */
   readonly lines?: true;
+  /** Whether it is answered with a file; the outcome is its content. */
+  readonly file?: true;
+}
+
+/** A file, as it is downloaded. */
+export interface FileContent {
+  readonly name: string;
+  readonly content: Blob;
 }
 
 export type Precondition = 'If-Match' | 'If-None-Match';
@@ -84,6 +96,8 @@ export interface Operation<Outcome = never> {
   readonly paginated?: true;
   /** Whether it costs none of the account's requests, and is answered when there are none left. */
   readonly free?: true;
+  /** False for a `POST` that takes no `Idempotency-Key`. */
+  readonly repeatable?: false;
   /** The conditions that a change may depend on. */
   readonly preconditions?: readonly Precondition[];
   readonly success: Success<Outcome>;

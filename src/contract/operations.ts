@@ -80,9 +80,9 @@ export function errorsOf(operation: Operation): ErrorCode[] {
   ];
 }
 
-/** Whether it takes an `Idempotency-Key`: what is not idempotent by itself (RFC 9110, section 9.2.2) and is a POST. */
-export function isRepeatable({ method }: Operation): boolean {
-  return method === 'POST';
+/** Whether it takes an `Idempotency-Key`: a `POST`, which is not idempotent (RFC 9110, section 9.2.2). */
+export function isRepeatable({ method, repeatable }: Operation): boolean {
+  return method === 'POST' && repeatable !== false;
 }
 
 /** Whether a success shows a resource, or a page of them, and so has an entity tag where it has a body. */

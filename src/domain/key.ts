@@ -1,11 +1,11 @@
 /**
- * API keys (`ask_`), and the tokens (`aso_`) and sessions (`ass_`) of operators: the prefix, 32 random base62 characters
- * (190 bits) and 6 characters of CRC-32 in base62. The checksum lets a typo be refused without a look-up, and secret
+ * API keys (`ask_`), tokens of operators (`aso_`) and the two secrets of a session (`ass_` in the cookie, `asp_` in the page):
+ * the prefix, 32 random base62 characters (190 bits) and 6 characters of CRC-32 in base62. The checksum lets a typo be refused without a look-up, and secret
  * scanners recognise each.
  */
 import { crc32 } from 'node:zlib';
 
-const prefixes = { key: 'ask_', token: 'aso_', session: 'ass_' } as const;
+const prefixes = { key: 'ask_', token: 'aso_', session: 'ass_', page: 'asp_' } as const;
 const secretLength = 32;
 const checksumLength = 6;
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -25,11 +25,12 @@ interface AnswerContext {
 export function answerOf(
   operation: Operation,
   query: unknown,
-  { status, body, location, next, isReplayed }: Performed,
+  { status, body, tagged, location, next, isReplayed }: Performed,
   { base, params = {}, hasTag = isTagged(operation) }: AnswerContext,
 ): Answer {
   const headers: HeaderFields = {};
-  const etag = body !== undefined && hasTag ? etagOf(body) : undefined;
+  const text = tagged ?? (hasTag ? body : undefined);
+  const etag = text === undefined ? undefined : etagOf(text);
   if (etag !== undefined) headers.ETag = etag;
   if (location !== undefined) headers.Location = base + location;
   if (operation.paginated) headers.Link = linksOf(base + pathOf(operation, params), query as PageQuery, next);

@@ -30,7 +30,7 @@ export async function readJsonBody(request: Request, body: Body): Promise<JsonBo
   // The media type of a body that is neither there nor expected is that of nothing: `curl -d ''` sends one.
   if (request.body === null && (body.optional || !headers.has('content-type'))) return withoutBody(body);
   refuseOtherMedia(headers, body.types ?? [mediaTypes.json]);
-  const bytes = await readBytes(request);
+  const bytes = await readBytes(request, body.maxBytes ?? maxBodyBytes);
   return bytes.length === 0 ? withoutBody(body) : parse(bytes);
 }
 
@@ -67,13 +67,13 @@ function withoutBody({ schema, optional }: Body): JsonBody {
   });
 }
 
-async function readBytes(request: Request): Promise<Uint8Array> {
-  if (Number(request.headers.get('content-length')) > maxBodyBytes) throw new Refusal('body_too_large');
+async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge(maxBytes);
   let timer: Timer | undefined;
   const tooSlow = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Refusal('invalid_json', { message: slowMessage })), bodyTimeoutMs);
   });
-  const read = request.headers.has('transfer-encoding') ? readChunks(request) : request.bytes();
+  const read = request.headers.has('transfer-encoding') ? readChunks(request, maxBytes) : request.bytes();
   return Promise.race([read.catch(brokenOff), tooSlow]).finally(() => clearTimeout(timer));
 }
 
@@ -87,20 +87,24 @@ const brokenOffMessage = 'The request body is incomplete.';
 const slowMessage = `The request body did not arrive within ${bodyTimeoutMs / 1_000} seconds.`;
 
 /** A chunked body, whose length is not declared. */
-async function readChunks(request: Request): Promise<Uint8Array> {
+async function readChunks(request: Request, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   const mayDropMore = dropBudget();
   for await (const chunk of request.body ?? []) {
     length += chunk.length;
-    if (length <= maxBodyBytes) chunks.push(chunk);
+    if (length <= maxBytes) chunks.push(chunk);
     else if (!mayDropMore(chunk)) break;
   }
-  if (length > maxBodyBytes) throw new Refusal('body_too_large');
+  if (length > maxBytes) throw tooLarge(maxBytes);
   await remainderParsed();
   // The client has its response, a 400 of the runtime, so nothing may be changed in its name.
   request.signal.throwIfAborted();
   return Buffer.concat(chunks, length);
+}
+
+function tooLarge(maxBytes: number): Refusal {
+  return new Refusal('body_too_large', { message: `The request body is larger than ${maxBytes} bytes.` });
 }
 
 function parse(bytes: Uint8Array): JsonBody {

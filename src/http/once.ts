@@ -12,9 +12,13 @@ export function onceOf(
   { caller }: Authenticated,
 ): Once | undefined {
   if (idempotencyKey === undefined) return undefined;
-  const request = createHash('sha256')
+  return { accountId: caller.accountId, key: idempotencyKey, request: digestOf(method, url, bytes) };
+}
+
+/** SHA-256 over what a request asks for. */
+export function digestOf(method: string, url: string, bytes: Uint8Array): string {
+  return createHash('sha256')
     .update(`${method} ${pathOf(url)}\n`)
     .update(bytes)
     .digest('hex');
-  return { accountId: caller.accountId, key: idempotencyKey, request };
 }

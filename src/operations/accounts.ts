@@ -5,6 +5,7 @@ import type { Scope } from '../domain/scope.ts';
 import type { Account, AccountFilter, AccountPosition } from '../storage/storage.ts';
 import { type OperatorContext, writeAs } from './by-operator.ts';
 import { notFound } from './not-found.ts';
+import type { Preconditions } from './preconditions.ts';
 
 /** How many are read at once. */
 const pageSize = 100;
@@ -14,6 +15,7 @@ export interface AccountUpdate {
   readonly name?: string | undefined;
   readonly plan?: string | undefined;
   readonly custom?: CustomQuota;
+  readonly preconditions?: Preconditions | undefined;
 }
 
 /** Accounts: who is counted, and by which plan. */
@@ -62,13 +64,13 @@ export class AccountOperations {
 
   /**
    * Changes the name, the plan or both in one step; limits without a plan are those of the plan it has. Throws `PlanError`,
-   * and refuses `account_not_found`.
+   * and refuses `account_not_found` and `precondition_failed`.
    */
-  async update(id: number, { name, plan, custom = {} }: AccountUpdate): Promise<Account> {
+  async update(id: number, { name, plan, custom = {}, preconditions }: AccountUpdate): Promise<Account> {
     const isDerived = plan === undefined && (custom.perMinute ?? custom.perDay) !== undefined;
-    if (isDerived) return this.#updateQuota(id, name, custom);
+    if (isDerived) return this.#updateQuota(id, { name, custom, preconditions });
     const limits = plan === undefined ? undefined : quotaOf(plan, custom);
-    return found(id, await writeAs(this.#context, 'updateAccount', { id, name, limits }));
+    return found(id, await writeAs(this.#context, 'updateAccount', { id, name, limits, preconditions }));
   }
 
   /** Its keys are refused from the next request on. Refuses `account_not_found`. */
@@ -91,7 +93,7 @@ export class AccountOperations {
   }
 
   /** Gives the account other limits on the plan it has. If somebody changes the plan meanwhile, those of the new plan. */
-  async #updateQuota(id: number, name: string | undefined, custom: CustomQuota): Promise<Account> {
+  async #updateQuota(id: number, { name, custom = {}, preconditions }: AccountUpdate): Promise<Account> {
     for (;;) {
       const { plan, quota } = await this.find(id);
       const { perMinute, perDay } = plan === 'enterprise' ? quota : {};
@@ -99,11 +101,14 @@ export class AccountOperations {
         perMinute: custom.perMinute ?? perMinute,
         perDay: custom.perDay ?? perDay,
       });
-      const change = { id, name, limits, basis: { plan, quota } };
+      const change = { id, name, limits, basis: { plan, quota }, preconditions };
       try {
         return found(id, await writeAs(this.#context, 'updateAccount', change));
       } catch (error) {
-        if (!(error instanceof Refusal) || error.code !== 'precondition_failed') throw error;
+        // With preconditions, other limits than these are what the caller wants to hear of.
+        const isOvertaken =
+          error instanceof Refusal && error.code === 'precondition_failed' && !preconditions;
+        if (!isOvertaken) throw error;
       }
     }
   }

@@ -1,9 +1,16 @@
-import type { Backup, BackupState, Verification } from '../contract/admin/backups.ts';
+import type { Backup, BackupState, LastVerification, Verification } from '../contract/admin/backups.ts';
 import type { Concern } from '../contract/admin/system.ts';
+import type { FileContent } from '../contract/operation.ts';
 import { type Actor, actorText } from '../domain/actor.ts';
 import type { Clock } from '../domain/clock.ts';
 import { Refusal } from '../domain/refusal.ts';
-import type { BackupFault, BackupFolder, BackupMaker, NamedFile } from '../storage/backup.ts';
+import type {
+  BackupFault,
+  BackupFolder,
+  BackupMaker,
+  NamedFile,
+  VerificationResult,
+} from '../storage/backup.ts';
 import type { Writes } from './units.ts';
 
 /** What backups of an embedded store are made with. */
@@ -85,32 +92,42 @@ export class BackupOperations implements AsyncDisposable {
   }
 
   /** Makes one and resolves when it is there. Refuses `backup_not_possible`, and `backup_in_progress` while there is another. */
-  async create(actor: Actor): Promise<Backup> {
-    const backup = await this.#make();
-    const { store, clock } = this.#context;
-    const entry = {
-      ...{ at: clock.now(), actor: actorText(actor), operation: 'createBackup' },
-      ...{ object: `backup:${backup.name}`, before: null, after: JSON.stringify(backup) },
-    };
-    await store.write('recordAudit', entry).catch((error: unknown) => {
+  async create(actor: Actor, label: string): Promise<Backup> {
+    const backup = await this.#make(label);
+    const { lastVerification: _, ...recorded } = backup;
+    const entry = this.#record(actor, 'createBackup', backup.name, JSON.stringify(recorded));
+    await entry.catch((error: unknown) => {
       const message = `The backup ${backup.name} was made, but the audit log does not have it: ${reasonOf(error)}`;
       throw new Refusal('backup_failed', { message, cause: error });
     });
     return backup;
   }
 
-  /** Refuses `backup_not_found`, and `backup_damaged` with what is wrong with it. */
+  /** The file of a backup, which is recorded: it holds all of the store. Refuses `backup_not_found`. */
+  async download(actor: Actor, name: string): Promise<FileContent> {
+    const { parts } = this.#context;
+    const path = parts?.folder.pathOf(name);
+    const isThere = (await parts?.folder.list())?.some((file) => file.name === name) ?? false;
+    if (path === undefined || !isThere) throw new Refusal('backup_not_found');
+    await this.#record(actor, 'downloadBackup', name, null);
+    return { name, content: Bun.file(path) };
+  }
+
+  /** Refuses `backup_not_found`, and `backup_damaged` with what is wrong with it. Keeps the result. */
   async verify(name: string): Promise<Verification> {
     const { parts } = this.#context;
     const path = parts?.folder.pathOf(name);
     if (parts === undefined || path === undefined) throw new Refusal('backup_not_found');
     const verified = await parts.maker
       .verify(path, { signal: this.#stopping.signal })
-      .catch((error: unknown) => {
+      .catch(async (error: unknown) => {
+        if (faultOf(error) === 'damaged')
+          await this.#note(name, { isSound: false, message: reasonOf(error), counts: null });
         throw verificationRefusal(error);
       });
     if (verified.kind !== 'backup') throw new Refusal('backup_not_found');
     const { createdAt, format, counts } = verified;
+    await this.#note(name, { isSound: true, message: null, counts });
     return { name, createdAt: new Date(createdAt).toISOString(), format, counts };
   }
 
@@ -136,7 +153,7 @@ export class BackupOperations implements AsyncDisposable {
   async makeDue(): Promise<ScheduledBackup | undefined> {
     if (this.#running !== undefined || !(await this.#isDue())) return undefined;
     try {
-      const backup = await this.#make();
+      const backup = await this.#make(null);
       const removed = (await this.#context.parts?.folder.prune(this.#context.keep, backup.name)) ?? [];
       return { kind: 'made', backup, removed };
     } catch (error) {
@@ -160,14 +177,26 @@ export class BackupOperations implements AsyncDisposable {
     return now >= this.#latest + everyMs || now < this.#latest;
   }
 
-  async #make(): Promise<Backup> {
+  async #record(actor: Actor, operation: string, name: string, after: string | null): Promise<void> {
+    const { store, clock } = this.#context;
+    const entry = { at: clock.now(), actor: actorText(actor), operation, object: `backup:${name}` };
+    await store.write('recordAudit', { ...entry, before: null, after });
+  }
+
+  async #note(name: string, result: Omit<VerificationResult, 'at'>): Promise<void> {
+    const { parts, clock } = this.#context;
+    // A folder that cannot be written does not change what was found.
+    await parts?.folder.noteVerified(name, { at: clock.now(), ...result }).catch(() => undefined);
+  }
+
+  async #make(label: string | null): Promise<Backup> {
     const { parts, clock } = this.#context;
     if (parts === undefined) throw new Refusal('backup_not_possible');
     if (this.#running !== undefined) throw new Refusal('backup_in_progress');
     const { maker, folder } = parts;
     // To the second, as its name has it.
     const now = Math.floor(clock.now() / 1_000) * 1_000;
-    const name = folder.nameAt(now);
+    const name = folder.nameAt(now, label);
     const running = { ended: Promise.resolve<unknown>(undefined), done: 0, total: 0 };
     this.#running = running;
     const begunAt = clock.steady();
@@ -186,7 +215,7 @@ export class BackupOperations implements AsyncDisposable {
       this.#latest = now;
       this.#seconds = (clock.steady() - begunAt) / 1_000;
       this.#made++;
-      return shown({ name, bytes, createdAt: now });
+      return shown({ name, bytes, createdAt: now, label, verified: null });
     } catch (error) {
       if (faultOf(error) === 'exists') throw new Refusal('backup_in_progress');
       this.#lastError = reasonOf(error);
@@ -199,8 +228,18 @@ export class BackupOperations implements AsyncDisposable {
   }
 }
 
-function shown({ name, bytes, createdAt }: NamedFile): Backup {
-  return { name, bytes, createdAt: new Date(createdAt).toISOString() };
+function shown({ name, label, bytes, createdAt, verified }: NamedFile): Backup {
+  return {
+    name,
+    label,
+    bytes,
+    createdAt: new Date(createdAt).toISOString(),
+    lastVerification: verified && shownResult(verified),
+  };
+}
+
+function shownResult({ at, isSound, message, counts }: VerificationResult): LastVerification {
+  return { at: new Date(at).toISOString(), isSound, message, counts: counts && { ...counts } };
 }
 
 /** The latest, as far as the folder can be read; those of a date that is still to come do not count. */

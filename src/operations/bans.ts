@@ -7,6 +7,7 @@ import { iso } from './shown.ts';
 export interface KeyBan {
   readonly keyId: number;
   readonly keyName: string;
+  readonly keyLastFour: string;
   readonly accountId: number;
   readonly accountName: string;
   /** Unix ms. */
@@ -68,6 +69,7 @@ function told({ keyId, bannedUntil, level }: Ban, key: Key, account: Account): K
   return {
     keyId,
     keyName: key.name,
+    keyLastFour: key.lastFour,
     accountId,
     accountName,
     bannedUntil: bannedUntil * 1_000,

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../domain/clock.ts';
 
-/** Failures of a network within a window that are answered as such; the next is told to wait. */
+/** Failures of a network within a window, before the next one gets 429. */
 const most = 10;
 const windowMs = 60_000;
 /** Networks that are remembered. Beyond that, those that failed longest ago are forgotten. */

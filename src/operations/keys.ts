@@ -5,8 +5,9 @@ import type { PlanName } from '../domain/plan.ts';
 import { Refusal } from '../domain/refusal.ts';
 import { scopes as allScopes, defaultScopes, type Scope } from '../domain/scope.ts';
 import type { Account, FirstAccount, Key, NewKey } from '../storage/storage.ts';
-import { type OperatorContext, writeAs } from './by-operator.ts';
+import { issueAs, type OperatorContext, writeAs } from './by-operator.ts';
 import { notFound } from './not-found.ts';
+import type { Preconditions } from './preconditions.ts';
 import type { Store } from './units.ts';
 import { dayOf } from './usage-reports.ts';
 
@@ -61,8 +62,8 @@ export class KeyOperations {
   ): Promise<IssuedKey> {
     const account = await this.#account(accountId);
     const { key, stored } = this.#make(accountId, name, lifetime, scopes);
-    const made = await writeAs(this.#context, 'createKey', stored);
-    return this.#issued(made, account.plan, key);
+    const { outcome, secret } = await issueAs(this.#context, 'createKey', stored, key);
+    return this.#issued(outcome, account.plan, secret);
   }
 
   /** The key a new store begins with, and its account; undefined when the store is not new. */
@@ -110,13 +111,10 @@ export class KeyOperations {
       lifetime === undefined ? lifetimeOf(old) : lifetime,
       old.scopes,
     );
-    const successor = await writeAs(this.#context, 'rotateKey', {
-      oldId: id,
-      oldEndsAt: stored.createdAt + graceMs,
-      successor: stored,
-    });
-    if (successor === undefined) throw endOf(await this.find(id));
-    return this.#issued(successor, account.plan, key);
+    const rotation = { oldId: id, oldEndsAt: stored.createdAt + graceMs, successor: stored };
+    const { outcome, secret } = await issueAs(this.#context, 'rotateKey', rotation, key);
+    if (outcome === undefined) throw endOf(await this.find(id));
+    return this.#issued(outcome, account.plan, secret);
   }
 
   /** Refuses `key_not_found`. */
@@ -125,9 +123,9 @@ export class KeyOperations {
     if (!isThere) throw notFound('key_not_found', id);
   }
 
-  /** What the key may do from the next request on. Refuses `key_not_found`. */
-  async setScopes(id: number, scopes: readonly Scope[]): Promise<void> {
-    const isThere = await writeAs(this.#context, 'setKeyScopes', { id, scopes });
+  /** Sets what the key may do from its next request. Refuses `key_not_found` and `precondition_failed`. */
+  async setScopes(id: number, scopes: readonly Scope[], preconditions: Preconditions = {}): Promise<void> {
+    const isThere = await writeAs(this.#context, 'setKeyScopes', { id, scopes, preconditions });
     if (!isThere) throw notFound('key_not_found', id);
   }
 

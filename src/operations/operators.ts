@@ -1,7 +1,7 @@
 import { fingerprint, lastFour, makeKey, type RandomBytes } from '../domain/key.ts';
 import type { Role } from '../domain/role.ts';
 import type { Operator } from '../storage/admin.ts';
-import { type OperatorContext, writeAs } from './by-operator.ts';
+import { issueAs, type OperatorContext, writeAs } from './by-operator.ts';
 
 /** A token just made: the only time its text is known. */
 export interface IssuedToken {
@@ -28,13 +28,15 @@ export class OperatorOperations {
   async create(name: string, role: Role): Promise<IssuedToken> {
     const { token, ...stored } = this.#make();
     const input = { name, role, createdAt: this.#context.clock.now(), ...stored };
-    return { operator: await writeAs(this.#context, 'createOperator', input), token };
+    const { outcome, secret } = await issueAs(this.#context, 'createOperator', input, token);
+    return { operator: outcome, token: secret };
   }
 
   /** Makes a new token; the old one and all sessions end at once. Refuses `operator_not_found` and `operator_revoked`. */
   async rotate(id: number): Promise<IssuedToken> {
     const { token, ...stored } = this.#make();
-    return { operator: await writeAs(this.#context, 'rotateOperator', { id, ...stored }), token };
+    const { outcome, secret } = await issueAs(this.#context, 'rotateOperator', { id, ...stored }, token);
+    return { operator: outcome, token: secret };
   }
 
   /** Ends the token and all sessions for good. Refuses `operator_not_found`. */

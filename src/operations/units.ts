@@ -2,6 +2,7 @@ import type { InputOf, OperationId, OutcomeOf } from '../contract/operations.ts'
 import type { Storage } from '../storage/storage.ts';
 import type { BatchOfWork, UnitOfWork, Units, Writer } from '../storage/transaction.ts';
 import { auditedUnit } from './audited.ts';
+import { auditedOnceUnit } from './audited-once.ts';
 import { onceBatch, onceUnit } from './once.ts';
 import type { Preconditions } from './preconditions.ts';
 import type { ReadId } from './readers.ts';
@@ -38,13 +39,16 @@ const auditedUnits = { ...operationUnits, ...accountUnits, ...issuedKeyUnits, ..
 
 export type AuditedName = keyof typeof auditedUnits;
 
+const audited = auditedUnit(auditedUnits);
+
 /** Every change of the store, as a function of a transaction. Each is run where the store is written. */
 export const units = {
   ...auditedUnits,
   ...keyUnits,
   once: onceUnit(operationUnits),
   createPetOnce: onceBatch('createPet', petUnits.createPet),
-  audited: auditedUnit(auditedUnits),
+  audited,
+  auditedOnce: auditedOnceUnit(audited),
   ...sessionUnits,
   ...usageUnits,
   ...answerUnits,

@@ -30,6 +30,7 @@ export interface AskedRange {
 /** The requests of a key, and whose it is. */
 export interface CallerUsage extends KeyUsage {
   readonly keyName: string;
+  readonly keyLastFour: string;
   readonly accountName: string;
 }
 
@@ -86,12 +87,14 @@ export class UsageReports {
 
   async #named(usages: readonly KeyUsage[]): Promise<CallerUsage[]> {
     const { keys, accounts } = this.#store;
-    const keyNames = namesOf(await keys.findMany(usages.map(({ keyId }) => keyId)));
+    const found = await keys.findMany(usages.map(({ keyId }) => keyId));
+    const known = new Map(found.map((key) => [key.id, key]));
     const accountIds = new Set(usages.map(({ accountId }) => accountId));
     const accountNames = namesOf(await accounts.findMany([...accountIds]));
     return usages.map((usage) => ({
       ...usage,
-      keyName: keyNames.get(usage.keyId) ?? '',
+      keyName: known.get(usage.keyId)?.name ?? '',
+      keyLastFour: known.get(usage.keyId)?.lastFour ?? '',
       accountName: accountNames.get(usage.accountId) ?? '',
     }));
   }

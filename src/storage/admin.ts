@@ -25,7 +25,7 @@ export interface OperatorStore {
 
 /** A session of the console. */
 export interface Session {
-  /** SHA-256 of its secret. */
+  /** SHA-256 over its secrets. */
   readonly fingerprint: string;
   /** Undefined: of whoever had the one-time code. */
   readonly operatorId: number | undefined;

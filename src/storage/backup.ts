@@ -66,6 +66,19 @@ export interface NamedFile {
   readonly bytes: number;
   /** As its name has it, Unix ms to the second. */
   readonly createdAt: number;
+  /** Of one made by hand; `null` for a scheduled one. */
+  readonly label: string | null;
+  readonly verified: VerificationResult | null;
+}
+
+/** The result of a verification, as the folder keeps it. */
+export interface VerificationResult {
+  /** Unix ms. */
+  readonly at: number;
+  readonly isSound: boolean;
+  /** What was wrong; `null` when it was sound. */
+  readonly message: string | null;
+  readonly counts: Readonly<Record<string, number>> | null;
 }
 
 /** The folder in which the service keeps backups of its store, by names of its own. */
@@ -75,9 +88,11 @@ export interface BackupFolder {
   list(): Promise<NamedFile[]>;
   /** The file of a name that `list` could have; undefined for any other. */
   pathOf(name: string): string | undefined;
-  nameAt(now: number): string;
+  nameAt(now: number, label: string | null): string;
+  /** Keeps the result of a verification beside the file. */
+  noteVerified(name: string, result: VerificationResult): Promise<void>;
   /** Makes the folder if it is not there, and removes from it what was left by a service that was killed. */
   make(): Promise<void>;
-  /** Removes all but the latest `keep`, of which `latest` is one; resolves with the names of those removed. */
+  /** Removes all scheduled ones but the latest `keep`, of which `latest` is one; resolves with the names of those removed. */
   prune(keep: number, latest: string): Promise<string[]>;
 }

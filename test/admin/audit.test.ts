@@ -1,9 +1,6 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { callAdmin } from '../support/admin.ts';
 import { openDesk } from '../support/admin-answers.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 interface Entry {
   readonly operation: string;

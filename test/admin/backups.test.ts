@@ -1,13 +1,14 @@
 /** Backups through the admin API, with the real listener. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
+import { afterAll, expect, test } from 'bun:test';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { addOperator, callAdmin } from '../support/admin.ts';
+import { addOperator, adminUrl, callAdmin } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 
-setDefaultTimeout(testTimeoutMs);
+const shared = await startTestApp();
+afterAll(() => shared[Symbol.asyncDispose]());
+const { token: sharedToken } = await addOperator(shared, 'admin');
 
 test('an admin makes a backup, sees it listed, and verifies it; a viewer makes none', async () => {
   await using folder = await temporaryFolder();
@@ -25,7 +26,7 @@ test('an admin makes a backup, sees it listed, and verifies it; a viewer makes n
     keep: 7,
     running: null,
     lastError: null,
-    backups: [made.body],
+    backups: [expect.objectContaining({ label: 'manual', lastVerification: null })],
   });
   const verified = await callAdmin(app, 'POST', '/backups/verify', { token: viewer.token, body: { name } });
   expect([verified.status, verified.body]).toEqual([200, expect.objectContaining({ name })]);
@@ -37,6 +38,35 @@ test('an admin makes a backup, sees it listed, and verifies it; a viewer makes n
   expect([damaged.status, damaged.code]).toEqual([422, 'backup_damaged']);
   const missing = await callAdmin(app, 'POST', '/backups/verify', { token, body: { name: `../${name}` } });
   expect([missing.status, missing.code]).toEqual([404, 'backup_not_found']);
+});
+
+test('an admin downloads a backup, which is recorded; a viewer does not', async () => {
+  await using folder = await temporaryFolder();
+  await using app = await startTestApp({ BACKUP_FOLDER: folder.path });
+  const { token } = await addOperator(app, 'admin');
+  const viewer = await addOperator(app, 'viewer');
+  const body = { label: 'before-upgrade' };
+  const made = await callAdmin(app, 'POST', '/backups', { token, body });
+  const { name } = made.body as { name: string };
+  expect(name).toEndWith('Z-before-upgrade.backup');
+  const address = `${adminUrl(app)}/admin/v1/backups/download?name=${name}`;
+  const download = (as: string) => fetch(address, { headers: { Authorization: `Bearer ${as}` } });
+  const response = await download(token);
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-disposition')).toBe(`attachment; filename="${name}"`);
+  expect(Buffer.from(await response.arrayBuffer()).equals(readFileSync(join(folder.path, name)))).toBe(true);
+  const { text } = await callAdmin(app, 'GET', `/audit?object=backup:${name}`, { token });
+  expect(text).toContain('downloadBackup');
+  expect((await download(viewer.token)).status).toBe(403);
+  for (const other of [`../${name}`, 'store.db', `${name}.verified`]) {
+    const refused = await callAdmin(app, 'GET', `/backups/download?name=${other}`, { token });
+    expect([refused.status, refused.code]).toEqual([404, 'backup_not_found']);
+  }
+});
+
+test.each(['', '-x', '../x', 'a b', 'x'.repeat(41), 'ä'])('a backup is not labelled %j', async (label) => {
+  const answer = await callAdmin(shared, 'POST', '/backups', { token: sharedToken, body: { label } });
+  expect([answer.status, answer.code]).toEqual([400, 'invalid_body']);
 });
 
 test('without a folder no backup is made, and the answer says what to set', async () => {

@@ -1,16 +1,13 @@
 /** What every operation of the contract refuses. Each has one kind of request in turn, and one operation has them all. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { adminBasePath, allAdminOperations, roleOf } from '../../src/contract/admin/operations.ts';
 import { isRead, type Operation } from '../../src/contract/operation.ts';
 import { methodsOf } from '../../src/contract/operations.ts';
 import { makeKey } from '../../src/domain/key.ts';
 import { adminHeaders } from '../../src/http/admin/headers.ts';
-import { addOperator, adminUrl, callAdmin, fromConsole, signIn } from '../support/admin.ts';
+import { addOperator, adminUrl, callAdmin, fromConsole, headersOf, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 // Many are refused on purpose; each from another network, so that none has to wait.
 const app = await startTestApp({ TRUSTED_PROXIES: '127.0.0.1' });
@@ -18,8 +15,8 @@ afterAll(() => app[Symbol.asyncDispose]());
 
 const admin = await addOperator(app, 'admin');
 const viewer = await addOperator(app, 'viewer');
-const adminCookie = await signIn(app, admin.token);
-const viewerCookie = await signIn(app, viewer.token);
+const adminSession = await signIn(app, admin.token);
+const viewerSession = await signIn(app, viewer.token);
 
 let networks = 0;
 const elsewhere = () => ({ 'X-Forwarded-For': `198.51.${++networks >> 8}.${networks & 255}` });
@@ -42,21 +39,29 @@ test('every change but the look at a backup needs an admin, and every read a vie
     'deleteSession',
     'verifyBackup',
   ]);
-  for (const operation of allAdminOperations.filter(isRead)) expect(roleOf(operation)).toBe('viewer');
+  const reads = allAdminOperations.filter(isRead);
+  const adminsReads = reads.filter((operation) => roleOf(operation) !== 'viewer');
+  // It holds all of the store.
+  expect(adminsReads.map(({ operationId }) => operationId)).toEqual(['downloadBackup']);
 });
+
+const withCookie = (change: (cookie: string) => string) =>
+  headersOf({ ...adminSession, cookie: change(adminSession.cookie) });
 
 /** One proof of every kind that is none. */
 const invalid: Record<string, Record<string, string>> = {
   'an unknown token': { Authorization: `Bearer ${makeKey(randomBytes, 'token')}` },
   'a token with a typo': { Authorization: `Bearer ${admin.token.slice(0, -1)}-` },
   "a client's key": { Authorization: `Bearer ${app.key}` },
-  "a session's secret as a token": { Authorization: `Bearer ${adminCookie.split('=')[1]}` },
+  "a session's secret as a token": { Authorization: `Bearer ${adminSession.cookie.split('=')[1]}` },
   'a token behind Basic': { Authorization: `Basic ${btoa(`x:${admin.token}`)}` },
   'a scheme alone': { Authorization: 'Bearer' },
-  'a token as a cookie': { Cookie: adminCookie.replace(/=.*/, `=${admin.token}`) },
-  'an unknown session': { Cookie: adminCookie.replace(/=.*/, `=${makeKey(randomBytes, 'session')}`) },
-  'an empty session': { Cookie: adminCookie.replace(/=.*/, '=') },
-  'a session under another name': { Cookie: adminCookie.replace(/^[^=]+/, 'session') },
+  'a token as a cookie': withCookie((cookie) => cookie.replace(/=.*/, `=${admin.token}`)),
+  'an unknown session': withCookie((cookie) => cookie.replace(/=.*/, `=${makeKey(randomBytes, 'session')}`)),
+  'a session without the secret of its page': { Cookie: adminSession.cookie },
+  'a session with the secret of another page': headersOf({ ...viewerSession, cookie: adminSession.cookie }),
+  'an empty session': withCookie((cookie) => cookie.replace(/=.*/, '=')),
+  'a session under another name': withCookie((cookie) => cookie.replace(/^[^=]+/, 'session')),
 };
 
 const expectInvalid = async ({ method, ...operation }: Operation, kind: string) => {
@@ -88,7 +93,7 @@ describe.each(adminsOnly)('$operationId', (operation) => {
     const headers = fromConsole(app);
     const answers = [
       await callAdmin(app, method, target, { token: viewer.token }),
-      await callAdmin(app, method, target, { cookie: viewerCookie, headers }),
+      await callAdmin(app, method, target, { session: viewerSession, headers }),
     ];
     for (const { status, code } of answers) expect([status, code]).toEqual([403, 'role_insufficient']);
   });
@@ -114,7 +119,7 @@ const foreign: Record<string, Record<string, string>> = {
 const expectForeign = async (operation: Operation, kind: string) => {
   const headers = foreign[kind] ?? {};
   const { status, code } = await callAdmin(app, operation.method, targetOf(operation), {
-    cookie: adminCookie,
+    session: adminSession,
     headers,
   });
   expect([kind, status, code]).toEqual([kind, 403, 'cross_site_request']);
@@ -138,7 +143,7 @@ test.each(
     .map((one, turn) => [one.operationId, one, turn] as const),
 )('%s refuses the media types of HTML forms with 415', async (_id, operation, turn) => {
   const { status, code } = await callAdmin(app, operation.method, targetOf(operation), {
-    cookie: adminCookie,
+    session: adminSession,
     headers: { ...fromConsole(app), ...elsewhere(), 'Content-Type': inTurn(forms, turn) },
     body: '{"name":"x"}',
   });
@@ -161,7 +166,7 @@ describe.each([...Map.groupBy(allAdminOperations, ({ path }) => path)])('%s', (p
 
   test('is unknown to the port that clients use', async () => {
     for (const key of [admin.token, app.key]) {
-      const headers = { Authorization: `Bearer ${key}`, Cookie: adminCookie };
+      const headers = { Authorization: `Bearer ${key}`, ...headersOf(adminSession) };
       const response = await fetch(app.url + adminBasePath + target, { headers });
       expect(response.status).toBe(404);
     }
@@ -209,6 +214,6 @@ test('what clients named like a script comes back as JSON that no browser runs',
 
 test('the port that clients use knows neither metrics nor the console', async () => {
   for (const path of ['/metrics', '/admin', '/admin/', '/assets/index.js', '/admin/v1/openapi.json']) {
-    expect((await fetch(app.url + path, { headers: { Cookie: adminCookie } })).status).toBe(404);
+    expect((await fetch(app.url + path, { headers: headersOf(adminSession) })).status).toBe(404);
   }
 });

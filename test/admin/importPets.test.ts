@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { adminUrl } from '../support/admin.ts';
 import { type Desk, openDesk } from '../support/admin-answers.ts';
 import { lock } from '../support/lock.ts';
-import { rejectionOf } from '../support/rejection.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { until } from '../support/wait.ts';
 
 interface Report {
   readonly state: string;
@@ -98,36 +95,134 @@ test.each([
   expect(await imported(mended, `?format=${format}`, type)).toMatchObject({ added: 1 });
 });
 
-test('how far an import is can be asked, and whoever closes its connection stops it', async () => {
-  const file = header + rows(3_000, 'stopped');
-  const before = await animals();
-  const under = () => desk.done<object[]>('GET', '/imports');
-  using held = lock(desk.app.config.databaseUrl.replace('sqlite:', ''));
-  const stop = new AbortController();
-  const sent = fetch(`${adminUrl(desk.app)}/admin/v1/pets/import`, {
-    method: 'POST',
-    headers: {
-      Authorization: `Bearer ${desk.operator.token}`,
-      'Content-Type': 'text/csv',
-      'X-Request-Id': 'mine',
-    },
-    body: file,
-    signal: stop.signal,
+describe('an import in progress', () => {
+  interface Listed {
+    readonly id: number;
+    readonly state: string;
+  }
+  const list = () => desk.done<Listed[]>('GET', '/imports');
+
+  /** Begins to import a file, which cannot proceed until it is released. */
+  async function begin(name: string, signal?: AbortSignal) {
+    const file = header + rows(3_000, name);
+    const held = lock(desk.app.config.databaseUrl.replace('sqlite:', ''));
+    const sent = fetch(`${adminUrl(desk.app)}/admin/v1/pets/import?fileName=${name}.csv`, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${desk.operator.token}`,
+        'Content-Type': 'text/csv',
+        'X-Request-Id': name,
+      },
+      body: file,
+      ...(signal && { signal }),
+    });
+    // An aborted request may be rejected before the test looks at it.
+    sent.catch(() => undefined);
+    await until(async () => (await list())[0]?.state === 'running');
+    const [listed] = await list();
+    return { file, held, sent, id: listed?.id ?? 0 };
+  }
+
+  const endOf = (id: number, state: string) =>
+    until(async () => (await list()).find((one) => one.id === id)?.state === state);
+
+  test('is listed with its file, its operator and its progress', async () => {
+    const { file, held, sent } = await begin('listed');
+    using _held = held;
+    expect((await list())[0]).toMatchObject({
+      requestId: 'listed',
+      actor: `operator:${desk.operator.name}`,
+      fileName: 'listed.csv',
+      format: 'csv',
+      bytes: file.length,
+      endedAt: null,
+      added: 0,
+      rejected: 0,
+      error: null,
+    });
+    held.release();
+    expect((await sent).status).toBe(200);
   });
-  await until(async () => (await under()).length === 1);
-  const actor = `operator:${desk.operator.name}`;
-  expect(await under()).toEqual([
-    expect.objectContaining({ id: 'mine', actor, bytes: file.length, added: 0, rejected: 0 }),
-  ]);
-  stop.abort();
-  await rejectionOf(sent);
-  // Client and service share an event loop: it has seen the connection close before these are answered.
-  for (let look = 0; look < 20; look++) await under();
-  held.release();
-  await until(async () => (await under()).length === 0);
-  expect(await animals()).toBeLessThan(before + 3_000);
-  expect(await imported(file)).toMatchObject({ state: 'imported', added: 3_000 });
-  expect(await animals()).toBe(before + 3_000);
+
+  test.each([
+    [
+      'by closing its connection',
+      async (_id: number, closing: AbortController) => {
+        closing.abort();
+        // Client and service share an event loop: it has seen the connection close before these are answered.
+        for (let look = 0; look < 20; look++) await list();
+      },
+    ],
+    ['by any operator', async (id: number) => void (await desk.done('POST', `/imports/${id}/stop`, {}))],
+  ])('is stopped %s, and resumed by the same file', async (how, stop) => {
+    const before = await animals();
+    const closing = new AbortController();
+    const { file, held, sent, id } = await begin(how.replaceAll(' ', '-'), closing.signal);
+    using _held = held;
+    await stop(id, closing);
+    held.release();
+    await sent.catch(() => undefined);
+    await endOf(id, 'stopped');
+    expect(await animals()).toBeLessThan(before + 3_000);
+    expect(await imported(file)).toMatchObject({ state: 'imported', added: 3_000 });
+    expect(await animals()).toBe(before + 3_000);
+  });
+});
+
+describe('an import that has ended', () => {
+  test('is listed with its outcome, and keeps its rejected lines', async () => {
+    const report = await imported(`${header}bad,x,sold\nGood,1,sold\n`, '?fileName=kept.csv');
+    const [listed] = await desk.done<{ id: number }[]>('GET', '/imports');
+    expect(listed).toMatchObject({ fileName: 'kept.csv', state: 'imported', added: 1, rejected: 1 });
+    expect(await desk.done<object>('GET', `/imports/${listed?.id}`)).toEqual({ ...listed, report });
+  });
+
+  test('is listed with the reason when it failed', async () => {
+    await send('name,age\nA,1\n');
+    const [listed] = await desk.done<object[]>('GET', '/imports');
+    expect(listed).toMatchObject({ state: 'failed', error: expect.stringContaining('header row') });
+  });
+
+  test('is forgotten after twenty others', async () => {
+    await imported(`${header}first,1,sold\n`);
+    const [first] = await desk.done<{ id: number }[]>('GET', '/imports');
+    for (let count = 0; count < 20; count++) await imported(`${header}first,1,sold\n`);
+    expect((await desk.done<object[]>('GET', '/imports')).length).toBe(20);
+    expect((await desk.ask('GET', `/imports/${first?.id}`)).code).toBe('import_not_found');
+  });
+});
+
+describe('a preview', () => {
+  const preview = (file: string, query = '', type = 'text/csv') =>
+    desk.ask('POST', `/pets/import/preview${query}`, file, { headers: { 'Content-Type': type } });
+
+  test('has the columns and the first rows as an import reads them, and adds nothing', async () => {
+    const before = await animals();
+    const file = 'status,name,categoryId\nsold,"A, B",9223372036854775807\nsold,C,dog\n';
+    const { status, body } = await preview(file);
+    expect([status, body]).toEqual([
+      200,
+      {
+        columns: ['status', 'name', 'categoryId'],
+        rows: [
+          {
+            ...{ line: 2, name: 'A, B', categoryId: '9223372036854775807', status: 'sold' },
+            ...{ reason: null, text: null },
+          },
+          {
+            ...{ line: 3, name: null, categoryId: null, status: null, text: 'sold,C,dog' },
+            reason: expect.stringContaining('categoryId must be an integer'),
+          },
+        ],
+      },
+    ]);
+    expect(await animals()).toBe(before);
+  });
+
+  test('refuses what an import would refuse, and more than 65,536 bytes', async () => {
+    expect((await preview('name,age\n')).code).toBe('import_invalid');
+    expect((await preview(header.padEnd(65_537))).code).toBe('body_too_large');
+  });
 });
 
 test('a file that is none to import is 422, and nothing of it is in', async () => {
@@ -140,11 +235,14 @@ test('a file that is none to import is 422, and nothing of it is in', async () =
 });
 
 test('the log has that an import began, and how it ended', async () => {
-  await imported(header + rows(1_500, 'logged'));
+  await imported(header + rows(1_500, 'logged'), '?fileName=logged.csv');
   const [ended, begun] = await desk.done<object[]>('GET', '/audit?limit=2');
   const what = { operation: 'importPets', actor: `operator:${desk.operator.name}`, before: null };
-  expect(begun).toMatchObject({ ...what, after: { added: 1_000, finished: false } });
-  expect(ended).toMatchObject({ ...what, after: { added: 1_500, rejected: 0, finished: true } });
+  expect(begun).toMatchObject({ ...what, after: { file: 'logged.csv', added: 1_000, finished: false } });
+  expect(ended).toMatchObject({
+    ...what,
+    after: { file: 'logged.csv', added: 1_500, rejected: 0, finished: true },
+  });
 });
 
 test('more rejects than an answer has are counted, and the first 10,000 shown', async () => {

@@ -1,9 +1,6 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { isWellFormedKey } from '../../src/domain/key.ts';
 import { openDesk } from '../support/admin-answers.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const desk = await openDesk({ BAN_STRIKES: '1' });
 const { app, ask, done, list } = desk;
@@ -127,6 +124,7 @@ test('a ban says whose key it is and why, and lifting it counts on the next requ
     {
       keyId,
       keyName: 'enterprise',
+      keyLastFour: key.slice(-4),
       accountId: account.id,
       accountName: 'enterprise',
       bannedUntil: new Date(app.clock.now() + 120_000).toISOString(),

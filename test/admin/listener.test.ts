@@ -1,14 +1,11 @@
 /** Where the admin API listens, and when the service starts without it, or not at all. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Logger } from 'pino';
 import { readConfig } from '../../src/config.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { likelyFreePort } from '../support/server-process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const adminOf = (environment: Record<string, string>) => readConfig(environment).admin;
 

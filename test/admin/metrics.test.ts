@@ -1,5 +1,5 @@
 /** What Prometheus reads, and what is made of it: a dashboard, alerts, and the table in the documentation. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { metricsText } from '../../src/http/admin/metrics.ts';
@@ -10,9 +10,6 @@ import { startTestApp, type TestApp } from '../support/app.ts';
 import { FakeClock } from '../support/clock.ts';
 import { newPet } from '../support/pets.ts';
 import { metricsIn, parseMetrics, samplesIn } from '../support/prometheus.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const file = (path: string) => readFileSync(join(import.meta.dir, '../..', path), 'utf8');
 
@@ -52,7 +49,13 @@ const all: readonly Metric[] = metricsOf({
   },
   troubles: [],
   bans: 0,
-  backups: { everyMs: 1, latest: { name: 'made', bytes: 1, createdAt: 1 }, seconds: 1, made: 1, failed: 0 },
+  backups: {
+    everyMs: 1,
+    latest: { name: 'made', bytes: 1, label: null, verified: null, createdAt: 1 },
+    seconds: 1,
+    made: 1,
+    failed: 0,
+  },
   about: { version: '1.0.0' },
   startedAt: 0,
 });

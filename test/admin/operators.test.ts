@@ -1,10 +1,7 @@
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { isWellFormedKey } from '../../src/domain/key.ts';
 import { callAdmin } from '../support/admin.ts';
 import { openDesk } from '../support/admin-answers.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const desk = await openDesk();
 const { app, ask, done } = desk;

@@ -1,11 +1,8 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { Console } from '../../src/http/admin/console.ts';
 import { addOperator, adminUrl, callAdmin } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 import { exchange } from '../support/raw.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());

@@ -1,32 +1,39 @@
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
-import { fingerprint, makeKey } from '../../src/domain/key.ts';
+import { makeKey } from '../../src/domain/key.ts';
+import { fingerprintOf } from '../../src/operations/sessions.ts';
 import { systemUser } from '../../src/system-user.ts';
-import { addOperator, adminUrl, callAdmin, cookieOf, fromConsole, signIn } from '../support/admin.ts';
+import {
+  addOperator,
+  adminUrl,
+  callAdmin,
+  fromConsole,
+  sessionOf,
+  signIn,
+  type TestSession,
+} from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { change } from '../support/backup.ts';
 import { keptLog } from '../support/log.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 
 const hours = 3_600;
 
-const statusWith = async (cookie: string, of: TestApp = app) =>
-  (await callAdmin(of, 'GET', '/session', { cookie })).status;
+const statusWith = async (session: TestSession, of: TestApp = app) =>
+  (await callAdmin(of, 'GET', '/session', { session })).status;
 
-const secretOf = (cookie: string) => cookie.slice(cookie.indexOf('=') + 1);
+const storedAs = ({ cookie, secret }: TestSession) =>
+  fingerprintOf({ inCookie: cookie.slice(cookie.indexOf('=') + 1), inPage: secret });
 
 describe('a session', () => {
   test('is who signed in, for twelve hours from then on, however much it is used', async () => {
     const { token, name } = await addOperator(app, 'viewer');
     const beganAt = app.clock.now();
-    const cookie = await signIn(app, token);
+    const session = await signIn(app, token);
     for (let hour = 0; hour < 24; hour++) {
-      const { status, body } = await callAdmin(app, 'GET', '/session', { cookie });
+      const { status, body } = await callAdmin(app, 'GET', '/session', { session });
       expect(status).toBe(200);
       expect(body).toEqual({
         operator: `operator:${name}`,
@@ -35,55 +42,54 @@ describe('a session', () => {
       });
       app.clock.advance(hours / 2);
     }
-    expect(await statusWith(cookie)).toBe(401);
+    expect(await statusWith(session)).toBe(401);
   });
 
   test('ends after an hour without a request, and not before', async () => {
     const { token } = await addOperator(app, 'admin');
-    const cookie = await signIn(app, token);
+    const session = await signIn(app, token);
     app.clock.advance(hours - 1);
-    expect(await statusWith(cookie)).toBe(200);
+    expect(await statusWith(session)).toBe(200);
     app.clock.advance(hours);
-    expect(await statusWith(cookie)).toBe(401);
+    expect(await statusWith(session)).toBe(401);
   });
 
   test('is written down as used once a minute at most', async () => {
     const { token } = await addOperator(app, 'admin');
-    const cookie = await signIn(app, token);
-    const usedAt = async () =>
-      (await app.app.admin.storage.sessions.find(fingerprint(secretOf(cookie))))?.usedAt;
+    const session = await signIn(app, token);
+    const usedAt = async () => (await app.app.admin.storage.sessions.find(storedAs(session)))?.usedAt;
     const first = await usedAt();
     app.clock.advance(59);
-    expect(await statusWith(cookie)).toBe(200);
+    expect(await statusWith(session)).toBe(200);
     expect(await usedAt()).toBe(first);
     app.clock.advance(1);
-    expect(await statusWith(cookie)).toBe(200);
+    expect(await statusWith(session)).toBe(200);
     expect(await usedAt()).toBe(app.clock.now());
   });
 
   test('ends when it is signed out of, and its cookie is taken away', async () => {
     const { token } = await addOperator(app, 'viewer');
-    const cookie = await signIn(app, token);
+    const session = await signIn(app, token);
     const other = await signIn(app, token);
     const { status, headers } = await callAdmin(app, 'DELETE', '/session', {
-      cookie,
+      session,
       headers: fromConsole(app),
     });
     expect(status).toBe(204);
     expect(headers.getSetCookie()).toEqual([
       expect.stringMatching(/^animal-store-session-\d+=; Path=\/; Max-Age=0;/),
     ]);
-    expect([await statusWith(cookie), await statusWith(other)]).toEqual([401, 200]);
+    expect([await statusWith(session), await statusWith(other)]).toEqual([401, 200]);
   });
 
   test('ends with its operator: revoked, or given another token', async () => {
     const { storage } = app.app.admin;
     const revoked = await addOperator(app, 'admin');
     const rotated = await addOperator(app, 'admin');
-    const cookies = [await signIn(app, revoked.token), await signIn(app, rotated.token)];
+    const sessions = [await signIn(app, revoked.token), await signIn(app, rotated.token)];
     await storage.write('revokeOperator', { id: revoked.id, at: app.clock.now() });
     await storage.write('rotateOperator', { id: rotated.id, fingerprint: 'f'.repeat(64), lastFour: 'ffff' });
-    for (const cookie of cookies) expect(await statusWith(cookie)).toBe(401);
+    for (const session of sessions) expect(await statusWith(session)).toBe(401);
     for (const { token } of [revoked, rotated]) {
       expect((await callAdmin(app, 'GET', '/session', { token })).code).toBe('sign_in_failed');
       expect((await callAdmin(app, 'POST', '/session', { body: { token } })).code).toBe('sign_in_failed');
@@ -110,85 +116,48 @@ describe('a session', () => {
   test('of an operator who was revoked is over, even if one came about meanwhile', async () => {
     await using own = await startTestApp();
     const { token, id } = await addOperator(own, 'admin');
-    const cookie = await signIn(own, token);
+    const session = await signIn(own, token);
     const path = own.config.databaseUrl.replace('sqlite:', '');
     change(path, `UPDATE operators SET revoked_at = ${own.clock.now()} WHERE id = ${id}`);
-    expect(await statusWith(cookie, own)).toBe(401);
+    expect(await statusWith(session, own)).toBe(401);
   });
 
   test('is new with each sign-in: a secret that somebody planted is never taken up, and the former one ends', async () => {
     const { token } = await addOperator(app, 'admin');
-    const planted = `${(await signIn(app, token)).split('=')[0]}=${makeKey(randomBytes, 'session')}`;
-    const first = await callAdmin(app, 'POST', '/session', { cookie: planted, body: { token } });
-    const cookie = cookieOf(first.headers);
-    expect(secretOf(cookie)).not.toBe(secretOf(planted));
-    expect([await statusWith(planted), await statusWith(cookie)]).toEqual([401, 200]);
-    const second = await callAdmin(app, 'POST', '/session', { cookie, body: { token } });
-    expect([await statusWith(cookie), await statusWith(cookieOf(second.headers))]).toEqual([401, 200]);
+    const planted = {
+      cookie: `${(await signIn(app, token)).cookie.split('=')[0]}=${makeKey(randomBytes, 'session')}`,
+      secret: makeKey(randomBytes, 'page'),
+    };
+    const again = async (session: TestSession) =>
+      sessionOf(await callAdmin(app, 'POST', '/session', { session, body: { token } }));
+    const first = await again(planted);
+    expect([first.cookie === planted.cookie, first.secret === planted.secret]).toEqual([false, false]);
+    expect([await statusWith(planted), await statusWith(first)]).toEqual([401, 200]);
+    const second = await again(first);
+    expect([await statusWith(first), await statusWith(second)]).toEqual([401, 200]);
   });
 
   test('is stored as its SHA-256 only', async () => {
     const { token } = await addOperator(app, 'admin');
-    const cookie = await signIn(app, token);
-    expect(secretOf(cookie)).toMatch(/^ass_\w{38}$/);
-    const stored = await app.app.admin.storage.sessions.find(fingerprint(secretOf(cookie)));
+    const session = await signIn(app, token);
+    expect(session.cookie).toMatch(/=ass_\w{38}$/);
+    expect(session.secret).toMatch(/^asp_\w{38}$/);
+    const stored = await app.app.admin.storage.sessions.find(storedAs(session));
     expect(stored).toBeDefined();
-    expect(JSON.stringify(stored)).not.toContain(secretOf(cookie));
+    expect(JSON.stringify(stored)).not.toMatch(/as[sp]_/);
   });
 
   test('survives a restart', async () => {
     await using own = await startTestApp();
     const { token } = await addOperator(own, 'viewer');
-    const secret = secretOf(await signIn(own, token));
+    const session = await signIn(own, token);
     await own.restart();
     // The name of the cookie has the port, which is another one now.
-    const cookie = `animal-store-session-${new URL(adminUrl(own)).port}=${secret}`;
-    expect(await statusWith(cookie, own)).toBe(200);
+    const name = `animal-store-session-${new URL(adminUrl(own)).port}`;
+    const cookie = session.cookie.replace(/^[^=]+/, name);
+    expect(await statusWith({ ...session, cookie }, own)).toBe(200);
   });
 });
-
-describe('the cookie', () => {
-  test('is out of reach of scripts and other sites; without TLS its name has the port', async () => {
-    const { token } = await addOperator(app, 'viewer');
-    const { headers } = await callAdmin(app, 'POST', '/session', { body: { token } });
-    const { port } = new URL(adminUrl(app));
-    expect(headers.getSetCookie()).toEqual([
-      expect.stringMatching(
-        new RegExp(
-          `^animal-store-session-${port}=ass_\\w{38}; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict$`,
-        ),
-      ),
-    ]);
-  });
-
-  test('is Secure, and of this host alone, behind a proxy with TLS', async () => {
-    const origin = 'https://admin.example.com';
-    await using behind = await startTestApp({ ADMIN_ORIGIN: origin });
-    const { token } = await addOperator(behind, 'admin');
-    const url = `http://127.0.0.1:${listeningPort(behind)}/admin/v1/session`;
-    const ways = [{ Host: 'admin.example.com' }, { Origin: origin }];
-    for (const way of ways) {
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: { ...way, 'Content-Type': 'application/json' },
-        body: JSON.stringify({ token }),
-      });
-      expect(response.status).toBe(201);
-      const [set = ''] = response.headers.getSetCookie();
-      expect(set).toMatch(
-        /^__Host-animal-store-session=ass_\w{38}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure$/,
-      );
-      const Cookie = set.split(';')[0] ?? '';
-      const out = await fetch(url, { method: 'DELETE', headers: { ...way, Origin: origin, Cookie } });
-      expect(out.status).toBe(204);
-    }
-  });
-});
-
-/** Where the listener of a service is that operators reach by another address. */
-function listeningPort(of: TestApp): number {
-  return of.app.console?.port ?? 0;
-}
 
 describe('the code of a console link', () => {
   const redeem = (code: string) => callAdmin(app, 'POST', '/session', { body: { code } });
@@ -197,12 +166,12 @@ describe('the code of a console link', () => {
   test('is worth one session, of an admin in the name of who started the service', async () => {
     const code = make();
     expect(code).toMatch(/^[\w-]{32}$/);
-    const { status, body, headers } = await redeem(code);
-    expect([status, body]).toEqual([
+    const answer = await redeem(code);
+    expect([answer.status, answer.body]).toEqual([
       201,
       expect.objectContaining({ operator: `console:${systemUser()}`, role: 'admin' }),
     ]);
-    expect(await statusWith(cookieOf(headers))).toBe(200);
+    expect(await statusWith(sessionOf(answer))).toBe(200);
     expect((await redeem(code)).code).toBe('sign_in_failed');
   });
 
@@ -266,10 +235,9 @@ test('what somebody does by a console link is recorded in the name of who starte
   const { log, lines } = keptLog();
   await using own = await startTestApp({}, log);
   const code = own.app.console?.makeCode() ?? '';
-  const { headers } = await callAdmin(own, 'POST', '/session', { body: { code } });
-  const cookie = cookieOf(headers);
+  const session = sessionOf(await callAdmin(own, 'POST', '/session', { body: { code } }));
   const body = { name: 'Ozzy', categoryId: 1 };
-  await callAdmin(own, 'POST', '/pets', { cookie, headers: fromConsole(own), body });
+  await callAdmin(own, 'POST', '/pets', { session, headers: fromConsole(own), body });
   const [entry] = await own.app.admin.storage.audit.list(undefined, 1, {});
   expect(entry).toMatchObject({ actor: `console:${systemUser()}`, operation: 'createPet' });
   expect(JSON.stringify(lines)).not.toContain(code);

@@ -1,5 +1,5 @@
 /** What is longer than a request or an answer otherwise is: files on their way in, and lines on their way out. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
 import { auditOperations } from '../../src/contract/admin/audit-operations.ts';
 import { maxUploadBytes } from '../../src/contract/bounds.ts';
@@ -9,9 +9,7 @@ import { startTestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 import { exchange } from '../support/raw.ts';
 import { rejectionOf } from '../support/rejection.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { until } from '../support/wait.ts';
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());

@@ -1,5 +1,5 @@
 /** How the service is doing and set, as operators see it, and what of it they change while it runs. */
-import { describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { readConfig, settings } from '../../src/config.ts';
 import type { Concern, Overview, System } from '../../src/contract/admin/system.ts';
 import type { Caller } from '../../src/storage/storage.ts';
@@ -7,9 +7,6 @@ import { addOperator, callAdmin } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 import { newPet } from '../support/pets.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 async function asOperator(app: TestApp) {
   const { token } = await addOperator(app, 'admin');
@@ -196,7 +193,7 @@ describe('usage', () => {
     await using app = await startTestApp();
     const { token } = await addOperator(app, 'viewer');
     const { counter } = app.app.watch;
-    const { account, keyId } = await app.tenant('pro');
+    const { account, key, keyId } = await app.tenant('pro');
     const caller = { keyId, accountId: account.id } as Caller;
     for (let request = 0; request < 3; request++)
       counter.count('listPets', undefined, caller, performance.now());
@@ -205,7 +202,7 @@ describe('usage', () => {
     const { body } = await callAdmin(app, 'GET', '/usage/callers?limit=1', { token });
     expect(body).toEqual([
       {
-        ...{ keyId, keyName: 'pro', accountId: account.id, accountName: 'pro' },
+        ...{ keyId, keyName: 'pro', keyLastFour: key.slice(-4), accountId: account.id, accountName: 'pro' },
         ...{ ok: 3, refused: 0, limited: 0, failed: 0, deprecated: 0 },
         lastUsedAt: '2027-01-15T10:00:00.000Z',
       },

@@ -1,11 +1,8 @@
 /** Conditional requests (RFC 9110, section 13) of every operation that has them. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { allOperations, isRead, isTagged } from '../../src/contract/operations.ts';
 import { startTestApp } from '../support/app.ts';
 import { type Sample, sampleOf, send } from '../support/requests.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());

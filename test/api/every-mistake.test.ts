@@ -1,11 +1,8 @@
 /** Every mistake that the rows of the operations allow: in path, query, headers, credential and body. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { cases, invalidRequests } from '../stress/invalid.ts';
 import { callerKeys } from '../stress/walk/caller.ts';
 import { startTestApp } from '../support/app.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 test('a request with one mistake is rejected with its code, names the mistake, and changes nothing', async () => {
   await using app = await startTestApp({ AUTH_FAILURES_PER_MINUTE: '1000000' });

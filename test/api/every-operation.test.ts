@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { errors } from '../../src/contract/errors.ts';
 import type { Operation } from '../../src/contract/operation.ts';
@@ -8,9 +8,6 @@ import { makeKey } from '../../src/domain/key.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { faulty } from '../support/pets.ts';
 import { type Sample, sampleOf, send, sendNew } from '../support/requests.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 /** What admission reads, without which nobody is known. */
 const callerTables = ['accounts', 'keys', 'versions'];

@@ -2,14 +2,11 @@
  * `Idempotency-Key` of every operation that takes one: a request that is sent again is done once. What the keys and the
  * kept answers are is in idempotency.test.ts and idempotency-lifetime.test.ts.
  */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { allOperations, isRepeatable } from '../../src/contract/operations.ts';
 import { startTestApp } from '../support/app.ts';
 import { expectReplay, freshKey, isReplayed, said, under } from '../support/idempotency.ts';
 import { sampleOf, send } from '../support/requests.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());

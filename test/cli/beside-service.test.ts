@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeCursor } from '../../src/domain/cursor.ts';
 import { answerOf, type CallOptions } from '../support/call.ts';
 import { ended, type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';
 import type { Service } from '../support/process.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { until } from '../support/wait.ts';
 
 let place: Workplace;
 let service: Service;

@@ -56,7 +56,10 @@ const doors: Readonly<Record<AdminOperationId, readonly string[] | string>> = {
   cancelOrder: ['orders cancel'],
   returnOrder: ['orders return'],
   importPets: ['import'],
-  listImports: 'The command shows how far its own import is.',
+  listImports: 'The command shows the progress of its own import.',
+  getImport: 'The command writes the report of its own import.',
+  stopImport: 'Ctrl+C stops the command.',
+  previewImport: ['import'],
   listMinutes: ['usage'],
   listTopCallers: ['usage'],
   listDeprecatedCallers: ['usage'],
@@ -69,6 +72,7 @@ const doors: Readonly<Record<AdminOperationId, readonly string[] | string>> = {
   listBackups: 'They are files: list the folder.',
   createBackup: ['backup'],
   verifyBackup: ['backup verify'],
+  downloadBackup: ['backup'],
 };
 
 /** Every command that does something, with the words that call it. */

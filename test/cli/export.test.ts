@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFile, symlink } from 'node:fs/promises';
 import {
   type Child,
@@ -10,9 +10,7 @@ import {
 } from '../support/cli.ts';
 import { lockOutReaders } from '../support/lock.ts';
 import { dataFileIn, operatorOf, settingsIn } from '../support/process.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { until } from '../support/wait.ts';
 
 /** Names that formats are known to lose something of. */
 const names = [

@@ -1,10 +1,7 @@
 /** Import and export of some of the animals, and with their ids. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
 import { type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const int64Max = '9223372036854775807';
 const rows = [`Ozzy,${int64Max},available`, 'Pepper,3,sold', 'Mia,3,available', 'Max,-1,pending'];

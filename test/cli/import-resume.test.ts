@@ -1,13 +1,11 @@
 /** Imports that are interrupted: each row is added once, and the command says how to resume. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { readFile } from 'node:fs/promises';
 import { total } from '../../src/contract/inventory.ts';
 import { change } from '../support/backup.ts';
 import { type Child, ended, type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';
 import { dataFileIn, operatorOf } from '../support/process.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
+import { until } from '../support/wait.ts';
 
 /** Rows are committed in groups of 1,000; every 47th has no name. */
 const rowCount = 6_000;

@@ -1,8 +1,5 @@
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { type Ended, newWorkplace, type Workplace } from '../support/cli.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const int64Max = '9223372036854775807';
 

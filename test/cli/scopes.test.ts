@@ -1,9 +1,6 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
 import type { Service } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 let place: Workplace;
 let service: Service;

@@ -1,13 +1,10 @@
 /** Which store a command works on: it makes none by mistake, and writes over none. */
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { chmod, stat } from 'node:fs/promises';
 import { digests } from '../storage/sqlite-files.ts';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
 import { countsIn } from '../support/limit-file.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 let place: Workplace;
 beforeEach(async () => {

@@ -1,9 +1,6 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { commandLine, newWorkplace, type Workplace } from '../support/cli.ts';
 import { operatorOf, settingsIn } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 /** What a command writes to a terminal. */
 async function onTerminal(place: Workplace, args: readonly string[]): Promise<string> {

@@ -1,10 +1,7 @@
 /** What commands show of use: who makes how many requests, what is left of limits, and how the store is. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { newWorkplace, type Workplace } from '../support/cli.ts';
 import { operatorOf } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const counts = { ok: 5, refused: 4, limited: 3, failed: 2 };
 const instance = { name: 'one', version: '1.1.0', startedAt: 1_000 };

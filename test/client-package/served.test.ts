@@ -1,14 +1,11 @@
 /** The client's package as the service serves it, installed by somebody who has only the address and a key. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { startTestApp } from '../support/app.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { root } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { newProject, run } from './project.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 const folder = await temporaryFolder();

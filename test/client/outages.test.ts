@@ -1,5 +1,5 @@
 /** Outages and restarts of the service, in virtual time. `npm run stress -- --only client-restart` has real ones. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import {
   AnimalStore,
   type AnimalStoreError,
@@ -14,9 +14,6 @@ import { isUncertain } from '../../client/src/retry.ts';
 import { startTestApp } from '../support/app.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());

@@ -1,11 +1,8 @@
 /** Calls that are more than one request, or less than one resource. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { AnimalStore, type Pet, PreconditionError, ServerError } from '../../client/src/index.ts';
 import { startTestApp } from '../support/app.ts';
 import { rejectionOf } from '../support/rejection.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());

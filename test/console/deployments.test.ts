@@ -42,21 +42,22 @@ async function workADay({ page, pages, token, apiUrl }: Place): Promise<void> {
   await page.getByRole('button', { name: 'Issue key' }).click();
   await page.getByLabel('Name', { exact: true }).fill('till');
   await page.getByRole('dialog').getByRole('button', { name: 'Issue key' }).click();
-  await page.getByRole('button', { name: 'I have kept it' }).waitFor();
+  await page.getByRole('button', { name: "I've saved it" }).waitFor();
   const key = await page.getByRole('dialog').locator('code').innerText();
-  await page.getByRole('button', { name: 'I have kept it' }).click();
+  await page.getByRole('button', { name: "I've saved it" }).click();
   const ask = () => fetch(`${apiUrl}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
   await until(async () => (await ask()).status === 200);
   await until(async () => (await (await ask()).text()).includes('api_key_banned'));
   await page.getByRole('link', { name: 'Bans' }).click();
-  await page.getByRole('button', { name: 'Lift ban on key till' }).click();
+  await page.getByRole('button', { name: /^Lift ban on key \d+ \(till, / }).click();
   await page.getByText('No key is banned now').waitFor();
 
   await page.getByRole('link', { name: 'Animals' }).click();
   await page.getByRole('link', { name: 'Import' }).click();
   const buffer = Buffer.from('name,categoryId,status\nRex,1,available\nNobody,dog,\n');
   await page.locator('input[type=file]').setInputFiles({ name: 'pets.csv', mimeType: 'text/csv', buffer });
-  await page.getByText('1 animal was added').waitFor();
+  await page.getByRole('button', { name: 'Import 2 rows' }).click();
+  await page.getByText('1 animal added and 1 line rejected').waitFor();
   await page.getByRole('link', { name: 'Overview' }).click();
   await page.getByText('Live').waitFor();
   await page.getByText(/^[1-9]\d* in five minutes$/).waitFor();
@@ -115,5 +116,12 @@ describe('a day of work on the console goes well', () => {
     const { 'set-cookie': cookie = '' } = await (await signedIn).allHeaders();
     expect(cookie).toMatch(/^__Host-.*; Path=\/; .*HttpOnly; SameSite=Strict; Secure$/);
     await work;
+    const tunnel = pagesOf(browser, `http://127.0.0.1:${console.app.console?.port}`);
+    const local = await tunnel.signedIn(token, '/accounts');
+    await local.getByRole('heading', { name: 'Accounts' }).waitFor();
+    expect((await local.context().cookies()).map(({ name }) => name)).toEqual([
+      '__Host-animal-store-session',
+    ]);
+    expect(await tunnel.closePages()).toEqual([]);
   });
 });

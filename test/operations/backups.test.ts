@@ -73,9 +73,48 @@ describe('backups of the service', () => {
     ]);
   });
 
+  test('made by hand are never removed, and do not count among those that are kept', async () => {
+    const operations = started({ ...daily, keep: 1 });
+    const byHand = await operations.create(actor, 'before-upgrade');
+    expect(byHand).toMatchObject({
+      name: 'store-2027-01-15T100000Z-before-upgrade.backup',
+      label: 'before-upgrade',
+    });
+    for (let day = 0; day < 3; day++) {
+      clock.advance(24 * hour);
+      await operations.makeDue();
+    }
+    const { backups: kept } = await operations.state();
+    expect(kept.map(({ name, label }) => [name, label])).toEqual([
+      ['store-2027-01-18T100000Z.backup', null],
+      [byHand.name, 'before-upgrade'],
+    ]);
+  });
+
+  test('have the result of their last verification, also after a restart, until they are removed', async () => {
+    const { name } = await started().create(actor, 'manual');
+    clock.advance(hour);
+    const { counts } = await started().verify(name);
+    const verified = async () => (await started().state()).backups[0]?.lastVerification;
+    const sound = { at: '2027-01-15T11:00:00.000Z', isSound: true, message: null, counts };
+    expect(await verified()).toEqual(sound);
+    writeFileSync(join(backups, name), 'x', { flag: 'a' });
+    const { message } = (await rejectionOf(started().verify(name))) as Refusal;
+    expect(await verified()).toMatchObject({ isSound: false, message });
+
+    const operations = started({ ...daily, keep: 1 });
+    clock.advance(24 * hour);
+    await operations.makeDue();
+    await operations.verify((await operations.state()).backups[0]?.name ?? '');
+    clock.advance(24 * hour);
+    await operations.makeDue();
+    expect(readdirSync(backups).filter((file) => file.endsWith('.verified'))).toEqual([`${name}.verified`]);
+  });
+
   test('are made although there are some of a date that is still to come, and are not removed for them', async () => {
     const operations = started({ ...daily, keep: 1 });
-    const { name } = await operations.create(actor);
+    await operations.makeDue();
+    const name = 'store-2027-01-15T100000Z.backup';
     const future = 'store-2099-01-01T000000Z.backup';
     copyFileSync(join(backups, name), join(backups, future));
     clock.advance(24 * hour);
@@ -131,7 +170,7 @@ describe('backups of the service', () => {
       writeFileSync(join(backups, `store-2027-01-01T000000Z.backup${name}`), 'half');
     }
     writeFileSync(join(backups, stranger), 'of another program');
-    const { name } = await started().create(actor);
+    const { name } = await started().create(actor, 'manual');
     expect(readdirSync(backups).sort()).toEqual([stranger, name].sort());
   });
 
@@ -144,7 +183,7 @@ describe('backups of the service', () => {
 
 describe('createBackup', () => {
   test('is recorded in the audit log with its name', async () => {
-    const { name, bytes } = await started().create(actor);
+    const { name, bytes } = await started().create(actor, 'manual');
     const [entry] = await admin.storage.audit.list(undefined, 1, {});
     expect(entry).toMatchObject({
       actor: 'operator:anna',
@@ -159,7 +198,7 @@ describe('createBackup', () => {
     const parts = { maker: backupMaker(data), folder: new SqliteBackupFolder(backups, data) };
     const store = { write: () => Promise.reject(new StorageUnavailable('the disk is full')) };
     const operations = new BackupOperations({ store, clock, parts, ...daily });
-    const { code, message } = (await rejectionOf(operations.create(actor))) as Refusal;
+    const { code, message } = (await rejectionOf(operations.create(actor, 'manual'))) as Refusal;
     const [made] = (await operations.state()).backups;
     expect([code, message]).toEqual([
       'backup_failed',
@@ -169,13 +208,17 @@ describe('createBackup', () => {
 
   test('is refused while there is another one, and where there is no folder for it', async () => {
     const operations = started();
-    const first = operations.create(actor);
-    expect(await rejectionOf(operations.create(actor))).toMatchObject({ code: 'backup_in_progress' });
+    const first = operations.create(actor, 'manual');
+    expect(await rejectionOf(operations.create(actor, 'manual'))).toMatchObject({
+      code: 'backup_in_progress',
+    });
     await first;
     // Of the same second, and so of the same name.
-    expect(await rejectionOf(operations.create(actor))).toMatchObject({ code: 'backup_in_progress' });
+    expect(await rejectionOf(operations.create(actor, 'manual'))).toMatchObject({
+      code: 'backup_in_progress',
+    });
     const none = new BackupOperations({ store: admin.storage, clock, parts: undefined, ...daily });
-    expect(await rejectionOf(none.create(actor))).toMatchObject({ code: 'backup_not_possible' });
+    expect(await rejectionOf(none.create(actor, 'manual'))).toMatchObject({ code: 'backup_not_possible' });
     expect(await none.state()).toMatchObject({ folder: null, backups: [], running: null });
   });
 });
@@ -186,7 +229,7 @@ describe('verifyBackup', () => {
 
   test('of a sound one says what is in it; of a damaged one that it is', async () => {
     const operations = started();
-    const { name, createdAt } = await operations.create(actor);
+    const { name, createdAt } = await operations.create(actor, 'manual');
     expect(await verify(operations, name)).toMatchObject({ name, createdAt, counts: { pets: 0 } });
     writeFileSync(join(backups, name), 'x', { flag: 'a' });
     expect(await rejectionOf(verify(operations, name))).toMatchObject({ code: 'backup_damaged' });
@@ -194,7 +237,7 @@ describe('verifyBackup', () => {
 
   test('reaches no file outside the folder, and none that is no backup of this store', async () => {
     const operations = started();
-    const { name } = await operations.create(actor);
+    const { name } = await operations.create(actor, 'manual');
     mkdirSync(join(backups, 'store-'));
     copyFileSync(join(backups, name), join(folder.path, name));
     copyFileSync(join(backups, name), join(backups, 'another.backup'));

@@ -1,14 +1,11 @@
 /** The service behind real proxies, with the configurations in deploy/. */
-import { afterAll, describe, expect, setDefaultTimeout } from 'bun:test';
+import { afterAll, describe, expect } from 'bun:test';
 import { deliveredProxy } from '../stress/rolling-proxy.ts';
 import { startTestApp } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';
 import { breakOff } from '../support/raw.ts';
 import { testWith } from '../support/requirements.ts';
 import { findProgram } from '../support/server-process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());

@@ -1,9 +1,6 @@
 /** Refusals stay small, however often a request repeats its mistake. */
-import { afterAll, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());

@@ -1,11 +1,8 @@
 /** The tests of `npm run stress` about attackers, with small counts. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { rawAttacks } from '../stress/raw-attacks.ts';
 import { noKeyAnywhere } from '../stress/secrets.ts';
 import { slowClients } from '../stress/slow-clients.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const seed = 20_301_205;
 const progress = () => undefined;

@@ -1,5 +1,5 @@
 /** The tests of `npm run stress` about the TypeScript client, with small counts. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { embeddedStores } from '../process/worker-stores.ts';
 import { clientOnceKinds, eachOnceByClient } from '../stress/client-once.ts';
 import { embeddedWalk, importAnimals, walkWithClient } from '../stress/client-walk.ts';
@@ -7,9 +7,6 @@ import { work } from '../stress/client-workers.ts';
 import { clientOf } from '../support/client.ts';
 import { passSeconds } from '../support/limit-file.ts';
 import { limitFileIn } from '../support/process.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 /** The same cases in every run; `npm run stress` takes others. */
 const seed = 20_301_205;

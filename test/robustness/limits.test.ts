@@ -1,11 +1,8 @@
 /** The tests of `npm run stress` about limits, with small counts. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { bansOnlyWhereDue } from '../stress/bans.ts';
 import { limitConcurrency } from '../stress/limit-concurrency.ts';
 import { limitModel } from '../stress/limit-model.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const seed = 20_301_205;
 const progress = () => undefined;

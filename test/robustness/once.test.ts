@@ -1,11 +1,8 @@
 /** The tests of `npm run stress` about writes that are repeated or meet each other, with small counts. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { clients, noLostUpdate } from '../stress/lost-updates.ts';
 import { eachOnce } from '../stress/once.ts';
 import { shopKinds } from '../stress/shop-places.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 /** The same cases in every run; `npm run stress` takes others. */
 const seed = 20_301_205;

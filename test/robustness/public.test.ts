@@ -1,9 +1,6 @@
-import { expect, setDefaultTimeout } from 'bun:test';
+import { expect } from 'bun:test';
 import { crowds, publicCrowds } from '../stress/public.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e', '/proc/self/status'])(
   'crowds that read what is public slowly or not at all take no memory to speak of, and callers are served beside them',

@@ -1,11 +1,8 @@
 /** The tests of `npm run stress` about requests, with small counts. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { bothSidesOfBounds } from '../stress/bounds.ts';
 import { hostileJson } from '../stress/hostile-json.ts';
 import { int64Everywhere } from '../stress/int64.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 /** The same cases in every run; `npm run stress` takes others. */
 const seed = 20_301_205;

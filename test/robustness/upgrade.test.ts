@@ -1,5 +1,5 @@
 /** The upgrade of a store of version 1.0.0, killed at every point at which it changes a file. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { killAtEachCall } from '../faults/each-call.ts';
 import { tracing } from '../faults/strace.ts';
 import { checkFile, upgrade } from '../stress/upgrade.ts';
@@ -7,9 +7,6 @@ import { isUpgraded, writeStore } from '../stress/upgrade-store.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { dataFileIn } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 /** More than one page of each index. */
 const animals = 500;

@@ -1,9 +1,6 @@
 /** The random walks of `npm run stress`, with small counts. That of one client is test/storage/every-operation.test.ts. */
-import { setDefaultTimeout, test } from 'bun:test';
+import { test } from 'bun:test';
 import { walkOn } from '../stress/walk.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const seed = 20_301_205;
 /** Fewer clients make more steps each. */

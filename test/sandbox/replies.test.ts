@@ -1,11 +1,8 @@
 /** Responses as proxies send them. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AnimalStore } from '../../client/src/index.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { type SandboxUser, startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 let sandbox: TestSandbox;
 beforeAll(async () => {

@@ -1,14 +1,11 @@
 /** Isolated stores of a sandbox. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AnimalStore } from '../../client/src/index.ts';
 import type { Refusal } from '../../src/domain/refusal.ts';
 import type { RequestEntry } from '../../src/sandbox/requests.ts';
 import { mostStores, type StoreEntry, Stores } from '../../src/sandbox/stores.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { startTestSandbox, type TestSandbox } from '../support/sandbox.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 let sandbox: TestSandbox;
 beforeAll(async () => {

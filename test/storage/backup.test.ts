@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { copyFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BackupError } from '../../src/storage/backup.ts';
@@ -7,9 +7,6 @@ import { backUp, change, makeSampleStore } from '../support/backup.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
 import { dataFileIn, limitFileIn, makeStore } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const animals = Array.from({ length: 50 }, (_, number) => `animal ${number}`);
 let folder: TemporaryFolder;

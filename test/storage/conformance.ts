@@ -10,6 +10,7 @@ import { importsConform } from './imports-conformance.ts';
 import { inventoryConforms } from './inventory-conformance.ts';
 import { limitStoreConforms } from './limit-store-conformance.ts';
 import { onceConforms } from './once-conformance.ts';
+import { operatorOnceConforms } from './operator-once-conformance.ts';
 import { operatorsConform, sessionsConform } from './operators-conformance.ts';
 import { ordersConform } from './orders-conformance.ts';
 import { petsConform } from './pets-conformance.ts';
@@ -29,6 +30,7 @@ export function storageConforms(name: string, makePlace: MakePlace): void {
     describe('orders', () => ordersConform(check));
     describe('kept answers', () => answersConform(check));
     describe('once', () => onceConforms(check));
+    describe('requests of operators that are done once', () => operatorOnceConforms(check));
     describe('accounts', () => accountsConform(check));
     describe('pages of accounts', () => accountPagesConform(check));
     describe('closed accounts', () => closingConforms(check));

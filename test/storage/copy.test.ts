@@ -1,5 +1,5 @@
 /** `animal-store copy`: a store moves to another engine and back with everything it holds. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openCopy } from '../../src/app.ts';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
@@ -11,14 +11,11 @@ import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testServers } from '../support/servers.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { patient } from './cluster-place.ts';
 import { strictRules } from './place.ts';
 import { callsOf, type Readers } from './reads.ts';
 import { sampleCalls } from './sample-calls.ts';
 import { enterprise, many, newKey, newPet } from './samples.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 const folder = await temporaryFolder();

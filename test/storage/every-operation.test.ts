@@ -2,12 +2,9 @@
  * Every operation on every kind of store. The ways in which an operation has to be answered follow from its row: each status
  * and error, each filter with each set of others, the cursors of other lists, replays, conditions and scopes.
  */
-import { afterAll, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, test } from 'bun:test';
 import { walkAlike } from '../stress/walk/alike.ts';
 import { testServers } from '../support/servers.ts';
-import { testTimeoutMs } from '../support/wait.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

@@ -1,5 +1,5 @@
 /** A file of limit state that is not as it was written: noticed, put right towards strictness, and never a crash. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import {
   closeSync,
   copyFileSync,
@@ -21,11 +21,9 @@ import { StorageUnavailable, StorageUnusable } from '../../src/storage/storage.t
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { randomFrom } from '../support/random.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { callerOf, limitFile, openAlone } from './limit-kit.ts';
 import { strictRules } from './place.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const small = { perMinute: 2, perDay: 100 };
 

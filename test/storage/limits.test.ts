@@ -1,11 +1,8 @@
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { FakeClock } from '../support/clock.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { clusterPlaces } from './cluster-place.ts';
 import { compareWithLaw } from './limits-conformance.ts';
 import { type MakePlace, sqlitePlace, strictRules } from './place.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 /** Every store of limits there is. */
 const stores: Record<string, MakePlace> = { SQLite: sqlitePlace, ...(await clusterPlaces()) };

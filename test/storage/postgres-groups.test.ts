@@ -1,5 +1,5 @@
 /** Groups of units on PostgreSQL, and usage that several instances report at once. */
-import { afterAll, describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test';
+import { afterAll, describe, expect, spyOn, test } from 'bun:test';
 import type { SQL } from 'bun';
 import type { PetStatus } from '../../src/contract/pets.ts';
 import { quotaOf } from '../../src/domain/plan.ts';
@@ -9,11 +9,8 @@ import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
 import { PostgresUsage } from '../../src/storage/postgres/usage.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { openDatabase, openSession, openWriters } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

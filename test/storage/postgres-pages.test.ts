@@ -1,5 +1,5 @@
 /** Reads of PostgreSQL cost the same at any depth and size, whatever is filtered and whatever the tables are filled with. */
-import { afterAll, describe, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { PostgresAccounts } from '../../src/storage/postgres/accounts.ts';
 import { PostgresAudit } from '../../src/storage/postgres/audit.ts';
@@ -15,12 +15,9 @@ import type { Reader } from '../../src/storage/postgres/statements.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
 import { PostgresUsage } from '../../src/storage/postgres/usage.ts';
 import { testServers } from '../support/servers.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { openDatabase, openSession } from './postgres-kit.ts';
 import { callsOf, common, type Finders, finds, limit, type Readers, reads, rows } from './reads.ts';
 import { demand } from './schema.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

@@ -1,5 +1,5 @@
 /** The connections of one process to PostgreSQL: what a lock, a lost session and a slow statement do to them. */
-import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { total } from '../../src/contract/inventory.ts';
 import type { Pet } from '../../src/contract/pets.ts';
 import { units } from '../../src/operations/units.ts';
@@ -7,11 +7,8 @@ import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresPets } from '../../src/storage/postgres/pets.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import { testServers } from '../support/servers.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { lockAwaited, lockers, openSession, outcomeOf, untilDone } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

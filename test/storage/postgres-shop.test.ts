@@ -1,15 +1,13 @@
 /** Instances that change the shop at once, on PostgreSQL: what one reads and decides, the others do not change meanwhile. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { Refusal } from '../../src/domain/refusal.ts';
 import { units } from '../../src/operations/units.ts';
 import type { KeptAnswer, Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { openSession, openWriters } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

@@ -1,5 +1,5 @@
 /** Units of work on PostgreSQL: what locks, lost connections, failing commits and the time do to a group. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
 import type { Awaitable } from '../../src/domain/awaitable.ts';
 import { Refusal } from '../../src/domain/refusal.ts';
@@ -9,11 +9,8 @@ import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { lockers, openDatabase, openSession, outcomeOf, untilDone } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

@@ -1,5 +1,5 @@
 /** Upgrades of a store on PostgreSQL while instances of an older version continue. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { defaultScopes } from '../../src/domain/scope.ts';
 import { folded } from '../../src/storage/account-row.ts';
@@ -7,7 +7,6 @@ import { PostgresAccounts } from '../../src/storage/postgres/accounts.ts';
 import { PostgresKeys } from '../../src/storage/postgres/keys.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import {
   inventories,
   lockAwaited,
@@ -17,8 +16,6 @@ import {
   writeOldStore,
   writeStoreOfFormat,
 } from './postgres-kit.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

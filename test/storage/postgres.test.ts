@@ -1,5 +1,5 @@
 /** What PostgreSQL does beyond what every store does. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { verifyServer } from '../../src/backups.ts';
 import type { Pet } from '../../src/contract/pets.ts';
@@ -14,13 +14,11 @@ import { FakeClock } from '../support/clock.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
 import { tcpProxy } from '../support/tcp-proxy.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { patient } from './cluster-place.ts';
 import { strictRules } from './place.ts';
 import { openSession, writeStoreOfFormat } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

@@ -1,17 +1,14 @@
 /** How instances and Redis agree on what a step of its date is; each instance has a clock of its own here. */
 
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { defaultBanRules } from '../../src/domain/limit.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { patient } from './cluster-place.ts';
 import { callerWith } from './samples.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

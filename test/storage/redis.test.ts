@@ -1,18 +1,16 @@
 /** What Redis does besides what every store of limits does. */
 
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
 import { plans } from '../../src/domain/plan.ts';
 import { resources } from '../../src/domain/resources.ts';
 import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { clusterPlaceOn, patient } from './cluster-place.ts';
 import { strictRules } from './place.ts';
 import { callerWith, enterprise, newKey, newPet } from './samples.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

@@ -1,15 +1,12 @@
 /** References between tables: declared alike in both engines, and enforced. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { openTables } from '../../src/storage/open.ts';
 import { tableNames } from '../../src/storage/tables.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testServers } from '../support/servers.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { openSession } from './postgres-kit.ts';
 import { rowsOf } from './sqlite-files.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 await using opened = new AsyncDisposableStack();
 const servers = opened.use((await testServers()) ?? null);

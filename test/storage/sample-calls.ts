@@ -70,7 +70,7 @@ const accountCalls: readonly Call[] = [
   ['createKey', newKey(2, 'b'.repeat(64), now)],
   ['createKey', newKey(2, 'c'.repeat(64))],
   ['updateAccount', { id: 2, name: 'ÄPFEL', limits: quotaOf('pro') }],
-  ['setKeyScopes', { id: 3, scopes: ['orders:read', 'orders:write'] }],
+  ['setKeyScopes', { id: 3, scopes: ['orders:read', 'orders:write'], preconditions: {} }],
   ['rotateKey', { oldId: 3, oldEndsAt: now, successor: newKey(2, 'd'.repeat(64)) }],
   ['revokeKey', { id: 2, at: now }],
   ['closeAccount', { id: 2, closedAt: now }],
@@ -122,6 +122,13 @@ const operatorCalls: readonly Call[] = [
   ['removeSession', 't'],
   ['revokeOperator', { id: 2, at: now }],
   ['audited', { unit: 'closeAccount', input: { id: 2, closedAt: now }, actor: 'operator:anna', at: now }],
+  [
+    'auditedOnce',
+    {
+      ...{ unit: 'reopenAccount', input: { id: 2, closedAt: null }, actor: 'operator:anna', at: now },
+      once: { key: 'k', request: 'r', sealed: null },
+    },
+  ],
   ['recordAudit', entry],
   ['addSession', { ...sessionOf(1, 'u'), lastFour: 'abcd' }],
   ['recordUsage', report(day - 86_400_000)],

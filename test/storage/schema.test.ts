@@ -1,6 +1,6 @@
 /** What the code lists of tables, columns and resources is what the migrations of both engines make. */
 import { Database } from 'bun:sqlite';
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import type { SQL } from 'bun';
 import { type Resource, resources } from '../../src/domain/resources.ts';
@@ -9,12 +9,9 @@ import { lock } from '../../src/storage/postgres/versions.ts';
 import { columnsOf, keyColumnsOf, type TableName, tableNames } from '../../src/storage/tables.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testServers } from '../support/servers.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { openSession } from './postgres-kit.ts';
 import { demand, postgresSchema, referencesIn, type Schema, sqliteSchema } from './schema.ts';
 import { columnsNotCopied, columnsOfOneEngine, danglingReferences, tableFacts } from './table-facts.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 await using opened = new AsyncDisposableStack();
 const servers = opened.use((await testServers()) ?? null);

@@ -1,5 +1,5 @@
 /** What limit state in a mapped file promises of processes, crashes and time. */
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { closeSync, cpSync } from 'node:fs';
 import { plans } from '../../src/domain/plan.ts';
 import { mostWorkers } from '../../src/domain/workers.ts';
@@ -15,11 +15,9 @@ import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { countsIn } from '../support/limit-file.ts';
-import { testTimeoutMs, until } from '../support/wait.ts';
+import { until } from '../support/wait.ts';
 import { callerOf, dataFile, limitFile, openAlone } from './limit-kit.ts';
 import { strictRules } from './place.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 /** Leaves the account locked, as a process does that is killed while it counts. */
 function leaveLocked(path: string, accountId: number, worker = 1): void {

@@ -1,6 +1,6 @@
 /** Upgrades of the data file from the formats before counts and before operators. */
 import type { Database } from 'bun:sqlite';
-import { expect, setDefaultTimeout, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultScopes } from '../../src/domain/scope.ts';
@@ -11,12 +11,9 @@ import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
 import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { strictRules } from './place.ts';
 import { many, newPet } from './samples.ts';
 import { rowsOf } from './sqlite-files.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 /** The format that has no counts yet. */
 const former = 3;

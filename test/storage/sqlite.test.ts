@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { describe, expect, setDefaultTimeout, spyOn, test } from 'bun:test';
+import { describe, expect, spyOn, test } from 'bun:test';
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { total } from '../../src/contract/inventory.ts';
@@ -11,12 +11,9 @@ import { StorageUnusable } from '../../src/storage/storage.ts';
 import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { strictRules } from './place.ts';
 import { newPet } from './samples.ts';
 import { commitsInWal, digests, rowsOf } from './sqlite-files.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 function open(path: string, serving = true): Promise<Store> {
   return openStore({ url: `sqlite:${path}`, clock: new FakeClock(), rules: strictRules, serving });

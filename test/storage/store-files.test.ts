@@ -1,5 +1,5 @@
 /** The files of an embedded store: whose they are, how they are named, and what is done when one is not as it should be. */
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import {
   chmodSync,
   linkSync,
@@ -19,13 +19,10 @@ import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
 import { countsIn } from '../support/limit-file.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { writeOldStore } from './old-store.ts';
 import { strictRules } from './place.ts';
 import { callerWith } from './samples.ts';
 import { digests, rowsOf } from './sqlite-files.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 let folder: TemporaryFolder;
 let notices: string[];

@@ -2,12 +2,11 @@
  * Rules that every unit of work keeps, checked on what the units of `sample-calls.ts` do to the tables of both engines. A new
  * unit needs a call there, a new table a row in `table-facts.ts`.
  */
-import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { type Resource, resources } from '../../src/domain/resources.ts';
 import { units } from '../../src/operations/units.ts';
 import type { Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
-import { testTimeoutMs } from '../support/wait.ts';
 import { sampleCalls } from './sample-calls.ts';
 import { demand, type Reference, referencesIn, type Schema } from './schema.ts';
 import { danglingReferences, silentChanges, tableFacts, unlockedUses } from './table-facts.ts';
@@ -19,8 +18,6 @@ import {
   type Row,
   sqliteEffects,
 } from './unit-effects.ts';
-
-setDefaultTimeout(testTimeoutMs);
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());

@@ -8,8 +8,7 @@ import type { TestApp } from './app.ts';
 
 export interface AdminCallOptions {
   readonly token?: string | undefined;
-  /** As `Cookie` has it. */
-  readonly cookie?: string | undefined;
+  readonly session?: TestSession | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON, unless it is text or bytes. */
   readonly body?: unknown;
@@ -23,6 +22,14 @@ export interface AdminAnswer {
   readonly body: unknown;
   /** Of an error. */
   readonly code: string | undefined;
+}
+
+/** Both halves of a session, as a browser and its page send them. */
+export interface TestSession {
+  /** As `Cookie` has it. */
+  readonly cookie: string;
+  /** As `X-Session-Secret` has it. */
+  readonly secret: string;
 }
 
 /** An operator of a test, with the token. */
@@ -78,7 +85,7 @@ export async function sendAdmin(
   url: string,
   method: string,
   target: string,
-  { token, cookie, headers = {}, body }: AdminCallOptions = {},
+  { token, session, headers = {}, body }: AdminCallOptions = {},
 ): Promise<AdminAnswer> {
   const path = target.startsWith('root:') ? target.slice('root:'.length) : adminBasePath + target;
   const response = await fetch(url + path, {
@@ -86,7 +93,7 @@ export async function sendAdmin(
     redirect: 'manual',
     headers: {
       ...(token !== undefined && { Authorization: `Bearer ${token}` }),
-      ...(cookie !== undefined && { Cookie: cookie }),
+      ...(session !== undefined && headersOf(session)),
       ...(body !== undefined && !isRaw(body) && { 'Content-Type': 'application/json' }),
       ...headers,
     },
@@ -106,16 +113,21 @@ export function fromConsole(app: TestApp): Record<string, string> {
   return { Origin: adminUrl(app), 'Sec-Fetch-Site': 'same-origin' };
 }
 
-/** Signs in with a token; the cookie as the browser sends it back. */
-export async function signIn(app: TestApp, token: string): Promise<string> {
-  const { status, headers, text } = await callAdmin(app, 'POST', '/session', { body: { token } });
-  if (status !== 201) throw new Error(`Signing in was answered ${status}: ${text}`);
-  return cookieOf(headers);
+/** Signs in with a token. */
+export async function signIn(app: TestApp, token: string): Promise<TestSession> {
+  return sessionOf(await callAdmin(app, 'POST', '/session', { body: { token } }));
 }
 
-/** The name and value of the cookie that an answer sets. */
-export function cookieOf(headers: Headers): string {
-  return headers.getSetCookie()[0]?.split(';')[0] ?? '';
+/** The session that a sign-in began. */
+export function sessionOf({ status, headers, text, body }: AdminAnswer): TestSession {
+  if (status !== 201) throw new Error(`Signing in was answered ${status}: ${text}`);
+  const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  return { cookie, secret: (body as { secret: string }).secret };
+}
+
+/** What a request of the session carries. */
+export function headersOf({ cookie, secret }: TestSession): Record<string, string> {
+  return { Cookie: cookie, 'X-Session-Secret': secret };
 }
 
 function isRaw(body: unknown): body is string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> {

@@ -29,8 +29,12 @@ export function pagesOf(browser: TestBrowser, url: string): TestPages {
     openPage,
     signedIn: async (token, place = '/', options) => {
       const page = await openPage(options);
-      const { request } = page.context();
-      await request.post(`${url}/admin/v1/session`, { data: { token }, headers: { Origin: url } });
+      const signIn = { data: { token }, headers: { Origin: url } };
+      const answer = await page.context().request.post(`${url}/admin/v1/session`, signIn);
+      const { secret } = (await answer.json()) as { secret: string };
+      // Any page of the origin will do to store it there.
+      await page.goto(`${url}/admin/v1/session`);
+      await page.evaluate((kept) => sessionStorage.setItem('animal-store-session-secret', kept), secret);
       await page.goto(`${url}/#${place}`);
       return page;
     },

@@ -1,4 +1,4 @@
-import { afterAll, expect, setDefaultTimeout } from 'bun:test';
+import { afterAll, expect } from 'bun:test';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { total } from '../../src/contract/inventory.ts';
@@ -6,7 +6,6 @@ import { petJson } from '../../src/contract/pets.ts';
 import { commandLine, type Ended, runHere } from './command.ts';
 import { temporaryFolder } from './folder.ts';
 import { makeStore, operatorOf, type Service, settingsIn, startService } from './process.ts';
-import { testTimeoutMs } from './wait.ts';
 
 export { commandLine, type Ended } from './command.ts';
 
@@ -124,7 +123,6 @@ export async function newWorkplace({ store }: WorkplaceOptions = { store: true }
 
 /** A workplace for all tests of the file that calls this while it is loaded. */
 export async function sharedWorkplace(options?: WorkplaceOptions): Promise<Workplace> {
-  setDefaultTimeout(testTimeoutMs);
   const place = await newWorkplace(options);
   afterAll(() => place[Symbol.asyncDispose]());
   return place;

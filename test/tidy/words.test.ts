@@ -6,17 +6,17 @@ import { bare, projectFiles, type Source } from './sources.ts';
 /** How many are left in each top folder; '.' is the root. Numbers only shrink. */
 const allowed: Allowances = {
   '.github': [1],
-  '.': [38],
+  '.': [33],
   assets: [1],
   bench: [19],
   client: [10],
-  console: [44],
+  console: [37],
   deploy: [5],
-  docs: [182],
+  docs: [164],
   examples: [3],
-  scripts: [7],
-  src: [496],
-  test: [529],
+  scripts: [4],
+  src: [479],
+  test: [300],
 };
 
 const telltales = new RegExp(

@@ -6,6 +6,7 @@ import {
   AccountLimits,
   AccountPatch,
   Accounts,
+  accountTagText,
   ListAccountsQuery,
   NewAccount,
 } from './accounts.ts';
@@ -64,7 +65,7 @@ export const accountOperations = {
     stability: 'beta',
     params,
     reads: [],
-    success: shown(Account, 'The requested account.'),
+    success: { ...shown(Account, 'The requested account.'), tagged: accountTagText },
     errors: ['account_not_found'],
   },
   updateAccount: {
@@ -78,7 +79,8 @@ export const accountOperations = {
     params,
     body: { schema: AccountPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
     reads: [],
-    success: shown(Account, 'The account as it is now.'),
+    preconditions: ['If-Match'],
+    success: { ...shown(Account, 'The account as it is now.'), tagged: accountTagText },
     errors: ['account_not_found'],
   },
   closeAccount: {

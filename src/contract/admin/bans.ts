@@ -6,6 +6,7 @@ export const Ban = z
   .object({
     keyId: id('ID of the banned key.'),
     keyName: z.string().meta({ description: 'Name of the key.' }),
+    keyLastFour: z.string().meta({ description: 'The last four characters of the key.' }),
     accountId: id('ID of its account.'),
     accountName: z.string().meta({ description: 'Name of the account.' }),
     bannedUntil: instant('When the ban ends, UTC.'),

@@ -2,6 +2,7 @@
 import { errorBodyOf } from '../error-body.ts';
 import type { ErrorCode } from '../errors.ts';
 import { isRead, type Operation } from '../operation.ts';
+import { isRepeatable } from '../operations.ts';
 import { allAdminOperations, roleOf } from './operations.ts';
 
 /** What any of them may answer. */
@@ -25,6 +26,7 @@ export function adminErrorsOf(operation: Operation): ErrorCode[] {
       ...(body || upload ? (['body_too_large', 'unsupported_media_type'] as const) : []),
       ...own,
       ...(preconditions ? (['precondition_failed'] as const) : []),
+      ...(isRepeatable(operation) ? (['idempotency_key_reused'] as const) : []),
       ...(roleOf(operation) === 'admin' ? (['role_insufficient'] as const) : []),
       ...(isRead(operation) ? [] : (['cross_site_request'] as const)),
       ...commonErrors.filter((code) => code !== 'sign_in_required' || roleOf(operation) !== undefined),

@@ -1,9 +1,10 @@
 import * as z from 'zod';
-import { count, instant, oneOf } from '../values.ts';
+import { count, instant, oneOf, text } from '../values.ts';
+import { id, idParameter } from './values.ts';
 
 export const importFormats = ['csv', 'ndjson'] as const;
 
-export const ImportQuery = z.strictObject({
+export const PreviewQuery = z.strictObject({
   format: z
     .enum(importFormats, { error: oneOf(importFormats) })
     .default('csv')
@@ -14,15 +15,22 @@ export const ImportQuery = z.strictObject({
     .meta({ description: 'Whether a file that has ids is imported; the animals get new ones.' }),
 });
 
-/** How many rejected lines an answer has at most. */
+export const ImportQuery = PreviewQuery.extend({
+  fileName: text('Name of the file, for the list of imports.', 'animals.csv').optional(),
+});
+
+/** How many rejected lines a response has at most. */
 export const mostRejects = 10_000;
 
-export const importStates = ['imported', 'already_imported'] as const;
+export const importOutcomes = ['imported', 'already_imported', 'stopped'] as const;
+
+export const importStates = ['receiving', 'running', ...importOutcomes, 'failed'] as const;
 
 export const ImportReport = z
   .object({
-    state: z.enum(importStates).meta({
-      description: 'Whether the file was imported, or was so already: then nothing was added.',
+    state: z.enum(importOutcomes).meta({
+      description:
+        'Whether the file was imported, had been imported before (nothing was added), or the import was stopped.',
     }),
     added: count.meta({
       description:
@@ -47,21 +55,67 @@ export const ImportReport = z
   })
   .meta({ id: 'ImportReport', description: 'What became of an import.' });
 
-export const RunningImport = z
+export const ImportId = idParameter('ID of the import.');
+
+export const Import = z
   .object({
-    id: z.string().meta({ description: '`X-Request-Id` of the request that imports.' }),
-    actor: z.string().meta({ description: 'Who imports, as the audit log names them.' }),
-    startedAt: instant('When all of the file had come, UTC.'),
-    bytes: count.meta({ description: 'Size of the file.' }),
+    id: id('ID of the import.'),
+    requestId: z.string().meta({ description: '`X-Request-Id` of the request that imports.' }),
+    actor: z.string().meta({ description: 'The operator, as the audit log names them.' }),
+    fileName: z.string().nullable().meta({ description: 'Name of the file; null when it was not sent.' }),
+    format: z.enum(importFormats).meta({ description: 'Format of the file.' }),
+    state: z.enum(importStates).meta({
+      description:
+        '`receiving` until the file has arrived, then `running`; at the end the outcome, or `failed`.',
+    }),
+    startedAt: instant('When the request began, UTC.'),
+    endedAt: instant('When the import ended, UTC; null before that.').nullable(),
+    bytes: count.meta({ description: 'Size of the file; while it is received, of what has arrived.' }),
     bytesRead: count.meta({ description: 'How much of it has been read.' }),
-    added: count.meta({ description: 'Animals added so far, those of an earlier run counted, too.' }),
+    added: count.meta({ description: 'Animals added so far, with those of an earlier run of the file.' }),
     rejected: count.meta({ description: 'Lines rejected so far, counted alike.' }),
+    error: z.string().nullable().meta({ description: 'Why it failed; null unless it did.' }),
   })
-  .meta({ id: 'RunningImport', description: 'An import under way.' });
+  .meta({ id: 'Import', description: 'An import of a file.' });
 
-export const RunningImports = z
-  .array(RunningImport)
-  .meta({ id: 'RunningImports', description: 'The imports under way on this instance.' });
+export const Imports = z.array(Import).meta({
+  id: 'Imports',
+  description: 'Imports of this instance that are in progress, and the latest that have ended.',
+});
 
-export type RunningImport = z.infer<typeof RunningImport>;
+export const ImportDetails = Import.extend({
+  report: ImportReport.nullable().meta({
+    description:
+      'What was rejected; null until the import has ended, when it failed, and when it is no longer kept.',
+  }),
+}).meta({ id: 'ImportDetails', description: 'An import of a file, with its report.' });
+
+export const ImportPreview = z
+  .object({
+    columns: z
+      .array(z.string())
+      .meta({ description: 'The columns of a CSV file, in their order. Empty for NDJSON.' }),
+    rows: z
+      .array(
+        z.object({
+          line: count.meta({ description: 'Number of the line, from 1.' }),
+          name: z.string().nullable().meta({ description: 'Name of the animal; null for a rejected line.' }),
+          categoryId: z
+            .string()
+            .nullable()
+            .meta({ description: 'Its category, in decimal digits; null for a rejected line.' }),
+          status: z.string().nullable().meta({ description: 'Its status; null for a rejected line.' }),
+          reason: z
+            .string()
+            .nullable()
+            .meta({ description: 'Why the line is rejected; null for an animal.' }),
+          text: z.string().nullable().meta({ description: 'The rejected line; null for an animal.' }),
+        }),
+      )
+      .meta({ description: 'The rows, as an import would read them.' }),
+  })
+  .meta({ id: 'ImportPreview', description: 'The first rows of a file.' });
+
+export type Import = z.infer<typeof Import>;
+export type ImportPreview = z.infer<typeof ImportPreview>;
 export type ImportReport = z.infer<typeof ImportReport>;

@@ -1,7 +1,17 @@
 import { created, mediaTypes, type Operation, page, shown } from '../operation.ts';
 import { NoMembers } from '../orders.ts';
 import { AccountId } from './accounts.ts';
-import { IssuedKey, Key, KeyId, KeyPatch, Keys, ListKeysQuery, NewKey, Rotation } from './keys.ts';
+import {
+  IssuedKey,
+  Key,
+  KeyId,
+  KeyPatch,
+  Keys,
+  keyTagText,
+  ListKeysQuery,
+  NewKey,
+  Rotation,
+} from './keys.ts';
 import { UsageQuery, UsageSeries } from './usage.ts';
 
 const params = { keyId: { schema: KeyId, otherwise: 'key_not_found' } } as const;
@@ -50,7 +60,7 @@ export const keyOperations = {
     stability: 'beta',
     params,
     reads: [],
-    success: shown(Key, 'The requested key.'),
+    success: { ...shown(Key, 'The requested key.'), tagged: keyTagText },
     errors: ['key_not_found'],
   },
   updateKey: {
@@ -64,7 +74,8 @@ export const keyOperations = {
     params,
     body: { schema: KeyPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
     reads: [],
-    success: shown(Key, 'The key as it is now.'),
+    preconditions: ['If-Match'],
+    success: { ...shown(Key, 'The key as it is now.'), tagged: keyTagText },
     errors: ['key_not_found'],
   },
   rotateKey: {

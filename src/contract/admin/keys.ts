@@ -97,4 +97,16 @@ export const IssuedKey = z
 export const KeyId = idParameter('ID of the key.');
 
 export type Key = z.infer<typeof Key>;
+
+/** What the entity tag of a key is derived from: all that a change can depend on, and nothing of how the key is used. */
+export function keyTagText({
+  id,
+  name,
+  scopes,
+  expiresAt,
+  revokedAt,
+  successorId,
+}: Pick<Key, 'id' | 'name' | 'scopes' | 'expiresAt' | 'revokedAt' | 'successorId'>): string {
+  return JSON.stringify([id, name, scopes, expiresAt, revokedAt, successorId]);
+}
 export type IssuedKey = z.infer<typeof IssuedKey>;

@@ -1,10 +1,11 @@
+import { maxSignInBytes } from '../bounds.ts';
 import { noContent, type Operation, type Success, shown } from '../operation.ts';
-import { Session, SignIn } from './sessions.ts';
+import { NewSession, Session, SignIn } from './sessions.ts';
 
-const created: Success<Session> = {
-  descriptions: { 201: 'The session, as a cookie.' },
+const created: Success<NewSession> = {
+  descriptions: { 201: 'The session: a cookie, and a secret to send with it.' },
   statusOf: () => 201,
-  schema: Session,
+  schema: NewSession,
   json: (session) => JSON.stringify(session),
 };
 
@@ -16,11 +17,12 @@ export const sessionOperations = {
     tag: 'Sessions',
     summary: 'Sign in',
     description:
-      'Trades a token, or the one-time code of a console link, for a session cookie. Programs need no session: they ' +
-      'send their token with each request.',
+      'Trades a token, or the one-time code of a console link, for a session: a cookie, and a secret that the page sends ' +
+      'as `X-Session-Secret`. Programs need no session. They send their token with each request.',
     stability: 'beta',
     role: 'anybody',
-    body: { schema: SignIn },
+    repeatable: false,
+    body: { schema: SignIn, maxBytes: maxSignInBytes },
     reads: [],
     success: created,
     errors: ['sign_in_failed', 'too_many_sign_ins'],

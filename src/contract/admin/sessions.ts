@@ -25,5 +25,13 @@ export const Session = z
   })
   .meta({ id: 'Session', description: 'A session of the console.' });
 
+export const NewSession = Session.extend({
+  secret: z.string().meta({
+    description:
+      'Send it as `X-Session-Secret` with every request that the cookie authenticates. It is shown only in this response.',
+  }),
+}).meta({ id: 'NewSession', description: 'A session that has just begun.' });
+
 export type SignIn = z.infer<typeof SignIn>;
 export type Session = z.infer<typeof Session>;
+export type NewSession = z.infer<typeof NewSession>;

@@ -52,6 +52,7 @@ export const TopCallersQuery = z.strictObject({ since, until, limit: limitParame
 export const KeyUsage = Outcomes.extend({
   keyId: id('ID of the key.'),
   keyName: z.string().meta({ description: 'Name of the key.' }),
+  keyLastFour: z.string().meta({ description: 'The last four characters of the key.' }),
   accountId: id('ID of the account.'),
   accountName: z.string().meta({ description: 'Name of the account.' }),
   deprecated: count.meta({ description: 'Requests of deprecated operations.' }),

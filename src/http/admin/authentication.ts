@@ -3,7 +3,7 @@ import type { SignedIn } from '../../operations/admin/handlers.ts';
 import { isUnavailable } from '../../operations/if-available.ts';
 import { credentialOf } from '../credential.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
-import { sessionSecretOf } from './cookies.ts';
+import { sessionSecretsOf } from './cookies.ts';
 
 /** Who makes a request, and whether a browser sent the proof by itself. */
 export interface Authenticated extends SignedIn {
@@ -11,7 +11,7 @@ export interface Authenticated extends SignedIn {
 }
 
 /**
- * Who sends the token or has the session. A token goes before a cookie. Refuses `sign_in_required`, `sign_in_failed` and
+ * The operator whose token or session a request has. A token goes before a cookie. Refuses `sign_in_required`, `sign_in_failed` and
  * `too_many_sign_ins`; a valid token is taken even from a network that failed too often.
  */
 export async function authenticate(context: AdminContext, incoming: AdminIncoming): Promise<Authenticated> {
@@ -20,11 +20,11 @@ export async function authenticate(context: AdminContext, incoming: AdminIncomin
   if (credential.kind !== 'none') {
     const token = credential.kind === 'key' ? credential.key : '';
     const signedIn = await context.sessions.byToken(token);
-    if (signedIn === undefined) throw failedSignIn(context, incoming, 'token');
+    if (signedIn === undefined) throw failedSignIn(context, incoming, 'token', new Refusal('sign_in_failed'));
     return { ...signedIn, isByCookie: false };
   }
-  const secret = sessionSecretOf(request);
-  const signedIn = secret === undefined ? undefined : await context.sessions.bySecret(secret);
+  const secrets = sessionSecretsOf(request, context.site.isSecure);
+  const signedIn = secrets && (await context.sessions.bySecrets(secrets));
   if (signedIn === undefined) throw new Refusal('sign_in_required');
   return { ...signedIn, isByCookie: true };
 }
@@ -47,11 +47,16 @@ export async function authenticateInOutages(context: AdminContext, incoming: Adm
   }
 }
 
-/** Counts and logs a failed sign-in; the refusal it gets. The log has where it came from, and nothing of what was sent. */
+/**
+ * Counts and logs a failed sign-in, and returns its refusal: `too_many_sign_ins` once the network has to wait. To be called only
+ * after the credential was found to be wrong, so that no failure of others keeps a valid one out. The log has the address, and
+ * nothing of what was sent.
+ */
 export function failedSignIn(
   { failedSignIns, log }: AdminContext,
   { network, client, requestId }: AdminIncoming,
-  by: 'token' | 'code',
+  by: 'token' | 'code' | 'body',
+  refusal: Refusal,
 ): Refusal {
   const waitSeconds = failedSignIns.waitSeconds(network);
   if (waitSeconds > 0) return new Refusal('too_many_sign_ins');
@@ -61,5 +66,5 @@ export function failedSignIn(
     { requestId, address: client, by, failures },
     isLast ? 'failed sign-in; further ones of this network have to wait' : 'failed sign-in',
   );
-  return new Refusal('sign_in_failed');
+  return refusal;
 }

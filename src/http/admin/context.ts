@@ -21,6 +21,8 @@ export interface AdminContext {
   /** Of those who read metrics. */
   readonly recentTokens: RecentTokens;
   readonly operations: AdminOperations;
+  /** What of the store does not work, in words that anybody may read. */
+  readonly troubles: () => readonly string[];
   /** What Prometheus reads. */
   readonly metrics: () => Awaitable<Page>;
   readonly log: Logger;

@@ -12,16 +12,19 @@ import { answerOf } from '../answers.ts';
 import { readInput } from '../input.ts';
 import { type Authenticated, authenticate } from './authentication.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
+import { fileAnswer } from './files.ts';
 import { linesAnswer } from './lines.ts';
+import { repeatableOf } from './once.ts';
 import { type AdminAnswer, refuse, reply } from './replies.ts';
-import { signIn, signOut } from './session-answers.ts';
+import { signIn, signOut, unreadableSignIn } from './session-answers.ts';
 
 /** Every request of the admin API goes this way. */
 export async function adminPipeline(context: AdminContext, incoming: AdminIncoming): Promise<Response> {
+  let signedIn: Authenticated | undefined;
   try {
     const { request, operation } = incoming;
     context.site.checkHost(request);
-    const signedIn = isForAnybody(operation) ? undefined : await authenticate(context, incoming);
+    signedIn = isForAnybody(operation) ? undefined : await authenticate(context, incoming);
     // A token is sent by a program only; a cookie is sent by the browser, whatever page asks for it.
     if (!isSafe(request) && signedIn?.isByCookie !== false)
       context.site.checkOrigin(request, signedIn !== undefined);
@@ -34,7 +37,7 @@ export async function adminPipeline(context: AdminContext, incoming: AdminIncomi
     return reply(incoming, answer);
   } catch (error) {
     incoming.mayTakeLong(false);
-    return refuse(context, incoming, error);
+    return refuse(context, incoming, error, signedIn !== undefined);
   }
 }
 
@@ -62,24 +65,36 @@ function checkRole(operation: AdminOperation, signedIn: Authenticated | undefine
   if (!mayDo(signedIn.role, needed)) throw new Refusal('role_insufficient');
 }
 
+async function readAdminInput(context: AdminContext, incoming: AdminIncoming, operation: AdminOperation) {
+  const { request, path } = incoming;
+  try {
+    return await readInput<AdminInputOf<AdminOperationId>>(operation, request, path);
+  } catch (error) {
+    throw operation.operationId === 'createSession' ? unreadableSignIn(context, incoming, error) : error;
+  }
+}
+
 async function answerTo(
   context: AdminContext,
   incoming: AdminIncoming,
   operation: AdminOperation,
   signedIn: Authenticated | undefined,
 ): Promise<AdminAnswer> {
-  const { request, path, requestId } = incoming;
+  const { request, requestId } = incoming;
   const { operationId } = operation;
-  const { input, preconditions } = await readInput<AdminInputOf<AdminOperationId>>(operation, request, path);
+  const read = await readAdminInput(context, incoming, operation);
+  const { input, preconditions } = read;
   if (operationId === 'createSession')
     return signIn(context, incoming, operation, input as AdminInputOf<'createSession'>);
   if (operationId === 'deleteSession') return signOut(context, incoming, operation);
   if (signedIn === undefined) throw new Refusal('sign_in_required');
   const asking = { ...signedIn, requestId, signal: request.signal };
-  const performed = await context.operations.perform(operation, { input, preconditions }, asking);
+  const repeatable = repeatableOf(read, request);
+  const performed = await context.operations.perform(operation, { input, preconditions, repeatable }, asking);
+  if ('file' in performed) return fileAnswer(performed.file);
   if ('lines' in performed)
     return linesAnswer(operation, request, performed.lines, () => incoming.mayTakeLong(false));
-  // What clients have, too, carries a tag for `If-Match`; the rest may show a secret, once.
+  // What clients share carries a tag for `If-Match`. Of the rest, only what says so: it may show a secret, once.
   const hasTag = isShopOperation(operationId) && isTagged(operation);
   return answerOf(operation, input.query, performed, { base: adminBasePath, params: input.params, hasTag });
 }

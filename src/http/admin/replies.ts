@@ -28,16 +28,32 @@ export function reply(
   return new Response(body, { status, headers });
 }
 
-/** The answer to a request that failed, whatever the reason. Only refusals say why; the rest is logged. */
-export function refuse(context: AdminContext, incoming: AdminIncoming, error: unknown): Response {
+/**
+ * The answer to a request that failed, whatever the reason. Only refusals say why; the rest is logged. Why the store does not work
+ * is for operators only, because a server's message may contain addresses.
+ */
+export function refuse(
+  context: AdminContext,
+  incoming: AdminIncoming,
+  error: unknown,
+  isSignedIn = false,
+): Response {
   const refusal = error instanceof Refusal ? error : new Refusal('internal_error', { cause: error });
   const { status } = errors[refusal.code];
   if (status >= 500) logFailure(context, incoming, refusal);
   return reply(incoming, {
     status,
-    body: errorBody(refusal),
+    body: errorBody(explained(context, refusal, isSignedIn)),
     headers: errorHeaders(context, incoming, refusal),
   });
+}
+
+/** The refusal; of a request that the store could not serve, with the cause. */
+function explained({ troubles }: AdminContext, refusal: Refusal, isSignedIn: boolean): Refusal {
+  const { code, message = errors[code].message, cause } = refusal;
+  if (code !== 'service_unavailable') return refusal;
+  const reasons = isSignedIn && cause instanceof Error ? [`Cause: ${cause.message}.`] : troubles();
+  return new Refusal(code, { message: [message, ...reasons].join(' ') });
 }
 
 /** The answer when not even the refusal of a request succeeds. */

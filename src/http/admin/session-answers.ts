@@ -7,30 +7,39 @@ import { sessionShown } from '../../operations/admin/sessions.ts';
 import type { Answer } from '../answers.ts';
 import { failedSignIn } from './authentication.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
-import { sessionCookie, sessionSecretOf } from './cookies.ts';
+import { sessionCookie, sessionSecretsOf } from './cookies.ts';
 
-/** Trades a token or a code for a session. The one that the browser had is over: its secret is never taken up again. */
+/** Trades a token or a code for a session, and ends the one that the page had. */
 export async function signIn(
   context: AdminContext,
   incoming: AdminIncoming,
   operation: AdminOperation,
   { body }: AdminInputOf<'createSession'>,
 ): Promise<Answer> {
-  const { sessions, failedSignIns, site, log } = context;
-  const { request, network, client, requestId } = incoming;
-  if (failedSignIns.waitSeconds(network) > 0) throw new Refusal('too_many_sign_ins');
+  const { sessions, site, log } = context;
+  const { request, client, requestId } = incoming;
   try {
-    const { secret, signedIn } = await sessions.signIn(body);
-    const former = sessionSecretOf(request);
+    const { secrets, signedIn, isStored } = await sessions.signIn(body);
+    const former = sessionSecretsOf(request, site.isSecure);
     if (former !== undefined) await sessions.signOut(former);
-    log.info({ requestId, address: client, operator: actorText(signedIn.actor) }, 'signed in');
-    const { status, body: text = null } = resultOf(operation, sessionShown(signedIn));
-    const headers = { 'Set-Cookie': sessionCookie(request, site.isSecure(request), secret) };
+    const fields = { requestId, address: client, operator: actorText(signedIn.actor) };
+    log.info(
+      fields,
+      isStored ? 'signed in' : 'signed in; the session cannot be stored and ends with this process',
+    );
+    const shown = { ...sessionShown(signedIn), secret: secrets.inPage };
+    const { status, body: text = null } = resultOf(operation, shown);
+    const headers = { 'Set-Cookie': sessionCookie(request, site.isSecure, secrets.inCookie) };
     return { status, body: text, headers };
   } catch (error) {
-    const isWrong = error instanceof Refusal && error.code === 'sign_in_failed';
-    throw isWrong ? failedSignIn(context, incoming, body.token === undefined ? 'code' : 'token') : error;
+    if (!(error instanceof Refusal) || error.code !== 'sign_in_failed') throw error;
+    throw failedSignIn(context, incoming, body.token === undefined ? 'code' : 'token', error);
   }
+}
+
+/** The refusal of a sign-in whose body cannot be read: anybody may send one, so it counts as a wrong token does. */
+export function unreadableSignIn(context: AdminContext, incoming: AdminIncoming, error: unknown): unknown {
+  return error instanceof Refusal ? failedSignIn(context, incoming, 'body', error) : error;
 }
 
 export async function signOut(
@@ -38,8 +47,8 @@ export async function signOut(
   { request }: AdminIncoming,
   operation: AdminOperation,
 ): Promise<Answer> {
-  const secret = sessionSecretOf(request);
-  if (secret !== undefined) await sessions.signOut(secret);
+  const secrets = sessionSecretsOf(request, site.isSecure);
+  if (secrets !== undefined) await sessions.signOut(secrets);
   const { status } = resultOf(operation, undefined);
-  return { status, body: null, headers: { 'Set-Cookie': sessionCookie(request, site.isSecure(request)) } };
+  return { status, body: null, headers: { 'Set-Cookie': sessionCookie(request, site.isSecure) } };
 }

@@ -41,10 +41,12 @@ export class Site {
     if (isForeign || (isUnknown && isProofNeeded)) throw new Refusal('cross_site_request');
   }
 
-  /** Whether the operator's browser reached this through the proxy that speaks https. */
-  isSecure(request: Request): boolean {
-    if (this.#origin === undefined) return false;
-    return request.headers.get('origin') === this.#origin || hostOf(request) === this.#hostOfOrigin;
+  /**
+   * Whether cookies are `Secure`. With an https address they always are: through a tunnel, browsers accept them on loopback as
+   * well, and the name for http without a prefix is then worth nothing.
+   */
+  get isSecure(): boolean {
+    return this.#origin !== undefined;
   }
 
   #isOwn(origin: string, request: Request): boolean {

@@ -13,8 +13,12 @@ export const accountHandlers = {
   createAccount: async ({ accounts }, { body: { name, plan, perMinute, perDay } }) =>
     shownAccount(await planned(accounts.create(name, plan, { perMinute, perDay }))),
   getAccount: async ({ accounts }, { params }) => shownAccount(await accounts.find(idOf(params))),
-  updateAccount: async ({ accounts }, { params, body: { name, plan, perMinute, perDay } }) => {
-    const change = { name, plan, custom: { perMinute, perDay } };
+  updateAccount: async (
+    { accounts },
+    { params, body: { name, plan, perMinute, perDay } },
+    { preconditions },
+  ) => {
+    const change = { name, plan, custom: { perMinute, perDay }, preconditions };
     return shownAccount(await planned(accounts.update(idOf(params), change)));
   },
   closeAccount: async ({ accounts }, { params }) => shownAccount(await accounts.close(idOf(params))),

@@ -1,7 +1,9 @@
 import type { AdminInputOf, AdminOperationId, ShopOperationId } from '../../contract/admin/operations.ts';
-import type { Operation } from '../../contract/operation.ts';
+import type { FileContent, Operation } from '../../contract/operation.ts';
 import { type Result, resultOf } from '../../contract/result.ts';
+import { actorText } from '../../domain/actor.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
+import { OperatorOnce } from '../operator-once.ts';
 import type { Preconditions } from '../preconditions.ts';
 import { accountHandlers } from './accounts.ts';
 import { auditHandlers } from './audit.ts';
@@ -42,10 +44,16 @@ const handlers: HandlersOf<Services, HandledId> = {
 export interface AdminRequest {
   readonly input: AdminInputOf<AdminOperationId>;
   readonly preconditions: Preconditions;
+  /** What tells it from other requests; undefined unless it has an `Idempotency-Key`. */
+  readonly repeatable: { readonly idempotencyKey: string; readonly request: string } | undefined;
 }
 
 /** What became of it: a result, or lines that are made while they are sent. */
-export type AdminPerformed = Result | Lines;
+export type AdminPerformed = (Result & { readonly isReplayed?: boolean }) | Lines | File;
+
+export interface File {
+  readonly file: FileContent;
+}
 
 export interface Lines {
   /** Each is JSON. */
@@ -64,12 +72,21 @@ export class AdminOperations {
   perform(
     operation: Operation & { readonly operationId: AdminOperationId },
     request: AdminRequest,
-    asking: Asking,
+    asking: Omit<Asking, 'preconditions'>,
   ): Awaitable<AdminPerformed> {
-    const services = servicesAs(this.#parts, asking.actor);
-    return andThen(outcomeOf(services, operation.operationId, request, asking), (outcome) =>
-      operation.success.lines ? { lines: outcome as AsyncIterable<string> } : resultOf(operation, outcome),
-    );
+    const once = this.#onceOf(request, asking);
+    const services = servicesAs(this.#parts, asking.actor, once);
+    return andThen(outcomeOf(services, operation.operationId, request, asking), (outcome) => {
+      if (operation.success.file) return { file: outcome as FileContent };
+      if (operation.success.lines) return { lines: outcome as AsyncIterable<string> };
+      return { ...resultOf(operation, outcome), isReplayed: once?.isReplayed ?? false };
+    });
+  }
+
+  #onceOf({ repeatable }: AdminRequest, { actor }: Pick<Asking, 'actor'>): OperatorOnce | undefined {
+    if (repeatable === undefined) return undefined;
+    const { randomBytes } = this.#parts;
+    return new OperatorOnce({ ...repeatable, actor: actorText(actor), randomBytes });
   }
 }
 
@@ -77,13 +94,13 @@ function outcomeOf(
   services: Services,
   id: AdminOperationId,
   { input, preconditions }: AdminRequest,
-  asking: Asking,
+  asking: Omit<Asking, 'preconditions'>,
 ): Awaitable<unknown> {
   if (isShopOperation(id))
     return performInShop(services, id, input as AdminInputOf<ShopOperationId>, preconditions);
   // The input was made by the row, so it is the one its handler takes.
   const handler = handlers[id as HandledId] as Handler;
-  return handler(services, input as never, asking);
+  return handler(services, input as never, { ...asking, preconditions });
 }
 
 type Handler = (services: Services, input: never, asking: Asking) => Awaitable<unknown>;

@@ -1,3 +1,4 @@
+import { defaultLabel } from '../../contract/admin/backups.ts';
 import type { BackupOperations } from '../backups.ts';
 import type { HandlersOf } from './handlers.ts';
 
@@ -7,6 +8,7 @@ interface Services {
 
 export const backupHandlers = {
   listBackups: ({ backups }) => backups.state(),
-  createBackup: ({ backups }, _input, { actor }) => backups.create(actor),
+  createBackup: ({ backups }, { body: { label = defaultLabel } }, { actor }) => backups.create(actor, label),
+  downloadBackup: ({ backups }, { query }, { actor }) => backups.download(actor, query.name),
   verifyBackup: ({ backups }, { body }) => backups.verify(body.name),
-} satisfies HandlersOf<Services, 'listBackups' | 'createBackup' | 'verifyBackup'>;
+} satisfies HandlersOf<Services, 'listBackups' | 'createBackup' | 'downloadBackup' | 'verifyBackup'>;

@@ -3,6 +3,8 @@ import type { Actor } from '../../domain/actor.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Role } from '../../domain/role.ts';
 
+import type { Preconditions } from '../preconditions.ts';
+
 /** Who is signed in. */
 export interface SignedIn {
   readonly actor: Actor;
@@ -13,6 +15,7 @@ export interface SignedIn {
 
 /** Who asks, and with which request. */
 export interface Asking extends SignedIn {
+  readonly preconditions: Preconditions;
   /** As `X-Request-Id` has it. */
   readonly requestId: string;
   /** Aborted when the client is gone. */

@@ -1,124 +1,62 @@
-import type { ImportReport } from '../../contract/admin/imports.ts';
-import { mostRejects } from '../../contract/admin/imports.ts';
 import { actorText } from '../../domain/actor.ts';
+import { Refusal } from '../../domain/refusal.ts';
 import { formats } from '../files/formats.ts';
-import { invalidFile } from '../files/invalid-file.ts';
-import type { RecordReader } from '../files/records.ts';
-import { Rows } from '../files/rows.ts';
-import { type Spooled, spooled } from '../files/spooled.ts';
-import type { ImportOperations, ImportProgress, RejectedRow } from '../imports.ts';
-import { iso } from '../shown.ts';
+import { spooled } from '../files/spooled.ts';
 import type { HandlersOf } from './handlers.ts';
-import type { RunningImports } from './running-imports.ts';
+import type { ImportList, ListedImport } from './import-list.ts';
+import { previewOf } from './import-preview.ts';
+import { ImportRun } from './import-run.ts';
 import type { OperatorServices } from './services.ts';
 
-/** Rejected lines that are answered, in bytes: each may be as long as a request. */
-const mostRejectBytes = 8_388_608;
-
-type Services = OperatorServices & { readonly runningImports: RunningImports };
+type Services = OperatorServices & { readonly importList: ImportList };
 
 export const importHandlers = {
-  listImports: ({ runningImports }) => runningImports.list(),
-  importPets: async ({ imports, runningImports, clock }, { query, upload }, { requestId, actor, signal }) => {
-    await using file = await spooled(upload);
-    const reader = formats[query.format].newReader({ newIds: query.newIds === 'true' });
-    const run = new Import(imports, file, reader, signal);
-    const about = { id: requestId, actor: actorText(actor), startedAt: iso(clock.now()) };
-    using _told = runningImports.add(() => ({ ...about, ...run.progress }));
-    // Awaited here: the file goes with this block.
-    return await run.report();
+  listImports: ({ importList }) => importList.list(),
+  getImport: ({ importList }, { params }) => {
+    const { view, report } = importList.find(params.importId);
+    return { ...view, report };
   },
-} satisfies HandlersOf<Services, 'listImports' | 'importPets'>;
-
-const nothing = { added: 0, rejected: 0 };
-
-/** The import of a file that was sent. It ends early when the signal is aborted. */
-class Import {
-  readonly #imports: ImportOperations;
-  readonly #file: Spooled;
-  readonly #reader: RecordReader;
-  readonly #signal: AbortSignal;
-  #rows: Rows | undefined;
-  #counts: Pick<ImportProgress, 'added' | 'rejected'> = nothing;
-
-  constructor(imports: ImportOperations, file: Spooled, reader: RecordReader, signal: AbortSignal) {
-    this.#imports = imports;
-    this.#file = file;
-    this.#reader = reader;
-    this.#signal = signal;
-  }
-
-  get progress() {
-    const { added, rejected } = this.#counts;
-    return { bytes: this.#file.bytes, bytesRead: this.#rows?.bytesRead ?? 0, added, rejected };
-  }
-
-  /** Adds the rows of the file that are not in yet. Refuses `import_invalid`. */
-  async report(): Promise<ImportReport> {
-    const { sha256: source, read } = this.#file;
-    const stored = await this.#imports.find(source);
-    if (stored === undefined && (await this.#imports.partsOf(source)).length > 0) {
-      throw invalidFile(
-        'A part of this file was imported with the command line. Import the rest of it, or all of it again, there.',
-      );
+  stopImport: ({ importList }, { params }) => {
+    const listed = importList.find(params.importId);
+    listed.stop();
+    return listed.view;
+  },
+  previewImport: (_services, { query: { format, newIds }, upload }, { signal }) =>
+    previewOf(formats[format], newIds === 'true', upload, signal),
+  importPets: async ({ imports, importList }, { query, upload }, { requestId, actor, signal }) => {
+    const { fileName = null, format, newIds } = query;
+    const listed = importList.begin({ requestId, actor: actorText(actor), fileName, format });
+    const stopped = AbortSignal.any([signal, listed.stopped]);
+    try {
+      await using file = await spooled(received(upload, listed));
+      const reader = formats[format].newReader({ newIds: newIds === 'true' });
+      const run = new ImportRun(imports, { file, fileName: query.fileName, reader, signal: stopped });
+      listed.run(() => run.progress);
+      // Awaited here: the file goes with this block.
+      const report = await run.report();
+      listed.end(report);
+      return report;
+    } catch (error) {
+      listed.fail(error, stopped.aborted);
+      throw error;
+    } finally {
+      importList.prune();
     }
-    const rejects = new Rejects(this.#reader);
-    const rows = new Rows({
-      input: { name: 'The file', read },
-      reader: this.#reader,
-      afterLine: stored?.lastLine ?? 0,
-      fits: () => true,
-      mustHaveRow: false,
-      onPassedOver: (row) => rejects.add(row),
-      signal: this.#signal,
-    });
-    this.#rows = rows;
-    this.#counts = stored ?? nothing;
-    if (stored?.finished) await allOf(rows);
-    else {
-      const task = { source, stored, rows, signal: this.#signal };
-      for await (const { progress, rejected } of this.#imports.add(task)) {
-        this.#counts = progress;
-        for (const row of rejected) rejects.add(row);
-      }
-    }
-    const { added, rejected } = this.#counts;
-    return { state: stored?.finished ? 'already_imported' : 'imported', added, rejected, ...rejects.told() };
+  },
+} satisfies HandlersOf<Services, 'listImports' | 'getImport' | 'stopImport' | 'previewImport' | 'importPets'>;
+
+/** The file as it arrives, until the import is stopped. */
+async function* received(
+  upload: AsyncIterable<Uint8Array>,
+  listed: ListedImport,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of upload) {
+    if (listed.stopped.aborted) throw stoppedEarly();
+    listed.bytesReceived += chunk.length;
+    yield chunk;
   }
 }
 
-/** Reads all there is: of a file that is in, only the rejected rows are of interest, which are told of as they are passed. */
-async function allOf(rows: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of rows);
-}
-
-/** The first rejected lines, as many as an answer may have. */
-class Rejects {
-  readonly #reader: RecordReader;
-  readonly #rows: RejectedRow[] = [];
-  #bytes = 0;
-
-  constructor(reader: RecordReader) {
-    this.#reader = reader;
-  }
-
-  add(row: RejectedRow): void {
-    this.#bytes += row.bytes.length;
-    // A copy, for the row is a part of what was read of the file.
-    if (this.#rows.length < mostRejects && this.#bytes <= mostRejectBytes)
-      this.#rows.push({ ...row, bytes: Buffer.from(row.bytes) });
-  }
-
-  told(): Pick<ImportReport, 'rejects' | 'rejectsFile'> {
-    const rejects = this.#rows.map(({ line, reason, bytes }) => ({ line, reason, text: textOf(bytes) }));
-    const rows = this.#rows.map(({ line, reason, bytes }) =>
-      textOf(this.#reader.rejected(line, reason, bytes)),
-    );
-    return { rejects, rejectsFile: rows.length === 0 ? '' : this.#reader.rejectsHeader() + rows.join('') };
-  }
-}
-
-/** Bytes that are no UTF-8 become replacement characters: JSON has no others. */
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString();
+function stoppedEarly(): Refusal {
+  return new Refusal('import_invalid', { message: 'The import was stopped before the file had arrived.' });
 }

@@ -25,8 +25,8 @@ export const keyHandlers = {
     return shownIssued(await keys.create(Number(params.accountId), name, lifetime, scopes));
   },
   getKey: async ({ keys }, { params }) => find(keys, params),
-  updateKey: async ({ keys }, { params, body: { scopes } }) => {
-    if (scopes !== undefined) await keys.setScopes(Number(params.keyId), scopes);
+  updateKey: async ({ keys }, { params, body: { scopes } }, { preconditions }) => {
+    if (scopes !== undefined) await keys.setScopes(Number(params.keyId), scopes, preconditions);
     return find(keys, params);
   },
   rotateKey: async ({ keys }, { params, body: { graceSeconds = defaultGraceSeconds } }) =>

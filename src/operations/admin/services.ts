@@ -8,10 +8,11 @@ import { BanOperations } from '../bans.ts';
 import type { OperatorContext } from '../by-operator.ts';
 import { ImportOperations } from '../imports.ts';
 import { KeyOperations } from '../keys.ts';
+import type { OperatorOnce } from '../operator-once.ts';
 import { OperatorOperations } from '../operators.ts';
 import type { Store } from '../units.ts';
 import { UsageReports } from '../usage-reports.ts';
-import type { RunningImports } from './running-imports.ts';
+import type { ImportList } from './import-list.ts';
 import type { SystemOperations } from './system-operations.ts';
 
 /** The parts of the service that operators' operations work with. `src/admin.ts` puts them together. */
@@ -25,7 +26,7 @@ export interface AdminParts {
 export interface ServingParts extends AdminParts {
   readonly backups: BackupOperations;
   readonly system: SystemOperations;
-  readonly runningImports: RunningImports;
+  readonly importList: ImportList;
 }
 
 /** The same in the name of one operator: what is changed with them is recorded as theirs. */
@@ -39,12 +40,17 @@ export interface OperatorServices extends AdminParts, OperatorContext {
   readonly usage: UsageReports;
 }
 
-export function servicesAs<Parts extends AdminParts>(parts: Parts, actor: Actor): OperatorServices & Parts {
+export function servicesAs<Parts extends AdminParts>(
+  parts: Parts,
+  actor: Actor,
+  once?: OperatorOnce,
+): OperatorServices & Parts {
   const { store, clock, randomBytes } = parts;
-  const context: OperatorContext = { store, clock, actor };
+  const context: OperatorContext = { store, clock, actor, once };
   return {
     ...parts,
     actor,
+    once,
     accounts: new AccountOperations(context),
     keys: new KeyOperations(context, randomBytes),
     bans: new BanOperations(context),

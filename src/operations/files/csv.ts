@@ -66,6 +66,10 @@ export class CsvReader implements RecordReader {
     this.#newIds = newIds;
   }
 
+  get columns(): readonly string[] {
+    return this.#columns;
+  }
+
   take(line: Line): InputRecord[] {
     if (this.#header === undefined) {
       this.#readHeader(line);

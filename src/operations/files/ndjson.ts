@@ -16,6 +16,7 @@ import {
 const rejectPrefix = /^\s*\{\s*"line"\s*:\s*\d+\s*,\s*"reason"\s*:\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*,?/;
 
 export class NdjsonReader implements RecordReader {
+  readonly columns: readonly string[] = [];
   readonly #newIds: boolean;
 
   constructor({ newIds }: ReaderOptions = { newIds: false }) {

@@ -27,6 +27,8 @@ export interface RecordReader {
   /** The records left when the input ends. Refuses `import_invalid` when it ended too soon. */
   end(): InputRecord[];
   check(record: InputRecord): Checked;
+  /** The columns of the header, where the format has one. */
+  readonly columns: readonly string[];
   /** The first line of a file of rejected rows, if the format has one. */
   rejectsHeader(): string;
   /** A rejected row, with line and reason in front. */

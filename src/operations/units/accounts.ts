@@ -1,7 +1,10 @@
+import { accountTagText } from '../../contract/admin/accounts.ts';
 import type { PlanName, Quota } from '../../domain/plan.ts';
 import { Refusal } from '../../domain/refusal.ts';
 import type { Account, NewAccount } from '../../storage/storage.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
+import { check, type Preconditions } from '../preconditions.ts';
+import { shownAccount } from '../shown.ts';
 
 export interface Limits {
   readonly plan: PlanName;
@@ -17,15 +20,17 @@ export interface AccountChange {
   readonly basis?: Limits | undefined;
   /** Unix ms. */
   readonly closedAt?: number | null;
+  readonly preconditions?: Preconditions | undefined;
 }
 
 /** Changes the account; undefined when there is none. Closing it twice keeps the first instant. */
 async function change(
   { accounts }: Transaction,
-  { id, name, limits, basis, closedAt }: AccountChange,
+  { id, name, limits, basis, closedAt, preconditions = {} }: AccountChange,
 ): Promise<Account | undefined> {
   const account = await accounts.find(id);
   if (account === undefined) return undefined;
+  check(preconditions, accountTagText(shownAccount(account)));
   if (basis !== undefined && !isSame(account, basis)) throw new Refusal('precondition_failed');
   const changed: Account = {
     ...account,

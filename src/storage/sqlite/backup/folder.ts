@@ -1,12 +1,14 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import type { BackupFolder, NamedFile } from '../../backup.ts';
+import type { BackupFolder, NamedFile, VerificationResult } from '../../backup.ts';
 import { isBackup } from './backup-file.ts';
 import { removeLeftOvers } from './left-overs.ts';
 
 const suffix = '.backup';
-/** A UTC instant as names have it, which every file system allows. */
-const instantForm = /^(\d{4}-\d\d-\d\dT\d\d)(\d\d)(\d\d)Z$/;
+/** A UTC instant as names have it, which every file system allows, and the label of a backup made by hand. */
+const nameForm = /^(\d{4}-\d\d-\d\dT\d\d)(\d\d)(\d\d)Z(?:-([\w.-]+))?$/;
+/** Of the file beside a backup that has the result of its last verification. */
+const verifiedSuffix = '.verified';
 
 /** Several stores may keep theirs in one folder: names begin as the data file's does. */
 export class SqliteBackupFolder implements BackupFolder {
@@ -25,43 +27,60 @@ export class SqliteBackupFolder implements BackupFolder {
   }
 
   pathOf(name: string): string | undefined {
-    return this.#instantOf(name) === undefined ? undefined : join(this.path, name);
+    return this.#partsOf(name) === undefined ? undefined : join(this.path, name);
   }
 
-  nameAt(now: number): string {
+  nameAt(now: number, label: string | null): string {
     const instant = new Date(now).toISOString().replace(/:(\d\d):(\d\d)\.\d+Z$/, '$1$2Z');
-    return `${this.#prefix}${instant}${suffix}`;
+    return `${this.#prefix}${instant}${label === null ? '' : `-${label}`}${suffix}`;
   }
 
   async make(): Promise<void> {
     await mkdir(this.path, { recursive: true, mode: 0o700 });
-    removeLeftOvers(this.path, (name) => this.#instantOf(name) !== undefined);
+    removeLeftOvers(this.path, (name) => this.#partsOf(name) !== undefined);
   }
 
   async prune(keep: number, latest: string): Promise<string[]> {
     // Whatever the dates of the others are.
-    const others = (await this.list()).filter(({ name }) => name !== latest);
+    const others = (await this.list()).filter(({ name, label }) => name !== latest && label === null);
     const old = others.slice(keep - 1).map(({ name }) => name);
-    for (const name of old) await rm(join(this.path, name), { force: true });
+    for (const name of old) {
+      await rm(join(this.path, name), { force: true });
+      await rm(join(this.path, name + verifiedSuffix), { force: true });
+    }
     return old;
   }
 
+  async noteVerified(name: string, result: VerificationResult): Promise<void> {
+    await writeFile(join(this.path, name + verifiedSuffix), JSON.stringify(result), { mode: 0o600 });
+  }
+
   async #fileOf(name: string): Promise<NamedFile | undefined> {
-    const createdAt = this.#instantOf(name);
-    if (createdAt === undefined) return undefined;
+    const parts = this.#partsOf(name);
+    if (parts === undefined) return undefined;
     const path = join(this.path, name);
     const found = await stat(path).catch(() => undefined);
     // A file that only has such a name is somebody else's.
     if (found?.isFile() !== true || !isBackup(path)) return undefined;
-    return { name, bytes: found.size, createdAt };
+    return { name, bytes: found.size, ...parts, verified: await this.#verified(name) };
   }
 
-  /** Unix ms; undefined for a name that this folder does not give. */
-  #instantOf(name: string): number | undefined {
+  async #verified(name: string): Promise<VerificationResult | null> {
+    try {
+      return JSON.parse(await readFile(join(this.path, name + verifiedSuffix), 'utf8')) as VerificationResult;
+    } catch {
+      // Most have none, and one that was half written says nothing.
+      return null;
+    }
+  }
+
+  /** Undefined for a name that this folder does not give. */
+  #partsOf(name: string): Pick<NamedFile, 'createdAt' | 'label'> | undefined {
     if (!name.startsWith(this.#prefix) || !name.endsWith(suffix)) return undefined;
-    const [, hour, minute, second] = instantForm.exec(name.slice(this.#prefix.length, -suffix.length)) ?? [];
+    const [, hour, minute, second, label = null] =
+      nameForm.exec(name.slice(this.#prefix.length, -suffix.length)) ?? [];
     const at = Date.parse(`${hour}:${minute}:${second}Z`);
-    return Number.isNaN(at) ? undefined : at;
+    return Number.isNaN(at) ? undefined : { createdAt: at, label };
   }
 }
 

@@ -1,0 +1,16 @@
+/** Files for the operator to keep. A link could not send the session's secret. */
+import { type AnyInput, addressOf, responseOf } from './api.ts';
+
+/** Downloads what an operation responds with. Throws a `Failure`. */
+export async function download(path: string, name: string, input: AnyInput = {}): Promise<void> {
+  const response = await responseOf(addressOf(path, input), { method: 'GET' });
+  save(await response.blob(), name);
+}
+
+export function save(file: Blob, name: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(file);
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

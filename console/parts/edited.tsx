@@ -1,0 +1,64 @@
+/** Edits what another operator may change at the same time. */
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Failure, type Tagged } from '../api.ts';
+import { asFailure } from '../loaded.ts';
+import { Difference } from './difference.tsx';
+import { Icon } from './icon.tsx';
+import { notify } from './notices.tsx';
+
+/** Sends a change that depends on the entity tag it is called with. */
+export type Save = (send: (ifMatch: string) => Promise<unknown>) => Promise<void>;
+
+interface EditedProps<T> {
+  /** Reads the present state: when the dialog opens, and after another operator has changed it. */
+  readonly load: () => Promise<Tagged<T>>;
+  readonly onClose: () => void;
+  /** The dialog. `conflict` goes into its form. */
+  readonly children: (opened: T, save: Save, conflict: ComponentChildren) => ComponentChildren;
+}
+
+const advice = 'Your entries are kept. Save again to apply them to the current version.';
+
+export function Edited<T>({ load, onClose, children }: EditedProps<T>) {
+  const [opened, setOpened] = useState<Tagged<T>>();
+  const [present, setPresent] = useState<T>();
+  const tag = useRef('');
+  useEffect(() => {
+    const show = (read: Tagged<T>) => {
+      tag.current = read.tag;
+      setOpened(read);
+    };
+    load().then(show, (error: unknown) => {
+      notify(asFailure(error).message, 'bad');
+      onClose();
+    });
+  }, []);
+  const save: Save = async (send) => {
+    try {
+      await send(tag.current);
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== 'precondition_failed') throw error;
+      const read = await load();
+      tag.current = read.tag;
+      setPresent(read.data);
+      // The conflict says it.
+      throw new Failure('changed_meanwhile', advice);
+    }
+  };
+  if (opened === undefined) return null;
+  return <>{children(opened.data, save, present && <Conflict before={opened.data} after={present} />)}</>;
+}
+
+function Conflict({ before, after }: { before: unknown; after: unknown }) {
+  return (
+    <div class="message warn" role="alert">
+      <Icon name="warning" />
+      <div>
+        <strong>Someone else changed this while you were editing.</strong>
+        <Difference before={before} after={after} />
+        <p>{advice}</p>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,43 @@
+/** Asks for the token again over what was being done, so that nothing entered is lost. */
+import { useState } from 'preact/hooks';
+import { signIn } from '../session.ts';
+import { hasEnded, session } from '../session-state.ts';
+import { Dialog } from './dialog.tsx';
+import { Form, TextField } from './form.tsx';
+
+export function SessionEnded() {
+  const [token, setToken] = useState('');
+  const leave = () => {
+    hasEnded.value = false;
+    session.value = undefined;
+  };
+  return (
+    <Dialog title="Your session has ended" onClose={leave} isFirm isCovering>
+      <Form
+        submit="Sign in"
+        cancel="Discard and leave"
+        isReady={token.trim() !== ''}
+        onSubmit={() => signIn({ token: token.trim() })}
+        onCancel={leave}
+      >
+        {() => (
+          <>
+            <p class="effect">
+              Sign in again to continue where you were. What you have entered is kept, and was not sent.
+            </p>
+            <TextField
+              label="Token"
+              name="token"
+              type="password"
+              value={token}
+              onInput={setToken}
+              autocomplete="current-password"
+              placeholder="aso_…"
+              hint="A session ends after 1 hour without a request, after 12 hours, and when its operator’s token is rotated or revoked."
+            />
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}

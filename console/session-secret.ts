@@ -1,0 +1,42 @@
+/**
+ * The half of a session's credential that is not in the cookie. Browsers send cookies to every port of a host; this secret is kept
+ * by origin, which has a port. It lives as long as the tab, and tabs of the same origin share it.
+ */
+const place = 'animal-store-session-secret';
+const header = 'X-Session-Secret';
+
+type Message = { readonly ask: true } | { readonly secret: string };
+
+const channel = new BroadcastChannel(place);
+
+/** What authenticates a request, together with the cookie. */
+export function sessionHeaders(): Record<string, string> {
+  const secret = sessionStorage.getItem(place);
+  return secret === null ? {} : { [header]: secret };
+}
+
+export function keepSecret(secret: string): void {
+  sessionStorage.setItem(place, secret);
+  post({ secret });
+}
+
+export function forgetSecret(): void {
+  sessionStorage.removeItem(place);
+}
+
+/** Asks other tabs for the secret, where this one has none; `onReceived` is called for each that comes from another tab. */
+export function shareSecret(onReceived: () => void): void {
+  channel.addEventListener('message', ({ data }: MessageEvent<Message>) => {
+    const kept = sessionStorage.getItem(place);
+    if ('secret' in data) {
+      if (data.secret === kept) return;
+      sessionStorage.setItem(place, data.secret);
+      onReceived();
+    } else if (kept !== null) post({ secret: kept });
+  });
+  if (sessionStorage.getItem(place) === null) post({ ask: true });
+}
+
+function post(message: Message): void {
+  channel.postMessage(message);
+}

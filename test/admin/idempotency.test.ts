@@ -1,0 +1,171 @@
+/** Requests of operators that are done once, however often they come. */
+import { Database } from 'bun:sqlite';
+import { afterAll, describe, expect, test } from 'bun:test';
+import { randomBytes } from 'node:crypto';
+import { allAdminOperations } from '../../src/contract/admin/operations.ts';
+import { isRepeatable } from '../../src/contract/operations.ts';
+import { OperatorOnce } from '../../src/operations/operator-once.ts';
+import { addOperator, callAdmin, fromConsole, signIn } from '../support/admin.ts';
+import { startTestApp } from '../support/app.ts';
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+const { token } = await addOperator(app, 'admin');
+const other = await addOperator(app, 'admin');
+
+let keysMade = 0;
+/** An Idempotency-Key that no other request of the tests has. */
+const makeKey = () => `key-${String(++keysMade).padStart(32, '0')}`;
+
+interface Sent {
+  readonly token?: string;
+  readonly key?: string;
+  readonly body?: unknown;
+}
+
+const post = (target: string, { key, body, token: as = token }: Sent = {}) =>
+  callAdmin(app, 'POST', target, { token: as, body, headers: key ? { 'Idempotency-Key': key } : {} });
+
+const issue = (sent: Sent) => post('/accounts/1/keys', { body: { name: 'till' }, ...sent });
+const keys = async () => (await callAdmin(app, 'GET', '/keys?limit=100', { token })).body as unknown[];
+const entries = async () => (await app.app.admin.storage.audit.list(undefined, 10_000, {})).length;
+
+/** Everything that the answers kept by the store say. */
+function stored(): string {
+  using database = new Database(app.config.databaseUrl.replace('sqlite:', ''), { readonly: true });
+  return JSON.stringify(database.query('SELECT * FROM idempotent_answers').all());
+}
+
+describe('a key that is issued with an Idempotency-Key', () => {
+  test('comes again with the same request, and no other is made', async () => {
+    const key = makeKey();
+    const [first, count, recorded] = [await issue({ key }), (await keys()).length, await entries()];
+    const again = await issue({ key });
+    expect(first.status).toBe(201);
+    expect([again.status, again.text]).toEqual([201, first.text]);
+    expect(again.headers.get('location')).toBe(first.headers.get('location'));
+    expect([first, again].map(({ headers }) => headers.get('idempotent-replayed'))).toEqual([null, 'true']);
+    expect([(await keys()).length, await entries()]).toEqual([count, recorded]);
+    const { key: secret } = again.body as { key: string };
+    const asClient = await fetch(`${app.url}/v1/pets`, { headers: { Authorization: `Bearer ${secret}` } });
+    expect(asClient.status).toBe(200);
+  });
+
+  test('is the same for requests that come at once', async () => {
+    const key = makeKey();
+    const before = (await keys()).length;
+    const answers = await Promise.all([issue({ key }), issue({ key }), issue({ key })]);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect((await keys()).length).toBe(before + 1);
+  });
+
+  test('comes again in another session of the operator, and after a restart', async () => {
+    const key = makeKey();
+    const first = await issue({ key });
+    await app.restart();
+    const session = await signIn(app, token);
+    const headers = { ...fromConsole(app), 'Idempotency-Key': key };
+    const again = await callAdmin(app, 'POST', '/accounts/1/keys', {
+      session,
+      headers,
+      body: { name: 'till' },
+    });
+    expect(again.text).toBe(first.text);
+  });
+
+  test('is not shown to another operator with the same Idempotency-Key, who gets a key of their own', async () => {
+    const key = makeKey();
+    const first = await issue({ key });
+    const others = await issue({ key, token: other.token });
+    expect([others.status, others.headers.get('idempotent-replayed')]).toEqual([201, null]);
+    expect((others.body as { key: string }).key).not.toBe((first.body as { key: string }).key);
+  });
+
+  test('is stored neither in clear nor with the Idempotency-Key that opens it', async () => {
+    const key = makeKey();
+    const { key: secret } = (await issue({ key })).body as { key: string };
+    expect(stored()).not.toContain(secret.slice(4, 36));
+    expect(stored()).not.toContain(key);
+    expect(stored()).toContain('sealed');
+  });
+
+  test('is refused with 422 for another request with the same Idempotency-Key', async () => {
+    const key = makeKey();
+    await issue({ key });
+    const { status, code } = await issue({ key, body: { name: 'website' } });
+    expect([status, code]).toEqual([422, 'idempotency_key_reused']);
+  });
+
+  test('is kept for a day', async () => {
+    const key = makeKey();
+    const first = await issue({ key });
+    app.clock.advance(86_400);
+    expect((await issue({ key })).text).toBe(first.text);
+    app.clock.advance(1);
+    expect((await issue({ key })).text).not.toBe(first.text);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  test('has at least 32 characters, because it opens what is stored', async () => {
+    const { status, code, text } = await issue({ key: 'x'.repeat(31) });
+    expect([status, code]).toEqual([400, 'invalid_parameter']);
+    expect(text).toContain('at least 32 characters');
+    expect((await issue({ key: makeKey().replaceAll('-', '') })).status).toBe(201);
+  });
+
+  test('of a request that was refused can be used again', async () => {
+    const key = makeKey();
+    const order = { petId: 1 };
+    expect((await post('/orders', { key, body: order })).status).toBe(400);
+    await post('/pets', { body: { name: 'Rex', categoryId: 1 } });
+    const placed = await post('/orders', { key, body: order });
+    expect(placed.status).toBe(201);
+    expect((await post('/orders', { key, body: order })).text).toBe(placed.text);
+  });
+
+  test('is taken by every POST but those that issue a session or change nothing in the store', () => {
+    const without = allAdminOperations.filter((each) => each.method === 'POST' && !isRepeatable(each));
+    expect(without.map(({ operationId }) => operationId).sort()).toEqual([
+      'createBackup',
+      'createSession',
+      'importPets',
+      'previewImport',
+      'stopImport',
+      'verifyBackup',
+    ]);
+  });
+
+  test.each([
+    ['createAccount', '/accounts', { name: 'Shop', plan: 'pro' }],
+    ['closeAccount', '/accounts/1/close', undefined],
+    ['reopenAccount', '/accounts/1/reopen', undefined],
+    ['createOperator', '/operators', { name: 'gina', role: 'viewer' }],
+    ['createPet', '/pets', { name: 'Big', categoryId: 9_007_199_254_740_991 }],
+  ])('makes %s one change', async (_what, target, body) => {
+    const key = makeKey();
+    const first = await post(target, { key, body });
+    const recorded = await entries();
+    const again = await post(target, { key, body });
+    expect([first.status < 300, again.status, again.text]).toEqual([true, first.status, first.text]);
+    expect(await entries()).toBe(recorded);
+  });
+
+  test('gives the rotated key and the rotated token again, which would otherwise be lost', async () => {
+    const { id } = (await issue({})).body as { id: number };
+    const made = await post('/operators', { body: { name: 'hugo', role: 'viewer' } });
+    for (const target of [`/keys/${id}/rotate`, `/operators/${(made.body as { id: number }).id}/rotate`]) {
+      const key = makeKey();
+      const first = await post(target, { key });
+      expect([first.status < 300, (await post(target, { key })).text]).toEqual([true, first.text]);
+    }
+  });
+});
+
+test('a sealed secret opens only for its operator, request and Idempotency-Key', () => {
+  const options = { idempotencyKey: makeKey(), actor: 'operator:anna', request: 'aa', randomBytes };
+  const sealed = new OperatorOnce(options).seal('ask_secret');
+  expect(new OperatorOnce(options).open(sealed)).toBe('ask_secret');
+  for (const change of [{ idempotencyKey: makeKey() }, { actor: 'operator:bob' }, { request: 'bb' }])
+    expect(() => new OperatorOnce({ ...options, ...change }).open(sealed)).toThrow();
+});

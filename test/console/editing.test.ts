@@ -1,0 +1,64 @@
+/** Two operators who edit the same thing: the second is warned. */
+import { expect } from 'bun:test';
+import type { Page } from 'playwright-core';
+import { consoleOfTests, testInBrowser } from './given.ts';
+
+const given = consoleOfTests();
+
+/** Saves, reads the warning with what the other operator wrote, and saves again. */
+async function saveOver(page: Page, submit: string, others: string): Promise<void> {
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: submit }).click();
+  await dialog.getByText('Someone else changed this while you were editing.').waitFor();
+  await dialog.locator('ins', { hasText: others }).waitFor();
+  await dialog.getByRole('button', { name: submit }).click();
+  await dialog.waitFor({ state: 'detached' });
+}
+
+testInBrowser('an account that someone else renamed meanwhile is renamed only by a second save', async () => {
+  const { app, signedIn, addOperator, addAccount } = await given();
+  const { account } = await addAccount('Before', 'free');
+  const page = await signedIn(await addOperator('ann', 'admin'), `/accounts/${account.id}`);
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('Mine');
+  await app.admin.accounts.rename(account.id, 'Theirs');
+  await saveOver(page, 'Rename', 'Theirs');
+  expect((await app.admin.accounts.find(account.id)).name).toBe('Mine');
+});
+
+testInBrowser('so are the scopes of a key', async () => {
+  const { app, signedIn, addOperator, addAccount } = await given();
+  const { account, keyId } = await addAccount('Scoped', 'free');
+  const page = await signedIn(await addOperator('ben', 'admin'), `/accounts/${account.id}`);
+  await page.getByRole('button', { name: /^Scopes of key/ }).click();
+  await page.getByRole('dialog').getByText('pets:write').click();
+  await app.admin.keys.setScopes(keyId, ['orders:read']);
+  await saveOver(page, 'Save', 'orders:read');
+  expect((await app.admin.keys.find(keyId)).scopes).not.toContain('pets:write');
+});
+
+testInBrowser('so are animals and names of categories', async () => {
+  const { apiUrl, app, signedIn, addOperator, addAccount } = await given();
+  const { key } = await addAccount('shop', 'free');
+  const send = (method: string, path: string, body: unknown) =>
+    fetch(`${apiUrl}/v1${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  await send('POST', '/pets', { name: 'Rex', categoryId: 1 });
+  await send('PUT', '/categories/1', { name: 'Dogs' });
+  const page = await signedIn(await addOperator('cleo', 'admin'), '/animals');
+  await page.getByRole('button', { name: 'Edit Rex' }).click();
+  await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('Max');
+  await send('PATCH', '/pets/1', { status: 'pending' });
+  await saveOver(page, 'Save', 'pending');
+  expect(await app.admin.storage.pets.find(1n)).toMatchObject({ name: 'Max', status: 'pending' });
+
+  await page.getByRole('link', { name: 'Categories' }).click();
+  await page.getByRole('button', { name: 'Rename Dogs' }).click();
+  await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('Hounds');
+  await send('PUT', '/categories/1', { name: 'Canines' });
+  await saveOver(page, 'Save', 'Canines');
+  expect(await app.admin.storage.categories.find(1n)).toMatchObject({ name: 'Hounds' });
+});

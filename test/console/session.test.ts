@@ -1,0 +1,90 @@
+/** Sessions of the console: who has their secrets, and what happens when they end. */
+import { afterAll, describe, expect } from 'bun:test';
+import { consoleOfTests, testInBrowser } from './given.ts';
+
+const given = consoleOfTests();
+
+describe('a session', () => {
+  /** Another user's web server on this machine, with what browsers send it. */
+  const received: string[] = [];
+  const neighbour = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: ({ headers }) => {
+      received.push(headers.get('cookie') ?? '');
+      return new Response('hello');
+    },
+  });
+  afterAll(() => neighbour.stop(true));
+
+  testInBrowser('cannot be used by a server on another port, although it receives the cookie', async () => {
+    const { url, signedIn, addOperator } = await given();
+    const page = await signedIn(await addOperator('nora', 'admin'), '/accounts');
+    await page.getByRole('heading', { name: 'Accounts' }).waitFor();
+    const lured = await page.context().newPage();
+    await lured.goto(neighbour.url.href);
+    const Cookie = received.find((cookie) => cookie.includes('animal-store-session')) ?? '';
+    expect(Cookie).not.toBe('');
+    const response = await fetch(`${url}/admin/v1/operators`, {
+      method: 'POST',
+      headers: { Cookie, Origin: url, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name: 'mallory', role: 'admin' }),
+    });
+    expect(response.status).toBe(401);
+  });
+
+  testInBrowser(
+    'that ends in a form keeps what was entered, and says why it asks for the token',
+    async () => {
+      const { app, signedIn, addOperator } = await given();
+      const token = await addOperator('fay', 'admin');
+      const page = await signedIn(token, '/accounts');
+      await page.getByRole('button', { name: 'New account' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('Half typed');
+      await page.context().clearCookies();
+      await page.getByRole('button', { name: 'Create account' }).click();
+      await page.getByRole('heading', { name: 'Your session has ended' }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByLabel('Token').fill(token);
+      await page.getByLabel('Token').press('Enter');
+      await page.getByText('Your session ended, so this was not done.').waitFor();
+      expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Half typed');
+      await page.getByRole('button', { name: 'Create account' }).click();
+      await page.getByRole('heading', { name: 'Half typed' }).waitFor();
+      expect((await app.admin.accounts.list(undefined, 9, { name: 'half typed' })).length).toBe(1);
+    },
+  );
+
+  testInBrowser('that another operator begins in its place does not show what was entered', async () => {
+    const { signedIn, addOperator } = await given();
+    const page = await signedIn(await addOperator('gil', 'admin'), '/accounts');
+    await page.getByRole('button', { name: 'New account' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('Private');
+    await page.context().clearCookies();
+    await page.getByRole('button', { name: 'Create account' }).click();
+    await page.getByLabel('Token').fill(await addOperator('hal', 'admin'));
+    await page.getByLabel('Token').press('Enter');
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ state: 'detached' });
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+
+  testInBrowser('is shared by the tabs of one browser, and by no other origin', async () => {
+    const { url, signedIn, addOperator } = await given();
+    const page = await signedIn(await addOperator('tara', 'admin'), '/accounts');
+    await page.getByRole('heading', { name: 'Accounts' }).waitFor();
+    const second = await page.context().newPage();
+    await second.goto(`${url}/#/bans`);
+    await second.getByRole('heading', { name: 'Bans' }).waitFor();
+    const lured = await page.context().newPage();
+    await lured.goto(neighbour.url.href);
+    const heard = await lured.evaluate(
+      `new Promise((resolve) => {
+         const channel = new BroadcastChannel('animal-store-session-secret');
+         channel.onmessage = ({ data }) => resolve(data);
+         channel.postMessage({ ask: true });
+         fetch('/').then(() => setTimeout(resolve, 0, 'nothing'));
+       })`,
+    );
+    expect(heard).toBe('nothing');
+  });
+});

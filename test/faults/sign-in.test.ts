@@ -1,0 +1,62 @@
+/** Operators while the store cannot be written. */
+import { expect } from 'bun:test';
+import { tmpdir } from 'node:os';
+import { headersOf, sendAdmin, sessionOf, type TestSession } from '../support/admin.ts';
+import { commandLine } from '../support/cli.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { consoleOf, serveCommand, settingsIn, start, startService } from '../support/process.ts';
+import { testWith } from '../support/requirements.ts';
+import { fillDisk, onSmallDisk } from './disk.ts';
+
+const testSmallDisk = testWith(
+  { name: 'right to mounts of their own (user namespaces)', package: 'util-linux', optional: true },
+  onSmallDisk(tmpdir(), 'rw', ['true']),
+);
+
+/** Adds an operator to the store of a service, with the command line on the disk that only the service sees. */
+async function addOperator(pid: number, folder: string, name: string): Promise<string> {
+  const enter = ['nsenter', '--target', String(pid), '--user', '--mount', '--preserve-credentials'];
+  const create = ['operators', 'create', name, '--role', 'admin', '--json'];
+  await using child = start([...enter, ...commandLine, ...create], { environment: settingsIn(folder) });
+  expect([await child.exited, child.stderr()]).toEqual([0, '']);
+  return (JSON.parse(child.stdout()) as { token: string }).token;
+}
+
+testSmallDisk('a full disk keeps no operator out, and is named where a change is refused', async () => {
+  await using folder = await temporaryFolder();
+  const settings = { ADMIN_PORT: '0', DRAIN_SECONDS: '0' };
+  await using service = await startService(
+    folder.path,
+    settings,
+    onSmallDisk(folder.path, 'rw', serveCommand),
+  );
+  const url = await consoleOf(service);
+  const token = await addOperator(service.pid, folder.path, 'anna');
+  const others = await addOperator(service.pid, folder.path, 'bert');
+  const signIn = async (sent: string) =>
+    sessionOf(await sendAdmin(url, 'POST', '/session', { body: { token: sent } }));
+  const ask = (session: TestSession, method: string, target: string, body?: unknown) =>
+    sendAdmin(url, method, target, { headers: { ...headersOf(session), Origin: url }, body });
+
+  const stored = await signIn(token);
+  const free = fillDisk(service.pid, folder.path);
+  const session = await signIn(token);
+  const ofOther = await signIn(others);
+  const overview = await ask(session, 'GET', '/overview');
+  expect(overview.status).toBe(200);
+  expect(overview.text).toContain('GiB left');
+  const refused = await ask(session, 'POST', '/accounts', { name: 'Shop', plan: 'free' });
+  expect([refused.status, refused.code]).toEqual([503, 'service_unavailable']);
+  expect(refused.text).toContain('database or disk is full');
+
+  // Signing out works as well, of a session that is stored and of one that is not.
+  for (const each of [stored, session]) {
+    expect((await ask(each, 'DELETE', '/session')).status).toBe(204);
+    expect((await ask(each, 'GET', '/session')).status).toBe(401);
+  }
+
+  free();
+  expect((await ask(ofOther, 'POST', '/accounts', { name: 'Shop', plan: 'free' })).status).toBe(201);
+  expect((await ask(ofOther, 'POST', `/operators/2/rotate`)).status).toBe(200);
+  expect((await ask(ofOther, 'GET', '/session')).status).toBe(401);
+});
