@@ -40,7 +40,7 @@ export function banMistakes({
 export function backupMistakes(values: Values): string[] {
   const { BACKUP_FOLDER: folder, BACKUP_EVERY: everyMs } = values;
   const mistakes: string[] = [];
-  if (folder !== undefined && statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
+  if (folder !== undefined && isFile(folder)) {
     mistakes.push(`BACKUP_FOLDER must be a folder, and "${folder}" is a file.`);
   }
   if (everyMs === undefined) return mistakes;
@@ -52,4 +52,13 @@ export function backupMistakes(values: Values): string[] {
     mistakes.push('BACKUP_FOLDER must be set when BACKUP_EVERY is: it is where backups go.');
   }
   return mistakes;
+}
+
+function isFile(path: string): boolean {
+  try {
+    return !statSync(path).isDirectory();
+  } catch {
+    // It is missing or cannot be reached, which the log reports when a backup fails.
+    return false;
+  }
 }

@@ -134,11 +134,11 @@ test('several workers make one backup', async () => {
 
 test('a backup that fails is logged and repeated until it succeeds', async () => {
   await using folder = await sampleCopy();
-  const backups = join(folder.path, 'backups');
-  writeFileSync(backups, 'in the way');
-  const settings = { ...strict, BACKUP_FOLDER: backups, BACKUP_EVERY: '2s' };
+  const obstacle = join(folder.path, 'file');
+  writeFileSync(obstacle, 'in the way');
+  const settings = { ...strict, BACKUP_FOLDER: join(obstacle, 'backups'), BACKUP_EVERY: '2s' };
   await using service = await startService(folder.path, settings);
   await service.logged('backup failed; trying again');
-  await Bun.file(backups).delete();
+  await Bun.file(obstacle).delete();
   await service.logged('backup made');
 });

@@ -1,5 +1,6 @@
 import { expect } from 'bun:test';
 import { mostOfOperators } from '../../src/http/connection-bounds.ts';
+import { bodyTimeoutMs } from '../../src/http/unread-body.ts';
 import { addOperatorTo } from '../support/admin.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { consoleOf, issueKey, operatorOf, serveCommand, startService } from '../support/process.ts';
@@ -90,25 +91,35 @@ testWith({ name: '/proc', package: 'linux-image', optional: true }, ['test', '-e
       [console, beginImport(token, file, 10), file.slice(10), 200, mostOfOperators],
     ] as const;
     for (const [url, begin, rest, status, crowd] of uploads) {
-      using upload = await Connection.open(url);
-      upload.write(begin);
-      using held = new DisposableStack();
-      // Twice: the connections that are closed first are those that were there a second before.
-      for (let wave = 0; wave < 2; wave++) {
-        const closed: Promise<unknown>[] = [];
-        for (let count = 0; count < crowd + 50; count++) {
-          const connection = await Connection.open(url).catch(() => undefined);
-          if (connection === undefined) continue;
-          held.use(connection).write('GET / HTTP/1.1\r\nHost:');
-          closed.push(connection.reply().catch(() => 'closed'));
-        }
-        expect(await Promise.race(closed)).toBe('closed');
-      }
-      upload.write(rest);
-      expect((await upload.reply()).status).toBe(status);
+      let outcome: number | undefined;
+      do outcome = await statusBesideCrowd(url, begin, rest, crowd + 50);
+      while (outcome === undefined);
+      expect(outcome).toBe(status);
     }
   },
 );
+
+/** The status of an upload; undefined when this machine was too slow to send it before the service gives up waiting. */
+async function statusBesideCrowd(url: string, begin: string, rest: string, crowd: number) {
+  using upload = await Connection.open(url);
+  const beganAt = performance.now();
+  upload.write(begin);
+  using held = new DisposableStack();
+  // Twice: the connections that are closed first are those that were there a second before.
+  for (let wave = 0; wave < 2; wave++) {
+    const closed: Promise<unknown>[] = [];
+    for (let count = 0; count < crowd; count++) {
+      const connection = await Connection.open(url).catch(() => undefined);
+      if (connection === undefined) continue;
+      held.use(connection).write('GET / HTTP/1.1\r\nHost:');
+      closed.push(connection.reply().catch(() => 'closed'));
+    }
+    expect(await Promise.race(closed)).toBe('closed');
+  }
+  upload.write(rest);
+  const { status } = await upload.reply();
+  return performance.now() - beganAt < bodyTimeoutMs ? status : undefined;
+}
 
 function beginImport(token: string, file: string, sentLength: number): string {
   return [
