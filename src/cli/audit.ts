@@ -6,7 +6,7 @@ import { fileOutput, standardOutput } from './output.ts';
 import { type Listing, type ListOptions, printList } from './pages.ts';
 import { Progress } from './progress.ts';
 import { interruption } from './signals.ts';
-import { CommandError, counted, instant, isClosedPipe } from './terminal.ts';
+import { CommandError, counted, grouped, instant, isClosedPipe } from './terminal.ts';
 
 /** Which entries. */
 export interface AuditFilters {
@@ -31,7 +31,7 @@ const listing: Listing<RecordedEntry> = {
     actor,
     operation,
     object,
-    changeText(before, after),
+    operation === 'importPets' ? importText(after) : changeText(before, after),
   ],
   json: entryJson,
 };
@@ -98,6 +98,21 @@ async function writeLines(
   }
   await flush();
   return exported;
+}
+
+/** How far an import had come, and of which file if that is known. */
+function importText(after: string | null): string {
+  const {
+    file,
+    added = 0,
+    rejected = 0,
+  } = JSON.parse(after ?? '{}') as {
+    file?: string;
+    added?: number;
+    rejected?: number;
+  };
+  const counts = `${grouped(added)} added, ${grouped(rejected)} rejected`;
+  return file === undefined ? counts : `${file}: ${counts}`;
 }
 
 /** What changed, member by member; what was made or removed as a whole is told by the operation. */

@@ -26,6 +26,13 @@ test('CSV: the rejected rows are there as they were, and are imported once they 
   ]);
 });
 
+test('the audit log names the file of an import and counts its rows', async () => {
+  const name = await place.write('logged.csv', 'name,categoryId\nA,1\n,1\n');
+  await place.json<Report>('import', name);
+  const { stdout } = await place.run(['audit', 'list', '--limit', '1']);
+  expect(stdout).toMatch(/ importPets +import:\w+ +logged\.csv: 1 added, 1 rejected\n$/);
+});
+
 test('NDJSON likewise; rows rejected twice have one line and one reason', async () => {
   const name = await place.write('first.ndjson', '{"name":"","categoryId":1}\n{}\nno json\n');
   await place.json<Report>('import', name, '--rejects', 'rejects.ndjson');
