@@ -95,10 +95,10 @@ export class Pets {
     for (let conflicts = 0; ; conflicts++) {
       // The empty patch reads the animal with its entity tag, which lists do not have.
       const current = await this.update(id, {}, options).withResponse();
+      if (current.etag === undefined) throw withoutEtag(current);
       if (uncertain !== undefined && hasAll(current.data, uncertain)) return current;
       const patch = await change(current.data);
       if (patch === undefined) return current;
-      if (current.etag === undefined) throw withoutEtag(current);
       try {
         return await this.update(id, patch, { ...options, ifMatch: current.etag }).withResponse();
       } catch (error) {
@@ -116,6 +116,6 @@ function hasAll(pet: Pet, patch: PetPatch): boolean {
 
 function withoutEtag({ status, headers, requestId }: Answer<Pet>): ServerError {
   const message =
-    'The response has no ETag, so a change of another client could be lost. Check the proxies on the way.';
+    'The response has no ETag, so a change of another client could be lost. Give the key the scope pets:read, or check the proxies on the way.';
   return new ServerError({ code: 'unexpected_response', message, status, headers, requestId, attempts: 1 });
 }
