@@ -20,6 +20,7 @@ describe.each([
   ['a key', `/keys/${keyId}`, { scopes: ['pets:read'] }, { scopes: ['orders:read'] }],
 ])('%s', (_what, target, first, second) => {
   test('is not changed by the second of two operators who read the same state', async () => {
+    await change(target, second);
     const tag = await read(target);
     const changed = await change(target, first, tag);
     expect([changed.status, changed.headers.get('etag')]).toEqual([200, await read(target)]);

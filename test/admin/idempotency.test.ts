@@ -116,9 +116,12 @@ describe('an Idempotency-Key', () => {
 
   test('of a request that was refused can be used again', async () => {
     const key = makeKey();
-    const order = { petId: 1 };
+    const pet = { name: 'Rex', categoryId: 1 };
+    const { id } = (await post('/pets', { body: pet })).body as { id: number };
+    // The next animal, which is not there yet.
+    const order = { petId: id + 1 };
     expect((await post('/orders', { key, body: order })).status).toBe(400);
-    await post('/pets', { body: { name: 'Rex', categoryId: 1 } });
+    await post('/pets', { body: pet });
     const placed = await post('/orders', { key, body: order });
     expect(placed.status).toBe(201);
     expect((await post('/orders', { key, body: order })).text).toBe(placed.text);
