@@ -12,6 +12,7 @@ const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 const { token } = await addOperator(app, 'admin');
 const other = await addOperator(app, 'admin');
+const { account } = await app.tenant('pro');
 
 let keysMade = 0;
 /** An Idempotency-Key that no other request of the tests has. */
@@ -141,8 +142,8 @@ describe('an Idempotency-Key', () => {
 
   test.each([
     ['createAccount', '/accounts', { name: 'Shop', plan: 'pro' }],
-    ['closeAccount', '/accounts/1/close', undefined],
-    ['reopenAccount', '/accounts/1/reopen', undefined],
+    ['closeAccount', `/accounts/${account.id}/close`, undefined],
+    ['reopenAccount', `/accounts/${account.id}/reopen`, undefined],
     ['createOperator', '/operators', { name: 'gina', role: 'viewer' }],
     ['createPet', '/pets', { name: 'Big', categoryId: 9_007_199_254_740_991 }],
   ])('makes %s one change', async (_what, target, body) => {
