@@ -84,7 +84,8 @@ async function reachedClient(failure: Failure, seconds: number, options?: Partia
   return client;
 }
 
-let nextCategory = 1n;
+/** Above the categories of the other tests. */
+let nextCategory = 1_000n;
 
 describe('a restart of 10 s', () => {
   /** 64 workers of the failure that is hardest to survive, and few of the others, to save time. */
