@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { makeKey } from '../../src/domain/key.ts';
 import { fingerprintOf } from '../../src/operations/sessions.ts';
@@ -18,6 +18,8 @@ import { keptLog } from '../support/log.ts';
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
+// Failed sign-ins are limited by the minute.
+beforeEach(() => app.clock.advance(60));
 
 const hours = 3_600;
 
