@@ -31,9 +31,9 @@ function nginx(program: string, service: string): ServerKind {
     answers,
     command(folder, port) {
       const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-        (kind) => `${kind}_temp_path ${folder};`,
+        (kind) => `${kind}_temp_path "${folder}";`,
       );
-      const text = `daemon off; master_process off; worker_processes 1; pid ${folder}/pid; error_log stderr crit;
+      const text = `daemon off; master_process off; worker_processes 1; pid "${folder}/pid"; error_log stderr crit;
         events {}
         http {
           access_log off; ${paths.join(' ')} underscores_in_headers on; ignore_invalid_headers off;

@@ -44,13 +44,14 @@ function nginx(
   directives: string,
 ): string[] {
   const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
-  const places = kinds.map((kind) => `${kind}_temp_path ${folder}/${kind};`).join(' ');
+  // Relative to the prefix, which may have spaces.
+  const places = kinds.map((kind) => `${kind}_temp_path ${kind};`).join(' ');
   let text = delivered('nginx.conf', instances);
   text = replaced(text, 'listen 8080', `listen 127.0.0.1:${port}`);
   text = replaced(text, 'http {', `http { access_log off; error_log stderr crit; ${places} ${directives}`);
   const path = join(folder, 'nginx.conf');
   writeFileSync(path, text);
-  const options = `daemon off; master_process off; pid ${folder}/pid;`;
+  const options = 'daemon off; master_process off; pid pid;';
   return [program, '-e', 'stderr', '-p', folder, '-c', path, '-g', options];
 }
 

@@ -34,6 +34,9 @@ export interface ServerKind {
  */
 const ports = { from: 10_000, count: 20_000 } as const;
 
+/** Even if half of the ports were taken, so many in a row are taken once in 10^12 times. */
+const mostTries = 40;
+
 /** A port that is probably free. */
 export function likelyFreePort(): number {
   return ports.from + Math.floor(Math.random() * ports.count);
@@ -45,7 +48,7 @@ export async function ownServer(kind: ServerKind): Promise<OwnServer> {
   const user = serverUser();
   if (user !== undefined) await chown(folder.path, user, user);
   await kind.prepare(folder.path);
-  for (;;) {
+  for (let tries = 0; tries < mostTries; tries++) {
     const port = likelyFreePort();
     const server = new ServerProcess(kind, folder.path, port);
     if (!(await server.started())) continue;
@@ -53,6 +56,9 @@ export async function ownServer(kind: ServerKind): Promise<OwnServer> {
     const kept = made.move();
     return Object.assign(server, { [Symbol.asyncDispose]: () => kept.disposeAsync() });
   }
+  throw new Error(
+    `The server ended at each of ${mostTries} starts: ${kind.command(folder.path, 0).join(' ')}`,
+  );
 }
 
 class ServerProcess implements OwnServer {
