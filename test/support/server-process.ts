@@ -34,7 +34,7 @@ export interface ServerKind {
  */
 const ports = { from: 10_000, count: 20_000 } as const;
 
-/** Even if half of the ports were taken, so many in a row are taken once in 10^12 times. */
+/** If half of the ports were taken, 40 in a row would be taken once in 10^12 runs. */
 const mostTries = 40;
 
 /** A port that is probably free. */
