@@ -1,5 +1,6 @@
 /** One instance is cut off from Redis or PostgreSQL: what any instance acknowledged, all of them show soon after. */
 import { afterAll, describe, expect, test } from 'bun:test';
+import { SQL } from 'bun';
 import { openAdminServices } from '../../src/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { troubles } from '../../src/domain/trouble.ts';
@@ -39,6 +40,12 @@ describe.skipIf(cluster === undefined)('an instance', () => {
   const nearTo = (key: string) => clientOf(near?.url ?? '', key);
   const shows = (client: ReturnType<typeof clientOf>, name: string) =>
     until(async () => (await client.get(list)).text.includes(`"${name}"`));
+  /** Until a key is banned there and PostgreSQL has the ban, from which instances without Redis read it. */
+  const isBanned = async (client: ReturnType<typeof clientOf>, keyId: number) => {
+    await until(async () => (await client.get(list)).text.includes('api_key_banned'));
+    await using sql = new SQL(postgres.url, { max: 1 });
+    await until(async () => (await sql`SELECT 1 FROM ban_snapshots WHERE key_id = ${keyId}`).length === 1);
+  };
   const answers = (client: ReturnType<typeof clientOf>, status: number) =>
     until(async () => (await client.get(list)).status === status);
 
@@ -57,7 +64,7 @@ describe.skipIf(cluster === undefined)('an instance', () => {
     const [revoked, banned] = [await issueKey(), await issueKey({ perMinute: 1, perDay: 1_000 })];
     const [revokedThere, bannedThere] = [clientOf(far.url, revoked.key), clientOf(far.url, banned.key)];
     expect((await revokedThere.get(list)).status).toBe(200);
-    await until(async () => (await bannedThere.get(list)).text.includes('api_key_banned'));
+    await isBanned(bannedThere, banned.keyId);
     await far.toRedis.cut();
     await far.says(troubles.redis);
     expect((await bannedThere.get(list)).text).toContain('api_key_banned');
@@ -74,9 +81,9 @@ describe.skipIf(cluster === undefined)('an instance', () => {
 
   test('cut off from Redis: a ban outlasts other changes of operators', async () => {
     await using far = await distant();
-    const { key } = await issueKey({ perMinute: 1, perDay: 1_000 });
+    const { key, keyId } = await issueKey({ perMinute: 1, perDay: 1_000 });
     const there = clientOf(far.url, key);
-    await until(async () => (await there.get(list)).text.includes('api_key_banned'));
+    await isBanned(there, keyId);
     await far.toRedis.cut();
     await far.says(troubles.redis);
     const other = await issueKey();

@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryFolder } from './folder.ts';
 import { testTimeoutMs } from './wait.ts';
 
 /**
@@ -15,7 +16,16 @@ export async function packagesInstalled(folder: string, what: string): Promise<b
   lock.run(`PRAGMA busy_timeout = ${testTimeoutMs}`);
   lock.run('BEGIN EXCLUSIVE');
   if (areHere()) return true;
-  const child = Bun.spawn(['npm', 'ci'], { cwd: folder, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  // npm keeps its cache below HOME, which some users have not.
+  await using home = await temporaryFolder();
+  const env = { ...process.env, HOME: process.env.HOME ?? home.path };
+  const child = Bun.spawn(['npm', 'ci'], {
+    cwd: folder,
+    env,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
   const [output, errors, exitCode] = await Promise.all([
     child.stdout.text(),
     child.stderr.text(),
