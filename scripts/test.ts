@@ -1,7 +1,7 @@
 /**
  * Runs the checks of some tiers and prints `N passed, N failed` last. Tiers are named by `--tiers=quick,slow,elsewhere`:
  *
- * - `quick`, the default: format, types, and tests that start no further processes. `npm test` is this tier.
+ * - `quick`, the default: format, types, and the tests of all folders that are not slow. `npm test` is this tier.
  * - `slow`: tests that kill processes, break servers, drive browsers or install packages.
  * - `elsewhere`: both again as another user, on one core, in another locale and in random order (.ci/elsewhere).
  *

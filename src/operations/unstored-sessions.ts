@@ -12,8 +12,8 @@ export interface UnstoredSession extends Session {
 }
 
 /**
- * What the store could not be told of sessions, because its disk is full, say: new ones, and stored ones that have ended. Lives in
- * this process, until it stops.
+ * Sessions that the store could not write, for example on a full disk: new ones, and ends of stored ones. They are kept in this
+ * process until it stops.
  */
 export class UnstoredSessions {
   readonly #sessions = new LRUCache<string, UnstoredSession>(atMost(most));

@@ -38,7 +38,7 @@ test('it does not share the port of the service', () => {
 });
 
 /**
- * A port that somebody else listens on, who would share it with whoever asks for that.
+ * A port on which another listener already listens, and which it would share.
  */
 function takenPort(): { readonly port: number } & AsyncDisposable {
   for (;;) {

@@ -8,7 +8,7 @@ const day = 86_400;
 /** One request a minute: the second is the first 429 of an episode. */
 const scarce = { perMinute: 1, perDay: 1_000_000 };
 
-/** One strike is a ban. Each test moves the clock on and has accounts of its own. */
+/** One strike is a ban. Each test advances the clock and uses separate accounts. */
 const strict = await startTestApp({ BAN_STRIKES: '1' });
 afterAll(() => strict[Symbol.asyncDispose]());
 

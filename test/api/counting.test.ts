@@ -5,7 +5,7 @@ import { startTestApp } from '../support/app.ts';
 import type { CallOptions } from '../support/call.ts';
 import { newPet } from '../support/pets.ts';
 
-/** Each test moves the clock on and has accounts of its own. */
+/** Each test advances the clock and uses separate accounts. */
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 

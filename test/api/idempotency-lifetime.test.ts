@@ -5,7 +5,7 @@ import { expectReplay, isReplayed, under } from '../support/idempotency.ts';
 import { buyerOf, type ShownOrder } from '../support/orders.ts';
 import { newPet } from '../support/pets.ts';
 
-/** Each test moves the clock on and has an account of its own. */
+/** Each test advances the clock and uses a separate account. */
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 

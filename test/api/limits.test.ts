@@ -5,7 +5,7 @@ import type { Answer } from '../support/call.ts';
 
 const day = 86_400;
 
-/** Each test moves the clock on and has accounts of its own. */
+/** Each test advances the clock and uses separate accounts. */
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
 

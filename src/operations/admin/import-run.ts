@@ -77,7 +77,7 @@ export class ImportRun {
   }
 }
 
-/** Reads all there is: of a file that is in, only the rejected rows are of interest, which are told of as they are passed. */
+/** Reads a file that is already imported to its end, because reading reports its rejected rows. */
 async function allOf(rows: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of rows);
 }
