@@ -4,19 +4,28 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compare } from './compare.ts';
 import { measureDisk } from './disk.ts';
+import { diskMarkdown } from './disk-report.ts';
 import { measureFilters } from './filters.ts';
+import { filtersMarkdown } from './filters-report.ts';
 import { measureGrowth } from './growth.ts';
-import { type Options, readOptions } from './options.ts';
+import { growthMarkdown } from './growth-report.ts';
+import { type Measurement, type Options, readOptions } from './options.ts';
+import { publish, publishCharts } from './publish.ts';
+import { comparisonMarkdown } from './report.ts';
 import { measureScaling } from './scaling.ts';
+import { scalingMarkdown } from './scaling-report.ts';
 import { measureWorkers } from './workers.ts';
+import { workersMarkdown } from './workers-report.ts';
 
-const measurements = {
-  comparison: compare,
-  growth: measureGrowth,
-  filters: measureFilters,
-  disk: measureDisk,
-  workers: measureWorkers,
-  scaling: measureScaling,
+type Measure = (options: Options, folder: string) => Promise<void>;
+
+const measurements: Readonly<Record<Measurement, Measure>> = {
+  comparison: reported('comparison', compare, comparisonMarkdown, publishCharts),
+  growth: reported('growth', measureGrowth, growthMarkdown),
+  filters: reported('filters', measureFilters, filtersMarkdown),
+  disk: reported('disk', measureDisk, diskMarkdown),
+  workers: reported('workers', measureWorkers, workersMarkdown),
+  scaling: reported('scaling', measureScaling, scalingMarkdown),
 };
 
 const folder = mkdtempSync(join(tmpdir(), 'animal-store-bench-'));
@@ -44,6 +53,23 @@ async function measure(options: Options): Promise<void> {
     }
     rmSync(place, { recursive: true });
   }
+}
+
+/** A measurement that prints its report and, where results are published, writes it into the project. */
+function reported<Results extends object>(
+  kind: Measurement,
+  take: (options: Options, folder: string) => Promise<Results>,
+  markdownOf: (results: Results) => string,
+  publishMore?: (results: Results) => Promise<void>,
+): Measure {
+  return async (options, folder) => {
+    const results = await take(options, folder);
+    const markdown = markdownOf(results);
+    process.stdout.write(`\n${markdown}\n`);
+    if (!options.publish) return;
+    await publishMore?.(results);
+    await publish(kind, results, markdown);
+  };
 }
 
 function fail({ message }: Error): void {

@@ -1,5 +1,5 @@
 /** Accounts as the plans have them, each of which stays within its limits for one run. */
-import type { AdminServices } from '../src/app.ts';
+import type { AdminServices } from '../src/app/app.ts';
 import { type PlanName, plans, type Quota } from '../src/domain/plan.ts';
 import { scopes } from '../src/domain/scope.ts';
 import { chances } from './animals.ts';

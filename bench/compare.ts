@@ -1,22 +1,20 @@
-/** The comparison: starts every contender, runs the rounds, and reports. */
+/** The comparison: starts every contender and runs the rounds. */
 
 import { forgetLimits } from './cluster.ts';
 import type { Contender, Running } from './contender.ts';
 import { bunContender, nginxContender, recordAnswers } from './limits.ts';
 import { connections } from './load.ts';
-import { describeMachine } from './machine.ts';
+import { conditionsOf } from './machine.ts';
 import { animalCount, type Options } from './options.ts';
 import { preparePeerData } from './peer-data.ts';
 import { installPeers, peerContender, peerNames } from './peers.ts';
-import { publishComparison } from './publish.ts';
-import { comparisonMarkdown } from './report.ts';
 import { runRounds } from './rounds.ts';
 import { scenarios } from './scenarios.ts';
 import { embeddedStore, serviceContender } from './service.ts';
 import type { Results } from './summary.ts';
 import { progress } from './terminal.ts';
 
-export async function compare(options: Options, folder: string): Promise<void> {
+export async function compare(options: Options, folder: string): Promise<Results> {
   if (options.only.some((name) => peerNames.includes(name)) || Bun.which('wrk') === null) installPeers();
   await using servers = new AsyncDisposableStack();
   const running = await startAll(options, folder, servers);
@@ -24,11 +22,8 @@ export async function compare(options: Options, folder: string): Promise<void> {
     .filter(({ name }) => options.loads.includes(name))
     .flatMap((scenario) => running.map((one) => ({ scenario, running: one })));
   const samples = await runRounds(options, folder, animalCount, cases);
-  const results: Results = {
-    measuredAt: new Date().toISOString(),
-    machine: describeMachine(folder),
-    rounds: options.rounds,
-    seconds: options.seconds,
+  return {
+    ...conditionsOf(options, folder),
     connections,
     animals: animalCount,
     entrants: running.map(({ contender, server }) => {
@@ -38,8 +33,6 @@ export async function compare(options: Options, folder: string): Promise<void> {
     }),
     samples,
   };
-  process.stdout.write(`\n${comparisonMarkdown(results)}\n`);
-  if (options.publish) await publishComparison(results);
 }
 
 /** The service first, for the limits send what it answers. */

@@ -3,11 +3,9 @@
  * client posts one animal after the other while others read.
  */
 import { post } from './contender.ts';
-import { diskMarkdown } from './disk-report.ts';
-import { describeMachine, type Machine } from './machine.ts';
+import { type Conditions, conditionsOf } from './machine.ts';
 import type { Measurable, Sample } from './measure.ts';
 import { animalCount, type Options } from './options.ts';
-import { publish } from './publish.ts';
 import { type Case, runRounds } from './rounds.ts';
 import { type Beside, newPet, type Scenario, scenarios } from './scenarios.ts';
 import { addressingOf, callersOn, embeddedStore, fill, issueKeys, startService } from './service.ts';
@@ -37,11 +35,7 @@ export const reads = ['list', 'pet'] as const;
 
 const readers = 16;
 
-export interface DiskResults {
-  readonly measuredAt: string;
-  readonly machine: Machine;
-  readonly rounds: number;
-  readonly seconds: number;
+export interface DiskResults extends Conditions {
   readonly connections: number;
   readonly animals: number;
   readonly disks: readonly Disk[];
@@ -53,7 +47,7 @@ export function caseName(read: string, beside: string): string {
   return `${read} ${beside}`;
 }
 
-export async function measureDisk(options: Options, folder: string): Promise<void> {
+export async function measureDisk(options: Options, folder: string): Promise<DiskResults> {
   assertTracing();
   await using servers = new AsyncDisposableStack();
   const cases: Case[] = [];
@@ -63,19 +57,13 @@ export async function measureDisk(options: Options, folder: string): Promise<voi
     cases.push(...casesOf(disk).map((scenario) => ({ scenario, running })));
   }
   const samples = await runRounds(options, folder, animalCount, cases);
-  const results: DiskResults = {
-    measuredAt: new Date().toISOString(),
-    machine: describeMachine(folder),
-    rounds: options.rounds,
-    seconds: options.seconds,
+  return {
+    ...conditionsOf(options, folder),
     connections: readers,
     animals: animalCount,
     disks,
     samples,
   };
-  const markdown = diskMarkdown(results);
-  process.stdout.write(`\n${markdown}\n`);
-  if (options.publish) await publish('disk', results, markdown);
 }
 
 function assertTracing(): void {

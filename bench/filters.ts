@@ -2,19 +2,17 @@
 import { Database } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { openAdminServices } from '../src/app.ts';
+import { openAdminServices } from '../src/app/app.ts';
 import { readConfig } from '../src/config.ts';
-import { filtersText, writeCursor } from '../src/domain/cursor.ts';
+import { filtersText, writeCursor } from '../src/contract/cursor.ts';
 import { scopes } from '../src/domain/scope.ts';
 import { unlimited } from './callers.ts';
 import { get } from './contender.ts';
 import { type FilterTarget, fillOrders, filterTargets } from './filter-targets.ts';
-import { filtersMarkdown } from './filters-report.ts';
 import { connections } from './load.ts';
-import { describeMachine, type Machine } from './machine.ts';
+import { type Conditions, conditionsOf } from './machine.ts';
 import type { Sample } from './measure.ts';
 import type { Options } from './options.ts';
-import { publish } from './publish.ts';
 import { type Case, runRounds } from './rounds.ts';
 import type { ServerProcess } from './server-process.ts';
 import { embeddedStore, fill, type StoreSettings, startService } from './service.ts';
@@ -27,11 +25,7 @@ export interface StoreSize {
   readonly fileMb: number;
 }
 
-export interface FilterResults {
-  readonly measuredAt: string;
-  readonly machine: Machine;
-  readonly rounds: number;
-  readonly seconds: number;
+export interface FilterResults extends Conditions {
   readonly connections: number;
   readonly sizes: readonly StoreSize[];
   /** By the name of the target, which is their scenario, and the size, which is their contender. */
@@ -42,7 +36,7 @@ const small = { animals: 1_000, orders: 1_000 } as const;
 const large = { animals: 10_000_000, orders: 1_000_000 } as const;
 const quickLarge = { animals: 20_000, orders: 2_000 } as const;
 
-export async function measureFilters(options: Options, folder: string): Promise<void> {
+export async function measureFilters(options: Options, folder: string): Promise<FilterResults> {
   await using servers = new AsyncDisposableStack();
   const prepared: Prepared[] = [];
   for (const counts of [small, options.careful ? large : quickLarge]) {
@@ -51,18 +45,12 @@ export async function measureFilters(options: Options, folder: string): Promise<
   // Both sizes of a target one after the other, so that a disturbance falls on both.
   const cases = filterTargets.flatMap((target) => prepared.map((one) => caseOf(target, one)));
   const samples = await runRounds(options, folder, small.animals, cases);
-  const results: FilterResults = {
-    measuredAt: new Date().toISOString(),
-    machine: describeMachine(folder),
-    rounds: options.rounds,
-    seconds: options.seconds,
+  return {
+    ...conditionsOf(options, folder),
     connections,
     sizes: prepared.map(({ size }) => size),
     samples,
   };
-  const markdown = filtersMarkdown(results);
-  process.stdout.write(`\n${markdown}\n`);
-  if (options.publish) await publish('filters', results, markdown);
 }
 
 interface Prepared {

@@ -1,15 +1,13 @@
 /** How cost grows: with animals, with the depth of the page, with accounts; and the time to the first answer. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeCursor } from '../src/domain/cursor.ts';
+import { writeCursor } from '../src/contract/cursor.ts';
 import { animal } from './animals.ts';
 import { get } from './contender.ts';
-import { growthMarkdown } from './growth-report.ts';
 import { connections, type PlannedRequest } from './load.ts';
-import { describeMachine, type Machine } from './machine.ts';
+import { type Conditions, conditionsOf } from './machine.ts';
 import type { Measurable, Sample } from './measure.ts';
 import { animalCount, type Options } from './options.ts';
-import { publish } from './publish.ts';
 import { quiet } from './quiet.ts';
 import { type Case, runRounds } from './rounds.ts';
 import type { Scenario } from './scenarios.ts';
@@ -30,11 +28,7 @@ export interface Size {
   readonly peakMemoryMb: number;
 }
 
-export interface GrowthResults {
-  readonly measuredAt: string;
-  readonly machine: Machine;
-  readonly rounds: number;
-  readonly seconds: number;
+export interface GrowthResults extends Conditions {
   readonly connections: number;
   readonly sizes: readonly Size[];
   readonly samples: readonly Sample[];
@@ -45,7 +39,7 @@ const restTimeoutMs = 5_000;
 
 const accountCounts = [10, 1_000, 100_000];
 
-export async function measureGrowth(options: Options, folder: string): Promise<void> {
+export async function measureGrowth(options: Options, folder: string): Promise<GrowthResults> {
   const animalCounts = options.careful ? [1_000, 100_000, 10_000_000] : [1_000, 10_000, 100_000];
   await using servers = new AsyncDisposableStack();
   const place: Place = { folder, servers, careful: options.careful };
@@ -58,18 +52,12 @@ export async function measureGrowth(options: Options, folder: string): Promise<v
     prepared.push(await prepare(place, name, animalCount, accounts));
   }
   const samples = await runRounds(options, folder, animalCount, prepared.flatMap(casesOf));
-  const results: GrowthResults = {
-    measuredAt: new Date().toISOString(),
-    machine: describeMachine(folder),
-    rounds: options.rounds,
-    seconds: options.seconds,
+  return {
+    ...conditionsOf(options, folder),
     connections,
     sizes: prepared.map(({ server, size }) => ({ ...size, peakMemoryMb: server.usage().peakMemoryMb })),
     samples,
   };
-  const markdown = growthMarkdown(results);
-  process.stdout.write(`\n${markdown}\n`);
-  if (options.publish) await publish('growth', results, markdown);
 }
 
 /** Where stores and servers are prepared, and whether starts are timed with care. */

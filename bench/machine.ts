@@ -31,7 +31,23 @@ export function pinned(role: keyof typeof coreOf, command: readonly string[]): s
   return canPin() ? ['taskset', '-c', String(coreOf[role]), ...command] : [...command];
 }
 
-export function describeMachine(folder: string): Machine {
+/** When, where and how long was measured: what every kind of results begins with. */
+export interface Conditions {
+  readonly measuredAt: string;
+  readonly machine: Machine;
+  readonly rounds: number;
+  /** Length of one run. */
+  readonly seconds: number;
+}
+
+export function conditionsOf(
+  { rounds, seconds }: Pick<Conditions, 'rounds' | 'seconds'>,
+  folder: string,
+): Conditions {
+  return { measuredAt: new Date().toISOString(), machine: describeMachine(folder), rounds, seconds };
+}
+
+function describeMachine(folder: string): Machine {
   return {
     processor: cpus()[0]?.model ?? 'unknown',
     cores: availableParallelism(),

@@ -2,17 +2,15 @@
 import { fileURLToPath } from 'node:url';
 import { comparisonChart, overviewLoads } from './chart.ts';
 import type { Measurement } from './options.ts';
-import { comparisonMarkdown } from './report.ts';
 import type { Results } from './summary.ts';
 import { progress } from './terminal.ts';
 
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 const page = pathOf('../docs/performance.md');
 
-export async function publishComparison(results: Results): Promise<void> {
+export async function publishCharts(results: Results): Promise<void> {
   await write('results/comparison.svg', comparisonChart(results));
   await write('results/overview.svg', comparisonChart(results, overviewLoads));
-  await publish('comparison', results, comparisonMarkdown(results));
 }
 
 /** Writes the results of one kind and puts the Markdown between the page's marks of that kind. */

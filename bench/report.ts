@@ -7,8 +7,6 @@ import { mostForeign } from './quiet.ts';
 import { scenarios } from './scenarios.ts';
 import { type Figure, figuresOf, limitOf, type Results, rates, ratio, service } from './summary.ts';
 
-type Conditions = Omit<Results, 'animals' | 'entrants'>;
-
 export function comparisonMarkdown(results: Results): string {
   return [
     `${conditions(results)} Every store holds ${results.animals.toLocaleString('en')} animals.`,
@@ -29,7 +27,7 @@ export function comparisonMarkdown(results: Results): string {
 }
 
 /** Under which conditions figures were taken. */
-export function conditions(results: Conditions): string {
+export function conditions(results: Omit<Results, 'animals' | 'entrants'>): string {
   const { measuredAt, machine, rounds, seconds, connections, samples } = results;
   return (
     `Measured ${measuredAt.slice(0, 10)}: ${connections} connections, ${rounds} interleaved rounds of ${seconds} s, ` +

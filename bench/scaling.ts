@@ -3,10 +3,8 @@ import { RedisClient } from 'bun';
 import { type ClusterStore, forgetLimits } from './cluster.ts';
 import { type JoinedLoad, joinLoads, loads, share, warmUpSeconds, writePlans } from './joined-load.ts';
 import { applyLoad, connections, planPath } from './load.ts';
-import { describeMachine, type Machine } from './machine.ts';
+import { type Conditions, conditionsOf } from './machine.ts';
 import { animalCount, type Options } from './options.ts';
-import { publish } from './publish.ts';
-import { scalingMarkdown } from './scaling-report.ts';
 import type { ServerProcess } from './server-process.ts';
 import { addressingOf, fill, issueKeys, startService } from './service.ts';
 import { holdToShare } from './share.ts';
@@ -23,18 +21,14 @@ export interface ScalingSample extends JoinedLoad {
   readonly redisMicrosecondsPerRequest: number;
 }
 
-export interface ScalingResults {
-  readonly measuredAt: string;
-  readonly machine: Machine;
-  readonly rounds: number;
-  readonly seconds: number;
+export interface ScalingResults extends Conditions {
   /** To each instance. */
   readonly connections: number;
   readonly share: number;
   readonly samples: readonly ScalingSample[];
 }
 
-export async function measureScaling(options: Options, folder: string): Promise<void> {
+export async function measureScaling(options: Options, folder: string): Promise<ScalingResults> {
   const { cluster, rounds, seconds } = options;
   if (cluster === undefined) throw new Error('Several instances need --postgres and --redis.');
   await using servers = new AsyncDisposableStack();
@@ -59,18 +53,12 @@ export async function measureScaling(options: Options, folder: string): Promise<
       }
     }
   }
-  const results: ScalingResults = {
-    measuredAt: new Date().toISOString(),
-    machine: describeMachine(folder),
-    rounds,
-    seconds,
+  return {
+    ...conditionsOf(options, folder),
     connections,
     share,
     samples,
   };
-  const markdown = scalingMarkdown(results);
-  process.stdout.write(`\n${markdown}\n`);
-  if (options.publish) await publish('scaling', results, markdown);
 }
 
 /** As many as the largest count asks for, each held to its share. */

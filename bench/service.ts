@@ -2,14 +2,13 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import packageJson from '../package.json' with { type: 'json' };
-import { type AdminServices, openAdminServices } from '../src/app.ts';
+import { type AdminServices, openAdminServices } from '../src/app/app.ts';
 import { readConfig } from '../src/config.ts';
 import { scopes } from '../src/domain/scope.ts';
 import { animals } from './animals.ts';
 import { makeCallers, unlimited } from './callers.ts';
-import type { Addressing, Contender } from './contender.ts';
+import type { Addressing, Contender, Ordering } from './contender.ts';
 import { features } from './features.ts';
-import { orderingOn } from './orders.ts';
 import { freePort, type ServerProcess, startServer } from './server-process.ts';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
@@ -131,4 +130,40 @@ export function serviceContender({ name, title, store, animals, refusals }: Serv
       return { server, addressing };
     },
   };
+}
+
+/** Animals and orders read at once. */
+const pageLength = 5_000;
+
+/** Where the holder of a key places orders. An animal can be ordered once, so each run cancels those of the last one. */
+function orderingOn(store: StoreSettings, key: string): Ordering {
+  return {
+    target: '/v1/orders',
+    key,
+    async orderable() {
+      await using admin = await openAdminServices(readConfig(store));
+      await cancelOrders(admin);
+      return await availableIds(admin);
+    },
+  };
+}
+
+async function cancelOrders({ storage }: AdminServices): Promise<void> {
+  for (;;) {
+    const placed = await storage.orders.list(0n, pageLength, { status: 'placed' });
+    if (placed.length === 0) return;
+    const now = Date.now();
+    const cancel = (orderId: bigint) =>
+      storage.write('cancelOrder', { params: { orderId }, preconditions: {}, now });
+    await Promise.all(placed.map(({ id }) => cancel(id)));
+  }
+}
+
+async function availableIds({ storage }: AdminServices): Promise<bigint[]> {
+  const ids: bigint[] = [];
+  for (;;) {
+    const page = await storage.pets.list(ids.at(-1) ?? 0n, pageLength, { status: 'available' });
+    ids.push(...page.map(({ id }) => id));
+    if (page.length < pageLength) return ids;
+  }
 }

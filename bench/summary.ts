@@ -1,7 +1,7 @@
 /** From samples to figures: medians over the rounds, and ratios within each round. */
 import type { Role } from './contender.ts';
 import type { Feature } from './features.ts';
-import type { Machine } from './machine.ts';
+import type { Conditions } from './machine.ts';
 import type { Sample } from './measure.ts';
 import { median } from './statistics.ts';
 
@@ -16,11 +16,7 @@ export interface Entrant {
   readonly peakMemoryMb: number;
 }
 
-export interface Results {
-  readonly measuredAt: string;
-  readonly machine: Machine;
-  readonly rounds: number;
-  readonly seconds: number;
+export interface Results extends Conditions {
   readonly connections: number;
   readonly animals: number;
   readonly entrants: readonly Entrant[];

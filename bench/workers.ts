@@ -3,15 +3,13 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JoinedLoad, joinLoads, loads, share, warmUpSeconds, writePlans } from './joined-load.ts';
 import { applyLoad, connections, planPath } from './load.ts';
-import { describeMachine, type Machine } from './machine.ts';
+import { type Conditions, conditionsOf } from './machine.ts';
 import { animalCount, type Options } from './options.ts';
 import { descendantsOf, ownMemoryMbOf } from './processes.ts';
-import { publish } from './publish.ts';
 import type { ServerProcess } from './server-process.ts';
 import { addressingOf, embeddedStore, fill, issueKeys, startService } from './service.ts';
 import { holdToShare } from './share.ts';
 import { progress } from './terminal.ts';
-import { workersMarkdown } from './workers-report.ts';
 
 const workerCounts = [1, 2, 4];
 
@@ -24,11 +22,7 @@ export interface WorkersSample extends JoinedLoad {
   readonly memoryMb: number;
 }
 
-export interface WorkersResults {
-  readonly measuredAt: string;
-  readonly machine: Machine;
-  readonly rounds: number;
-  readonly seconds: number;
+export interface WorkersResults extends Conditions {
   /** For each worker. */
   readonly connections: number;
   readonly share: number;
@@ -41,7 +35,7 @@ interface Service {
   readonly plans: string;
 }
 
-export async function measureWorkers(options: Options, folder: string): Promise<void> {
+export async function measureWorkers(options: Options, folder: string): Promise<WorkersResults> {
   const { rounds, seconds, careful } = options;
   await using servers = new AsyncDisposableStack();
   const services: Service[] = [];
@@ -62,18 +56,12 @@ export async function measureWorkers(options: Options, folder: string): Promise<
       }
     }
   }
-  const results: WorkersResults = {
-    measuredAt: new Date().toISOString(),
-    machine: describeMachine(folder),
-    rounds,
-    seconds,
+  return {
+    ...conditionsOf(options, folder),
     connections,
     share,
     samples,
   };
-  const markdown = workersMarkdown(results);
-  process.stdout.write(`\n${markdown}\n`);
-  if (options.publish) await publish('workers', results, markdown);
 }
 
 /** A service on a store of its own, each of its workers held to its share. */

@@ -2,7 +2,7 @@
 import type * as z from 'zod';
 import type { AuditEntry, RecordedEntry } from '../src/contract/admin/audit.ts';
 import type { adminOperations } from '../src/contract/admin/operations.ts';
-import type { PutCategory } from '../src/contract/category-operations.ts';
+import type { PutCategory } from '../src/contract/categories.ts';
 import type { Body, OutcomeOfRow, Page } from '../src/contract/operation.ts';
 import type { Order } from '../src/contract/orders.ts';
 import type { Int64 } from './json.ts';

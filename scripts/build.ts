@@ -9,8 +9,8 @@ import { consoleFiles } from '../src/http/admin/console-files.ts';
 
 const source = fileURLToPath(new URL('../src/', import.meta.url));
 
-/** The writer's thread is started by its name, not imported: see `store.ts`. */
-const entrypoints = ['main.ts', 'writer-thread.ts'].map((file) => join(source, file));
+/** The writer's thread is started by its name, not imported: see `app/store.ts`. */
+const entrypoints = ['main.ts', 'app/writer-thread.ts'].map((file) => join(source, file));
 
 /** How the finished files of the console are imported. */
 const scheme = 'finished:';
@@ -59,6 +59,8 @@ async function build(file: string): Promise<number> {
     const outfile = join(folder, basename(file));
     await Bun.build({
       entrypoints,
+      // Flat, so that the writer's thread has the same path relative to its importer as in the sources.
+      naming: { entry: '[name].[ext]' },
       root: source,
       plugins: [await finishedConsole()],
       // Compiled ahead, commands start in half the time.

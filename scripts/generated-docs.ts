@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
 import { programOf } from '../src/cli/program.ts';
-import { settings } from '../src/config.ts';
+import { settings } from '../src/config/settings.ts';
 import { faultNames } from '../src/sandbox/fault.ts';
 
 export interface GeneratedDoc {
@@ -14,7 +14,7 @@ export async function generatedDocs(): Promise<GeneratedDoc[]> {
   return [
     await withTable('docs/operating.md', 'settings', settingsTable()),
     await withTable('docs/guides/sandbox.md', 'faults', faultsTable()),
-    { path: 'docs/commands.md', text: commandsText() },
+    { path: 'docs/commands.md', text: await commandsText() },
   ];
 }
 
@@ -39,8 +39,8 @@ async function withTable(path: string, name: string, table: string): Promise<Gen
 }
 
 /** The help of every command that does something. */
-function commandsText(): string {
-  const sections = leavesOf(programOf({})).map(
+async function commandsText(): Promise<string> {
+  const sections = leavesOf(await programOf({})).map(
     ({ path, command }) => `## animal-store ${path}\n\n\`\`\`\n${helpOf(command)}\n\`\`\`\n`,
   );
   const head = "# Commands\n\nWritten by `npm run docs` from the commands' own `--help`.\n";

@@ -20,7 +20,6 @@ import { httpTests } from '../test/stress/http.ts';
 import { killTests } from '../test/stress/kill.ts';
 import { limitWorkers } from '../test/stress/limit-workers.ts';
 import { limits } from '../test/stress/limits.ts';
-import { lostUpdateTests } from '../test/stress/lost-updates.ts';
 import { mutation } from '../test/stress/mutation.ts';
 import { onceTests } from '../test/stress/once.ts';
 import { partitions } from '../test/stress/partitions.ts';
@@ -56,7 +55,6 @@ const stressTests: readonly StressTest[] = [
   clientWorkers,
   clientRestart,
   ...clientWalkTests,
-  ...lostUpdateTests,
   ...upgradeTests,
   crowd,
   partitions,

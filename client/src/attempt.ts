@@ -1,7 +1,7 @@
 import { onAbort } from './abort.js';
-import type { Fetch } from './animal-store.js';
 import { longestTimerMs } from './clock.js';
 import { ConnectionError, TimeoutError } from './errors.js';
+import type { Fetch } from './settings.js';
 
 /** A response that was read to its end. */
 export interface Reply {

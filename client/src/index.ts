@@ -1,4 +1,4 @@
-export { AnimalStore, type AnimalStoreOptions, type Fetch } from './animal-store.js';
+export { AnimalStore } from './animal-store.js';
 export type { Answer, Call } from './answer.js';
 export type { Categories, PutCategoryOptions } from './categories.js';
 export type {
@@ -41,3 +41,4 @@ export type { List, ListQuery, Page } from './list.js';
 export type { OrderQuery, Orders, StepOptions } from './orders.js';
 export type { PetQuery, Pets } from './pets.js';
 export type { CallOptions, ChangeOptions, PostOptions } from './request.js';
+export type { AnimalStoreOptions, Fetch } from './settings.js';

@@ -1,6 +1,7 @@
 /** Starts and controls a sandbox of the service, for tests in Node.js, Bun and Deno. */
 import { spawn } from 'node:child_process';
-import { AnimalStore, type AnimalStoreOptions } from './animal-store.js';
+import { AnimalStore } from './animal-store.js';
+import type { AnimalStoreOptions } from './settings.js';
 
 export interface SandboxOptions {
   /** Address of a sandbox that is running, on which an isolated store is opened. By default one is started. */

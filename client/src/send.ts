@@ -1,5 +1,4 @@
 /** Sends requests: one attempt after the other, until there is a result. */
-import type { AnimalStoreOptions } from './animal-store.js';
 import { type Answer, answerOf } from './answer.js';
 import { attemptOf, type Reply } from './attempt.js';
 import { type Clock, sleep } from './clock.js';
@@ -11,7 +10,7 @@ import { dataOf } from './outcome.js';
 import { type Prepared, preparedOf } from './prepare.js';
 import type { Request, Send } from './request.js';
 import { isUncertain, retryOf } from './retry.js';
-import { type Settings, settingsOf } from './settings.js';
+import { type AnimalStoreOptions, type Settings, settingsOf } from './settings.js';
 
 /** Throws ArgumentError when the options are not valid. */
 export function sender(options: AnimalStoreOptions, clock: Clock): Send {

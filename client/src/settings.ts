@@ -1,8 +1,29 @@
 /** The options of a client, checked. */
-import type { AnimalStoreOptions, Fetch } from './animal-store.js';
 import { ArgumentError } from './errors.js';
 import type { Hooks } from './hooks.js';
 import { version } from './version.js';
+
+/** Sends a request; the global `fetch` is one. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+export interface AnimalStoreOptions extends Hooks {
+  /** The API key, `ask_…`. */
+  readonly key: string | undefined;
+  /** Address of the service, such as `https://animals.example.com`. */
+  readonly url: string | URL | undefined;
+  /** Most seconds that a call waits in total, for limits and for the end of outages; defaults to 60. */
+  readonly maxWaitSeconds?: number | undefined;
+  /** Most retries of a call; by default only `maxWaitSeconds` bounds them. 0 disables retries. */
+  readonly maxRetries?: number | undefined;
+  /** Slows down before the limit, so that no request is refused; defaults to false. */
+  readonly pace?: boolean | undefined;
+  /** Milliseconds per attempt; defaults to 30,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Sent with every request, for a gateway or tracing. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Replaces the global `fetch`. */
+  readonly fetch?: Fetch | undefined;
+}
 
 export interface Settings {
   /** Address of the operations, which ends in `/v1`. */

@@ -9,7 +9,8 @@ import { outcomes, sumOf } from '../outcomes.ts';
 import { LoadFailure } from '../parts/failure.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Card, Page, Waiting } from '../parts/layout.tsx';
-import { Plot, type Series } from '../parts/plot.tsx';
+import { Plot } from '../parts/plot.tsx';
+import type { Series } from '../parts/plot-options.ts';
 import { named } from '../text.ts';
 import { petStatusWords } from '../words.ts';
 

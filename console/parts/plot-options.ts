@@ -1,6 +1,30 @@
 /** How uPlot draws, in the colours of the style. */
 import uPlot from 'uplot';
-import type { PlotProps } from './plot.tsx';
+
+export interface Series {
+  readonly name: string;
+  /** A custom property of the style: `--plot-good`. */
+  readonly colour: string;
+  readonly values: readonly (number | null)[];
+  /** What the legend says while nobody points anywhere. */
+  readonly summary: string;
+}
+
+export interface PlotProps {
+  /** What it shows, for those who do not see it. */
+  readonly label: string;
+  /** Unix s, ascending. */
+  readonly times: readonly number[];
+  readonly series: readonly Series[];
+  /** Lines for what goes up and down, areas and bars for what adds up. */
+  readonly kind: 'lines' | 'areas' | 'bars';
+  readonly show: (value: number) => string;
+  readonly showTime: (seconds: number) => string;
+  /** The same, as short as an axis needs it. */
+  readonly showTick: (seconds: number) => string;
+  /** A line that must not be crossed. */
+  readonly limit?: { readonly name: string; readonly value: number } | undefined;
+}
 
 /** The values of each series. */
 export type Values = readonly (readonly (number | null)[])[];

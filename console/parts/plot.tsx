@@ -2,32 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { colourChanges } from '../theme.ts';
-import { optionsOf, stacked, type Values } from './plot-options.ts';
-
-export interface Series {
-  readonly name: string;
-  /** A custom property of the style: `--plot-good`. */
-  readonly colour: string;
-  readonly values: readonly (number | null)[];
-  /** What the legend says while nobody points anywhere. */
-  readonly summary: string;
-}
-
-export interface PlotProps {
-  /** What it shows, for those who do not see it. */
-  readonly label: string;
-  /** Unix s, ascending. */
-  readonly times: readonly number[];
-  readonly series: readonly Series[];
-  /** Lines for what goes up and down, areas and bars for what adds up. */
-  readonly kind: 'lines' | 'areas' | 'bars';
-  readonly show: (value: number) => string;
-  readonly showTime: (seconds: number) => string;
-  /** The same, as short as an axis needs it. */
-  readonly showTick: (seconds: number) => string;
-  /** A line that must not be crossed. */
-  readonly limit?: { readonly name: string; readonly value: number } | undefined;
-}
+import { optionsOf, type PlotProps, type Series, stacked, type Values } from './plot-options.ts';
 
 export function Plot(props: PlotProps) {
   const { label, times, series, kind, show, showTime, limit } = props;

@@ -1,6 +1,7 @@
 /** What a client may receive as each error: in the OpenAPI document and in `docs/errors.md`. */
+
+import { cursorMistake } from '../../src/contract/cursor.ts';
 import { type ErrorCode, type ErrorDetail, errors } from '../../src/contract/errors.ts';
-import { cursorMistake } from '../../src/domain/cursor.ts';
 
 const limitMistake = 'must be an integer from 1 to 100, in plain decimal digits';
 

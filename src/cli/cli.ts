@@ -1,13 +1,12 @@
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import type { ErrorCode } from '../contract/errors.ts';
+import { Refusal } from '../contract/refusal.ts';
 import { PlanError } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
-import { Refusal } from '../domain/refusal.ts';
-import { backupTask, runBackupTask } from './backup-task.ts';
 import type { Environment } from './command.ts';
+import { backupTask, runBackupTask, runWorker, serveWorker } from './processes.ts';
 import { programOf } from './program.ts';
-import { runWorker, serveWorker } from './serve-worker.ts';
 import { CommandError, messageOf } from './terminal.ts';
 
 export type ExitCode = 0 | 1 | 2;
@@ -18,7 +17,8 @@ export async function run(argv: readonly string[], environment: Environment): Pr
   try {
     if (argv[0] === serveWorker) return await runWorker();
     if (argv[0] === backupTask) return await runBackupTask();
-    await programOf(environment, asJson).parseAsync(argv, { from: 'user' });
+    const program = await programOf(environment, [...argv], asJson);
+    await program.parseAsync(argv, { from: 'user' });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) {

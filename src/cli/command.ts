@@ -4,9 +4,8 @@ import { Command, Option } from 'commander';
 import type { Config } from '../config.ts';
 import { PetStatus } from '../contract/pets.ts';
 import { pageLimit } from '../contract/values.ts';
-import { planNames } from '../domain/plan.ts';
 import { printable } from '../domain/printable.ts';
-import { asInApi, count, countOrAll, durationOrNow, givenId, int64 } from './values.ts';
+import { asInApi, countOrAll, instantOrAgo, int64 } from './values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -36,6 +35,8 @@ export function newProgram(version: string, isSilent: boolean): Command {
 
 export interface Description {
   readonly summary: string;
+  /** Replaces the summary in the command's own help. */
+  readonly about?: string | undefined;
   readonly examples: readonly string[];
   /** What else there is to know, in lines of a terminal's width. */
   readonly notes?: readonly string[];
@@ -47,33 +48,32 @@ export interface Description {
 export function addCommand(
   parent: Command,
   usage: string,
-  { summary, examples, notes, readsSettings }: Description,
+  { summary, about = summary, examples, notes = [], readsSettings }: Description,
 ): Command {
-  const command = parent.command(usage).description(summary);
+  const command = parent.command(usage).summary(summary).description(about);
   const sections = [
-    ...(notes === undefined ? [] : [notes.join('\n')]),
+    ...(notes.length === 0 ? [] : [notes.join('\n')]),
     ['Examples:', ...examples.map((example) => `  $ ${example}`)].join('\n'),
     ...(readsSettings === false ? [] : [settingsHint]),
   ];
   return command
-    .showHelpAfterError(`See "${pathOf(command)} --help".`)
+    .showHelpAfterError(`See "${fullName(command)} --help".`)
     .addHelpText('after', sections.map((section) => `\n${section}`).join('\n'));
 }
 
-/** A command that prints a list, with the options all lists have. */
-export function addList(group: Command, description: Description, id = givenId): Command {
-  return addCommand(group, 'list', description)
+/** Adds the options of a list that is read page by page. */
+export function addListOptions(command: Command, id: (text: string) => bigint): Command {
+  return command
     .option('--limit <number>', 'how many to list, or all', countOrAll, pageLimit.default)
-    .option('--after <id>', 'list only those behind this id', id)
-    .addOption(jsonOption());
+    .option('--after <id>', 'list only those behind this id', id);
 }
 
 /** Adds a name under which commands stand together, such as `keys`. */
 export function addGroup(program: Command, name: string, summary: string): Command {
   const group = program.command(name).description(summary);
   return group
-    .showHelpAfterError(`See "${pathOf(group)} --help".`)
-    .addHelpText('after', `\nFor details of a command: ${pathOf(group)} COMMAND --help\n${settingsHint}`);
+    .showHelpAfterError(`See "${fullName(group)} --help".`)
+    .addHelpText('after', `\nFor details of a command: ${fullName(group)} COMMAND --help\n${settingsHint}`);
 }
 
 /** `help`, for commands of any depth: Commander's own knows the first level only. */
@@ -92,22 +92,22 @@ export function addHelp(program: Command): void {
   });
 }
 
-function pathOf(command: Command): string {
-  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+function fullName(command: Command): string {
+  return command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
 }
 
 export const atOnce = 'Takes effect on the next request; with several instances, within 1 s.';
 
-export const planChoice = `plan: ${planNames.join(', ')}`;
+export const timeForms =
+  'A time is 2026-11-22T09:30:00Z, a day (UTC) such as 2026-11-22, or so long ago: 24h, 7d.';
+
+export function addTimes(command: Command): Command {
+  return command
+    .option('--since <time>', 'only what happened at this instant or later', instantOrAgo)
+    .option('--until <time>', 'only what happened before this instant', instantOrAgo);
+}
 
 export const jsonOption = () => new Option('--json', 'print the result, or the error, as one line of JSON');
-
-export const quotaOptions = () => [
-  new Option('--per-minute <requests>', 'requests per minute (plan enterprise only, required)').argParser(
-    count,
-  ),
-  new Option('--per-day <requests>', 'requests per day (plan enterprise only, required)').argParser(count),
-];
 
 export const statusOption = (what: string) =>
   new Option('--status <status>', what).argParser(asInApi(PetStatus));
@@ -116,11 +116,3 @@ export const categoryOption = (what: string) => new Option('--category <category
 
 export const formatOption = () =>
   new Option('--format <format>', 'file format (default: from the file name)').choices(['csv', 'ndjson']);
-
-export const graceOption = () =>
-  new Option(
-    '--grace <duration>',
-    'how long the old key keeps working, such as 30s, 15m, 24h or 90d; 0 disables it at once',
-  )
-    .argParser(durationOrNow)
-    .default(durationOrNow('24h'), '24h');

@@ -1,39 +1,42 @@
 /** The whole command line. What a command does is loaded when it runs. */
 import type { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
-import { readConfig, settings } from '../config.ts';
-import { addAccounts } from './account-commands.ts';
-import { addBackup, addRestore } from './backup-commands.ts';
+import { settings } from '../config/settings.ts';
+import { readConfig } from '../config.ts';
+import { addBackup, addRestore } from './backup/commands.ts';
 import { addCommand, addHelp, type Environment, newProgram, type ReadConfig } from './command.ts';
-import { addCopy, addExport, addImport } from './file-commands.ts';
-import { addBans, addKeys } from './key-commands.ts';
-import { addAudit, addLimits, addOperators, addStatus, addUsage } from './operator-commands.ts';
-import { commandInShell } from './own-command.ts';
-import { addSandbox } from './sandbox-command.ts';
-import { addCategories, addInventory, addOrders, addPets } from './shop-commands.ts';
+import { addExport, addImport } from './files/commands.ts';
+import { addCopy } from './files/copy.ts';
+import { commandInShell } from './processes.ts';
+import { resources } from './resources/names.ts';
+import { addUsage } from './resources/usage.ts';
+import { addReady } from './serve/ready.ts';
+import { addSandbox } from './serve/sandbox.ts';
+import { addStatus } from './serve/status.ts';
 
 /**
- * The parser; running a command throws what its function throws, or `CommanderError` for wrong use, which it also
- * writes to standard error unless it is silent.
+ * The parser. It has the commands of those resources that are among `words`, or else of all; the others have their names only,
+ * because loading the rows takes longer than all the rest. Running a command throws what its function throws, or
+ * `CommanderError` for wrong use, which it also writes to standard error unless it is silent.
  */
-export function programOf(environment: Environment, isSilent = false): Command {
+export async function programOf(
+  environment: Environment,
+  words = Object.keys(resources),
+  isSilent = false,
+): Promise<Command> {
   const program = newProgram(packageJson.version, isSilent);
   const config = () => readConfig(environment, process.cwd());
   addServe(program, config, environment);
-  addAccounts(program, config);
-  addKeys(program, config);
-  addLimits(program, config);
-  addBans(program, config);
-  addOperators(program, config);
-  addPets(program, config);
-  addOrders(program, config);
-  addCategories(program, config);
-  addInventory(program, config);
+  for (const [name, summary] of Object.entries(resources)) {
+    if (words.includes(name)) {
+      const { addResource } = await import('./resources/commands.ts');
+      addResource(program, name, summary, config, words[0] === name ? words[1] : undefined);
+    } else program.command(name).description(summary);
+  }
   addImport(program, config);
   addExport(program, config);
   addCopy(program, environment);
   addUsage(program, config);
-  addAudit(program, config);
   addStatus(program, config);
   addBackup(program, config);
   addRestore(program, config);
@@ -59,21 +62,9 @@ function addServe(program: Command, config: ReadConfig, environment: Environment
   }).action(async () => {
     // Before anything is loaded: a wrong setting is the commonest reason not to start.
     const checked = config();
-    const { serve } = await import('./serve.ts');
+    const { serve } = await import('./serve/serve.ts');
     const startedByNpx = environment.npm_command === 'exec';
     await serve(checked, { environment, startedByNpx, command: commandInShell(environment) });
-  });
-}
-
-function addReady(program: Command, config: ReadConfig): void {
-  addCommand(program, 'ready', {
-    summary: 'Ask the service that runs here with the same settings whether it is ready (/readyz).',
-    examples: ['animal-store ready', 'PORT=8080 animal-store ready'],
-    notes: ['For health checks. Exit code 0: it serves requests. 1: it does not, or does not respond.'],
-  }).action(async () => {
-    const checked = config();
-    const { sayReady } = await import('./ready.ts');
-    await sayReady(checked);
   });
 }
 
@@ -83,8 +74,8 @@ function addOpenapi(program: Command, config: ReadConfig): void {
     examples: ['animal-store openapi > openapi.json'],
   }).action(async () => {
     const [{ listeningAddress }, { openapiText }, { say }] = await Promise.all([
-      import('../app.ts'),
-      import('./openapi.ts'),
+      import('../app/app.ts'),
+      import('../app/openapi.ts'),
       import('./terminal.ts'),
     ]);
     const checked = config();

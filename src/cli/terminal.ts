@@ -1,9 +1,10 @@
 import { styleText } from 'node:util';
-import { type ErrorCode, errors } from '../contract/errors.ts';
+import { errors } from '../contract/errors.ts';
+import { Refusal } from '../contract/refusal.ts';
 import { printable } from '../domain/printable.ts';
-import { Refusal } from '../domain/refusal.ts';
+import { resources } from './resources/names.ts';
 
-/** What a command did not do, said to the operator; ends the process with the exit code. */
+/** Ends the command with a message and an exit code. */
 export class CommandError extends Error {
   /** 1: it could not be done. 2: the command itself is wrong. */
   readonly exitCode: 1 | 2;
@@ -13,7 +14,6 @@ export class CommandError extends Error {
   }
 }
 
-/** What went wrong, in a sentence for the operator. */
 export function messageOf(error: unknown): string {
   if (!(error instanceof Refusal)) return error instanceof Error ? error.message : String(error);
   if (error.code !== 'service_unavailable') return refusalMessage(error);
@@ -21,34 +21,25 @@ export function messageOf(error: unknown): string {
   return `The store is temporarily unavailable (${reason}). Try again.`;
 }
 
-/** The commands that list what a refusal did not find. */
-const listCommands: Readonly<Partial<Record<ErrorCode, string>>> = {
-  pet_not_found: 'pets list',
-  order_not_found: 'orders list',
-  category_not_found: 'categories list',
-  account_not_found: 'accounts list',
-  key_not_found: 'keys list',
-  operator_not_found: 'operators list',
-  ban_not_found: 'bans list',
-};
-
 /** Why an operation refuses, in the words a client gets, and where to look. */
 function refusalMessage({ code, message, details }: Refusal): string {
   const said =
     details.length === 0
       ? (message ?? errors[code].message)
       : `${details.map((mistake) => `${mistake.name} ${mistake.message}`).join('; ')}.`;
-  const list = listCommands[code];
-  return list === undefined ? said : `${said} For a list, run "animal-store ${list}".`;
+  const [, noun] = /^(.+)_not_found$/.exec(code) ?? [];
+  const resource = `${noun?.replace(/(?<![aeiou])y$/, 'ie')}s`;
+  return Object.hasOwn(resources, resource)
+    ? `${said} For a list, run "animal-store ${resource} list".`
+    : said;
 }
 
-/** The system does not let a file be written; its own words say why. */
+/** The error of a file that cannot be written, with the system's reason. */
 export function cannotWrite(path: string, error: unknown): CommandError {
   const reason = messageOf(error).replace(/, \w+( '.*)?$/, '');
   return new CommandError(`Cannot write ${path}: ${reason}.`, 1, error);
 }
 
-/** Writes a line for people to standard output. */
 export function say(line = ''): void {
   process.stdout.write(`${line}\n`);
 }
@@ -71,7 +62,7 @@ export function written(text: string): Promise<void> {
   });
 }
 
-/** A reader that has seen enough (`| head`) closes the pipe: that is no error, and the rest is for nobody. */
+/** Ignores a closed pipe, which a reader such as `head` leaves when it has read enough. */
 export function endQuietlyOnClosedPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (!isClosedPipe(error)) throw error;
@@ -89,14 +80,13 @@ export function styled(format: Format, text: string): string {
   return styleText(format, text, { stream: process.stdout, validateStream: true });
 }
 
-/** A count with its thousands set apart. */
-export function grouped(count: number): string {
+export function grouped(count: number | bigint): string {
   return count.toLocaleString('en-US');
 }
 
-/** So many of a thing, as `1 entry` or `2,000 entries`. */
-export function counted(count: number, noun: string, plural = `${noun}s`): string {
-  return `${grouped(count)} ${count === 1 ? noun : plural}`;
+/** A number with its noun, as `1 entry` or `2,000 entries`. */
+export function counted(count: number | bigint, noun: string, plural = `${noun}s`): string {
+  return `${grouped(count)} ${Number(count) === 1 ? noun : plural}`;
 }
 
 /** An instant (Unix ms) to the second, in UTC. */
@@ -120,10 +110,10 @@ export class Table {
 
   /** The rows as lines, below the header if they are the first. */
   add(rows: readonly (readonly string[])[]): string {
-    const shown = rows.map((row) => row.map((cell) => printable(cell)));
+    const cells = rows.map((row) => row.map((cell) => printable(cell)));
     const before = this.#widths;
     const widths = this.#header.map((title, column) =>
-      Math.max(before?.[column] ?? title.length, ...shown.map((row) => Bun.stringWidth(row[column] ?? ''))),
+      Math.max(before?.[column] ?? title.length, ...cells.map((row) => Bun.stringWidth(row[column] ?? ''))),
     );
     this.#widths = widths;
     const line = (row: readonly string[]) =>
@@ -132,11 +122,10 @@ export class Table {
         .join('  ')
         .trimEnd();
     const head = before === undefined ? [styled('bold', line(this.#header))] : [];
-    return [...head, ...shown.map(line)].join('\n');
+    return [...head, ...cells.map(line)].join('\n');
   }
 }
 
-/** Text as one word of a shell's command. */
 export function shellWord(text: string): string {
   return /^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

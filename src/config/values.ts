@@ -1,6 +1,7 @@
-/** What the values of settings may be: each function returns what the text means, or says what would be right. */
+/** Parsers of settings. Each returns the value, or throws an error that says what is expected. */
 import { availableParallelism } from 'node:os';
 import { type Network, parseNetwork } from '../domain/address.ts';
+import { dayMs, unitMs } from '../domain/clock.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
 import { mostWorkers } from '../domain/workers.ts';
 
@@ -16,8 +17,8 @@ export function integer(min: number, max: number): Parse<number> {
 }
 
 /**
- * A number of serving processes, or `auto`. Only Linux spreads connections over the processes that share a port: where
- * BSD and macOS know SO_REUSEPORT, the latest of them gets all, and Windows does not know it.
+ * A number of serving processes, or `auto`. Only Linux spreads connections over processes that share a port: on BSD and
+ * macOS the last process gets all of them, and Windows lacks SO_REUSEPORT.
  */
 export function workers(value: string, platform: NodeJS.Platform = process.platform): number {
   const canShare = platform === 'linux';
@@ -32,24 +33,50 @@ export function workers(value: string, platform: NodeJS.Platform = process.platf
   return count;
 }
 
+const largestPort = 65_535;
+
+export const port = integer(0, largestPort);
+
+export function portOrOff(value: string): number | 'off' {
+  if (value === 'off') return value;
+  try {
+    return port(value);
+  } catch (error) {
+    throw new Error(`${(error as Error).message}, or off`);
+  }
+}
+
+/** Default port of the admin API: the one after the service's, or any free port if the service picks one. */
+export function portBeside(servicePort: number): number {
+  if (servicePort === 0) return 0;
+  return servicePort === largestPort ? servicePort - 1 : servicePort + 1;
+}
+
+/** Where operators reach the admin API. */
+export function httpsOrigin(value: string): string {
+  const url = URL.parse(value);
+  if (url === null || url.protocol !== 'https:' || url.origin !== value.toLowerCase().replace(/\/$/, '')) {
+    throw new Error('must be an https address without a path, such as https://admin.example.com');
+  }
+  return url.origin;
+}
+
 export function text(value: string): string {
   if (value === '') throw new Error('must not be empty');
   return value;
 }
 
 /** Undefined when it is not set. */
-export function optional(value: string): string | undefined {
-  return value === '' ? undefined : value;
+export function optional<T>(parse: Parse<T>): Parse<T | undefined> {
+  return (value) => (value === '' ? undefined : parse(value));
 }
 
-const unitMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-const longestIntervalMs = 365 * unitMs.d;
+const longestIntervalMs = 365 * dayMs;
 
-/** How often something is done, in ms; undefined for never. */
-export function interval(value: string): number | undefined {
-  if (value === '') return undefined;
+/** How often something is done, in ms. */
+export function interval(value: string): number {
   const [, count = '', unit = 's'] = /^([1-9]\d{0,8})([smhd])$/.exec(value) ?? [];
-  const ms = Number(count) * unitMs[unit as keyof typeof unitMs];
+  const ms = Number(count) * (unitMs[unit] ?? 0);
   if (count === '' || ms > longestIntervalMs) {
     throw new Error('must be a duration such as 30m, 24h or 7d, at most 365d');
   }
@@ -71,27 +98,22 @@ export function databaseUrl(value: string): string {
   return value;
 }
 
-/** Undefined when there is no Redis. */
-export function redisUrl(value: string): string | undefined {
-  if (value === '') return undefined;
+export function redisUrl(value: string): string {
   if (!/^rediss?:\/\/./.test(value) || !URL.canParse(value)) {
     throw new Error('must be a URL such as redis://127.0.0.1:6379 or rediss://:PASSWORD@HOST:6379');
   }
   return value;
 }
 
-/** Undefined when there is none. */
-export function instanceName(value: string): string | undefined {
-  if (value === '') return undefined;
+export function instanceName(value: string): string {
   if (!/^[\w.:@-]{1,100}$/.test(value)) {
     throw new Error('must have 1 to 100 letters, digits or characters of "-_.:@"');
   }
   return value;
 }
 
-/** An address clients use, without the `/v1`; empty when there is none. */
-export function publicUrl(value: string): string | undefined {
-  if (value === '') return undefined;
+/** The address that clients use, without the `/v1`. */
+export function publicUrl(value: string): string {
   const url = URL.parse(value);
   if (
     url === null ||
@@ -107,23 +129,19 @@ export function publicUrl(value: string): string | undefined {
   return base;
 }
 
-/** The address of a page; undefined when there is none. */
-export function webAddress(value: string): string | undefined {
-  if (value === '') return undefined;
+export function webAddress(value: string): string {
   if (!/^https?:\/\/./.test(value) || !URL.canParse(value)) {
     throw new Error('must be an http or https URL such as https://example.com/support');
   }
   return value;
 }
 
-/** Undefined when there is none. */
-export function emailAddress(value: string): string | undefined {
-  if (value === '') return undefined;
+export function emailAddress(value: string): string {
   if (!/^[^\s@]+@[^\s@]+$/.test(value)) throw new Error('must be an email address such as api@example.com');
   return value;
 }
 
-export function list(value: string): string[] {
+function list(value: string): string[] {
   return value.split(/[\s,]+/).filter((item) => item !== '');
 }
 
@@ -146,7 +164,7 @@ export function origins(value: string): ReadonlySet<string> {
   for (const item of list(value)) {
     if (URL.parse(item)?.origin !== item) {
       throw new Error(
-        `must be a list of origins such as https://shop.example.com, without a path, not "${shown(item)}"`,
+        `must be a list of origins such as https://shop.example.com, without a path, not "${withoutPassword(item)}"`,
       );
     }
   }
@@ -176,8 +194,8 @@ export function oneOf<const T extends string>(values: readonly T[]): Parse<T> {
   };
 }
 
-/** A wrong value as it may be shown: those that bear passwords, or look as if they did, are masked. */
-export function shown(value: string, name?: string): string {
+/** Masks a value that contains a password, or looks as if it did. */
+export function withoutPassword(value: string, name?: string): string {
   const mayBearPassword = name === 'DATABASE_URL' || name === 'REDIS_URL' || value.includes('@');
   return mayBearPassword ? maskedUrl(value) : value;
 }

@@ -1,10 +1,8 @@
-/** Largest request body, in bytes. */
 export const maxBodyBytes = 16_384;
 
 /** Largest body of a sign-in, in bytes: anybody may send one, and reading many invalid members takes time. */
 export const maxSignInBytes = 1_024;
 
-/** Largest upload of an operator, in bytes. */
 export const maxUploadBytes = 1_073_741_824;
 
 /** Largest beginning of a file that an import previews, in bytes. */

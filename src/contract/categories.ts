@@ -1,32 +1,98 @@
 import * as z from 'zod';
-import { bodyError, cursorParameter, int64, int64Hint, limitParameter, pageLimit, text } from './values.ts';
+import { noContent, ok, okPage, rowsOf, type Success } from './operation.ts';
+import {
+  bodyShape,
+  cursorParameter,
+  int64,
+  int64Hint,
+  limitParameter,
+  pageShape,
+  shape,
+  text,
+} from './values.ts';
 
 const name = text("The category's name.", 'Dogs');
 
 export const CategoryId = int64(`ID of the category, chosen by the client. ${int64Hint}`, 1);
 
-export const CategoryName = z
-  .strictObject({ name }, { error: bodyError('a category', 'name') })
-  .meta({ id: 'CategoryName', description: 'The name for a category.' });
+export const CategoryName = bodyShape('CategoryName', 'The name for a category.', 'a category', { name });
 
-export const Category = z
-  .object({ id: CategoryId, name })
-  .meta({ id: 'Category', description: 'A name for a category of animals.' });
+export const Category = shape('Category', 'A name for a category of animals.', { id: CategoryId, name });
 
-export const Categories = z
-  .array(Category)
-  .max(pageLimit.max)
-  .meta({ id: 'Categories', description: 'A page of categories.' });
+export const Categories = pageShape(Category, 'Categories', 'A page of categories.');
 
-export const ListCategoriesQuery = z.strictObject({
+const ListCategoriesQuery = z.strictObject({
   limit: limitParameter('categories'),
   cursor: cursorParameter,
 });
 
 export type CategoryName = z.infer<typeof CategoryName>;
 export type Category = z.infer<typeof Category>;
-export type ListCategoriesQuery = z.infer<typeof ListCategoriesQuery>;
 
 export function categoryJson({ id, name }: Category): string {
   return `{"id":${id},"name":${JSON.stringify(name)}}`;
 }
+
+const params = { categoryId: { schema: CategoryId, otherwise: 'category_not_found' } } as const;
+
+/** The outcome of `putCategory`. */
+export interface PutCategory {
+  readonly category: Category;
+  readonly isNew: boolean;
+}
+
+const put: Success<PutCategory> = {
+  descriptions: { 200: 'The category has this name now.', 201: 'The category is new.' },
+  statusOf: ({ isNew }) => (isNew ? 201 : 200),
+  schema: Category,
+  json: ({ category }) => categoryJson(category),
+};
+
+export const categoryOperations = rowsOf(
+  { tag: 'Categories' },
+  {
+    listCategories: {
+      method: 'GET',
+      path: '/categories',
+      summary: 'List categories',
+      description: 'Returns a page of categories by ascending id, linked like the pages of animals.',
+      query: ListCategoriesQuery,
+      scope: 'pets:read',
+      reads: ['categories'],
+      paginated: true,
+      success: okPage(Categories, categoryJson, 'The page of categories.'),
+    },
+    getCategory: {
+      method: 'GET',
+      path: '/categories/{categoryId}',
+      summary: 'Get a category',
+      description: 'Returns the name of a category.',
+      params,
+      scope: 'pets:read',
+      reads: ['categories'],
+      success: ok(Category, categoryJson, 'The requested category.'),
+    },
+    putCategory: {
+      method: 'PUT',
+      path: '/categories/{categoryId}',
+      summary: 'Add or rename a category',
+      description:
+        'Gives an id of a category its name. Animals can have the `categoryId` before the category has a name.',
+      params,
+      body: { schema: CategoryName },
+      scope: 'pets:write',
+      preconditions: ['If-Match', 'If-None-Match'],
+      success: put,
+    },
+    deleteCategory: {
+      method: 'DELETE',
+      path: '/categories/{categoryId}',
+      summary: 'Remove a category',
+      description: 'Removes the name. Animals of the category keep their `categoryId`.',
+      params,
+      scope: 'pets:write',
+      preconditions: ['If-Match'],
+      success: noContent('The category was removed.'),
+    },
+  },
+);

@@ -90,7 +90,6 @@ export const clientErrors = {
   },
 } as const satisfies Record<string, { status: number; message: string }>;
 
-/** The errors that only operators get. */
 export const adminErrors = {
   sign_in_required: {
     status: 401,
@@ -141,7 +140,6 @@ export const errors = { ...clientErrors, ...adminErrors };
 
 export type ErrorCode = keyof typeof errors;
 
-/** One mistake in a request: where it is and what would be right. */
 export interface ErrorDetail {
   readonly in: 'body' | 'query' | 'header' | 'path';
   readonly name: string;

@@ -50,14 +50,14 @@ export function parseJson(text: string): unknown {
     value = JSON.parse(text, reviveNumber);
   } catch (error) {
     if (error instanceof RangeError) throw new JsonError(tooDeep);
-    throw new JsonError(reasonOf(error as Error));
+    throw new JsonError(parserReason(error as Error));
   }
   checkStructure(text, value);
   return value;
 }
 
 /** The parser's reason without what it quotes of the body: that may be long, or a secret sent by mistake. */
-function reasonOf({ message }: Error): string {
+function parserReason({ message }: Error): string {
   return message.replace('JSON Parse error: ', '').replace(/ ?"[\s\S]*"/, '');
 }
 

@@ -14,8 +14,7 @@ export interface Deprecation {
   readonly successor: string;
 }
 
-/** A part of the path, which is an int64. */
-export interface PathParameter {
+interface PathParameter {
   readonly schema: z.ZodType<bigint>;
   /** The refusal of a text that is no int64, for nothing has it as its id; without it, that is `invalid_parameter`. */
   readonly otherwise?: ErrorCode;
@@ -23,13 +22,13 @@ export interface PathParameter {
 
 export const mediaTypes = { json: 'application/json', mergePatch: 'application/merge-patch+json' } as const;
 
-export type MediaType = (typeof mediaTypes)[keyof typeof mediaTypes];
+type MediaType = (typeof mediaTypes)[keyof typeof mediaTypes];
 
 export interface Body {
   readonly schema: z.ZodObject<z.ZodRawShape, z.core.$strict>;
-  /** Those it may be sent as; `application/json` unless given. */
+  /** Accepted media types; defaults to `application/json`. */
   readonly types?: readonly MediaType[];
-  /** Whether it may be left out; then it is as if it had no members. */
+  /** Whether it may be left out, which means an object without members. */
   readonly optional?: true;
   /** Largest size; defaults to `maxBodyBytes`. */
   readonly maxBytes?: number;
@@ -37,14 +36,13 @@ export interface Body {
 
 export type SuccessStatus = 200 | 201 | 204;
 
-/** How what an operation came to is answered. */
+/** How the outcome of an operation is answered. */
 export interface Success<Outcome = never> {
   /** What each status says. */
   readonly descriptions: Readonly<Partial<Record<SuccessStatus, string>>>;
   readonly statusOf: (outcome: Outcome) => SuccessStatus;
   /** The shape of the body; undefined for none. */
   readonly schema?: z.ZodType;
-  /** The body. */
   readonly json?: (outcome: Outcome) => string;
   /** The path of what was made, below `basePath`. */
   readonly location?: (outcome: Outcome) => string;
@@ -56,7 +54,6 @@ export interface Success<Outcome = never> {
   readonly file?: true;
 }
 
-/** A file, as it is downloaded. */
 export interface FileContent {
   readonly name: string;
   readonly content: Blob;
@@ -64,7 +61,7 @@ export interface FileContent {
 
 export type Precondition = 'If-Match' | 'If-None-Match';
 
-/** How a large body is read, as it comes; it is checked by whoever reads it. */
+/** A large body, which the operation reads and checks as it arrives. */
 export interface Upload {
   readonly types: readonly string[];
   readonly description: string;
@@ -82,31 +79,55 @@ export interface Operation<Outcome = never> {
   readonly params?: Readonly<Record<string, PathParameter>>;
   readonly query?: z.ZodObject<z.ZodRawShape, z.core.$strict>;
   readonly body?: Body;
-  /** What is sent instead of a JSON body. */
   readonly upload?: Upload;
-  /** What a key needs; undefined: any key may. */
+  /** The scope a key needs; undefined for none. */
   readonly scope?: Scope;
-  /** What a key needs besides to see the body of a change; without it, the response is 204. */
+  /** The scope a key needs to see the body of a change; without it, the response is 204. */
   readonly readScope?: Scope;
-  /** What an operator needs, on the admin API: to read, `viewer`, and to change something, `admin`, unless given. */
+  /** The role an operator needs; defaults to `viewer` for reads and `admin` for changes. */
   readonly role?: Role | 'anybody';
-  /** The resources a response shows: a held one is good while none of them changes. None: it is never held. */
+  /** The resources a response shows. A cached response is valid until one of them changes; without resources it is not cached. */
   readonly reads: readonly Resource[];
   /** Whether a list, linked page by page (RFC 8288): the outcome is a `Page`. */
   readonly paginated?: true;
-  /** Whether it costs none of the account's requests, and is answered when there are none left. */
+  /** Whether it costs no request of the account, and is answered when none is left. */
   readonly free?: true;
   /** False for a `POST` that takes no `Idempotency-Key`. */
   readonly repeatable?: false;
-  /** The conditions that a change may depend on. */
   readonly preconditions?: readonly Precondition[];
   readonly success: Success<Outcome>;
   readonly deprecation?: Deprecation;
-  /** The errors of its own; every operation has more besides (`errorsOf`). */
+  /** Errors beyond those of every operation (`errorsOf`). */
   readonly errors: readonly ErrorCode[];
 }
 
-/** Whether it changes nothing. */
+/** What a row has unless it says otherwise. */
+const defaults = { stability: 'beta', reads: [], errors: [] } as const;
+
+type Inherited<Common, Own> = Omit<typeof defaults, keyof Common | keyof Own> & Omit<Common, keyof Own>;
+
+/** A row without its name, and without what it has in common with others. */
+type OwnPart<Common> = Partial<Operation> &
+  Omit<Operation, 'operationId' | keyof Common | keyof typeof defaults>;
+
+/** The rows of a resource by their operationId, with what they have in common and the errors that their path parameters imply. */
+export function rowsOf<
+  const Common extends Partial<Operation>,
+  const Own extends Readonly<Record<string, OwnPart<Common>>>,
+>(
+  common: Common,
+  own: Own,
+): {
+  readonly [Id in keyof Own & string]: { readonly operationId: Id } & Own[Id] & Inherited<Common, Own[Id]>;
+} {
+  const rows = Object.entries(own).map(([operationId, given]) => {
+    const row = { ...defaults, ...common, ...given };
+    const notFound = Object.values(row.params ?? {}).flatMap(({ otherwise = [] }) => otherwise);
+    return [operationId, { operationId, ...row, errors: [...notFound, ...row.errors] }];
+  });
+  return Object.fromEntries(rows);
+}
+
 export function isRead({ method }: Pick<Operation, 'method'>): boolean {
   return method === 'GET';
 }
@@ -131,17 +152,14 @@ export type UploadOfRow<Row> = Row extends { upload: Upload }
   ? { readonly upload: AsyncIterable<Uint8Array> }
   : unknown;
 
-/** What it comes to. */
 export type OutcomeOfRow<Row> = Row extends { success: Success<infer Outcome> } ? Outcome : never;
 
-/** A page of a list. */
 export interface Page<Item> {
   readonly items: readonly Item[];
   /** The cursor of the next page; undefined on the last one. */
   readonly next: string | undefined;
 }
 
-/** 200 with a representation. */
 export function ok<Outcome>(
   schema: z.ZodType,
   json: (outcome: Outcome) => string,
@@ -150,8 +168,15 @@ export function ok<Outcome>(
   return { descriptions: { 200: description }, statusOf: () => 200, schema, json };
 }
 
-/** 200 with a page of representations. */
-export function page<Item>(
+/** 200 with a representation that JSON.stringify writes. */
+export function okJson<Schema extends z.ZodType>(
+  schema: Schema,
+  description: string,
+): Success<z.infer<Schema>> {
+  return ok(schema, (outcome: z.infer<Schema>) => JSON.stringify(outcome), description);
+}
+
+export function okPage<Item>(
   schema: z.ZodType,
   json: (item: Item) => string,
   description: string,
@@ -159,25 +184,52 @@ export function page<Item>(
   return ok(schema, ({ items }: Page<Item>) => `[${items.map(json).join(',')}]`, description);
 }
 
-/** 201 with the representation of what was made. */
+/** 201, with the path of what was made where it has one. */
 export function created<Outcome>(
   schema: z.ZodType,
   json: (outcome: Outcome) => string,
-  location: (outcome: Outcome) => string,
   description: string,
+  location?: (outcome: Outcome) => string,
 ): Success<Outcome> {
-  return { descriptions: { 201: description }, statusOf: () => 201, schema, json, location };
+  const success = { descriptions: { 201: description }, statusOf: () => 201 as const, schema, json };
+  return { ...success, ...(location && { location }) };
 }
 
-/** 204. */
+/** 201 with a representation that JSON.stringify writes, and the path of what was made where it has one. */
+export function createdJson<Schema extends z.ZodType>(
+  schema: Schema,
+  description: string,
+  location?: (outcome: z.infer<Schema>) => string,
+): Success<z.infer<Schema>> {
+  return created(schema, (outcome: z.infer<Schema>) => JSON.stringify(outcome), description, location);
+}
+
 export function noContent(description: string): Success<void> {
   return { descriptions: { 204: description }, statusOf: () => 204 };
 }
 
-/** 200 with a representation that JSON.stringify writes. */
-export function shown<Schema extends z.ZodType>(
-  schema: Schema,
-  description: string,
-): Success<z.infer<Schema>> {
-  return ok(schema, (outcome: z.infer<Schema>) => JSON.stringify(outcome), description);
+/** A success as every way into the service shows it. */
+export interface Result {
+  readonly status: SuccessStatus;
+  /** Undefined for none. */
+  readonly body: string | undefined;
+  /** What the entity tag is derived from; undefined for the body. */
+  readonly tagged?: string | undefined;
+  /** The path of what was made, below `basePath`. */
+  readonly location: string | undefined;
+  /** The cursor of a list's next page. */
+  readonly next: string | undefined;
+}
+
+/** The result of an operation that came to this outcome, which is its own. */
+export function resultOf({ success, paginated }: Operation, outcome: unknown): Result {
+  const { statusOf, json, location, tagged } = success;
+  const its = outcome as never;
+  return {
+    status: statusOf(its),
+    body: json?.(its),
+    tagged: tagged?.(its),
+    location: location?.(its),
+    next: paginated && (outcome as Page<unknown>).next,
+  };
 }

@@ -1,5 +1,5 @@
 /** The operations clients call, as data: routes, input, OpenAPI document, caching and the tests derive from it. */
-import { categoryOperations } from './category-operations.ts';
+import { categoryOperations } from './categories.ts';
 import type { ErrorCode } from './errors.ts';
 import {
   type InputOfRow,
@@ -9,17 +9,18 @@ import {
   type Page,
   type Success,
 } from './operation.ts';
-import { orderOperations } from './order-operations.ts';
-import { petOperations } from './pet-operations.ts';
-import { rateLimitOperations } from './rate-limit-operations.ts';
+import { orderOperations } from './orders.ts';
+import { petOperations } from './pets.ts';
+import { rateLimitOperations } from './rate-limit.ts';
 
 /** Majors are in the path (specification, section 9). */
 export const basePath = '/v1';
 
+/** The operations that clients and operators share. */
+export const sharedOperations = { ...petOperations, ...categoryOperations, ...orderOperations } as const;
+
 export const operations = {
-  ...petOperations,
-  ...categoryOperations,
-  ...orderOperations,
+  ...sharedOperations,
   ...rateLimitOperations,
 } as const satisfies Readonly<Record<string, Operation>>;
 
@@ -27,19 +28,18 @@ type Operations = typeof operations;
 
 export type OperationId = keyof Operations;
 
-/** All of them, without what is particular to each. */
+/** All rows, as one type. */
 export const allOperations: readonly (Operation & { readonly operationId: OperationId })[] =
   Object.values(operations);
 
 /** What an operation is called with, as its schemas made it. */
 export type InputOf<Id extends OperationId> = InputOfRow<Operations[Id]>;
 
-/** What it comes to. */
 export type OutcomeOf<Id extends OperationId> = OutcomeOfRow<Operations[Id]>;
 
 export { isRead, type Operation, type Page, type Success };
 
-/** What any operation may answer. */
+/** Errors of every operation. */
 export const commonErrors = [
   'invalid_parameter',
   'missing_api_key',
@@ -58,7 +58,7 @@ const limitErrors: ReadonlySet<ErrorCode> = new Set([
   'api_key_banned',
 ]);
 
-/** Every error an operation may answer: its own, what follows from its row, and what all have in common. */
+/** Every error an operation may answer: those its row lists, those its row implies, and those of every operation. */
 export function errorsOf(operation: Operation): ErrorCode[] {
   const { body, scope, paginated, preconditions, deprecation, errors: own, free } = operation;
   const common: readonly ErrorCode[] = free

@@ -1,56 +1,48 @@
 import * as z from 'zod';
 import { orderStatuses } from '../domain/order-status.ts';
+import { created, ok, okPage, rowsOf } from './operation.ts';
 import {
   assignedId,
-  bodyError,
+  bodyShape,
   cursorParameter,
+  enumOf,
   instant,
   int64,
   int64Hint,
   int64Parameter,
   limitParameter,
-  oneOf,
-  pageLimit,
+  noMembers,
+  pageShape,
+  shape,
   text,
   unselected,
 } from './values.ts';
 
-export const OrderStatus = z
-  .enum(orderStatuses, { error: oneOf(orderStatuses) })
-  .meta({ id: 'OrderStatus', description: 'How far the order is.' });
+export const OrderStatus = enumOf(orderStatuses).meta({
+  id: 'OrderStatus',
+  description: 'How far the order is.',
+});
 
 const petId = int64(`ID of the animal that is ordered. ${int64Hint}`, 1);
 const reference = text("The client's own reference.", 'cart-1042');
 
-export const NewOrder = z
-  .strictObject(
-    { petId, reference: reference.optional() },
-    { error: bodyError('a new order', 'petId and reference') },
-  )
-  .meta({ id: 'NewOrder', description: 'An order to place.' });
+export const NewOrder = bodyShape('NewOrder', 'An order to place.', 'a new order', {
+  petId,
+  reference: reference.optional(),
+});
 
-/** The body of a step: none is expected, and an empty object is let pass. */
-export const NoMembers = z
-  .strictObject({}, { error: bodyError('this request', 'no members') })
-  .meta({ id: 'NoMembers', description: 'An empty object.' });
+export const Order = shape('Order', 'An order for one animal.', {
+  id: assignedId('Unique ID'),
+  petId,
+  status: OrderStatus,
+  reference: reference.optional(),
+  createdAt: instant('When the order was placed, UTC.'),
+  updatedAt: instant('When the order was placed or its status last changed, UTC.'),
+});
 
-export const Order = z
-  .object({
-    id: assignedId('Unique ID'),
-    petId,
-    status: OrderStatus,
-    reference: reference.optional(),
-    createdAt: instant('When the order was placed, UTC.'),
-    updatedAt: instant('When the order was placed or its status last changed, UTC.'),
-  })
-  .meta({ id: 'Order', description: 'An order for one animal.' });
+export const Orders = pageShape(Order, 'Orders', 'A page of orders.');
 
-export const Orders = z
-  .array(Order)
-  .max(pageLimit.max)
-  .meta({ id: 'Orders', description: 'A page of orders.' });
-
-export const ListOrdersQuery = z.strictObject({
+const ListOrdersQuery = z.strictObject({
   limit: limitParameter('orders'),
   status: OrderStatus.optional().meta({
     description: 'Return only orders with this status.',
@@ -64,7 +56,6 @@ export const OrderId = int64('ID of the order.', 1);
 
 export type OrderStatus = z.infer<typeof OrderStatus>;
 export type NewOrder = z.infer<typeof NewOrder>;
-export type ListOrdersQuery = z.infer<typeof ListOrdersQuery>;
 
 /** An order as the service has it; instants are Unix ms. */
 export interface Order {
@@ -81,3 +72,82 @@ export function orderJson({ id, petId, status, reference, createdAt, updatedAt }
   const [created, updated] = [new Date(createdAt).toISOString(), new Date(updatedAt).toISOString()];
   return `{"id":${id},"petId":${petId},"status":"${status}",${named}"createdAt":"${created}","updatedAt":"${updated}"}`;
 }
+
+const params = { orderId: { schema: OrderId, otherwise: 'order_not_found' } } as const;
+
+/** What the four steps of an order have in common. */
+const step = {
+  method: 'POST',
+  params,
+  body: noMembers,
+  scope: 'orders:write',
+  readScope: 'orders:read',
+  preconditions: ['If-Match'],
+  success: ok(Order, orderJson, 'The order as it is now.'),
+  errors: ['order_transition_not_allowed'],
+} as const;
+
+export const orderOperations = rowsOf(
+  { tag: 'Orders' },
+  {
+    placeOrder: {
+      method: 'POST',
+      path: '/orders',
+      summary: 'Place an order',
+      description:
+        'Orders one animal, which must be `available` and becomes `pending`. If two clients order the same animal, ' +
+        'exactly one of them gets it.',
+      body: { schema: NewOrder },
+      scope: 'orders:write',
+      success: created(Order, orderJson, 'The order was placed.', ({ id }) => `/orders/${id}`),
+      errors: ['pet_not_available'],
+    },
+    listOrders: {
+      method: 'GET',
+      path: '/orders',
+      summary: 'List orders',
+      description: 'Returns a page of orders by ascending id, linked like the pages of animals.',
+      query: ListOrdersQuery,
+      scope: 'orders:read',
+      reads: ['orders'],
+      paginated: true,
+      success: okPage(Orders, orderJson, 'The page of orders.'),
+    },
+    getOrder: {
+      method: 'GET',
+      path: '/orders/{orderId}',
+      summary: 'Get an order',
+      description: 'Returns an order. Orders stay when their animal is removed.',
+      params,
+      scope: 'orders:read',
+      reads: ['orders'],
+      success: ok(Order, orderJson, 'The requested order.'),
+    },
+    approveOrder: {
+      ...step,
+      path: '/orders/{orderId}/approve',
+      summary: 'Approve an order',
+      description: 'Moves an order from `placed` to `approved`.',
+    },
+    deliverOrder: {
+      ...step,
+      path: '/orders/{orderId}/deliver',
+      summary: 'Deliver an order',
+      description: 'Moves an order from `approved` to `delivered`. Its animal becomes `sold`.',
+    },
+    cancelOrder: {
+      ...step,
+      path: '/orders/{orderId}/cancel',
+      summary: 'Cancel an order',
+      description:
+        'Moves an order from `placed` or `approved` to `cancelled`. Its animal becomes `available` again.',
+    },
+    returnOrder: {
+      ...step,
+      path: '/orders/{orderId}/return',
+      summary: 'Return an order',
+      description:
+        'Moves an order from `delivered` to `returned`. Its animal becomes `available` again if it is still `sold`.',
+    },
+  },
+);

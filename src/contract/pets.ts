@@ -1,16 +1,19 @@
 import * as z from 'zod';
 import { petStatuses } from '../domain/pet-status.ts';
+import { GetInventoryQuery, Inventory, inventoryJson } from './inventory.ts';
 import { parseInt64 } from './json.ts';
+import { created, mediaTypes, noContent, ok, okPage, rowsOf } from './operation.ts';
 import {
   assignedId,
-  bodyError,
+  bodyShape,
   cursorParameter,
+  enumOf,
   int64,
   int64Hint,
   int64Parameter,
   limitParameter,
-  oneOf,
-  pageLimit,
+  pageShape,
+  shape,
   text,
   unselected,
 } from './values.ts';
@@ -18,9 +21,10 @@ import {
 /** How many animals one request may name by their ids. */
 const mostIds = 100;
 
-export const PetStatus = z
-  .enum(petStatuses, { error: oneOf(petStatuses) })
-  .meta({ id: 'PetStatus', description: 'Whether the animal can be bought.' });
+export const PetStatus = enumOf(petStatuses).meta({
+  id: 'PetStatus',
+  description: 'Whether the animal can be bought.',
+});
 
 const name = text("The animal's name.", 'Ozzy');
 
@@ -30,27 +34,29 @@ const newStatus = PetStatus.default('available').meta({
   description: 'Whether the animal can be bought; `available` when omitted.',
 });
 
-export const NewPet = z
-  .strictObject(
-    { name, categoryId, status: newStatus },
-    { error: bodyError('a new animal', 'name, categoryId and status') },
-  )
-  .meta({ id: 'NewPet', description: 'An animal to add.' });
+export const NewPet = bodyShape('NewPet', 'An animal to add.', 'a new animal', {
+  name,
+  categoryId,
+  status: newStatus,
+});
 
 /** A merge patch (RFC 7396). No member can be taken away, so none may be null. */
-export const PetPatch = z
-  .strictObject(
-    { name: name.optional(), categoryId: categoryId.optional(), status: PetStatus.optional() },
-    { error: bodyError('a change of an animal', 'name, categoryId and status') },
-  )
-  .meta({ id: 'PetPatch', description: 'Members of an animal to change; the others stay as they are.' });
+export const PetPatch = bodyShape(
+  'PetPatch',
+  'Members of an animal to change; the others stay as they are.',
+  'a change of an animal',
+  { name: name.optional(), categoryId: categoryId.optional(), status: PetStatus.optional() },
+);
 
 // What the service sends may gain members within v1, so clients are not promised that there are no others.
-export const Pet = z
-  .object({ id: assignedId('Unique ID'), name, categoryId, status: PetStatus })
-  .meta({ id: 'Pet', description: 'An animal in the store.' });
+export const Pet = shape('Pet', 'An animal in the store.', {
+  id: assignedId('Unique ID'),
+  name,
+  categoryId,
+  status: PetStatus,
+});
 
-export const Pets = z.array(Pet).max(pageLimit.max).meta({ id: 'Pets', description: 'A page of animals.' });
+export const Pets = pageShape(Pet, 'Pets', 'A page of animals.');
 
 const idsForm = `must be 1 to ${mostIds} ids, separated by commas`;
 
@@ -93,3 +99,101 @@ export type ListPetsQuery = z.infer<typeof ListPetsQuery>;
 export function petJson({ id, name, categoryId, status }: Pet): string {
   return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 }
+
+const getPetSunset = new Date('2030-12-05T00:00:00Z');
+const dateForm = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+
+const params = { petId: { schema: PetId, otherwise: 'pet_not_found' } } as const;
+
+export const petOperations = rowsOf(
+  { tag: 'Pets' },
+  {
+    listPets: {
+      method: 'GET',
+      path: '/pets',
+      summary: 'List animals',
+      description:
+        'Returns a page of animals by ascending id. The `Link` header (RFC 8288) has the URLs of the first and the next ' +
+        'page; the last page has no `rel="next"`. Following the links returns each animal exactly once. To read one ' +
+        'animal, use `?id=7`.',
+      stability: 'stable',
+      query: ListPetsQuery,
+      scope: 'pets:read',
+      reads: ['pets'],
+      paginated: true,
+      success: okPage(Pets, petJson, 'The page of animals.'),
+    },
+    createPet: {
+      method: 'POST',
+      path: '/pets',
+      summary: 'Add an animal',
+      description:
+        'The animal is stored durably before the response is sent. `status` defaults to `available`.',
+      stability: 'stable',
+      body: { schema: NewPet },
+      scope: 'pets:create',
+      success: created(
+        Pet,
+        petJson,
+        'The animal was added. The body contains its `id`.',
+        ({ id }) => `/pets/${id}`,
+      ),
+    },
+    getPet: {
+      method: 'GET',
+      path: '/pets/{petId}',
+      summary: 'Get an animal',
+      description:
+        'Deprecated: use `GET /pets` with the `status` filter, or `GET /pets?id=7` for one animal. This operation ' +
+        `returns 410 from ${dateForm.format(getPetSunset)}.`,
+      stability: 'stable',
+      params,
+      scope: 'pets:read',
+      reads: ['pets'],
+      success: ok(Pet, petJson, 'The requested animal.'),
+      deprecation: {
+        announcedAt: new Date('2026-11-21T00:00:00Z'),
+        sunset: getPetSunset,
+        successor: '/pets',
+      },
+    },
+    updatePet: {
+      method: 'PATCH',
+      path: '/pets/{petId}',
+      summary: 'Change an animal',
+      description:
+        'Changes the members that the body has, as a JSON merge patch (RFC 7396), and returns the animal. An empty ' +
+        'object changes nothing. The status can change from `available` to `pending` or `sold`, from `pending` to ' +
+        '`available` or `sold`, and from `sold` to `available`; not while an open order holds the animal.',
+      params,
+      body: { schema: PetPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
+      scope: 'pets:write',
+      readScope: 'pets:read',
+      preconditions: ['If-Match'],
+      success: ok(Pet, petJson, 'The animal as it is now.'),
+      errors: ['status_transition_not_allowed', 'pet_reserved'],
+    },
+    deletePet: {
+      method: 'DELETE',
+      path: '/pets/{petId}',
+      summary: 'Remove an animal',
+      description: 'Removes the animal, unless an open order holds it. Its id is never used again.',
+      params,
+      scope: 'pets:write',
+      preconditions: ['If-Match'],
+      success: noContent('The animal was removed.'),
+      errors: ['pet_reserved'],
+    },
+    getInventory: {
+      method: 'GET',
+      path: '/inventory',
+      summary: 'Count animals by status',
+      description:
+        'Returns how many animals there are in each status, exactly, in the whole store or in one category.',
+      query: GetInventoryQuery,
+      scope: 'pets:read',
+      reads: ['pets'],
+      success: ok(Inventory, inventoryJson, 'The numbers of animals.'),
+    },
+  },
+);

@@ -6,9 +6,8 @@ import * as z from 'zod';
 import { int64Max, int64Min, NotInt64, parseInt64 } from './json.ts';
 
 /** Bounds of a name, in Unicode code points, as JSON Schema counts them. */
-export const nameLength = { min: 1, max: 255 } as const;
+const nameLength = { min: 1, max: 255 } as const;
 
-/** Bounds of a page's `limit`. */
 export const pageLimit = { min: 1, max: 100, default: 20 } as const;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
@@ -33,7 +32,6 @@ export function assignedId(description: string) {
   });
 }
 
-/** How many there are of something. */
 export const count = z
   .int()
   .min(0)
@@ -59,6 +57,10 @@ export function kindOf(input: unknown): string {
   return typeof input === 'object' ? 'an object' : `a ${typeof input}`;
 }
 
+/** The rules of a text, in words. */
+export const textHint =
+  'Stored and returned exactly as sent. Must not be blank or contain control characters.';
+
 /** A text that a client chose: a name, or a reference. */
 export function text(description: string, example: string) {
   return z
@@ -69,7 +71,7 @@ export function text(description: string, example: string) {
       for (const message of mistakesInText(value)) context.addIssue({ code: 'custom', message });
     })
     .meta({
-      description: `${description} Stored and returned exactly as sent. Must not be blank or contain control characters.`,
+      description: `${description} ${textHint}`,
       examples: [example],
       override: {
         minLength: nameLength.min,
@@ -99,7 +101,30 @@ export function oneOf(words: readonly string[]): string {
   return `must be one of ${words.map((word) => `"${word}"`).join(', ')}`;
 }
 
-/** A body's own mistakes: what is not an object, and members it does not have. `what` names the object. */
+/** One of these words; the error lists them. */
+export function enumOf<const Words extends readonly string[]>(words: Words) {
+  return z.enum(words, { error: oneOf(words) });
+}
+
+/** An object that is sent, as a component of the OpenAPI document. */
+export function shape<Members extends z.ZodRawShape>(id: string, description: string, members: Members) {
+  return z.object(members).meta({ id, description });
+}
+
+/** A body that is received. `what` names it in the errors of what is no object, and of unknown members. */
+export function bodyShape<Members extends z.ZodRawShape>(
+  id: string,
+  description: string,
+  what: string,
+  members: Members,
+) {
+  const names = Object.keys(members)
+    .join(', ')
+    .replace(/, (\w+)$/, ' and $1');
+  const error = bodyError(what, names || 'no members');
+  return z.strictObject(members, { error }).meta({ id, description });
+}
+
 export function bodyError(what: string, members: string): z.core.$ZodErrorMap {
   return (issue) =>
     issue.code === 'unrecognized_keys'
@@ -107,7 +132,7 @@ export function bodyError(what: string, members: string): z.core.$ZodErrorMap {
       : `must be a JSON object, not ${kindOf(issue.input)}`;
 }
 
-/** An example that the reference page leaves out of its requests: nobody means to filter by copying one. */
+/** An example that the reference page leaves out of its requests: a copied request is not meant to be filtered. */
 export const unselected = (value: unknown) => ({ default: { value, 'x-disabled': true } });
 
 const limitForm = `must be an integer from ${pageLimit.min} to ${pageLimit.max}, in plain decimal digits`;
@@ -132,7 +157,6 @@ export function limitParameter(things: string) {
     });
 }
 
-/** The position of a page, in a query. */
 export const cursorParameter = cursorOf(64);
 
 /** The position of a page in a list by name: the name is in it. */
@@ -167,3 +191,13 @@ export function int64Parameter(description: string) {
       param: { 'x-stability': 'beta', examples: unselected(1) },
     });
 }
+
+/** A page of a list as a shape. */
+export function pageShape<Item extends z.ZodType>(item: Item, id: string, description: string) {
+  return z.array(item).max(pageLimit.max).meta({ id, description });
+}
+
+const NoMembers = bodyShape('NoMembers', 'An empty object.', 'this request', {});
+
+/** The body of a step: none is expected, and an empty object is accepted. */
+export const noMembers = { schema: NoMembers, optional: true } as const;

@@ -1,7 +1,7 @@
-/** Who changes something: an operator, whoever uses the command line, or whoever opened the console with a one-time code. */
+/** The author of a change: an operator, the user of the command line, or of a console opened with a one-time code. */
 export const actorKinds = ['operator', 'cli', 'console'] as const;
 
-export type ActorKind = (typeof actorKinds)[number];
+type ActorKind = (typeof actorKinds)[number];
 
 export interface Actor {
   readonly kind: ActorKind;

@@ -1,5 +1,16 @@
 import { uptime as systemUptime } from 'node:os';
 
+export const minuteMs = 60_000;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
+/** The units that durations are written with, such as `250ms`, `30s`, `15m`, `24h` and `90d`. */
+export const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: minuteMs, h: hourMs, d: dayMs };
+
+/** The beginning of the day (UTC) of an instant, in Unix ms. */
+export function dayOf(ms: number): number {
+  return Math.floor(ms / dayMs) * dayMs;
+}
+
 /** The two times there are: the date as the system's clock shows it, and the steady time that limits count in. */
 export interface Clock {
   /** Unix ms by the system's clock, steps and all: for whatever is agreed on as a date, such as expiry and sunset. */
@@ -22,19 +33,19 @@ export interface Clock {
 
 /**
  * What was done to the date. Processes of one service have it in common, and so the same steady time: each has a
- * monotonic clock of its own, but the date less `aheadMs` is the steady time of all.
+ * separate monotonic clock, but the date less `aheadMs` is the steady time of all.
  */
 export interface DateSteps {
   /** Rises with every step. */
   readonly count: number;
   /** How far the date is ahead of steady time, in ms. */
   readonly aheadMs: number;
-  /** Says that there was a step, unless another process did so since `count`: false then, and that one is followed. */
+  /** Publishes a step; false if another process published one since `count`, which is then followed. */
   add(count: number, aheadMs: number): boolean;
 }
 
 /** What the system's clock is made of; tests bring their own. */
-export interface TimeSources {
+interface TimeSources {
   /** Unix ms; may be stepped. */
   readonly date: () => number;
   /** Milliseconds since any instant; never stepped, and on most systems it stands still while the machine sleeps. */
@@ -54,17 +65,16 @@ const stepMs = 50;
 /** Readings further apart than this are taken again: the process was paused between them. */
 const readingMs = 5;
 const mostReadings = 10;
-/** Both are told in whole milliseconds, so a step of a second may seem to be a little more. */
+/** Both clocks return whole milliseconds, so a step of a second may seem a little longer. */
 const roundingMs = 2;
-/** How exactly `uptime` tells what it tells. */
+/** Accuracy of `uptime`. */
 const uptimeErrorMs = 1_500;
 
-/** The clock of this system. */
 export function systemClock(sources: TimeSources = systemSources): Clock {
   return new SystemClock(sources);
 }
 
-/** The steps that a process noticed on its own. */
+/** Steps of a process without others. */
 class OwnSteps implements DateSteps {
   count = 0;
   aheadMs = 0;

@@ -11,7 +11,7 @@ const checksumLength = 6;
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const form = /^[0-9A-Za-z]{38}$/;
 
-export type SecretKind = keyof typeof prefixes;
+type SecretKind = keyof typeof prefixes;
 
 /** The system's generator: returns that many random bytes. */
 export type RandomBytes = (count: number) => Uint8Array;

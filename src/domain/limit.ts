@@ -1,6 +1,6 @@
 /**
  * The rules of limits: windows, strikes and bans, as pure functions of state and time. Stores keep the state and
- * call this; none has a rule of its own. All of it is steady time (`Clock.steady`): milliseconds where named `…Ms`,
+ * call this; none has other rules. All of it is steady time (`Clock.steady`): milliseconds where named `…Ms`,
  * `episode…` or `strikes`, else seconds. `asDates` says a verdict in dates.
  */
 import type { Quota } from './plan.ts';
@@ -11,13 +11,13 @@ export interface Window {
   readonly count: number;
 }
 
-/** What an account has used. */
+/** Requests an account has used. */
 export interface Usage {
   readonly minute: Window;
   readonly day: Window;
 }
 
-/** How a key behaves after 429. */
+/** A key's requests after 429. */
 export interface KeyPenalty {
   /** The first 429 of the running episode and the end of its Retry-After, in ms; 0 when there is no episode. */
   readonly episodeFrom: number;
@@ -25,7 +25,7 @@ export interface KeyPenalty {
   /** When each counted strike came, in ms, oldest first. */
   readonly strikes: readonly number[];
   readonly bannedUntil: number;
-  /** How many bans in a row came before the last one; each doubles the next. */
+  /** Consecutive bans before the last one; each doubles the next. */
   readonly banLevel: number;
 }
 
@@ -34,7 +34,7 @@ export interface BanRules {
   readonly withinSeconds: number;
   readonly firstBanSeconds: number;
   readonly longestBanSeconds: number;
-  /** After this long without a ban the next one is a first one again. */
+  /** After this long without a ban, the level starts from the beginning. */
   readonly forgivenAfterSeconds: number;
 }
 
@@ -66,7 +66,7 @@ export interface Verdict {
   readonly day: WindowState;
 }
 
-export interface Decision {
+interface Decision {
   readonly verdict: Verdict;
   readonly usage: Usage;
   readonly penalty: KeyPenalty;
@@ -75,7 +75,7 @@ export interface Decision {
 export const minuteSeconds = 60;
 export const daySeconds = 86_400;
 
-/** Requests refused within this long of an episode's first 429 were under way already, and are no strikes. */
+/** Requests refused within this long of an episode's first 429 were already in flight, and are no strikes. */
 const graceMs = 1_000;
 
 export const unused: Usage = { minute: { openedAt: 0, count: 0 }, day: { openedAt: 0, count: 0 } };
@@ -158,7 +158,7 @@ function usageAt(usage: Usage, nowMs: number): Usage {
   };
 }
 
-/** What a request would be told now, without counting: as admitted, with what is left, or as banned. */
+/** The verdict of a request now, without counting it: admitted, with what is left, or banned. */
 export function standing(usage: Usage, penalty: KeyPenalty, quota: Quota, nowMs: number): Verdict {
   const open = usageAt(usage, nowMs);
   return nowMs < penalty.bannedUntil * 1_000
@@ -166,12 +166,11 @@ export function standing(usage: Usage, penalty: KeyPenalty, quota: Quota, nowMs:
     : admitted(open, quota, nowMs);
 }
 
-/** What is left of a window, without counting. */
 export function peek(window: Window, limit: number, nowMs: number): WindowState {
   return stateOf(rolled(window, minuteSeconds, nowMs), limit, minuteSeconds, nowMs);
 }
 
-/** The verdict as clients are told it, its instants as dates; `aheadSeconds` is the clock's. */
+/** The verdict with its instants as dates; `aheadSeconds` is the clock's. */
 export function asDates(verdict: Verdict, aheadSeconds: number): Verdict {
   if (aheadSeconds === 0) return verdict;
   const { minute, day } = verdict;
@@ -188,19 +187,19 @@ export function asDate(state: WindowState, aheadSeconds: number): WindowState {
 }
 
 /**
- * A ban as it may be believed at `nowMs`: if the date was set back while nobody served, one that was told to end on
+ * A ban as it may be believed at `nowMs`: if the date was set back while the service was stopped, one that was to end on
  * a date would last longer than any ban of its level does.
  */
 export function believableBan(bannedUntil: number, banLevel: number, rules: BanRules, nowMs: number): number {
   return Math.min(bannedUntil, Math.floor(nowMs / 1_000) + banSeconds(rules, banLevel));
 }
 
-/** Whole seconds to wait, rounded up, so that a client waiting exactly this long is not turned away again. */
-export function secondsUntil(at: number, nowMs: number): number {
+/** Whole seconds to wait, rounded up, so that a client waiting exactly this long is not refused again. */
+function secondsUntil(at: number, nowMs: number): number {
   return Math.max(1, Math.ceil(at - nowMs / 1_000));
 }
 
-/** The window as it stands now: ended ones are empty; one from the future (the date was set back while nobody served) keeps its count. */
+/** The window as it stands now: ended ones are empty; one from the future (the date was set back while the service was stopped) keeps its count. */
 function rolled(window: Window, lengthSeconds: number, nowMs: number): Window {
   const now = Math.floor(nowMs / 1_000);
   if (now >= window.openedAt + lengthSeconds) return { openedAt: now, count: 0 };
@@ -237,7 +236,7 @@ function statesOf(usage: Usage, quota: Quota, nowMs: number): { minute: WindowSt
   };
 }
 
-/** What an admitted request is told. The binding window is the one with fewer remaining; on a tie the one that ends later. */
+/** The verdict of an admitted request. The binding window has fewer requests remaining; on a tie, it ends later. */
 export function admitted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   const { minute, day } = statesOf(usage, quota, nowMs);
   const dayBinds =
@@ -246,7 +245,7 @@ export function admitted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   return { refusal: undefined, limit, remaining, resetAt, retryAfterSeconds: 0, minute, day };
 }
 
-/** What a request over the limit is told. The binding window is the exhausted one that ends last. */
+/** The verdict of a request over the limit. The binding window is the exhausted one that ends last. */
 export function exhausted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   const { minute, day } = statesOf(usage, quota, nowMs);
   const dayBinds = day.remaining === 0 && (minute.remaining > 0 || day.resetAt >= minute.resetAt);
@@ -255,7 +254,7 @@ export function exhausted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   return { refusal, limit, remaining, resetAt, retryAfterSeconds: secondsLeft, minute, day };
 }
 
-/** What a banned key is told. */
+/** The verdict for a banned key. */
 export function banned(usage: Usage, penalty: KeyPenalty, quota: Quota, nowMs: number): Verdict {
   const resetAt = penalty.bannedUntil;
   const retryAfterSeconds = secondsUntil(resetAt, nowMs);

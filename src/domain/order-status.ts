@@ -1,9 +1,10 @@
-import type { OrderStatus } from '../contract/orders.ts';
-import type { PetStatus } from '../contract/pets.ts';
+import type { PetStatus } from './pet-status.ts';
 
 export type OrderStep = 'approve' | 'deliver' | 'cancel' | 'return';
 
 export const orderStatuses = ['placed', 'approved', 'delivered', 'returned', 'cancelled'] as const;
+
+export type OrderStatus = (typeof orderStatuses)[number];
 
 /** An order's life: the steps each state has, and where they lead. */
 const steps: Readonly<Record<OrderStatus, Readonly<Partial<Record<OrderStep, OrderStatus>>>>> = {
@@ -19,17 +20,16 @@ export function next(status: OrderStatus, step: OrderStep): OrderStatus | undefi
   return steps[status][step];
 }
 
-/** The steps a status has. */
 export function stepsOf(status: OrderStatus): readonly OrderStep[] {
   return Object.keys(steps[status]) as OrderStep[];
 }
 
-/** Whether an order in this status holds its animal: nobody else can order, change or delete it. */
+/** Whether an order in this status holds its animal, which cannot be ordered, changed or deleted then. */
 export function isOpen(status: OrderStatus): boolean {
   return status === 'placed' || status === 'approved';
 }
 
-/** What a step makes of the animal; undefined: nothing. A returned animal may have been sold on, or removed, meanwhile. */
+/** The animal's status after a step; undefined for no change. A returned animal may have been sold again or removed before. */
 export function petStatusAfter(step: OrderStep, status: PetStatus): PetStatus | undefined {
   switch (step) {
     case 'approve':

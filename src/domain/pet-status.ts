@@ -1,6 +1,6 @@
-import type { PetStatus } from '../contract/pets.ts';
-
 export const petStatuses = ['available', 'pending', 'sold'] as const;
+
+export type PetStatus = (typeof petStatuses)[number];
 
 /** Which status may follow which when a client changes an animal. The same status again is no change. */
 const followers = {
@@ -10,7 +10,7 @@ const followers = {
   sold: ['available'],
 } as const satisfies Record<PetStatus, readonly PetStatus[]>;
 
-/** What may follow a status, besides itself. */
+/** The statuses that may follow this one. */
 export function statusesAfter(status: PetStatus): readonly PetStatus[] {
   return followers[status];
 }

@@ -1,10 +1,9 @@
-/** How many requests an account may make (specification, section 8). */
+/** Requests an account may make (specification, section 8). */
 export interface Quota {
   readonly perMinute: number;
   readonly perDay: number;
 }
 
-/** The limits that an account may bring. */
 export type CustomQuota = { readonly [Window in keyof Quota]?: number | undefined };
 
 /** The plans with fixed quotas; `enterprise` brings its own with each account. */

@@ -1,4 +1,4 @@
-/** What an operator may do: a viewer reads, an admin changes, too. */
+/** Permissions of operators: a viewer reads, an admin also changes. */
 export const roles = ['viewer', 'admin'] as const;
 
 export type Role = (typeof roles)[number];

@@ -4,7 +4,7 @@ export interface Held {
 }
 
 /**
- * A cache of at most so many entries that lets go of one that was not used lately (the CLOCK algorithm). A hit costs a look
+ * A bounded cache that evicts an entry that was not used recently (the CLOCK algorithm). A hit costs a look
  * and a note, where one that keeps its entries in the order of their use touches three of them: with 100,000 entries
  * that is a microsecond.
  */

@@ -30,7 +30,6 @@ export const factNames: Readonly<Record<string, string>> = {
 const byteUnits = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
 const oneDigit = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 
-/** A size with its unit, to one decimal. */
 export function bytesText(bytes: number): string {
   const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), byteUnits.length - 1);
   return `${oneDigit.format(bytes / 1_024 ** power)} ${byteUnits[power]}`;

@@ -1,5 +1,5 @@
 /**
- * What of the service can fail while it goes on, as anybody may be told. Why it failed is for the log: the words of a
+ * The parts that can fail while the service continues, in words for everyone. The reason is for the log only: messages of a
  * server or a disk may hold addresses, names and statements.
  */
 export const troubles = {

@@ -1,22 +1,20 @@
 import { basePath } from '../contract/operations.ts';
 import { type Network, networkOf } from '../domain/address.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
-import { clientAddress } from './address.ts';
-import { BusyConnections } from './busy-connections.ts';
-import { boundOfClients } from './connection-bounds.ts';
-import { connectionOf, freeResponsesOf } from './free-budget.ts';
-import { Listener } from './listener.ts';
-import { pipeline } from './pipeline.ts';
-import { type PublicRoutesOptions, publicRoutesOf } from './public-routes.ts';
-import { pathOf } from './query.ts';
-import { failed } from './replies.ts';
-import type { IncomingRequest, RequestContext } from './request-context.ts';
-import { requestIdOf } from './request-id.ts';
-import type { Route } from './routes.ts';
-import { underWay } from './under-way.ts';
-import { afterChunkedBody } from './unread-body.ts';
+import { BusyConnections, underWay } from './listener/busy-connections.ts';
+import { boundOfClients } from './listener/connection-bounds.ts';
+import { connectionOf, freeResponsesOf } from './listener/free-budget.ts';
+import { Listener } from './listener/listener.ts';
+import { afterChunkedBody } from './listener/unread-body.ts';
+import type { IncomingRequest, RequestContext } from './pipeline/context.ts';
+import { clientAddress, requestIdOf } from './pipeline/head.ts';
+import { pipeline } from './pipeline/pipeline.ts';
+import { pathOf } from './pipeline/query.ts';
+import { failed } from './pipeline/replies.ts';
+import type { Route } from './pipeline/routes.ts';
+import { type PublicRoutesOptions, publicRoutesOf } from './public/public-routes.ts';
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly context: RequestContext;
   readonly routes: readonly Route[];
   readonly publicRoutes: PublicRoutesOptions;
@@ -29,15 +27,14 @@ export interface ServerOptions {
   /** Processes that share the port and its connections; 1 keeps the port to this one. */
   readonly processes: number;
   readonly trustedProxies: readonly Network[];
-  /** What stands between requests and their answers; unless given, nothing. */
+  /** A step around every exchange; none by default. */
   readonly around?: Around | undefined;
 }
 
-/** A request on its way to its answer, and what answers it. */
 export interface Exchange {
   readonly context: RequestContext;
   readonly incoming: IncomingRequest;
-  /** Closes the request's connection once nothing has moved on it for so many seconds; 0 for never. */
+  /** Closes the request's connection after this many idle seconds; 0 for never. */
   readonly closeAfter: (idleSeconds: number) => void;
   readonly answer: () => Awaitable<Response>;
 }
@@ -50,7 +47,6 @@ const noParams = {};
 type Server = Bun.Server<undefined>;
 type BunRequest = Request & { readonly params?: Record<string, string> };
 
-/** What the router found out about a request, for the pipeline. */
 function incomingRequests(
   context: RequestContext,
   trustedProxies: readonly Network[],
@@ -80,34 +76,18 @@ function incomingRequests(
 }
 
 /** Starts listening. The router only finds out where a request goes; the pipeline checks it. */
-export function startServer({
-  context,
-  routes,
-  publicRoutes,
-  hostname,
-  port,
-  maxConnections,
-  idleTimeoutSeconds,
-  processes,
-  trustedProxies,
-  around,
-}: ServerOptions): Listener {
+export function startServer(options: ServerOptions): Listener {
+  const { context, routes, publicRoutes, hostname, port, idleTimeoutSeconds, processes, around } = options;
   const busy = new BusyConnections();
-  const incomingOf = incomingRequests(context, trustedProxies, busy);
-  const exchangeOf = (
-    incoming: IncomingRequest,
-    server: Server,
-    answer: () => Awaitable<Response>,
-  ): Exchange => {
+  const incomingOf = incomingRequests(context, options.trustedProxies, busy);
+  const answered = (incoming: IncomingRequest, server: Server, answer: () => Awaitable<Response>) => {
+    if (around === undefined) return answer();
     const closeAfter = (idleSeconds: number) => server.timeout(incoming.request, idleSeconds);
-    return { context, incoming, closeAfter, answer };
+    return around({ context, incoming, closeAfter, answer });
   };
   const handle = (route: Route | undefined) => (request: BunRequest, server: Server) => {
     const incoming = incomingOf(request, server, route);
-    const made =
-      around === undefined
-        ? pipeline(context, incoming)
-        : around(exchangeOf(incoming, server, () => pipeline(context, incoming)));
+    const made = answered(incoming, server, () => pipeline(context, incoming));
     const answer = busy.releaseAfter(request, underWay(server, request, made, idleTimeoutSeconds));
     return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
   };
@@ -135,15 +115,12 @@ export function startServer({
         const path = pathOf(request.url);
         if (path === basePath || path.startsWith(`${basePath}/`)) return unknown(request, server);
         const incoming = incomingOf(request, server);
-        const answer =
-          around === undefined
-            ? elsewhere(incoming, path)
-            : around(exchangeOf(incoming, server, () => elsewhere(incoming, path)));
+        const answer = answered(incoming, server, () => elsewhere(incoming, path));
         return request.headers.has('transfer-encoding') ? afterChunkedBody(request, answer) : answer;
       },
-      // What fails outside of every answer's own making; the runtime would send a page of its own.
+      // Errors outside of the pipeline; the runtime would send a page about them.
       error: (error) => failed(context, context.makeRequestId(), error),
     });
-  const bound = () => boundOfClients(maxConnections, processes);
+  const bound = () => boundOfClients(options.maxConnections, processes);
   return new Listener({ serve, port, bound, busy, log: context.log });
 }

@@ -1,38 +1,34 @@
-import { type InputOf, isRead, type Operation, type OperationId } from '../contract/operations.ts';
-import { type Result, resultOf } from '../contract/result.ts';
+import { type Result, resultOf } from '../contract/operation.ts';
+import {
+  type InputOf,
+  isRead,
+  type Operation,
+  type OperationId,
+  type operations,
+} from '../contract/operations.ts';
+import { Refusal } from '../contract/refusal.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
-import { Refusal } from '../domain/refusal.ts';
-import type { Authenticated } from './admission.ts';
-import { categoryReaders } from './categories.ts';
-import type { Once, OnceInput } from './once.ts';
-import { orderReaders } from './orders.ts';
-import { petReaders } from './pets.ts';
-import type { Preconditions } from './preconditions.ts';
-import { rateLimitReaders } from './rate-limits.ts';
-import type { ReadersOf, ReadId, ReadStore } from './readers.ts';
-import type { Store, WriteId } from './units.ts';
+import type { Authenticated } from './admission/admission.ts';
+import type { Once, OnceInput } from './changes/once.ts';
+import type { Preconditions } from './changes/preconditions.ts';
+import { rateLimitReaders } from './resources/rate-limits.ts';
+import type { ReadersOf, ReadStore } from './resources/rows.ts';
+import { sharedReaders, type sharedUnits } from './resources/shared.ts';
+import type { Store } from './units.ts';
 
-const readers: ReadersOf<ReadId> = {
-  ...petReaders,
-  ...categoryReaders,
-  ...orderReaders,
-  ...rateLimitReaders,
-};
+const readers: ReadersOf<typeof operations, [Authenticated]> = { ...sharedReaders, ...rateLimitReaders };
 
-/** A request of an operation, checked. */
 export interface OperationRequest {
   readonly input: InputOf<OperationId>;
   readonly preconditions: Preconditions;
-  /** Undefined: it is done as often as it is asked for. */
+  /** Undefined without an `Idempotency-Key`. */
   readonly once: Once | undefined;
   readonly admission: Authenticated;
 }
 
-/** What became of it. */
 export type Performed = Result & { readonly isReplayed?: boolean };
 
-/** The operations of the contract, by their row. */
 export class ClientOperations {
   readonly #store: ReadStore & Pick<Store, 'write'>;
   readonly #clock: Clock;
@@ -49,20 +45,20 @@ export class ClientOperations {
   ): Awaitable<Performed> {
     if (isRead(operation)) {
       // The input was made by the row, so it is the one its reader takes.
-      const read = readers[operation.operationId as ReadId] as Reader;
+      const read = readers[operation.operationId as keyof typeof readers] as Reader;
       return andThen(read(this.#store, input as never, admission), (outcome) => resultOf(operation, outcome));
     }
     const { params, body } = input;
     const unit = { params, body, preconditions, now: this.#clock.now() };
     const { operationId } = operation;
     if (once !== undefined) return this.#performOnce(operationId, unit, once);
-    const written = this.#store.write(operationId as WriteId, unit as never);
+    const written = this.#store.write(operationId as keyof typeof sharedUnits, unit as never);
     return written.then((outcome) => resultOf(operation, outcome));
   }
 
   async #performOnce(operationId: OperationId, input: OnceInput['input'], once: Once): Promise<Performed> {
     if (operationId !== 'createPet') return this.#store.write('once', { operationId, input, once });
-    // Adding animals refuses nobody, so all who do it at the same time are one batch.
+    // Adding animals never refuses, so concurrent requests are one batch.
     const outcome = await this.#store.write('createPetOnce', { input: input as never, once });
     if (typeof outcome === 'string') throw new Refusal(outcome);
     return outcome;

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { TableRow, Tables } from '../storage/storage.ts';
+import type { Table } from '../tables/table.ts';
+import { copiedTables } from '../tables/tables.ts';
 
-type Table = Tables['tables'][number];
-
-/** Rows read and written at a time. */
 const batchLength = 1_000;
 
 /** The copy cannot go on; `message` says why and what to do. */
@@ -35,9 +34,8 @@ export class CopyOperations {
     this.#to = to;
   }
 
-  /** How many rows there are to copy. */
   async count(): Promise<number> {
-    const counts = await Promise.all(this.#from.tables.map((table) => this.#from.count(table)));
+    const counts = await Promise.all(copiedTables.map((table) => this.#from.count(table)));
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
@@ -47,13 +45,13 @@ export class CopyOperations {
     // First all that is there, so that nothing is added to a store that holds something else.
     const there = new Map<Table, TableRow | undefined>();
     let done = 0;
-    for (const table of this.#from.tables) {
+    for (const table of copiedTables) {
       const { last, count } = await this.#beginning(table);
       there.set(table, last);
       done += count;
       yield done;
     }
-    for (const table of this.#from.tables) {
+    for (const table of copiedTables) {
       for await (const rows of batches(this.#from, table, there.get(table))) {
         await this.#add(table, rows);
         done += rows.length;
@@ -66,16 +64,16 @@ export class CopyOperations {
   async *verify(): AsyncGenerator<number, Record<string, Checksum>> {
     const checksums: Record<string, Checksum> = {};
     let done = 0;
-    for (const table of this.#from.tables) {
+    for (const table of copiedTables) {
       const sums = await Promise.all([checksumOf(this.#from, table), checksumOf(this.#to, table)]);
       const [source, copy] = sums;
       if (!isSame(source, copy)) {
         throw new CopyError(
-          `Table "${table}" differs: ${source.count} rows in the source, ${copy.count} in the target. ` +
+          `Table "${table.name}" differs: ${source.count} rows in the source, ${copy.count} in the target. ` +
             this.#whoWrote(table, source, copy),
         );
       }
-      checksums[table] = source;
+      checksums[table.name] = source;
       done += source.count;
       yield done;
     }
@@ -86,12 +84,12 @@ export class CopyOperations {
     const conflict = await this.#to.add(table, rows);
     if (conflict === 'taken') {
       throw new CopyError(
-        `Table "${table}" of the target contains rows that are not from this copy. ${targetWritten}`,
+        `Table "${table.name}" of the target contains rows that are not from this copy. ${targetWritten}`,
       );
     }
     if (conflict === 'missing') {
       throw new CopyError(
-        `Table "${table}" of the source refers to rows that were not copied. ${sourceWritten}`,
+        `Table "${table.name}" of the source refers to rows that were not copied. ${sourceWritten}`,
       );
     }
     this.#read(table, rows);
@@ -140,7 +138,6 @@ async function* batches(source: Tables, table: Table, behind?: TableRow): AsyncG
   }
 }
 
-/** A checksum that grows row by row. */
 class Checksums {
   readonly #hash = createHash('sha256');
   #count = 0;

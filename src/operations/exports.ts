@@ -2,15 +2,13 @@ import { total } from '../contract/inventory.ts';
 import type { Pet } from '../contract/pets.ts';
 import type { PetFilter, PetStore } from '../storage/storage.ts';
 
-/** Which animals. */
-export type ExportFilter = Pick<PetFilter, 'status' | 'categoryId'>;
+type ExportFilter = Pick<PetFilter, 'status' | 'categoryId'>;
 
-/** How many animals are read at a time. */
 const pageLength = 1_000;
 
 /**
  * The animals that fit, by ascending id. Every one that is there throughout comes exactly once, as it is when it is read,
- * whoever writes meanwhile.
+ * whatever is written during the export.
  */
 export class ExportOperations {
   readonly #pets: PetStore;

@@ -1,21 +1,31 @@
 /** What operators are shown, in the shapes of the admin contract: instants as text, and never a secret. */
+
 import type { AccountLimits, Account as ShownAccount } from '../contract/admin/accounts.ts';
 import type { RecordedEntry } from '../contract/admin/audit.ts';
 import type { Ban as ShownBan } from '../contract/admin/bans.ts';
-import type { Key as ShownKey } from '../contract/admin/keys.ts';
+import type { keyStates, Key as ShownKey } from '../contract/admin/keys.ts';
 import type { Operator as ShownOperator } from '../contract/admin/operators.ts';
 import type { Verdict, WindowState } from '../domain/limit.ts';
-import type { AuditEntry, Operator } from '../storage/admin.ts';
-import type { Account, Key } from '../storage/storage.ts';
-import type { KeyBan } from './bans.ts';
-import type { KeyInUse } from './keys.ts';
+import type { Account, Key } from '../tables/accounts.ts';
+import type { AuditEntry, Operator } from '../tables/operators.ts';
 
-/** An instant (Unix ms) in UTC. */
+export type KeyState = (typeof keyStates)[number];
+
+export interface KeyInUse extends Key {
+  readonly state: KeyState;
+  /** Unix ms, to the minute; `null` for never. */
+  readonly lastUsedAt: number | null;
+  /** Since 00:00 UTC. */
+  readonly requestsToday: number;
+}
+
+/** A ban, and whose it is; `bannedUntil` in Unix ms. */
+export type KeyBan = Omit<ShownBan, 'bannedUntil'> & { readonly bannedUntil: number };
+
 export function iso(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The same where there may be none. */
 export function isoOrNull(ms: number | null): string | null {
   return ms === null ? null : iso(ms);
 }
@@ -24,7 +34,7 @@ export function shownAccount({ quota, createdAt, closedAt, ...account }: Account
   return { ...account, ...quota, createdAt: iso(createdAt), closedAt: isoOrNull(closedAt) };
 }
 
-/** What is stored of a key, without how it is used. */
+/** A key without its usage. */
 export function storedKey({ scopes, createdAt, expiresAt, revokedAt, successorId, ...key }: Key) {
   return {
     ...key,

@@ -1,9 +1,9 @@
-import type { AdminServices } from '../app.ts';
+import type { AdminServices } from '../app/app.ts';
 import type { CustomQuota, PlanName, Quota } from '../domain/plan.ts';
 import { planNames } from '../domain/plan.ts';
 import { type Scope, scopes } from '../domain/scope.ts';
 
-/** An account with its key, which everybody who steers the sandbox may see. */
+/** An account with its key, which is no secret in a sandbox. */
 export interface SandboxAccount extends Quota {
   readonly account: number;
   readonly plan: PlanName;
@@ -12,13 +12,12 @@ export interface SandboxAccount extends Quota {
 
 export interface NewSandboxAccount extends CustomQuota {
   readonly plan: string;
-  /** Its key never expires by default. */
   readonly expiresInSeconds?: number | undefined;
   /** Of the key; all by default. */
   readonly scopes?: readonly Scope[] | undefined;
 }
 
-/** What an enterprise account may do unless it brings its own limits. */
+/** Default limits of an enterprise account. */
 const ample: Quota = { perMinute: 10_000, perDay: 1_000_000 };
 
 type Services = Pick<AdminServices, 'accounts' | 'keys'>;
@@ -36,7 +35,6 @@ export async function createAccount(
   return { account: made.id, plan: made.plan, ...made.quota, key };
 }
 
-/** Makes an account of each plan. */
 export function createAccounts(services: Services): Promise<SandboxAccount[]> {
   return Promise.all(planNames.map((plan) => createAccount(services, { plan })));
 }

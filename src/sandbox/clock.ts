@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from '../domain/clock.ts';
 
-/** Furthest that a clock can be put ahead: dates beyond have more digits than four in their year. */
+/** Latest time of a clock: later dates have a year of five digits. */
 const lastMs = Date.parse('9999-01-01T00:00:00Z');
 
-/** The system's clock, put ahead. It goes back only when its sandbox is put back to its start. */
+/** The system's clock, advanced on request. Only a reset of the sandbox sets it back. */
 export class SandboxClock implements Clock {
   readonly rules = true;
   readonly #system = systemClock();
@@ -21,12 +21,11 @@ export class SandboxClock implements Clock {
     return this.#system.aheadSeconds;
   }
 
-  /** How far it is ahead of the system's clock, in seconds. */
   get advancedSeconds(): number {
     return this.#advancedMs / 1_000;
   }
 
-  /** Lets time pass; false when that would be back, or beyond the year 9998. */
+  /** Advances the clock; false if `ms` is negative or leads beyond the year 9998. */
   advance(ms: number): boolean {
     if (!(ms >= 0) || this.now() + ms >= lastMs) return false;
     this.#advancedMs += ms;

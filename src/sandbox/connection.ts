@@ -3,13 +3,13 @@ import type { Exchange } from '../http/server.ts';
 
 /** In how many pieces a slow body is sent. */
 const pieces = 10;
-/** The least that the runtime closes a connection after; its timers are coarse, so that it takes some 4 s. */
+/** Shortest idle time-out of the runtime. Its timers are coarse, so closing takes about 4 s. */
 const leastIdleSeconds = 1;
 
 /**
- * Breaks the connection without an answer. The runtime does so when a body fails before anything of it was sent, which
- * is why it fails with nothing: an error would be printed. An answer to HEAD has no body; that connection is left to the
- * time-out of idle ones.
+ * Closes the connection without a response. The runtime does so when a body fails before its first byte is sent; it
+ * fails without an error, which would be printed. A response to HEAD has no body, so that connection is left to the
+ * idle time-out.
  */
 export async function cut({ incoming: { request }, closeAfter }: Exchange): Promise<Response> {
   const broken = () => new Response(new ReadableStream({ start: (controller) => controller.error() }));
@@ -17,14 +17,14 @@ export async function cut({ incoming: { request }, closeAfter }: Exchange): Prom
   const { signal } = request;
   const gone = Promise.withResolvers<void>();
   signal.addEventListener('abort', () => gone.resolve(), { once: true });
-  // A turn later: until an answer is there, the server keeps the connections of requests open.
+  // In the next event-loop tick: until a response is returned, the server keeps the connection open.
   await sleep(0);
   closeAfter(leastIdleSeconds);
   if (!signal.aborted) await gone.promise;
   return new Response(null);
 }
 
-/** Waits; false when the client went away or the sandbox ends meanwhile. */
+/** Waits; false if the client disconnects or the sandbox ends first. */
 export async function held(ms: number, signals: readonly AbortSignal[]): Promise<boolean> {
   try {
     await sleep(ms, undefined, { signal: AbortSignal.any([...signals]) });
@@ -34,7 +34,7 @@ export async function held(ms: number, signals: readonly AbortSignal[]): Promise
   }
 }
 
-/** The answer with its body in pieces, and a pause before each. Its length is not announced. */
+/** Sends the body in pieces, with a pause before each and without `Content-Length`. */
 export async function slowly(
   response: Response,
   pauseMs: number,

@@ -1,16 +1,16 @@
-/** What is below `/sandbox`: how the sandbox is steered. */
+/** The routes below `/sandbox`, which control the sandbox. */
 import * as z from 'zod';
 import { errors } from '../contract/errors.ts';
+import { Refusal } from '../contract/refusal.ts';
 import { validate } from '../contract/validation.ts';
 import { oneOf } from '../contract/values.ts';
 import { PlanError } from '../domain/plan.ts';
-import { Refusal } from '../domain/refusal.ts';
 import { scopes } from '../domain/scope.ts';
-import { readJsonBody } from '../http/body.ts';
-import { errorPageHeaders } from '../http/headers.ts';
-import { refusalOf } from '../http/input.ts';
-import { pathOf, queryOf } from '../http/query.ts';
-import { errorBody, failed } from '../http/replies.ts';
+import { readJsonBody } from '../http/pipeline/body.ts';
+import { errorPageHeaders } from '../http/pipeline/headers.ts';
+import { refusalOf } from '../http/pipeline/input.ts';
+import { pathOf, queryOf } from '../http/pipeline/query.ts';
+import { errorBody, failed } from '../http/pipeline/replies.ts';
 import type { Exchange } from '../http/server.ts';
 import type { NewSandboxAccount, SandboxAccount } from './accounts.ts';
 import type { SandboxClock } from './clock.ts';
@@ -23,19 +23,17 @@ import type { StoreEntry, Stores } from './stores.ts';
 
 export const controlPath = '/sandbox';
 
-export interface ControlOptions {
+interface ControlOptions {
   readonly clock: SandboxClock;
   readonly faults: Faults;
   readonly requests: Requests;
   /** Undefined in an isolated store, which has no others. */
   readonly stores: Stores | undefined;
-  /** Those that there were at the start, and have again after a reset. */
+  /** The accounts of the start, which a reset restores. */
   readonly accounts: readonly SandboxAccount[];
-  /** Throws `PlanError`. */
   readonly createAccount: (account: NewSandboxAccount) => Promise<SandboxAccount>;
   /** Refuses `account_not_found`. */
   readonly findAccount: (id: number) => Promise<unknown>;
-  /** Puts the store, the clock and all else back to the start. */
   readonly reset: () => void;
 }
 
@@ -93,7 +91,6 @@ export class Control {
     };
   }
 
-  /** Answers a request below `/sandbox`. */
   async answer({ context, incoming: { request, requestId } }: Exchange): Promise<Response> {
     try {
       checkOrigin(request);
@@ -103,14 +100,14 @@ export class Control {
       const handler = methods[request.method === 'HEAD' ? 'GET' : request.method];
       if (handler === undefined) {
         const Allow = Object.keys(methods).join(', ');
-        return answerOf(requestId, new Refusal('method_not_allowed'), { Allow });
+        return controlResponse(requestId, new Refusal('method_not_allowed'), { Allow });
       }
       const whose = await this.#known(whoseOf(request.url));
-      return answerOf(requestId, await handler({ request, whose, id: Number(id) }));
+      return controlResponse(requestId, await handler({ request, whose, id: Number(id) }));
     } catch (error) {
-      if (error instanceof Refusal) return answerOf(requestId, error);
+      if (error instanceof Refusal) return controlResponse(requestId, error);
       if (error instanceof FaultError || error instanceof PlanError) {
-        return answerOf(requestId, new Refusal('invalid_body', { message: error.message }));
+        return controlResponse(requestId, new Refusal('invalid_body', { message: error.message }));
       }
       return failed(context, requestId, error);
     }
@@ -143,7 +140,7 @@ export class Control {
     return this.#faults();
   }
 
-  /** Refuses `account_not_found`: what is asked of an account that there is not would never happen. */
+  /** Refuses `account_not_found`: a fault for an unknown account would never occur. */
   async #known(whose: Whose): Promise<Whose> {
     if (whose !== undefined) await this.#options.findAccount(whose);
     return whose;
@@ -180,7 +177,6 @@ export class Control {
   }
 }
 
-/** A path, with the id at its end. */
 const pathForm = /^(\/?[\w/-]*?)(?:\/(\d{1,9}))?\/?$/;
 
 function storeRoutes(stores: Stores): Readonly<Record<string, Readonly<Record<string, Handler>>>> {
@@ -193,7 +189,7 @@ function storeRoutes(stores: Stores): Readonly<Record<string, Readonly<Record<st
   };
 }
 
-/** The store's address by the name under which the client reaches this sandbox. */
+/** The store's address with the host name by which the client reaches this sandbox. */
 function reachedBy(request: Request, entry: StoreEntry): StoreEntry {
   const url = new URL(entry.url);
   url.hostname = new URL(request.url).hostname;
@@ -206,7 +202,7 @@ function invalid(message: string): Refusal {
   return new Refusal('invalid_body', { message });
 }
 
-/** The account that a request narrows itself to; undefined for all. */
+/** The account that a request is limited to; undefined for all. */
 function whoseOf(url: string): Whose {
   const parameters = new URLSearchParams(queryOf(url));
   const text = parameters.get('account');
@@ -218,7 +214,6 @@ function whoseOf(url: string): Whose {
   throw new Refusal('invalid_parameter', { message });
 }
 
-/** The body, checked. Refuses as the service does. */
 async function bodyOf<Shape extends z.ZodRawShape>(
   request: Request,
   schema: z.ZodObject<Shape, z.core.$strict>,
@@ -229,8 +224,7 @@ async function bodyOf<Shape extends z.ZodRawShape>(
   throw refusalOf([...mistakes, ...('mistakes' in checked ? checked.mistakes : [])]);
 }
 
-/** A result as JSON; 204 where there is none. */
-function answerOf(requestId: string, result: unknown, more: Record<string, string> = {}): Response {
+function controlResponse(requestId: string, result: unknown, more: Record<string, string> = {}): Response {
   const headers = { ...errorPageHeaders, 'X-Request-Id': requestId, ...more };
   if (result instanceof Response) {
     for (const [name, value] of Object.entries(headers))

@@ -1,12 +1,11 @@
 /** The faults of a sandbox: `name=value` pairs separated by semicolons, such as `status=503; rate=0.2`. */
 import { clientErrors, type ErrorCode, errors } from '../contract/errors.ts';
-import { type OperationId, operations } from '../contract/operations.ts';
+import { errorsOf, type Operation, type OperationId, operations } from '../contract/operations.ts';
+import { unitMs } from '../domain/clock.ts';
 import { daySeconds, minuteSeconds } from '../domain/limit.ts';
-import { impossibilityOf } from './possible.ts';
-import { type ReplyName, replyNames } from './proxy-replies.ts';
+import { changesBody, type ReplyName, replyNames } from './proxy-replies.ts';
 
 export interface Fault {
-  /** As it was asked for. */
   readonly text: string;
   readonly status?: number;
   readonly code?: ErrorCode;
@@ -24,10 +23,10 @@ export interface Fault {
   readonly times?: number;
 }
 
-/** A fault that cannot be asked for; `message` says why and what can. */
+/** An invalid fault; `message` says why, and what is valid. */
 export class FaultError extends Error {}
 
-/** Longer answers are those of other programs; and a test that waits for more than this hangs. */
+/** A test that waits longer hangs. */
 const longestDelayMs = 600_000;
 /** Below the time-out of idle connections. */
 const longestPauseMs = 10_000;
@@ -37,22 +36,24 @@ type Read = (value: string, name: string) => Partial<Fault>;
 
 interface FaultName {
   readonly example: string;
-  /** What it does, in half a line. */
   readonly about: string;
   readonly read: Read;
 }
 
-/** What each name means; names of units are ms, s, m and h. */
+const codes = Object.keys(clientErrors) as (keyof typeof clientErrors)[];
+const statuses = [...new Set(codes.map((code) => clientErrors[code].status))].sort();
+const operationIds = Object.keys(operations) as OperationId[];
+
 export const faultNames: Readonly<Record<string, FaultName>> = {
   status: {
     example: 'status=503',
     about: 'an error status of the API; on 429 the limit is really used up',
-    read: (value) => ({ status: statusOf(value) }),
+    read: (value, name) => ({ status: oneOf(statuses, value, name, 'an error status of the API:') }),
   },
   code: {
     example: 'code=daily_quota_exceeded',
     about: 'which of the codes of a status, or a status by its code',
-    read: (value) => ({ code: codeOf(value) }),
+    read: (value, name) => ({ code: oneOf(codes, value, name, 'an error code of the API:') }),
   },
   'retry-after': {
     example: 'retry-after=3',
@@ -87,12 +88,12 @@ export const faultNames: Readonly<Record<string, FaultName>> = {
   reply: {
     example: 'reply=html-502',
     about: `what a proxy makes of the response: ${replyNames.join(', ')}`,
-    read: (value) => ({ reply: replyOf(value) }),
+    read: (value, name) => ({ reply: oneOf(replyNames, value, name) }),
   },
   operation: {
     example: 'operation=createPet',
     about: 'only where this operation is called',
-    read: (value) => ({ operation: operationOf(value) }),
+    read: (value, name) => ({ operation: oneOf(operationIds, value, name) }),
   },
   rate: {
     example: 'rate=0.2',
@@ -111,7 +112,6 @@ export const faultNames: Readonly<Record<string, FaultName>> = {
   },
 };
 
-/** Reads a fault. Throws `FaultError`. */
 export function parseFault(text: string): Fault {
   const found = new Map<string, Partial<Fault>>();
   for (const pair of text.split(';').map((part) => part.trim())) {
@@ -137,12 +137,12 @@ function unknown(pair: string): string {
   return `"${pair.slice(0, 80)}" is not a fault. Faults are ${examples.join(', ')}, with semicolons between them.`;
 }
 
-/** What happens instead of the answer, or to it; one of these at least is what a fault is about. */
+/** Effects on the response, of which a fault has at least one. */
 const effects = ['status', 'code', 'cut', 'ban', 'remaining', 'reply', 'delay', 'slow-body'] as const;
-/** Of these there can be one. */
+/** Effects that exclude each other. */
 const outcomes = ['status', 'cut', 'ban', 'remaining', 'reply'] as const;
 
-/** What is wrong with a combination; undefined when it makes sense. */
+/** Why a combination is invalid; undefined if it is valid. */
 function mistakeOf(fault: Fault, found: ReadonlyMap<string, unknown>): string | undefined {
   const { status, code, retryAfter, cut, slowBodyMs } = fault;
   const has = (name: string) => found.has(name) || (name === 'status' && found.has('code'));
@@ -154,12 +154,8 @@ function mistakeOf(fault: Fault, found: ReadonlyMap<string, unknown>): string | 
   const answered = code === undefined ? status : errors[code].status;
   if (retryAfter !== undefined && answered !== 429 && answered !== 503)
     return 'Only 429 and 503 have a Retry-After. Add status=429 or status=503.';
-  if (
-    answered === 429 &&
-    (retryAfter ?? 1) > minuteSeconds &&
-    code !== 'daily_quota_exceeded' &&
-    !isBan(code)
-  )
+  const isOfMinute = answered === 429 && code !== 'daily_quota_exceeded' && code !== 'api_key_banned';
+  if (isOfMinute && (retryAfter ?? 1) > minuteSeconds)
     return `The minute's limit is over within ${minuteSeconds} s. Add code=daily_quota_exceeded, or use a shorter retry-after.`;
   if (cut !== undefined && slowBodyMs !== undefined)
     return '"slow-body" needs an answer, which "cut" takes away. Ask for one of them.';
@@ -167,41 +163,20 @@ function mistakeOf(fault: Fault, found: ReadonlyMap<string, unknown>): string | 
   return undefined;
 }
 
-function isBan(code: ErrorCode | undefined): boolean {
-  return code === 'api_key_banned';
-}
-
-const codes = Object.keys(clientErrors) as (keyof typeof clientErrors)[];
-const statuses = [...new Set(codes.map((code) => clientErrors[code].status))].sort();
-
-function statusOf(value: string): number {
-  const status = statuses.find((one) => String(one) === value);
-  if (status === undefined)
-    throw new FaultError(`"status" must be an error status of the API: ${statuses.join(', ')}.`);
-  return status;
-}
-
-function codeOf(value: string): ErrorCode {
-  const code = codes.find((one) => one === value);
-  if (code === undefined)
-    throw new FaultError(`"code" must be an error code of the API: ${codes.join(', ')}.`);
-  return code;
+function oneOf<T extends string | number>(
+  values: readonly T[],
+  value: string,
+  name: string,
+  what = 'one of',
+): T {
+  const found = values.find((one) => String(one) === value);
+  if (found === undefined) throw new FaultError(`"${name}" must be ${what} ${values.join(', ')}.`);
+  return found;
 }
 
 function cutOf(value: string): 'before' | 'after' {
   if (value === 'before' || value === 'after') return value;
   throw new FaultError('"cut" must be before or after: whether the work is done when the connection breaks.');
-}
-
-function replyOf(value: string): ReplyName {
-  const name = replyNames.find((one) => one === value);
-  if (name === undefined) throw new FaultError(`"reply" must be one of ${replyNames.join(', ')}.`);
-  return name;
-}
-
-function operationOf(value: string): OperationId {
-  if (Object.hasOwn(operations, value)) return value as OperationId;
-  throw new FaultError(`"operation" must be one of ${Object.keys(operations).join(', ')}.`);
 }
 
 function rateOf(value: string): number {
@@ -216,13 +191,37 @@ function whole(value: string, name: string, least: number, most: number): number
   throw new FaultError(`"${name}" must be a whole number from ${least} to ${most}.`);
 }
 
-const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;
-
 function duration(value: string, name: string, mostMs: number): number {
   const [, number = '', unit = ''] = /^(\d{1,9})(ms|s|m|h)$/.exec(value) ?? [];
-  const ms = Number(number) * (unitMs[unit as keyof typeof unitMs] ?? 0);
+  const ms = Number(number) * (unitMs[unit] ?? 0);
   if (ms >= 1 && ms <= mostMs) return ms;
   throw new FaultError(
     `"${name}" must be a duration of at most ${mostMs / 1_000}s, such as 100ms, 2s or 1m.`,
   );
+}
+
+export type Code = keyof typeof errors;
+
+/** The code meant by a status without one: the one that a client usually meets. */
+const usualCodes: ReadonlySet<Code> = new Set(['invalid_api_key', 'invalid_body', 'rate_limit_exceeded']);
+
+/** The code that an operation responds with for a fault; undefined for a fault without one, and where it never does. */
+export function codeOf(operation: Operation, { code, status }: Fault): Code | undefined {
+  const possible = errorsOf(operation).filter((one) =>
+    code === undefined ? errors[one].status === status : one === code,
+  );
+  return possible.find((one) => usualCodes.has(one)) ?? possible[0];
+}
+
+/** Why a fault can never happen to an operation; undefined if it can. */
+export function impossibilityOf(operation: Operation, fault: Fault): string | undefined {
+  const { operationId, success } = operation;
+  if (fault.status !== undefined && codeOf(operation, fault) === undefined) {
+    const possible = errorsOf(operation).map((one) => `${errors[one].status} ${one}`);
+    return `${operationId} never responds with ${fault.code ?? fault.status}. Its errors are ${possible.join(', ')}.`;
+  }
+  const needsBody = fault.slowBodyMs !== undefined || (fault.reply !== undefined && changesBody(fault.reply));
+  if (needsBody && success.schema === undefined)
+    return `The success of ${operationId} has no body to change.`;
+  return undefined;
 }

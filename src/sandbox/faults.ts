@@ -2,15 +2,13 @@ import { LRUCache } from 'lru-cache';
 import { atMost } from '../domain/bounded.ts';
 import { type Fault, parseFault } from './fault.ts';
 
-/** Texts of `X-Sandbox` whose count and chance go on from request to request. */
+/** Cached values of `X-Sandbox`, whose count and random sequence continue from request to request. */
 const heldHeaders = 10_000;
-/** How many can be asked for at once. */
 export const mostFaults = 100;
 
-/** A fault that was asked for, and what became of it. */
+/** A requested fault, and how often it occurred. */
 export class AskedFault {
   readonly fault: Fault;
-  /** How many requests it happened to. */
   hits = 0;
   /** Accounts whose limits it has changed. */
   readonly done = new Set<number>();
@@ -21,12 +19,12 @@ export class AskedFault {
     this.#state = fault.seed;
   }
 
-  /** Undefined when it goes on until it is ended. */
+  /** Undefined if unlimited. */
   get left(): number | undefined {
     return this.fault.times === undefined ? undefined : this.fault.times - this.hits;
   }
 
-  /** Whether it happens to the next request. Each call is a draw, in the order of the requests. */
+  /** Whether it occurs in the next request. Each call draws a random number, in the order of the requests. */
   happens(): boolean {
     if (this.left === 0 || (this.fault.rate < 1 && this.#draw() >= this.fault.rate)) return false;
     this.hits++;
@@ -42,15 +40,15 @@ export class AskedFault {
   }
 }
 
-/** Whose requests: of an account, or of all. */
+/** The account whose requests are affected; undefined for all. */
 export type Whose = number | undefined;
 
-/** The faults that were asked for: of all requests, of those of an account, and of single ones by their header. */
+/** The active faults: of all requests, of an account's, and of single ones by their header. */
 export class Faults {
   readonly #asked = new Map<Whose, readonly AskedFault[]>();
   readonly #byHeader = new LRUCache<string, AskedFault>(atMost(heldHeaders));
 
-  /** From now on these, in place of those asked for of the same requests before. */
+  /** Replaces the faults of these requests. */
   ask(whose: Whose, faults: readonly Fault[]): void {
     this.#asked.set(
       whose,
@@ -58,7 +56,6 @@ export class Faults {
     );
   }
 
-  /** Ends those of an account, or all. */
   end(whose: Whose): void {
     if (whose === undefined) {
       this.#asked.clear();
@@ -66,18 +63,20 @@ export class Faults {
     } else this.#asked.delete(whose);
   }
 
-  /** Those asked for by `ask`. */
   *all(): Generator<readonly [Whose, AskedFault]> {
     for (const [whose, faults] of this.#asked) for (const fault of faults) yield [whose, fault];
   }
 
-  /** What a request may meet, first come first: an account's own go before those of all. */
+  /** The faults of a request, in order of precedence: an account's before those of all. */
   of(accountId: Whose): readonly AskedFault[] {
     const ofAll = this.#asked.get(undefined) ?? [];
     return accountId === undefined ? ofAll : [...(this.#asked.get(accountId) ?? []), ...ofAll];
   }
 
-  /** What a request asks for itself; equal ones of one account are one fault, so that it can count. Throws `FaultError`. */
+  /**
+   * The fault in a request's header. Equal ones of one account are one fault, so that `times` works. Throws
+   * `FaultError`.
+   */
   inHeader(accountId: Whose, text: string): AskedFault {
     const id = `${accountId ?? ''}:${text}`;
     const held = this.#byHeader.get(id);

@@ -1,24 +1,25 @@
 import { lstatSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { minuteMs } from '../domain/clock.ts';
 import { lockFile } from '../storage/sqlite/sandbox.ts';
 
 const prefix = 'animal-store-sandbox-';
-/** Of folders that are being made; such a one is renamed within milliseconds. */
+/** Prefix of a folder that is being created; it is renamed within milliseconds. */
 const newPrefix = 'animal-store-new-sandbox-';
-const abandonedAfterMs = 60_000;
+const abandonedAfterMs = minuteMs;
 
 export interface Folder extends Disposable {
   readonly path: string;
 }
 
 /**
- * A folder that is gone with its sandbox. A process that is killed leaves it behind, without the lock in it: the next
- * sandbox removes it.
+ * A folder that is removed with its sandbox. A killed process leaves it behind without its lock, and the next sandbox
+ * removes it.
  */
 export function makeFolder(nowMs: number): Folder {
   const made = mkdtempSync(join(tmpdir(), newPrefix));
-  // Before it has the name under which others look for what is left behind.
+  // Before the folder gets the prefix by which other processes look for abandoned ones.
   const lock = lockFile(lockOf(made));
   const path = made.replace(newPrefix, prefix);
   renameSync(made, path);
@@ -36,7 +37,7 @@ function lockOf(folder: string): string {
   return join(folder, 'running');
 }
 
-/** Removes the folders of this user's sandboxes that have ended without doing so. */
+/** Removes the abandoned folders of this user's sandboxes. */
 function removeLeftovers(nowMs: number): void {
   for (const name of readdirSync(tmpdir())) {
     const path = join(tmpdir(), name);

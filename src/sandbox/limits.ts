@@ -3,10 +3,7 @@ import type { SandboxStore } from '../storage/sqlite/sandbox.ts';
 import type { Caller } from '../storage/storage.ts';
 import type { SandboxClock } from './clock.ts';
 
-/**
- * Counts and bans as a fault wants them. They are the account's real ones from then on, so that what is answered later
- * follows from them by the service's own rules.
- */
+/** Sets counts and bans for a fault. They are real, so later responses follow from them by the service's rules. */
 export class SandboxLimits {
   readonly #store: SandboxStore;
   readonly #clock: SandboxClock;
@@ -18,7 +15,7 @@ export class SandboxLimits {
     this.#rules = rules;
   }
 
-  /** Leaves so many requests of the minute, after the one that is about to come; at most what the plan has. */
+  /** Leaves this many requests of the minute after the current one, at most as many as the plan allows. */
   setRemaining({ accountId, quota }: Caller, remaining: number): void {
     const { minute, day } = this.#usage(accountId);
     const before = (limit: number) => Math.max(0, limit - remaining - 1);
@@ -28,7 +25,10 @@ export class SandboxLimits {
     });
   }
 
-  /** Uses the window up, which ends in so many seconds; unless given, when it would anyway. One that is used up stays. */
+  /**
+   * Exhausts the window and lets it end in `seconds`; undefined leaves its end unchanged. An exhausted window stays as
+   * it is.
+   */
   useUp({ accountId, quota }: Caller, window: keyof Usage, seconds: number | undefined): void {
     const usage = this.#usage(accountId);
     const [length, count] =
@@ -38,7 +38,7 @@ export class SandboxLimits {
     this.#store.setUsage(accountId, { ...usage, [window]: { openedAt, count } });
   }
 
-  /** Bans the key; unless seconds are given, for as long as its first ban would last. */
+  /** Bans the key, by default for as long as a first ban. */
   ban({ keyId }: Caller, seconds = this.#rules.firstBanSeconds): void {
     const { firstBanSeconds } = this.#rules;
     // A ban is believed only as long as those of its level last.

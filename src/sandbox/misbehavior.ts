@@ -1,36 +1,34 @@
-/** Requests under the version: what happens to each, and the note that is taken of it. */
+/** Requests under `/v1`: applies faults to them and records them. */
 import type { Operation } from '../contract/operations.ts';
+import { Refusal } from '../contract/refusal.ts';
 import { fingerprint } from '../domain/key.ts';
-import { Refusal } from '../domain/refusal.ts';
-import { credentialOf } from '../http/credential.ts';
-import { targetOf } from '../http/query.ts';
-import { refuse } from '../http/replies.ts';
+import { credentialOf } from '../http/pipeline/head.ts';
+import { targetOf } from '../http/pipeline/query.ts';
+import { refuse } from '../http/pipeline/replies.ts';
 import type { Exchange } from '../http/server.ts';
 import type { Caller, KeyStore } from '../storage/storage.ts';
 import type { SandboxClock } from './clock.ts';
 import { cut, held, slowly } from './connection.ts';
-import { type Fault, FaultError } from './fault.ts';
+import { type Code, codeOf, type Fault, FaultError, impossibilityOf } from './fault.ts';
 import type { AskedFault, Faults } from './faults.ts';
 import type { SandboxLimits } from './limits.ts';
-import { type Code, codeOf, impossibilityOf } from './possible.ts';
 import { isPerformed, proxyReply } from './proxy-replies.ts';
 import { type Quiet, refusedAs } from './refusals.ts';
 import type { RequestEntry, Requests } from './requests.ts';
 
-export const faultHeader = 'X-Sandbox';
+const faultHeader = 'X-Sandbox';
 
-export interface MisbehaviorOptions {
+interface MisbehaviorOptions {
   readonly keys: KeyStore;
   readonly clock: SandboxClock;
   readonly limits: SandboxLimits;
   readonly faults: Faults;
   readonly requests: Requests;
   readonly quiet: Quiet;
-  /** Aborted when the sandbox ends: nothing is held back any longer. */
+  /** Aborted when the sandbox ends, so that no response is delayed any longer. */
   readonly ending: AbortSignal;
 }
 
-/** A request, who sent it, and what is noted of it. */
 interface Asked {
   readonly exchange: Exchange;
   readonly caller: Caller | undefined;
@@ -45,7 +43,7 @@ export class Misbehavior {
     this.#options = options;
   }
 
-  /** Answers a request, with the fault that it or somebody for it asked for. */
+  /** Responds to a request, with the fault from its header or from `POST /sandbox/faults`. */
   async answer(exchange: Exchange): Promise<Response> {
     const { incoming, context } = exchange;
     const { request, requestId, routed } = incoming;
@@ -78,7 +76,7 @@ export class Misbehavior {
     return credential.kind === 'key' ? this.#options.keys.findCaller(fingerprint(credential.key)) : undefined;
   }
 
-  /** The fault that happens to the request; its own goes before all others. Throws `FaultError`. */
+  /** The fault that occurs in the request; the one in its header takes precedence. Throws `FaultError`. */
   #faultOf({ exchange: { incoming }, caller, operation, entry }: Asked): Fault | undefined {
     const { faults } = this.#options;
     const text = incoming.request.headers.get(faultHeader);
@@ -114,7 +112,6 @@ export class Misbehavior {
     return isEmpty ? response : slowly(response, fault.slowBodyMs ?? 0, signals);
   }
 
-  /** The response, or what a proxy makes of it. */
   async #replyTo(asked: Asked, fault: Fault): Promise<Response> {
     if (fault.reply === undefined) return this.#answerTo(asked, fault);
     const response = isPerformed(fault.reply) ? await asked.exchange.answer() : undefined;
@@ -138,12 +135,11 @@ export class Misbehavior {
   }
 }
 
-/** Whether a fault is meant for an operation. */
 function isOf(fault: Fault, operation: Operation | undefined): boolean {
   return fault.operation === undefined || fault.operation === operation?.operationId;
 }
 
-/** Whether a fault that was asked for others, too, can happen to a request. */
+/** Whether a fault that is not from its header can occur in a request. */
 function isFor(
   { fault, done }: AskedFault,
   operation: Operation | undefined,
@@ -164,7 +160,7 @@ function isLimit(code: Code): boolean {
   return code === 'rate_limit_exceeded' || code === 'daily_quota_exceeded' || code === 'api_key_banned';
 }
 
-/** What is known of an answer, for who asks for the requests. */
+/** Records the response for `GET /sandbox/requests`. */
 function noted(entry: RequestEntry, response: Response): Response {
   entry.status = response.status;
   // Errors link to their page, whose name is the code.

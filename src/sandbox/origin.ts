@@ -1,13 +1,14 @@
 /** Who may steer a sandbox: programs, and nobody's pages. */
 import { isIP } from 'node:net';
-import { Refusal } from '../domain/refusal.ts';
+import { Refusal } from '../contract/refusal.ts';
 
-/** Names that no page of the web has: of this machine, or without a dot, as containers are called. */
+/** Host names that no web page has: those of this machine, and names without a dot, such as containers'. */
 const ownNames = /^(?:[\w-]+|(?:[\w-]+\.)*localhost|host\.docker\.internal)$/;
 
 /**
- * Refuses `host_unknown` for a name that a page elsewhere may have and lead here (DNS rebinding), and
- * `cross_site_request` for what a browser sends for a page. An address is taken, for there no name was resolved.
+ * Refuses `host_unknown` for a name that another site could resolve to this machine (DNS rebinding), and
+ * `cross_site_request` for requests that a browser sends for a page. Addresses are accepted, because they are not
+ * resolved.
  */
 export function checkOrigin({ headers }: Request): void {
   const name = (headers.get('host') ?? '').toLowerCase().replace(/:\d{1,5}$/, '');

@@ -1,7 +1,7 @@
-/** Responses as the proxies before a service send and spoil them. */
+/** Responses that proxies in front of a service send or corrupt. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Longer than the runtime takes to send what it has of a body. */
+/** Longer than the runtime takes to send the part of a body that it has. */
 const flushMs = 50;
 
 export const replyNames = [

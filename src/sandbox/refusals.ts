@@ -1,21 +1,21 @@
 import { type ErrorCode, errors } from '../contract/errors.ts';
+import { Refusal } from '../contract/refusal.ts';
 import { minuteSeconds } from '../domain/limit.ts';
-import { Refusal } from '../domain/refusal.ts';
-import { credentialOf } from '../http/credential.ts';
-import { refuse } from '../http/replies.ts';
+import { credentialOf } from '../http/pipeline/head.ts';
+import { refuse } from '../http/pipeline/replies.ts';
 import type { Exchange } from '../http/server.ts';
 
-export interface RefusalOptions {
-  /** Seconds; the service's own unless given. */
+interface RefusalOptions {
+  /** Seconds; defaults to the service's. */
   readonly retryAfter: number | undefined;
   readonly nowMs: number;
-  /** Where failures that were asked for are told: the log is for the others. */
+  /** Discards requested failures, so that the log shows only real ones. */
   readonly quiet: Quiet;
 }
 
 export type Quiet = Pick<Exchange['context'], 'log' | 'outages'>;
 
-/** The service's own answer of a code. The request is admitted and counted as one that fails in this way is. */
+/** The service's response with a code. The request is admitted and counted like one that really fails in this way. */
 export async function refusedAs(
   exchange: Exchange,
   code: ErrorCode,
@@ -46,7 +46,7 @@ async function unauthenticated({ context, incoming }: Exchange, code: ErrorCode)
   return refuse(context, incoming, admission, new Refusal(refusal));
 }
 
-/** As for an address that has used its failures up; it has not, for others use it, too. */
+/** Responds as if the address had exhausted its failures. It has not, because other clients share it. */
 async function tooManyFailures(
   { context, incoming }: Exchange,
   secondsLeft: number,
@@ -59,7 +59,7 @@ async function tooManyFailures(
   return refuse(context, incoming, { caller: undefined, refusal, state }, new Refusal(refusal));
 }
 
-/** Where the service names mistakes, there is one. */
+/** Adds a mistake where the service lists them. */
 function refusalOf(code: ErrorCode): Refusal {
   const { status } = errors[code];
   if (status !== 400 && status !== 415) return new Refusal(code);

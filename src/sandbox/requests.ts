@@ -4,31 +4,27 @@ import type { PlanName } from '../domain/plan.ts';
 /** Requests that are remembered; the oldest are forgotten. */
 export const rememberedRequests = 10_000;
 
-/** What was asked under the version, and what came of it. */
+/** A request under `/v1` and its outcome. */
 export interface RequestEntry {
-  /** From 1, in the order they came. */
   readonly number: number;
   /** When it came, by the sandbox's clock (ISO 8601). */
   readonly at: string;
   readonly method: string;
-  /** Path and query. */
   readonly path: string;
   readonly operation: string | null;
   /** Of its key; null without a valid one. */
   readonly account: number | null;
   readonly plan: PlanName | null;
   readonly requestId: string;
-  /** What was sent back: null until then, and where the connection was cut. */
+  /** Null until the response is sent, and if the connection was cut. */
   status: number | null;
   code: ErrorCode | null;
-  /** The fault that happened to it. */
   fault: string | null;
 }
 
-/** Keys do not belong into an address, and clients put them there. */
+/** Some clients put their key into the URL. */
 const keys = /ask_\w*/g;
 
-/** The latest requests, oldest first. */
 export class Requests {
   #entries: RequestEntry[] = [];
   #count = 0;

@@ -1,13 +1,13 @@
-/** The real service on a store that nobody keeps, with faults, a clock that can be put ahead, and a memory of requests. */
+/** The real service on a temporary store, with faults, a clock that can be advanced, and a record of requests. */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { type AdminServices, openAdminServices, startApp, systemRuntime } from '../app.ts';
+import { type AdminServices, openAdminServices, startApp, systemRuntime } from '../app/app.ts';
 import { type Config, readConfig } from '../config.ts';
 import { basePath } from '../contract/operations.ts';
-import { checkHost } from '../http/host.ts';
-import { Outages } from '../http/outages.ts';
-import { pathOf } from '../http/query.ts';
+import { checkHost } from '../http/listener/host.ts';
+import { Outages } from '../http/logs/outages.ts';
+import { pathOf } from '../http/pipeline/query.ts';
 import type { Around, Exchange } from '../http/server.ts';
 import { SandboxStore } from '../storage/sqlite/sandbox.ts';
 import type { KeyStore } from '../storage/storage.ts';
@@ -24,20 +24,17 @@ import { Stores } from './stores.ts';
 
 export interface SandboxOptions {
   readonly host: string;
-  /** 0 for any that is free. */
   readonly port: number;
   /** Origins whose pages may call the API, separated by commas. */
   readonly corsOrigins?: string | undefined;
   readonly log: Logger;
   readonly openapi: (config: Config, listening: string) => string;
-  /** Puts into the store what it begins with. */
   readonly fill?: ((services: AdminServices) => Promise<void>) | undefined;
 }
 
 export interface Sandbox extends AsyncDisposable {
   /** Where it listens, without a trailing slash. */
   readonly url: string;
-  /** One of each plan. */
   readonly accounts: readonly SandboxAccount[];
 }
 
@@ -108,7 +105,7 @@ function configOf({ host, port, corsOrigins = '' }: SandboxOptions, path: string
   });
 }
 
-/** Makes the store as it is at the start, in this thread: the service's own writer takes longer to load. */
+/** Creates the initial store in this thread, because the service's writer thread takes longer to load. */
 async function makeStore(
   config: Config,
   clock: SandboxClock,
@@ -132,7 +129,6 @@ interface Parts {
   readonly ending: AbortSignal;
 }
 
-/** What stands between the requests and the service. */
 function aroundOf(parts: Parts): Around {
   const { config, clock, store, stores, accounts, admin, quiet, ending } = parts;
   const faults = new Faults();

@@ -1,14 +1,15 @@
-/** Isolated stores beside that of a sandbox: the same start, and nothing shared. */
-import { Refusal } from '../domain/refusal.ts';
+/** Isolated stores of a sandbox: the same initial contents, and nothing shared. */
+import { Refusal } from '../contract/refusal.ts';
+import { minuteMs } from '../domain/clock.ts';
 import type { SandboxAccount } from './accounts.ts';
 
 /** Each has a writer thread and some MB of memory. */
 export const mostStores = 50;
-/** A store without a request for this long is removed: its test has ended without doing so. */
+/** A store without requests for this long is removed: its test has ended without removing it. */
 export const idleMinutes = 10;
-const idleMs = idleMinutes * 60_000;
+const idleMs = idleMinutes * minuteMs;
 
-export interface OpenStore extends AsyncDisposable {
+interface OpenStore extends AsyncDisposable {
   readonly url: string;
   readonly accounts: readonly SandboxAccount[];
 }
@@ -25,7 +26,7 @@ interface Used {
 }
 
 /** `open` starts a store, and calls `onRequest` with every request to it. */
-export type OpenAStore = (onRequest: () => void) => Promise<OpenStore>;
+type OpenAStore = (onRequest: () => void) => Promise<OpenStore>;
 
 export class Stores implements AsyncDisposable {
   readonly #open: OpenAStore;
@@ -64,7 +65,6 @@ export class Stores implements AsyncDisposable {
     return [...this.#stores].map(([id, { store }]) => entryOf(id, store));
   }
 
-  /** Refuses `route_not_found`. */
   async remove(id: number): Promise<void> {
     const used = this.#stores.get(id);
     if (used === undefined) throw new Refusal('route_not_found', { message: `There is no store ${id}.` });

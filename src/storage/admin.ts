@@ -1,64 +1,8 @@
 /** What a store keeps for operators: who they are, what they did, and who used how much. */
 import type { Awaitable } from '../domain/awaitable.ts';
-import type { Role } from '../domain/role.ts';
-
-export interface Operator {
-  readonly id: number;
-  readonly name: string;
-  readonly role: Role;
-  /** Of the token. */
-  readonly lastFour: string;
-  /** Unix ms. */
-  readonly createdAt: number;
-  readonly revokedAt: number | null;
-}
-
-export type NewOperator = Omit<Operator, 'id' | 'revokedAt'> & { readonly fingerprint: string };
-
-export interface OperatorStore {
-  /** All, by ascending id. */
-  list(): Awaitable<Operator[]>;
-  find(id: number): Awaitable<Operator | undefined>;
-  /** Whose token has this SHA-256; not those who are revoked. */
-  findByToken(fingerprint: string): Awaitable<Operator | undefined>;
-}
-
-/** A session of the console. */
-export interface Session {
-  /** SHA-256 over its secrets. */
-  readonly fingerprint: string;
-  /** Undefined: of whoever had the one-time code. */
-  readonly operatorId: number | undefined;
-  /** As the audit log has it (`actorText`). */
-  readonly actor: string;
-  readonly role: Role;
-  /** Unix ms. */
-  readonly usedAt: number;
-  readonly expiresAt: number;
-}
-
-export interface SessionStore {
-  /** Whatever its age. */
-  find(fingerprint: string): Awaitable<Session | undefined>;
-}
-
-/** A change that an operator made. */
-export interface AuditEntry {
-  readonly id: bigint;
-  /** Unix ms. */
-  readonly at: number;
-  /** As `actorText` writes it. */
-  readonly actor: string;
-  /** The unit of work, as `updateAccount`. */
-  readonly operation: string;
-  /** What was changed, such as `account:7`. */
-  readonly object: string;
-  /** JSON; `null` for nothing. */
-  readonly before: string | null;
-  readonly after: string | null;
-}
-
-export type NewAuditEntry = Omit<AuditEntry, 'id'>;
+import type { AuditEntry, sessions } from '../tables/operators.ts';
+import type { Instance } from '../tables/usage.ts';
+import type { EntityWrites } from './entity.ts';
 
 /** Which entries: those that fit all that is given. */
 export interface AuditFilter {
@@ -146,20 +90,6 @@ export interface UsageStore {
   lastUses(keyIds: readonly number[], since: number): Awaitable<LastUse[]>;
 }
 
-/** A process of the service, with its workers. */
-export interface Instance {
-  readonly name: string;
-  readonly version: string;
-  /** Unix ms. */
-  readonly startedAt: number;
-  /** 0: it was stopped in good order. */
-  readonly seenAt: number;
-}
-
-export interface InstanceStore {
-  list(): Awaitable<Instance[]>;
-}
-
 /** What a process counted since it last said so, and that it lives. */
 export interface UsageReport {
   readonly minutes: readonly MinuteUsage[];
@@ -176,31 +106,15 @@ export interface UsageBounds {
   readonly instances: number;
 }
 
-export interface OperatorWrites {
-  /** Undefined when another operator, who is not revoked, has the name. */
-  create(operator: NewOperator): Awaitable<Operator | undefined>;
-  find(id: number): Awaitable<Operator | undefined>;
-  /** Gives the operator another token. */
-  replaceToken(id: number, fingerprint: string, lastFour: string): Awaitable<void>;
-  /** Revoking twice keeps the first instant. */
-  revoke(id: number, at: number): Awaitable<void>;
-}
-
-export interface SessionWrites {
-  add(session: Session): Awaitable<void>;
+export interface SessionWrites extends EntityWrites<typeof sessions> {
   use(fingerprint: string, usedAt: number): Awaitable<void>;
-  remove(fingerprint: string): Awaitable<void>;
   removeOf(operatorId: number): Awaitable<void>;
-  /** Those that were not used since `usedBefore` (Unix ms) or have expired at `now`. */
+  /** Removes sessions that were not used since `usedBefore` (Unix ms) or have expired at `now`. */
   removeOld(usedBefore: number, now: number): Awaitable<void>;
 }
 
-export interface AuditWrites {
-  append(entry: NewAuditEntry): Awaitable<void>;
-}
-
 export interface UsageWrites {
-  /** Adds the counts to those that are there, and notes the sign of life. */
+  /** Adds the counts to those that are there. */
   add(report: UsageReport): Awaitable<void>;
   /** Removes some of what is older than the bounds; tells whether there may be more. */
   prune(bounds: UsageBounds): Awaitable<boolean>;

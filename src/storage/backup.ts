@@ -1,23 +1,19 @@
 /** Whole copies of an embedded store, each in one file. */
 
-/** What a sound file holds, as was noted when it was made and is found in it again. */
+/** The contents of a sound backup, as recorded when it was made and as found by a verification. */
 export interface BackupFacts {
-  /** When it was begun, Unix ms: what was acknowledged before is in it. */
+  /** Unix ms of its beginning: everything acknowledged before is in it. */
   readonly createdAt: number;
-  /** Version of the service that made it. */
   readonly madeBy: string;
   /** Format of the store in it, and the newest that this version can serve. */
   readonly format: number;
   readonly newestFormat: number;
-  /** Rows of each table. */
   readonly counts: Readonly<Record<string, number>>;
   /** Of the limit state; 0 when the store had none. */
   readonly limitBytes: number;
-  /** Of the whole file. */
   readonly bytes: number;
 }
 
-/** What a store that is no backup holds. */
 export interface StoreContents extends Pick<BackupFacts, 'format' | 'newestFormat' | 'counts'> {
   /** Of the data file; `null` for a store on a server. */
   readonly bytes: number | null;
@@ -27,7 +23,6 @@ export type Verified =
   | ({ readonly kind: 'backup' } & BackupFacts)
   | ({ readonly kind: 'store' } & StoreContents);
 
-/** Why a file is not what it should be. */
 export type BackupFault = 'missing' | 'damaged' | 'foreign' | 'exists' | 'space' | 'failed';
 
 /** A file cannot be made, verified or restored; `message` says why and what to do. */
@@ -40,7 +35,7 @@ export class BackupError extends Error {
 }
 
 export interface VerifyOptions {
-  /** Ends it; nothing is left of it. */
+  /** Aborts it and removes its file. */
   readonly signal?: AbortSignal | undefined;
   /** Bytes written or read, and bytes in all as far as they can be told in advance. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
@@ -49,18 +44,16 @@ export interface VerifyOptions {
 export interface MakeOptions extends VerifyOptions {
   /** Whether a backup of that name may be replaced. */
   readonly replace: boolean;
-  /** Unix ms. */
   readonly now: number;
 }
 
-/** Makes and verifies files in other processes, so that nothing here waits. Both reject with `BackupError`. */
+/** Makes and verifies backups in other processes, so that this one is not blocked. Both reject with `BackupError`. */
 export interface BackupMaker {
   /** The file appears under its name when it is whole and durable. */
   make(path: string, options: MakeOptions): Promise<BackupFacts>;
   verify(path: string, options?: VerifyOptions): Promise<Verified>;
 }
 
-/** A backup by its name in the folder. */
 export interface NamedFile {
   readonly name: string;
   readonly bytes: number;
@@ -73,7 +66,6 @@ export interface NamedFile {
 
 /** The result of a verification, as the folder keeps it. */
 export interface VerificationResult {
-  /** Unix ms. */
   readonly at: number;
   readonly isSound: boolean;
   /** What was wrong; `null` when it was sound. */
@@ -81,17 +73,17 @@ export interface VerificationResult {
   readonly counts: Readonly<Record<string, number>> | null;
 }
 
-/** The folder in which the service keeps backups of its store, by names of its own. */
+/** The folder in which the service keeps backups of its store. */
 export interface BackupFolder {
   readonly path: string;
-  /** Those that were made here of this store, the latest first. */
+  /** This store's backups, latest first. */
   list(): Promise<NamedFile[]>;
   /** The file of a name that `list` could have; undefined for any other. */
   pathOf(name: string): string | undefined;
   nameAt(now: number, label: string | null): string;
   /** Keeps the result of a verification beside the file. */
   noteVerified(name: string, result: VerificationResult): Promise<void>;
-  /** Makes the folder if it is not there, and removes from it what was left by a service that was killed. */
+  /** Creates the folder if it is missing, and removes what a killed service left in it. */
   make(): Promise<void>;
   /** Removes all scheduled ones but the latest `keep`, of which `latest` is one; resolves with the names of those removed. */
   prune(keep: number, latest: string): Promise<string[]>;

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Notice, Outage } from './outage.ts';
+import { failureText, type Notice, Outage } from './outage.ts';
 
 export type { Notice } from './outage.ts';
 
-export interface BreakerOptions {
-  /** What is watched, as operators know it. */
+interface BreakerOptions {
   readonly name: string;
   /** Resolves when it works again. */
   readonly probe: () => Promise<void>;
@@ -12,7 +11,7 @@ export interface BreakerOptions {
   readonly notice: Notice;
 }
 
-/** Remembers that a server does not work, so that nothing waits for it, and tries it until it does. */
+/** Keeps requests from waiting for a server that is down, and probes it until it works again. */
 export class Breaker implements Disposable {
   readonly #options: BreakerOptions;
   readonly #outage: Outage;
@@ -23,15 +22,14 @@ export class Breaker implements Disposable {
     this.#outage = new Outage(options.name, options.notice);
   }
 
-  /** Why it does not work; undefined while it does. */
   get trouble(): string | undefined {
     return this.#outage.trouble;
   }
 
-  /** Trips once; further calls until it works again change nothing. */
+  /** Has no effect while it is tripped. */
   trip(reason: unknown): void {
     if (this.trouble !== undefined || this.#stopped.signal.aborted) return;
-    this.#outage.begin(reasonOf(reason));
+    this.#outage.begin(failureText(reason));
     void this.#recover();
   }
 
@@ -48,13 +46,9 @@ export class Breaker implements Disposable {
         this.#outage.end();
         return;
       } catch (error) {
-        this.#outage.begin(reasonOf(error));
+        this.#outage.begin(failureText(error));
         await sleep(probeEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

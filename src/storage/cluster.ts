@@ -29,29 +29,32 @@
 import type { Clock } from '../domain/clock.ts';
 import type { LimitRules } from '../domain/limit.ts';
 import { type Trouble, troubles } from '../domain/trouble.ts';
+import { accounts, keys } from '../tables/accounts.ts';
+import { imports } from '../tables/imports.ts';
+import { sessions } from '../tables/operators.ts';
+import { pets } from '../tables/pets.ts';
+import { entities } from '../tables/tables.ts';
 import type { StoreFacts } from './admin.ts';
+import { entitiesOf } from './entity.ts';
 import type { Notice } from './outage.ts';
 import { PeriodicTask } from './periodic-task.ts';
-import { PostgresAccounts } from './postgres/accounts.ts';
-import { PostgresAudit } from './postgres/audit.ts';
-import { PostgresCategories } from './postgres/categories.ts';
 import { PostgresDatabase } from './postgres/database.ts';
+import { PostgresAccounts } from './postgres/entities/accounts.ts';
+import { PostgresAudit } from './postgres/entities/audit.ts';
+import { PostgresEntity } from './postgres/entities/entity.ts';
+import { PostgresImports } from './postgres/entities/imports.ts';
+import { PostgresKeys } from './postgres/entities/keys.ts';
+import { PostgresPets } from './postgres/entities/pets.ts';
+import { PostgresUsage } from './postgres/entities/usage.ts';
 import { factsOf } from './postgres/facts.ts';
 import { identify } from './postgres/identity.ts';
-import { PostgresImports } from './postgres/imports.ts';
-import { PostgresInstances } from './postgres/instances.ts';
-import { PostgresKeys } from './postgres/keys.ts';
-import { PostgresOperators } from './postgres/operators.ts';
-import { PostgresOrders } from './postgres/orders.ts';
-import { PostgresPets } from './postgres/pets.ts';
-import { PostgresSessions } from './postgres/sessions.ts';
 import { PostgresSnapshots } from './postgres/snapshots.ts';
-import { PostgresUsage } from './postgres/usage.ts';
+import type { Runner } from './postgres/statements.ts';
 import { readVersions } from './postgres/versions.ts';
 import { PostgresWriter } from './postgres/writer.ts';
 import { RedisLimits } from './redis/limits.ts';
 import { lookEveryMs, SharedVersions, staleAtMostMs } from './shared-versions.ts';
-import type { Storage } from './storage.ts';
+import type { EntityStores, Storage } from './storage.ts';
 import type { Units } from './transaction.ts';
 
 /** Where the servers are, and how long they are waited for. */
@@ -72,7 +75,6 @@ export interface ClusterOptions extends ClusterSettings {
   readonly serving: boolean;
   /** Whether an empty database is made a store. */
   readonly create: boolean;
-  /** All the changes there are. */
   readonly units: Units;
   readonly notice: Notice;
 }
@@ -113,7 +115,7 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
   const kept = opened.move();
   return {
     encryption,
-    ...readsOf(database),
+    ...readsOf({ run: (statement) => database.read(statement) }),
     limits,
     facts: async () => {
       const [postgres, redis] = await Promise.all([factsOf(database), redisFactsOf(limits)]);
@@ -131,20 +133,16 @@ export async function openCluster(options: ClusterOptions): Promise<Storage> {
   };
 }
 
-/** What is read of PostgreSQL. */
-function readsOf(database: PostgresDatabase) {
+export function readsOf(runner: Runner) {
   return {
-    pets: new PostgresPets(database),
-    categories: new PostgresCategories(database),
-    orders: new PostgresOrders(database),
-    accounts: new PostgresAccounts(database),
-    keys: new PostgresKeys(database),
-    imports: new PostgresImports(database),
-    operators: new PostgresOperators(database),
-    sessions: new PostgresSessions(database),
-    audit: new PostgresAudit(database),
-    usage: new PostgresUsage(database),
-    instances: new PostgresInstances(database),
+    ...entitiesOf<EntityStores>(entities, (table) => new PostgresEntity(table, runner)),
+    pets: new PostgresPets(pets, runner),
+    accounts: new PostgresAccounts(accounts, runner),
+    keys: new PostgresKeys(keys, runner),
+    imports: new PostgresImports(imports, runner),
+    sessions: new PostgresEntity(sessions, runner),
+    audit: new PostgresAudit(runner),
+    usage: new PostgresUsage(runner),
   };
 }
 
@@ -158,11 +156,10 @@ async function redisFactsOf({ link }: RedisLimits): Promise<StoreFacts> {
   };
 }
 
-/** Looks at the versions in PostgreSQL again and again. */
 async function watch(database: PostgresDatabase, versions: SharedVersions): Promise<PeriodicTask> {
   const look = async () => {
     const askedAt = performance.now();
-    versions.hearPostgres(await readVersions(database), askedAt);
+    versions.hearPostgres(await readVersions({ run: (statement) => database.read(statement) }), askedAt);
   };
   // That it fails now is no reason not to start: /readyz says so.
   await look().catch(() => undefined);

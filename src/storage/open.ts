@@ -14,15 +14,14 @@ export interface StorageOptions<All extends Units> {
   readonly clock: Clock;
   readonly rules: LimitRules;
   readonly serving: boolean;
-  /** Whether an embedded store that is missing is made; unless given, who serves makes it. */
+  /** Whether a missing embedded store is created; defaults to `serving`. */
   readonly create?: boolean;
-  /** All the changes there are. */
   readonly units: All;
-  /** Where the units of work of an embedded store run; unless given, here. */
+  /** Where the units of work of an embedded store run; defaults to this thread. */
   readonly writer?: WriterPlace;
-  /** What a store on PostgreSQL needs besides; undefined where there is no Redis. */
+  /** Further settings of a store on PostgreSQL; undefined without Redis. */
   readonly cluster?: ClusterSettings | undefined;
-  /** Is told what stops working and works again; unless given, standard error is. */
+  /** Receives outages and recoveries; defaults to warnings of the process. */
   readonly notice?: Notice;
 }
 
@@ -65,12 +64,12 @@ function warn(text: string): void {
   process.emitWarning(text);
 }
 
-/** Whether the store is files of this machine: then one process writes to it for all others. */
+/** Whether the store is files on this machine, which one process writes for all others. */
 export function isEmbedded(url: string): boolean {
   return sqlitePath(url) !== undefined;
 }
 
-/** The path of an embedded store's data file. Undefined also for SQLite's store in memory: nothing would be left of what is copied there. */
+/** The path of an embedded store's data file. Undefined also for a store in memory, which would not outlive a copy. */
 export function sqlitePath(url: string): string | undefined {
   const path = /^sqlite:(?:\/\/)?(.+)$/.exec(url)?.[1];
   return path?.trim() === ':memory:' ? undefined : path;

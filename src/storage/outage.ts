@@ -1,18 +1,18 @@
-/** What of the store an outage concerns, as operators know it, and whether it works again. */
-export interface OutageNotice {
+/** The part of the store that an outage concerns, and whether it works again. */
+interface OutageNotice {
   readonly part: string;
   readonly works: boolean;
 }
 
-/** Tells operators something, in words; with `outage`, that an outage begins or ends. */
+/** Reports something to operators; with `outage`, that an outage begins or ends. */
 export type Notice = (text: string, outage?: OutageNotice) => void;
 
-/** How often in a row a reason has to be given before operators are told that it is another one than before. */
+/** How often in a row another reason must occur before it is reported. */
 const timesUntilReported = 4;
-/** Most reasons that are told of one outage. */
+/** Most reasons reported per outage. */
 const mostReasons = 10;
 
-/** Something the store needs and that may stop working. Operators are told when an outage begins and when it ends. */
+/** A part of the store that may stop working. Operators are notified when an outage begins and when it ends. */
 export class Outage {
   readonly #part: string;
   readonly #notice: Notice;
@@ -28,8 +28,8 @@ export class Outage {
   }
 
   /**
-   * Begins an outage; during one, says why it goes on. Operators are told of another reason once it stays: what a server
-   * says while it goes down (that it ends a connection, say) is not yet why it is away.
+   * Begins an outage, or updates the reason of one. Another reason is reported once it persists: the first error of a
+   * server that goes down, such as a closed connection, is not the cause of the outage.
    */
   begin(reason: string): void {
     const isNew = this.trouble === undefined;
@@ -43,11 +43,15 @@ export class Outage {
     this.#notice(trouble, { part: this.#part, works: false });
   }
 
-  /** Ends the outage, if there is one. */
   end(): void {
     if (this.trouble === undefined) return;
     this.trouble = undefined;
     this.#reported.clear();
     this.#notice(`${this.#part} available again`, { part: this.#part, works: true });
   }
+}
+
+/** The reason of an outage, from what was thrown. */
+export function failureText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

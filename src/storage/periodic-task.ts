@@ -1,9 +1,9 @@
-/** Does something again and again until it is disposed of; one time begins only after the last one ended. */
+/** Runs work periodically until it is disposed of, never twice at the same time. */
 export class PeriodicTask implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout;
   #running: Promise<void> | undefined;
 
-  /** `work` is begun every `everyMs`; that it fails is its own matter. */
+  /** `work` handles its own failures; they do not stop the task. */
   constructor(everyMs: number, work: () => Promise<unknown>) {
     this.#timer = setInterval(() => {
       this.#running ??= work()

@@ -1,9 +1,9 @@
-/** How often a server was asked, and how long its answers took, since the start of this process. */
+/** Number and total duration of the requests to a server, since the start of this process. */
 export class RoundTrips {
   count = 0;
   seconds = 0;
 
-  /** Adds one that was begun then (`performance.now()`) and is answered now. */
+  /** Adds a request that began at `startedAt` (`performance.now()`) and ends now. */
   add(startedAt: number): void {
     this.count++;
     this.seconds += (performance.now() - startedAt) / 1_000;

@@ -1,46 +1,46 @@
 import { type Resource, resources, type Versions, versionsFrom } from '../domain/resources.ts';
 
 /**
- * What a process holds of the shared store may be this old, in ms, when the quick word of a change (Redis) does not
- * reach it: so long the last look at PostgreSQL counts.
+ * Greatest age in ms of cached data when Redis does not announce a change: versions read from PostgreSQL are valid this
+ * long.
  */
 export const staleAtMostMs = 1_000;
 
-/** How often each way is asked for the versions when no request does, in ms. */
+/** How often the versions are read from Redis and PostgreSQL while no request does, in ms. */
 export const lookEveryMs = 250;
 
 /**
- * The versions of this process, risen whenever either of two ways brings word of a change: Redis with every request it
- * counts, PostgreSQL when it is looked at. Both tell the number PostgreSQL gave the change, so one that came both ways
- * counts once; any other number counts as a change, also a smaller one (a server that went back in time).
+ * The versions of this process, raised when Redis (with every counted request) or PostgreSQL (when polled) reports a
+ * change. Both report the number PostgreSQL gave the change, so that it counts once. Any other number counts as a
+ * change, even a smaller one: a server may have been restored from a backup.
  */
 export class SharedVersions {
   #now = versionsFrom(() => 1);
   #redis = versionsFrom(() => -1);
   #postgres = versionsFrom(() => 0);
-  /** When the numbers Redis tells last changed, as `performance.now()`. */
+  /** When the versions of Redis last changed (`performance.now()`). */
   readonly #redisMoved: Record<Resource, number> = { ...versionsFrom(() => 0) };
-  /** When PostgreSQL was asked for what it told last. */
+  /** When they were requested from PostgreSQL. */
   #askedAt = Number.NEGATIVE_INFINITY;
   #fallback = 0;
 
-  /** The versions under which something read from here on may be held. */
+  /** The versions under which data read from here on may be cached. */
   get now(): Versions {
     return this.#now;
   }
 
-  /** What Redis told last: scripts compare it with what it is there now. */
+  /** The last versions from Redis, which scripts compare with the current ones. */
   get redis(): Versions {
     return this.#redis;
   }
 
-  /** What PostgreSQL told last. */
+  /** The last versions from PostgreSQL. */
   get postgres(): Versions {
     return this.#postgres;
   }
 
   hearRedis(told: Versions): Versions {
-    // Every request comes by here, and nearly always finds nothing new.
+    // The hot path of every request: almost always nothing has changed.
     if (resources.every((what) => told[what] === this.#redis[what])) return this.#now;
     for (const what of resources) {
       const before = this.#redis[what];
@@ -52,7 +52,7 @@ export class SharedVersions {
     return this.#now;
   }
 
-  /** `askedAt` is the `performance.now()` before the question: what was committed earlier is in the answer. */
+  /** `askedAt` is the `performance.now()` before the query: it returned everything committed earlier. */
   hearPostgres(told: Versions, askedAt: number): void {
     this.#askedAt = askedAt;
     for (const what of resources) {
@@ -63,14 +63,14 @@ export class SharedVersions {
     }
   }
 
-  /** Whether PostgreSQL told its versions within the time they count. */
+  /** Whether the versions from PostgreSQL are still valid. */
   get isConfirmed(): boolean {
     return performance.now() - this.#askedAt < staleAtMostMs;
   }
 
   /**
-   * The versions of a process that Redis does not tell them. Callers are believed on PostgreSQL's word, and without it for
-   * a while after they were read; any other never comes again, so that everything is read from the database.
+   * The versions while Redis is down. That of callers comes from PostgreSQL, or is valid for a while after callers were
+   * read; all others are never repeated, so that everything is read from the database.
    */
   fallback(): Versions {
     const never = -++this.#fallback;
@@ -78,7 +78,7 @@ export class SharedVersions {
     return versionsFrom((resource) => (resource === 'callers' ? callers : never));
   }
 
-  /** Whether a process that Redis does not tell versions may rely on a caller read under this one. */
+  /** Whether a caller that was read under this version may be used while Redis is down. */
   isFresh(callersVersion: number): boolean {
     if (callersVersion < 0) return performance.now() + callersVersion < staleAtMostMs;
     return callersVersion === this.#now.callers && this.isConfirmed;

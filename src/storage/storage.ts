@@ -1,25 +1,21 @@
 /** What every store offers, whatever engine is behind it. Operations see nothing else of storage. */
-import type { Category } from '../contract/categories.ts';
 import type { Inventory } from '../contract/inventory.ts';
-import type { Order, OrderStatus } from '../contract/orders.ts';
-import type { Pet, PetStatus } from '../contract/pets.ts';
+import type { Pet } from '../contract/pets.ts';
+import { Refusal } from '../contract/refusal.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
-import { Refusal } from '../domain/refusal.ts';
 import type { Versions } from '../domain/resources.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Trouble } from '../domain/trouble.ts';
-import type {
-  AuditStore,
-  InstanceStore,
-  OperatorStore,
-  SessionStore,
-  StoreFacts,
-  UsageStore,
-} from './admin.ts';
-import type { Port } from './port.ts';
-import type { TableName } from './tables.ts';
+import type { Account, accounts, keys } from '../tables/accounts.ts';
+import type { ImportRun, imports } from '../tables/imports.ts';
+import type { sessions } from '../tables/operators.ts';
+import type { pets } from '../tables/pets.ts';
+import type { FilterIn, Table } from '../tables/table.ts';
+import type { Entities } from '../tables/tables.ts';
+import type { AuditStore, StoreFacts, UsageStore } from './admin.ts';
+import type { EntityReads } from './entity.ts';
 import type { Units, Writer } from './transaction.ts';
 
 /** The store cannot do this right now, and nothing was changed: disk full, server gone, lock not had in time. */
@@ -44,6 +40,12 @@ export class WriteUncertain extends StorageUnavailable {
 /** The store cannot be opened as it is; `message` says why and what to do. */
 export class StorageUnusable extends Error {}
 
+/** A way for messages between two threads or processes; what is posted arrives whole, once and in order, or not at all. */
+export interface Port {
+  post(message: unknown): void;
+  listen(handler: (message: unknown) => void): void;
+}
+
 /** A serving process among several. */
 export interface ServingWorker {
   /** From 1. */
@@ -55,50 +57,13 @@ export interface ServingWorker {
 }
 
 /** Which animals: those that fit all that is given. */
-export interface PetFilter {
-  readonly ids?: readonly bigint[] | undefined;
-  readonly status?: PetStatus | undefined;
-  readonly categoryId?: bigint | undefined;
-}
+export type PetFilter = FilterIn<typeof pets> & { readonly ids?: readonly bigint[] | undefined };
 
-export interface PetStore {
-  find(id: bigint): Awaitable<Pet | undefined>;
-  /** Up to `limit` animals with an id above `after`, by ascending id. Costs alike at any depth and size, whatever the filter. */
-  list(after: bigint, limit: number, filter?: PetFilter): Awaitable<Pet[]>;
+export interface PetStore extends EntityReads<typeof pets> {
+  list(after?: bigint, limit?: number, filter?: PetFilter): Awaitable<Pet[]>;
   /** How many there are in each status, of one category or of all. Costs alike at any size. */
   inventory(categoryId?: bigint): Awaitable<Inventory>;
 }
-
-export interface CategoryStore {
-  find(id: bigint): Awaitable<Category | undefined>;
-  /** Up to `limit` categories with an id above `after`, by ascending id; from the lowest on when that is undefined. */
-  list(after: bigint | undefined, limit: number): Awaitable<Category[]>;
-}
-
-/** Which orders: those that fit all that is given. */
-export interface OrderFilter {
-  readonly status?: OrderStatus | undefined;
-  readonly petId?: bigint | undefined;
-}
-
-export interface OrderStore {
-  find(id: bigint): Awaitable<Order | undefined>;
-  /** Up to `limit` orders with an id above `after`, by ascending id. Costs alike at any depth and size, whatever the filter. */
-  list(after: bigint, limit: number, filter?: OrderFilter): Awaitable<Order[]>;
-}
-
-export interface Account {
-  readonly id: number;
-  readonly name: string;
-  readonly plan: PlanName;
-  readonly quota: Quota;
-  /** Unix ms. */
-  readonly createdAt: number;
-  /** Unix ms; `null` while it is open. The keys of a closed account find no caller. */
-  readonly closedAt: number | null;
-}
-
-export type NewAccount = Omit<Account, 'id' | 'closedAt'>;
 
 /** Which accounts: those that fit all that is given. */
 export interface AccountFilter {
@@ -110,30 +75,10 @@ export interface AccountFilter {
 /** Where a page of accounts begins: behind this one. With a name filter they are in the order of their folded names. */
 export type AccountPosition = Pick<Account, 'id' | 'name'>;
 
-export interface AccountStore {
+export interface AccountStore extends EntityReads<typeof accounts> {
   /** Up to `limit` accounts behind `after`, by ascending id, with a name filter by folded name and id. Costs alike at any size. */
-  list(after: AccountPosition | undefined, limit: number, filter?: AccountFilter): Awaitable<Account[]>;
-  find(id: number): Awaitable<Account | undefined>;
-  /** Those with these ids, in any order. */
-  findMany(ids: readonly number[]): Awaitable<Account[]>;
+  search(after: AccountPosition | undefined, limit: number, filter: AccountFilter): Awaitable<Account[]>;
 }
-
-export interface Key {
-  readonly id: number;
-  readonly accountId: number;
-  readonly name: string;
-  readonly lastFour: string;
-  /** In the order of `scopes`, each once. */
-  readonly scopes: readonly Scope[];
-  /** Unix ms; `null`: never. */
-  readonly createdAt: number;
-  readonly expiresAt: number | null;
-  readonly revokedAt: number | null;
-  /** The key it was rotated to. */
-  readonly successorId: number | null;
-}
-
-export type NewKey = Omit<Key, 'id' | 'revokedAt' | 'successorId'> & { readonly fingerprint: string };
 
 /** The account that a new store begins with. */
 export interface FirstAccount {
@@ -159,12 +104,7 @@ export interface KeyFingerprint {
   readonly fingerprint: string;
 }
 
-export interface KeyStore {
-  /** Up to `limit` keys with an id above `after`, by ascending id; of one account, or of all. */
-  list(after: number, limit: number, accountId?: number): Awaitable<Key[]>;
-  find(id: number): Awaitable<Key | undefined>;
-  /** Those with these ids, in any order. */
-  findMany(ids: readonly number[]): Awaitable<Key[]>;
+export interface KeyStore extends EntityReads<typeof keys> {
   /** Up to `limit` keys that were ever made, from the one with the id `fromId` on, by ascending id. */
   fingerprints(fromId: number, limit: number): Awaitable<KeyFingerprint[]>;
   /** Revoked keys are not found, nor those of closed accounts. */
@@ -214,40 +154,27 @@ export interface LimitStore {
   lift(keyId: number): Awaitable<boolean>;
 }
 
-/** An import that was begun; its progress is committed together with its animals. */
-export interface ImportRun {
-  /** SHA-256 of the whole input; a part of it has what it is behind it (`…:9`, `…:1?status=sold`). */
-  readonly source: string;
-  /** The last input line whose fate (in or rejected) is committed. */
-  readonly lastLine: number;
-  readonly added: number;
-  readonly rejected: number;
-  readonly finished: boolean;
-}
-
-export interface ImportStore {
-  find(source: string): Awaitable<ImportRun | undefined>;
+export interface ImportStore extends EntityReads<typeof imports> {
   /** The runs of parts of the input with this SHA-256. */
   findParts(content: string): Awaitable<ImportRun[]>;
 }
 
-export interface Storage<All extends Units = Units> extends Writer<All>, AsyncDisposable {
+/** The stores of the tables that descriptions are enough for. */
+export type EntityStores = { readonly [Name in keyof Entities]: EntityReads<Entities[Name]> };
+
+export interface Storage<All extends Units = Units> extends EntityStores, Writer<All>, AsyncDisposable {
   /** Whether opening it made it; not known of a store across the network. */
   readonly created?: boolean;
   /** How the connections to its server are protected on their way, in words; undefined where there is no server. */
   readonly encryption?: string;
   readonly pets: PetStore;
-  readonly categories: CategoryStore;
-  readonly orders: OrderStore;
   readonly accounts: AccountStore;
   readonly keys: KeyStore;
   readonly limits: LimitStore;
   readonly imports: ImportStore;
-  readonly operators: OperatorStore;
-  readonly sessions: SessionStore;
+  readonly sessions: EntityReads<typeof sessions>;
   readonly audit: AuditStore;
   readonly usage: UsageStore;
-  readonly instances: InstanceStore;
   /** What the store tells of itself: engine, format, sizes, groups that this process committed. */
   facts(): Awaitable<StoreFacts>;
   /**
@@ -276,11 +203,9 @@ export type RowConflict = 'taken' | 'missing';
 
 /** A store as plain rows, to move it from one engine to another. */
 export interface Tables extends AsyncDisposable {
-  /** In an order in which no table refers to a later one. */
-  readonly tables: readonly TableName[];
-  count(table: TableName): Promise<number>;
+  count(table: Table): Promise<number>;
   /** Up to `limit` rows behind this one, by ascending key. */
-  rows(table: TableName, after: TableRow | undefined, limit: number): Promise<TableRow[]>;
+  rows(table: Table, after: TableRow | undefined, limit: number): Promise<TableRow[]>;
   /** Adds all of the rows, or none and tells why. Ids given out later are above theirs. */
-  add(table: TableName, rows: readonly TableRow[]): Promise<RowConflict | undefined>;
+  add(table: Table, rows: readonly TableRow[]): Promise<RowConflict | undefined>;
 }

@@ -1,31 +1,32 @@
 /** How a store is changed: by units of work, each within a transaction. */
-import type { Category } from '../contract/categories.ts';
 import type { SuccessStatus } from '../contract/operation.ts';
-import type { Order } from '../contract/orders.ts';
 import type { NewPet, Pet } from '../contract/pets.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Resource } from '../domain/resources.ts';
-import type { Scope } from '../domain/scope.ts';
-import type { AuditWrites, OperatorWrites, SessionWrites, UsageWrites } from './admin.ts';
-import type { Account, FirstAccount, ImportRun, Key, NewAccount, NewKey } from './storage.ts';
+import { accounts, keys } from '../tables/accounts.ts';
+import { imports } from '../tables/imports.ts';
+import { audit } from '../tables/operators.ts';
+import { entities } from '../tables/tables.ts';
+import type { SessionWrites, UsageWrites } from './admin.ts';
+import type { EntityWrites } from './entity.ts';
 
 /**
  * What a unit of work reads and changes within its transaction. What it reads stays as it is until the commit, for nobody
  * else changes a resource that the unit says it writes.
  */
-export interface Transaction {
+export interface Transaction extends EntityTransaction {
   readonly pets: PetWrites;
-  readonly categories: CategoryWrites;
-  readonly orders: OrderWrites;
   readonly answers: AnswerWrites;
-  readonly accounts: AccountWrites;
-  readonly keys: KeyWrites;
-  readonly imports: ImportWrites;
-  readonly operators: OperatorWrites;
   readonly sessions: SessionWrites;
-  readonly audit: AuditWrites;
   readonly usage: UsageWrites;
 }
+
+/** The tables that units write as their descriptions say. */
+export const written = { ...entities, accounts, keys, imports, audit } as const;
+
+export type EntityTransaction = {
+  readonly [Name in keyof typeof written]: EntityWrites<(typeof written)[Name]>;
+};
 
 export interface PetWrites {
   /** Adds the animals; their ids rise in their order. */
@@ -35,22 +36,6 @@ export interface PetWrites {
   replace(before: Pet, after: Pet): Awaitable<void>;
   /** Its id is never given out again. */
   remove(pet: Pet): Awaitable<void>;
-}
-
-export interface CategoryWrites {
-  find(id: bigint): Awaitable<Category | undefined>;
-  /** Adds the category, or gives it this name. */
-  put(category: Category): Awaitable<void>;
-  remove(id: bigint): Awaitable<void>;
-}
-
-export interface OrderWrites {
-  find(id: bigint): Awaitable<Order | undefined>;
-  /** The order that holds this animal. */
-  findOpen(petId: bigint): Awaitable<Order | undefined>;
-  add(order: Omit<Order, 'id'>): Awaitable<Order>;
-  /** Stores the order's status and `updatedAt`. */
-  replace(order: Order): Awaitable<void>;
 }
 
 /** What an answer is kept under. */
@@ -83,42 +68,6 @@ export interface AnswerWrites {
   keep(answers: readonly KeptAnswer[], since: number): Awaitable<void>;
   /** Removes some that were kept before `since` (Unix ms); tells whether there may be more. */
   prune(since: number): Awaitable<boolean>;
-}
-
-export interface AccountWrites {
-  create(account: NewAccount): Awaitable<Account>;
-  find(id: number): Awaitable<Account | undefined>;
-  /** Stores all of the account but its id and when it was created. */
-  replace(account: Account): Awaitable<void>;
-}
-
-export interface KeyWrites {
-  find(id: number): Awaitable<Key | undefined>;
-  create(key: NewKey): Awaitable<Key>;
-  /**
-   * Makes the first key there ever was, and its account. An account that stands there alone, as this would make it, gets
-   * the key: a start of version 1.0.0 broke off in between. Undefined when there are others or a key, and for all but one
-   * of the processes that try.
-   */
-  createFirst(account: FirstAccount, key: Omit<NewKey, 'accountId'>): Awaitable<Key | undefined>;
-  /**
-   * Stores the successor and lets the old key end at `oldEndsAt` (Unix ms). Undefined, and nothing done, unless the old
-   * key is live when the successor is made: there, not revoked, not expired, not rotated.
-   */
-  rotate(oldId: number, oldEndsAt: number, successor: NewKey): Awaitable<Key | undefined>;
-  /** False when there is no such key. Revoking twice keeps the first instant. */
-  revoke(id: number, at: number): Awaitable<boolean>;
-  /** False when there is no such key. */
-  setScopes(id: number, scopes: readonly Scope[]): Awaitable<boolean>;
-}
-
-export interface ImportWrites {
-  /**
-   * Adds the animals and the progress; an input that cannot be read again (a pipe) has no run. `fromLine` is the last
-   * line of the stored run it goes on from, 0 for none. Undefined, and nothing done, when the stored run is at another
-   * line: two imports of the same input at once would add its animals twice.
-   */
-  commit(pets: readonly NewPet[], run?: ImportRun, fromLine?: number): Awaitable<Pet[] | undefined>;
 }
 
 /**

@@ -2,7 +2,6 @@ import type { Awaitable } from '../domain/awaitable.ts';
 import type { Resource } from '../domain/resources.ts';
 import type { BatchOfWork, Transaction, UnitOfWork, Units } from './transaction.ts';
 
-/** A unit of work that was asked for. */
 export interface Call {
   readonly name: string;
   readonly input: unknown;
@@ -17,7 +16,7 @@ export interface Run {
   readonly start: (transaction: Transaction) => Awaitable<readonly unknown[]>;
 }
 
-/** The calls of a group, in their order: neighbours of the same batch of work as one run, every other one alone. */
+/** The calls of a group in order: consecutive calls of a batch are one run, every other call is a run of its own. */
 export function runsOf(units: Units, calls: readonly Call[]): Run[] {
   const runs: Run[] = [];
   for (let from = 0; from < calls.length; ) {
@@ -33,8 +32,8 @@ export function runsOf(units: Units, calls: readonly Call[]): Run[] {
 }
 
 /**
- * Throws when a unit changes a resource that it does not say it writes: on PostgreSQL, others could change it meanwhile. The
- * embedded store looks, and every unit is run on it.
+ * Throws if a unit changes a resource that it does not declare in `writes`: on PostgreSQL, others could change it
+ * meanwhile. Only the embedded store checks this, on which the tests run every unit.
  */
 export function checkDeclared(writes: readonly Resource[], resource: Resource): void {
   if (writes.includes(resource)) return;

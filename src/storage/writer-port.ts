@@ -1,9 +1,9 @@
-/** Units of work over a port: from whoever answers requests to whoever writes. */
-import { Refusal } from '../domain/refusal.ts';
+/** Units of work over a port, from a process or thread that serves requests to the one that writes. */
+import { Refusal } from '../contract/refusal.ts';
+import { DeadlineQueue, type Pending } from './deadline-queue.ts';
 import type { QueueFacts } from './group-queue.ts';
-import { type Notice, Outage } from './outage.ts';
-import type { Port } from './port.ts';
-import { StorageUnavailable, WriteUncertain } from './storage.ts';
+import { failureText, type Notice, Outage } from './outage.ts';
+import { type Port, StorageUnavailable, WriteUncertain } from './storage.ts';
 import type { Units, Writer } from './transaction.ts';
 
 interface SentCall {
@@ -25,42 +25,42 @@ type SentOutcome =
   | { readonly id: number; readonly outcome: unknown }
   | { readonly id: number; readonly error: SentError };
 
-/** What whoever writes posts. */
+/** A message from the writer. */
 interface Answers {
   readonly outcomes: readonly SentOutcome[];
-  /** What it has written, for whoever it may be. */
+  /** Of all its writes. */
   readonly facts: QueueFacts;
 }
 
-interface Pending {
+interface PendingWrite extends Pending {
   readonly resolve: (outcome: never) => void;
-  readonly reject: (error: unknown) => void;
-  /** When it was asked for (`performance.now()`). */
-  readonly since: number;
 }
 
-/** The id of what nobody asked for: it only tells whether writes work. */
+/** The id of an outcome without a call, which reports only whether writes work. */
 const nobodys = 0;
-/** Most writes that may be under way from here; more are refused at once. */
+/** Most writes in flight; further ones are refused at once. */
 const mostPending = 10_000;
-/** After so long without an answer nobody waits on: the disk has stopped in the middle of a commit. */
+/** Time-out of a write: the disk hangs in the middle of a commit. */
 const answerWithinMs = 10_000;
 const lookEveryMs = 500;
 
-/** Asks for units of work at the other end of a port, those of a turn of the event loop in one message. */
+/** Sends units of work to the other end of a port, those of an event-loop tick in one message. */
 export class PortWriter implements Writer<Units> {
   readonly #port: Port;
   readonly #outage: Outage;
-  readonly #pending = new Map<number, Pending>();
+  /** By the ids of their calls. */
+  readonly #pending = new DeadlineQueue<PendingWrite>({
+    most: mostPending,
+    overload: (size) => new StorageUnavailable(`too many queued writes (${size})`),
+    look: { everyMs: lookEveryMs, work: () => this.#giveUpLate() },
+  });
   #calls: SentCall[] = [];
-  #last = 0;
-  #timer: NodeJS.Timeout | undefined;
   #idle: (() => void)[] = [];
-  /** Why writes are refused at once: the writer has not answered for too long, or is gone. */
+  /** Why writes are refused at once: the writer does not respond, or has ended. */
   #silence: string | undefined;
   #facts: QueueFacts = { groups: 0, units: 0, seconds: 0, waiting: 0 };
 
-  /** `onOutcome` is called whenever something was perhaps committed. */
+  /** `onOutcome` is called whenever something may have been committed. */
   constructor(port: Port, notice: Notice, onOutcome: () => void) {
     this.#port = port;
     this.#outage = new Outage('animal storage', notice);
@@ -70,46 +70,40 @@ export class PortWriter implements Writer<Units> {
       const { outcomes, facts } = message as Answers;
       this.#facts = facts;
       for (const outcome of outcomes) this.#settle(outcome);
-      if (this.#pending.size === 0) this.#rest();
+      this.#rest();
     });
   }
 
-  /** Why nothing is being stored, as the last write showed; undefined while all is. */
+  /** Why the last write failed; undefined if it did not. */
   get trouble(): string | undefined {
     return this.#outage.trouble;
   }
 
-  /** What the other end had written when it last answered, and the writes that are under way from here. */
+  /** Statistics of the other end as of its last message, and the writes in flight from here. */
   get facts(): QueueFacts {
     return { ...this.#facts, waiting: this.#pending.size };
   }
 
-  /** Whether nothing is to be expected of the other end, for now or for good. */
+  /** Whether the other end does not respond, or has ended. */
   get isSilent(): boolean {
     return this.#silence !== undefined;
   }
 
   write(name: string, input: unknown): Promise<never> {
     if (this.#silence !== undefined) return Promise.reject(new StorageUnavailable(this.#silence));
-    if (this.#pending.size >= mostPending) {
-      return Promise.reject(new StorageUnavailable(`too many queued writes (${mostPending})`));
-    }
     return new Promise((resolve, reject) => {
-      const id = ++this.#last;
-      this.#pending.set(id, { resolve, reject, since: performance.now() });
+      const id = this.#pending.add({ resolve, reject, dueAt: performance.now() + answerWithinMs });
       if (this.#calls.length === 0) setImmediate(() => this.#post());
       this.#calls.push({ id, name, input });
-      this.#timer ??= setInterval(() => this.#giveUpLate(), lookEveryMs).unref();
     });
   }
 
-  /** The other end is gone: nobody waits for it any more. */
+  /** Rejects all writes, now and later: the other end has ended. */
   end(reason: string): void {
-    this.#giveUp(reason, Number.POSITIVE_INFINITY);
+    this.#giveUp(reason);
     this.#silence = reason;
   }
 
-  /** Resolves when everything asked for until now is answered. */
   idle(): Promise<void> {
     return this.#pending.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
   }
@@ -121,48 +115,39 @@ export class PortWriter implements Writer<Units> {
   }
 
   #settle(answer: SentOutcome): void {
-    const pending = this.#pending.get(answer.id);
-    this.#pending.delete(answer.id);
+    const pending = this.#pending.remove(answer.id);
     if ('outcome' in answer) {
       this.#outage.end();
       pending?.resolve(answer.outcome as never);
       return;
     }
     const error = received(answer.error);
-    if (error instanceof StorageUnavailable) this.#outage.begin(reasonOf(error));
+    if (error instanceof StorageUnavailable) this.#outage.begin(failureText(error.cause));
     pending?.reject(error);
   }
 
   #giveUpLate(): void {
-    this.#giveUp(`no commit was finished within ${answerWithinMs} ms`, performance.now() - answerWithinMs);
+    this.#giveUp(`no commit was finished within ${answerWithinMs} ms`, performance.now());
   }
 
-  /** Answers who has waited since then or longer. What they asked for may be done yet, so nothing is added to it. */
-  #giveUp(reason: string, since: number): void {
-    for (const [id, { since: from, reject }] of this.#pending) {
-      // The oldest is first.
-      if (from > since) break;
-      this.#pending.delete(id);
-      this.#silence = reason;
-      this.#outage.begin(reason);
-      reject(new WriteUncertain(reason));
-    }
-    if (this.#pending.size === 0) this.#rest();
+  /** Rejects the writes that are due, by default all. They may still be committed. */
+  #giveUp(reason: string, now?: number): void {
+    if (this.#pending.expire(new WriteUncertain(reason), now) === 0) return;
+    this.#silence = reason;
+    this.#outage.begin(reason);
+    this.#rest();
   }
 
   #rest(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    if (this.#pending.size > 0) return;
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 }
 
-/** A writer that tells what it has written. */
 interface CountingWriter extends Writer<Units> {
   readonly facts: QueueFacts;
 }
 
-/** Runs what is asked for at the other ends of ports. */
 export class WriteServer {
   readonly #writer: CountingWriter;
   readonly #ports = new Set<Port>();
@@ -173,7 +158,9 @@ export class WriteServer {
     this.#writer = writer;
   }
 
-  /** Units that are committed together are answered in one message. Disposed of when nobody listens any more. */
+  /**
+   * Outcomes of units that are committed together go into one message. To be disposed of when the other end has ended.
+   */
   serve(port: Port): Disposable {
     let outcomes: SentOutcome[] = [];
     const answer = (outcome: SentOutcome) => {
@@ -199,7 +186,7 @@ export class WriteServer {
     return { [Symbol.dispose]: () => this.#ports.delete(port) };
   }
 
-  /** When writes begin to fail, or work again, those who did not ask are told, too. */
+  /** Reports to all other ports when writes begin to fail, and when they work again. */
   #note(outcome: SentOutcome, asker: Port): void {
     const failure = 'error' in outcome ? outcome.error : undefined;
     if (failure?.kind === 'refusal' || failure?.kind === 'error') return;
@@ -219,7 +206,7 @@ export class WriteServer {
 function sent(error: unknown): SentError {
   if (error instanceof StorageUnavailable) {
     const kind = error instanceof WriteUncertain ? 'uncertain' : 'unavailable';
-    return { kind, reason: reasonOf(error), message: error.message };
+    return { kind, reason: failureText(error.cause), message: error.message };
   }
   if (error instanceof Refusal) {
     const { code, details, message } = error;
@@ -235,8 +222,4 @@ function received({ kind, code, details, message, reason = '' }: SentError): unk
     return new Refusal(code, { details: [...(details ?? [])], ...(message !== undefined && { message }) });
   }
   return new Error(`A unit of work failed: ${message}`);
-}
-
-function reasonOf({ cause }: StorageUnavailable): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

@@ -1,4 +1,4 @@
-import type { Port } from '../storage/port.ts';
+import type { Port } from '../storage/storage.ts';
 import {
   type Asked,
   type Failure,
@@ -6,22 +6,21 @@ import {
   heartbeat,
   type Listening,
   type Start,
+  StorePort,
   type ToWorker,
 } from './messages.ts';
-import { StorePort } from './store-port.ts';
 
 /** A worker's link to its supervisor. */
 export class SupervisorLink implements Disposable {
   /** What to serve, once the supervisor says so. */
   readonly started: Promise<Start>;
-  /** Resolves when the supervisor wants the worker to drain and end. */
+  /** Resolves when the supervisor asks the worker to drain and end. */
   readonly stopped: Promise<void>;
-  /** The way to the supervisor's store. */
   readonly store: Port;
 
   /**
-   * Throws when no supervisor started this process. `lost` is called when the supervisor is gone, however it ended:
-   * nobody is left to stop this process, and the port has to be free for the next supervisor.
+   * Throws if no supervisor started this process. `lost` is called when the supervisor has ended in any way: nothing
+   * else would stop this process, and the next supervisor needs the port.
    */
   constructor(lost: () => void) {
     if (process.send === undefined) throw new Error('Workers are started by animal-store serve.');
@@ -63,7 +62,7 @@ export class SupervisorLink implements Disposable {
     process.disconnect?.();
   }
 
-  /** A question that cannot be answered is not: the supervisor does without. */
+  /** A failed answer is `undefined`. */
   async #answer({ number, content }: Asked): Promise<void> {
     const answer = content === heartbeat ? true : await this.#answerTo(content).catch(() => undefined);
     this.#send({ kind: 'answer', answer: { number, content: answer } });

@@ -1,10 +1,10 @@
-/** What the supervisor and its workers tell each other, over Bun's IPC. */
+/** The messages between the supervisor and its workers, over Bun's IPC. */
+import type { Port } from '../storage/storage.ts';
 
-/** All that a worker needs to serve. */
 export interface Start {
-  /** The settings as the supervisor read them, so that a worker started later has the same ones. */
+  /** The supervisor's settings, so that a worker started later has the same ones. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Which of the workers it is, from 1, and how many there are. */
+  /** The number of this worker, from 1, and of all. */
   readonly worker: number;
   readonly workers: number;
   /** The port to share; 0 for any, which the first worker finds. */
@@ -13,7 +13,6 @@ export interface Start {
   readonly startedAt: number;
 }
 
-/** Where the workers listen. */
 export interface Listening {
   readonly url: string;
   readonly port: number;
@@ -25,13 +24,13 @@ export interface Failure {
   readonly code?: string | undefined;
 }
 
-/** A question to a worker, whatever it is, and the answer with its number. */
+/** A question to a worker, or the answer with its number. */
 export interface Asked {
   readonly number: number;
   readonly content: unknown;
 }
 
-/** The question that a worker answers whatever it serves, as long as its event loop turns. */
+/** The question that a worker answers as long as its event loop runs. */
 export const heartbeat = 'are you there';
 
 /** `store`: passed on to the store, whatever it is. */
@@ -46,3 +45,32 @@ export type FromWorker =
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'answer'; readonly answer: Asked }
   | { readonly kind: 'store'; readonly message: unknown };
+
+/** The port between the stores of a worker and its supervisor. */
+export class StorePort implements Port {
+  readonly #send: (message: unknown) => void;
+  #handler: ((message: unknown) => void) | undefined;
+  /** Messages that arrived before `listen`. */
+  #waiting: unknown[] = [];
+
+  constructor(send: (message: unknown) => void) {
+    this.#send = send;
+  }
+
+  post(message: unknown): void {
+    this.#send(message);
+  }
+
+  listen(handler: (message: unknown) => void): void {
+    this.#handler = handler;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const message of waiting) handler(message);
+  }
+
+  /** Hands over a message from the other side. */
+  receive(message: unknown): void {
+    if (this.#handler === undefined) this.#waiting.push(message);
+    else this.#handler(message);
+  }
+}

@@ -1,9 +1,9 @@
 import type { Asked } from './messages.ts';
 
-/** Questions to a worker that wait for their answer, at most; whoever asks on is told nothing. */
+/** Most pending questions to a worker; further ones get no answer. */
 const mostWaiting = 32;
 
-/** The questions that a worker was asked and has not answered yet. */
+/** Pending questions to a worker. */
 export class Questions implements Disposable {
   readonly #send: (question: Asked) => void;
   readonly #waiting = new Map<number, (answer: unknown) => void>();
@@ -13,7 +13,7 @@ export class Questions implements Disposable {
     this.#send = send;
   }
 
-  /** The answer; undefined when there is none within the time, or when too many wait already. */
+  /** The answer; undefined after the time-out, or if too many questions are pending. */
   async ask(content: unknown, withinMs: number): Promise<unknown> {
     if (this.#waiting.size >= mostWaiting) return undefined;
     const number = ++this.#last;
@@ -33,7 +33,7 @@ export class Questions implements Disposable {
     this.#waiting.get(number)?.(content);
   }
 
-  /** Nobody will answer any more. */
+  /** Resolves pending questions with undefined. */
   [Symbol.dispose](): void {
     for (const resolve of this.#waiting.values()) resolve(undefined);
   }

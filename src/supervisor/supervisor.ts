@@ -1,73 +1,71 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Port } from '../storage/port.ts';
+import type { Port } from '../storage/storage.ts';
 import type { Listening, Start } from './messages.ts';
 import { WorkerProcess } from './worker-process.ts';
 
-/** Pause before a worker that did not come to serve is started again: it doubles with each failure in a row. */
+/** Pause before a worker that failed to start is started again. Doubles with each failure in a row. */
 const firstPauseMs = 100;
 const longestPauseMs = 30_000;
 
-/** How a worker is found to hang: it answers none of so many questions, each within the time until the next. */
+/** A worker hangs if it answers none of `mostMissed` questions in a row, each before the next. */
 export interface Heartbeat {
   readonly everyMs: number;
-  /** Counted, for a machine that stood still gives nobody time to answer. */
+  /** A number instead of a time, because no worker can answer while the machine is suspended. */
   readonly mostMissed: number;
 }
 
-/** 20 s in which a worker answers nobody: no request takes its event loop a second. */
+/** 20 s without an answer: no request blocks the event loop for a second. */
 const patient: Heartbeat = { everyMs: 5_000, mostMissed: 4 };
 
-export interface SupervisorOptions {
+interface SupervisorOptions {
   readonly workers: number;
   /** How the worker with this number, from 1, is started. */
   readonly command: (worker: number) => readonly string[];
   readonly log: Logger;
   /**
-   * Connects a worker that begins to the store; what it returns is disposed of when the process has ended, however it
-   * did, and before another takes its place.
+   * Connects a new worker to the store. The result is disposed of after the process has ended and before another
+   * replaces it.
    */
   readonly connect: (worker: number, store: Port) => Disposable | undefined;
   readonly heartbeat?: Heartbeat;
 }
 
-export type Serve = Pick<Start, 'environment' | 'port' | 'startedAt'>;
+type Serve = Pick<Start, 'environment' | 'port' | 'startedAt'>;
 
 /**
- * Keeps a number of serving processes going. One that ends is replaced: at once if it served, else after a pause, so
- * that a fault that lasts does not take a core. One that served and hangs is killed, and so replaced.
+ * Keeps a number of serving processes running. One that ends is replaced: at once if it has served, otherwise after a
+ * pause, so that a permanent failure does not occupy a core. One that hangs is killed and replaced.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #stopping = new AbortController();
-  /** By number, from 1. */
   readonly #workers = new Map<number, WorkerProcess>();
   readonly #kept: Promise<void>[] = [];
   #serve: Serve | undefined;
 
-  /** Starts the processes, which load the program meanwhile. */
+  /** Spawns the processes, which load the program and wait for `serve`. */
   constructor(options: SupervisorOptions) {
     this.#options = options;
     for (let number = 1; number <= options.workers; number++) this.#spawn(number);
   }
 
   /**
-   * Lets all of them serve, and keeps them serving. Throws the first `WorkerFailed` or `WorkerEnded` if not all of them
-   * come to serve.
+   * Starts all workers and keeps them running. Throws the first `WorkerFailed` or `WorkerEnded` if one fails to start.
    */
   async serve(serve: Serve): Promise<Listening> {
     const [first, ...others] = [...this.#workers];
     if (first === undefined) throw new RangeError('There are no workers.');
     this.#serve = serve;
     const firstServing = this.#begin(...first);
-    // Any free port: the first one finds it.
+    // The first worker picks a free port.
     if (serve.port === 0) this.#serve = { ...serve, port: (await firstServing).port };
     const [listening] = await Promise.all([firstServing, ...others.map((other) => this.#begin(...other))]);
     for (const [number, worker] of this.#workers) this.#kept.push(this.#keep(number, worker));
     return listening;
   }
 
-  /** What each of them answers to a question, by its number; nothing of those that do not within the time. */
+  /** The workers' answers to a question, by their numbers, without those that do not answer in time. */
   async ask(question: unknown, withinMs: number): Promise<ReadonlyMap<number, unknown>> {
     const serving = [...this.#workers].filter(([, { hasServed }]) => hasServed);
     const answers = await Promise.all(
@@ -82,7 +80,7 @@ export class Supervisor {
     this.#serve = { ...this.#serve, environment: { ...this.#serve.environment, ...settings } };
   }
 
-  /** Lets all of them drain and end; those that do not within the time given, or do not serve yet, are killed. */
+  /** Lets all workers drain and end. Kills those that do not in time, or do not serve yet. */
   async stop(withinMs: number): Promise<void> {
     this.#stopping.abort();
     const endings = [...this.#workers].map(async ([number, worker]) => {
@@ -106,7 +104,7 @@ export class Supervisor {
     await Promise.all([...endings, ...this.#kept]);
   }
 
-  /** Ends all of them at once: for a start that failed. */
+  /** Kills all workers, after a failed start. */
   async kill(): Promise<void> {
     this.#stopping.abort();
     for (const worker of this.#workers.values()) worker.kill();
@@ -119,7 +117,6 @@ export class Supervisor {
     return worker;
   }
 
-  /** Lets a worker serve. */
   #begin(number: number, worker: WorkerProcess): Promise<Listening> {
     if (this.#serve === undefined) throw new Error('Not serving yet.');
     const connection = this.#options.connect(number, worker.store);
@@ -128,14 +125,17 @@ export class Supervisor {
     return worker.serving;
   }
 
-  /** Kills a worker that hangs: its share of the connections would wait for ever. Until it ends, or the stop. */
+  /**
+   * Kills a worker that hangs, because its share of the connections would wait forever. Returns when it ends, or at the
+   * stop.
+   */
   async #watch(number: number, worker: WorkerProcess): Promise<void> {
     const { log, heartbeat: { everyMs, mostMissed } = patient } = this.#options;
     const ended = new AbortController();
     void worker.ended.then(() => ended.abort());
     const over = AbortSignal.any([this.#stopping.signal, ended.signal]);
     for (let missed = 0; missed < mostMissed; ) {
-      // One that does not serve yet may take its time.
+      // A worker that does not serve yet may be busy loading.
       const asked = worker.hasServed ? worker.isThere(everyMs) : true;
       const [isThere, goesOn] = await Promise.all([asked, waited(everyMs, over)]);
       if (!goesOn) return;
@@ -154,7 +154,7 @@ export class Supervisor {
       void this.#watch(number, worker);
       const ending = await worker.ended;
       if (signal.aborted) return;
-      const reason = worker.hasServed ? undefined : await reasonOf(worker);
+      const reason = worker.hasServed ? undefined : await startFailure(worker);
       failures = worker.hasServed ? 0 : failures + 1;
       const pauseMs = failures === 0 ? 0 : Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1));
       log.error(
@@ -173,13 +173,11 @@ export class Supervisor {
   }
 }
 
-/** Waits; false when that was given up. */
 function waited(ms: number, signal: AbortSignal): Promise<boolean> {
   return sleep(ms, true, { signal, ref: false }).catch(() => false);
 }
 
-/** Why a worker never served. */
-async function reasonOf(worker: WorkerProcess): Promise<string> {
+async function startFailure(worker: WorkerProcess): Promise<string> {
   return worker.serving.then(
     () => '',
     (error: Error) => error.message,

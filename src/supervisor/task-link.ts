@@ -1,8 +1,8 @@
 import type { TaskAnswer } from './task-process.ts';
 
 /**
- * Waits for the task that this process was started for, does it and answers. `lost` is called instead of the answer when
- * the process that asked is gone: nobody will clean up then. Throws when no process started this one.
+ * Receives the task that this process was started for, performs it and responds. If the parent process has ended,
+ * `lost` is called instead, to clean up. Throws if no process started this one.
  */
 export async function answerTask(
   work: (task: unknown) => Promise<TaskAnswer>,
@@ -14,7 +14,7 @@ export async function answerTask(
   process.once('disconnect', () => received.reject(new Error('The process that asked is gone.')));
   const task = await received.promise;
   const answer = await work(task);
-  // While it works nothing is heard; that the other side has ended is heard now.
+  // The task may have blocked the event loop: a disconnect is noticed only now.
   await new Promise((heard) => setImmediate(heard));
   if (!process.connected) return lost(task);
   process.send(answer);

@@ -1,20 +1,18 @@
 import { readFileSync } from 'node:fs';
 
-/** How often it is looked how much a process has read. */
 const lookEveryMs = 100;
 
-/** What a process that does one task is told, and what it answers. */
+/** The response of a process that performs one task. */
 export type TaskAnswer =
   | { readonly kind: 'done'; readonly result: unknown }
   | { readonly kind: 'failed'; readonly failure: TaskFailure };
 
-/** Why a task failed, in words and as a word. */
-export interface TaskFailure {
+interface TaskFailure {
   readonly message: string;
   readonly fault: string;
 }
 
-/** The task failed, and the process said why. */
+/** The task failed; the process reported the reason. */
 export class TaskFailed extends Error {
   readonly fault: string;
   constructor({ message, fault }: TaskFailure) {
@@ -23,19 +21,18 @@ export class TaskFailed extends Error {
   }
 }
 
-/** The process ended without an answer: it was killed, also by `signal`. */
+/** The process ended without a response, such as when it was killed. */
 export class TaskEnded extends Error {}
 
-export interface TaskOptions {
-  /** Kills the process. */
+interface TaskOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Is told now and then how many bytes the process has read, on Linux. */
+  /** Called periodically with the bytes that the process has read, on Linux. */
   readonly onRead?: ((bytes: number) => void) | undefined;
 }
 
 /**
- * Does one task in a process of its own, which `command` starts and `answerTask` answers in. Rejects with `TaskFailed` or
- * `TaskEnded`.
+ * Performs a task in a separate process, which `command` starts and which calls `answerTask`. Rejects with `TaskFailed`
+ * or `TaskEnded`.
  */
 export async function runTask(
   command: readonly string[],
@@ -68,7 +65,7 @@ export async function runTask(
   );
 }
 
-/** With what the system had in memory; 0 where that cannot be told. */
+/** Includes reads from the system's cache; 0 if unknown. */
 function bytesReadBy(pid: number): number {
   try {
     return Number(/^rchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'latin1'))?.[1]);

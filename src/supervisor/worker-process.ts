@@ -1,22 +1,22 @@
-import type { Port } from '../storage/port.ts';
+import type { Port } from '../storage/storage.ts';
 import {
   type Failure,
   type FromWorker,
   heartbeat,
   type Listening,
   type Start,
+  StorePort,
   type ToWorker,
 } from './messages.ts';
 import { Questions } from './questions.ts';
-import { StorePort } from './store-port.ts';
 
 /** How a process ended: its exit code, or the signal that ended it. */
-export interface Ending {
+interface Ending {
   readonly code: number | null;
   readonly signal: string | number | null;
 }
 
-/** A worker that cannot serve, in its own words. */
+/** A worker that cannot serve, with the reason it reported. */
 export class WorkerFailed extends Error {
   readonly code: string | undefined;
   constructor({ message, code }: Failure) {
@@ -25,7 +25,7 @@ export class WorkerFailed extends Error {
   }
 }
 
-/** A worker that ended before it served, without a word. */
+/** A worker that ended before it served, without reporting a reason. */
 export class WorkerEnded extends Error {
   constructor({ code, signal }: Ending) {
     super(`A worker process ended at start (${signal ?? `exit code ${code}`}).`);
@@ -34,22 +34,22 @@ export class WorkerEnded extends Error {
 
 /** A serving process, as its supervisor sees it. */
 export class WorkerProcess {
-  /** Undefined when the system could not start it. */
+  /** Undefined if the system could not start it. */
   readonly pid: number | undefined;
-  /** Where it listens, once it does. Rejects with `WorkerFailed` or `WorkerEnded` when it never does. */
+  /** Resolves when it listens. Rejects with `WorkerFailed` or `WorkerEnded` if it never does. */
   readonly serving: Promise<Listening>;
   readonly ended: Promise<Ending>;
-  /** The way to the store of that process. What is posted to a process that has ended is dropped. */
+  /** The port to the store of the process. Messages to an ended process are dropped. */
   readonly store: Port;
   readonly #questions = new Questions((question) => this.#send({ kind: 'question', question }));
   #isServing = false;
   readonly #process: Bun.Subprocess | undefined;
 
-  /** Starts a process, which loads the program and then waits for `start`. */
+  /** Spawns the process, which loads the program and waits for `start`. */
   constructor(command: readonly string[]) {
     const { promise, resolve, reject } = Promise.withResolvers<Listening>();
     this.serving = promise;
-    // Who asks is told; a process that is not wanted any more may fail unheard.
+    // No unhandled rejection of a process that is no longer needed.
     promise.catch(() => undefined);
     const store = new StorePort((message) => this.#send({ kind: 'store', message }));
     this.store = store;
@@ -76,7 +76,6 @@ export class WorkerProcess {
     this.ended = this.#end(reject);
   }
 
-  /** Whether it ever served. */
   get hasServed(): boolean {
     return this.#isServing;
   }
@@ -85,17 +84,16 @@ export class WorkerProcess {
     this.#send({ kind: 'start', start });
   }
 
-  /** What it answers to a question; undefined when it does not within the time. */
+  /** The answer to a question; undefined after the time-out. */
   ask(question: unknown, withinMs: number): Promise<unknown> {
     return this.#questions.ask(question, withinMs);
   }
 
-  /** Whether it answers within the time: a process that hangs does not. */
+  /** Whether it answers a heartbeat within the time. */
   async isThere(withinMs: number): Promise<boolean> {
     return (await this.ask(heartbeat, withinMs)) === true;
   }
 
-  /** Lets it drain and end. */
   stop(): void {
     this.#send({ kind: 'stop' });
   }

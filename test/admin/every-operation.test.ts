@@ -5,7 +5,7 @@ import { adminBasePath, allAdminOperations, roleOf } from '../../src/contract/ad
 import { isRead, type Operation } from '../../src/contract/operation.ts';
 import { methodsOf } from '../../src/contract/operations.ts';
 import { makeKey } from '../../src/domain/key.ts';
-import { adminHeaders } from '../../src/http/admin/headers.ts';
+import { adminHeaders } from '../../src/http/admin/replies.ts';
 import { addOperator, adminUrl, callAdmin, fromConsole, headersOf, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { allAdminOperations } from '../../src/contract/admin/operations.ts';
 import { isRepeatable } from '../../src/contract/operations.ts';
-import { OperatorOnce } from '../../src/operations/operator-once.ts';
+import { OperatorOnce } from '../../src/operations/changes/operator-once.ts';
 import { addOperator, callAdmin, fromConsole, signIn } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 

@@ -100,11 +100,13 @@ const notThere: [request: string, code: string, body: object | undefined][] = [
   ['DELETE /bans/x', 'ban_not_found', undefined],
 ];
 test('where bans cannot be read, keys that may be banned are told as unknown, and the others as they are', async () => {
-  const { keys } = desk.app.operator;
+  const { keys, store } = desk.app.operator;
   const { account } = await desk.app.tenant('free');
   const { id } = await keys.create(account.id, 'ended');
   await keys.revoke(id);
-  const states = (await keys.inUse(await keys.list(0, 9, account.id), undefined)).map(({ state }) => state);
+  const states = (await keys.inUse(await store.keys.list(0, 9, { accountId: account.id }), undefined)).map(
+    ({ state }) => state,
+  );
   expect(states).toEqual(['unknown', 'revoked']);
 });
 

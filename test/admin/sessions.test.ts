@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
+import { systemUser } from '../../src/app/system-user.ts';
 import { makeKey } from '../../src/domain/key.ts';
-import { fingerprintOf } from '../../src/operations/sessions.ts';
-import { systemUser } from '../../src/system-user.ts';
+import { fingerprintOf } from '../../src/operations/sign-in/sessions.ts';
 import {
   addOperator,
   adminUrl,

@@ -1,9 +1,9 @@
 /** What is longer than a request or an answer otherwise is: files on their way in, and lines on their way out. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { connect } from 'node:net';
-import { auditOperations } from '../../src/contract/admin/audit-operations.ts';
+import { auditOperations } from '../../src/contract/admin/audit.ts';
 import { maxUploadBytes } from '../../src/contract/bounds.ts';
-import { linesAnswer } from '../../src/http/admin/lines.ts';
+import { linesAnswer } from '../../src/http/admin/downloads.ts';
 import { addOperator, adminUrl, callAdmin } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';

@@ -1,6 +1,7 @@
 /** How the service is doing and set, as operators see it, and what of it they change while it runs. */
 import { describe, expect, test } from 'bun:test';
-import { readConfig, settings } from '../../src/config.ts';
+import { settings } from '../../src/config/settings.ts';
+import { readConfig } from '../../src/config.ts';
 import type { Concern, Overview, System } from '../../src/contract/admin/system.ts';
 import type { Caller } from '../../src/storage/storage.ts';
 import { addOperator, callAdmin } from '../support/admin.ts';

@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { petStatuses } from '../../src/domain/pet-status.ts';
 import { startTestApp } from '../support/app.ts';
@@ -87,6 +88,17 @@ describe('201: name', () => {
     const escaped = '{"n\\u0061me":"\\u00e9\\ud83d\\udc08","categoryId":1}';
     expect((await create(escaped)).json).toMatchObject({ name: 'é🐈' });
   });
+});
+
+test('ids beyond 2^53 are exact in every response', async () => {
+  await using fresh = await startTestApp();
+  await fresh.call('POST', '/pets', { body: newPet() });
+  using database = new Database(fresh.config.databaseUrl.replace('sqlite:', ''));
+  database.run('UPDATE sqlite_sequence SET seq = 9007199254740992');
+  const pet = (await fresh.call('POST', '/pets', { body: newPet() })).text;
+  expect(pet).toStartWith('{"id":9007199254740993,');
+  expect((await fresh.call('GET', '/pets/9007199254740993')).text).toBe(pet);
+  expect((await fresh.call('GET', '/pets?id=9007199254740993')).text).toBe(`[${pet}]`);
 });
 
 describe('201: categoryId', () => {

@@ -21,6 +21,7 @@ test('200 shows a new name at once, even from another process', async () => {
     params: { categoryId: 8n },
     body: { name: 'Foreign' },
     preconditions: {},
+    now: 0,
   });
   expect((await app.call('GET', '/categories/8')).json).toEqual({ id: 8n, name: 'Foreign' });
 });

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test';
-import { writeCursor } from '../../src/domain/cursor.ts';
+import { writeCursor } from '../../src/contract/cursor.ts';
 import { startTestApp } from '../support/app.ts';
 import { faulty, linksOf, relative } from '../support/pets.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
+import { writeCursor } from '../../src/contract/cursor.ts';
 import type { OrderStatus } from '../../src/contract/orders.ts';
-import { writeCursor } from '../../src/domain/cursor.ts';
 import { orderStatuses } from '../../src/domain/order-status.ts';
 import { startTestApp } from '../support/app.ts';
 import { type Buyer, buyerOf, type ShownOrder, stepsTo } from '../support/orders.ts';

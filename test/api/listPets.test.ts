@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { errorExample } from '../../scripts/openapi/error-examples.ts';
-import { writeCursor } from '../../src/domain/cursor.ts';
+import { writeCursor } from '../../src/contract/cursor.ts';
 import { petStatuses } from '../../src/domain/pet-status.ts';
 import { startTestApp } from '../support/app.ts';
 import type { ErrorAnswer } from '../support/call.ts';

@@ -1,5 +1,6 @@
 /** A key that may change a resource, but not read it, learns nothing from the response. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { bodyExamples } from '../../scripts/openapi/examples.ts';
 import { allOperations, isRead } from '../../src/contract/operations.ts';
 import type { OrderStep } from '../../src/domain/order-status.ts';
 import type { Scope } from '../../src/domain/scope.ts';
@@ -26,7 +27,8 @@ const before: Readonly<Record<string, readonly OrderStep[]>> = {
 };
 
 /** A change of resources that show a text which only their owner has sent. */
-async function changeOf({ path, operationId }: Row) {
+async function changeOf(row: Row) {
+  const { path, operationId } = row;
   const { id: petId } = (await owner.call('POST', '/pets', { body: newPet(secret) })).json as { id: bigint };
   await owner.call('PUT', '/categories/7', { body: `{"name":"${secret}"}` });
   let orderId = 0n;
@@ -35,13 +37,9 @@ async function changeOf({ path, operationId }: Row) {
     orderId = (placed.json as { id: bigint }).id;
     for (const step of before[operationId] ?? []) await owner.step(orderId, step);
   }
-  const bodies: Readonly<Record<string, string>> = {
-    createPet: newPet(),
-    updatePet: '{}',
-    putCategory: '{"name":"Dogs"}',
-    placeOrder: `{"petId":${petId}}`,
-  };
-  const body = bodies[operationId];
+  const [example] = row.body === undefined ? [] : Object.values(bodyExamples(row));
+  const bodies: Readonly<Record<string, string>> = { updatePet: '{}', placeOrder: `{"petId":${petId}}` };
+  const body = bodies[operationId] ?? (example && JSON.stringify(example.value));
   const ids: Readonly<Record<string, bigint>> = { petId, categoryId: 7n, orderId };
   const target = path.replace(/\{(\w+)\}/g, (_, name: string) => String(ids[name]));
   return [target, body === undefined ? {} : { body }] as const;

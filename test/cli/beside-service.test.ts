@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { writeCursor } from '../../src/domain/cursor.ts';
+import { writeCursor } from '../../src/contract/cursor.ts';
 import { answerOf, type CallOptions } from '../support/call.ts';
 import { ended, type ImportReport, newWorkplace, type Workplace } from '../support/cli.ts';
 import type { Service } from '../support/process.ts';

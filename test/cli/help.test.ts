@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test';
 import type { Command } from 'commander';
 import document from '../../contract/openapi.json' with { type: 'json' };
 import { programOf } from '../../src/cli/program.ts';
-import { settings } from '../../src/config.ts';
+import { settings } from '../../src/config/settings.ts';
 import { newWorkplace, sharedWorkplace } from '../support/cli.ts';
 
 const place = await sharedWorkplace({ store: false });
@@ -18,7 +18,7 @@ function commandsOf(
   });
 }
 
-const commands = commandsOf(programOf({}));
+const commands = commandsOf(await programOf({}));
 /** A name that only stands for the commands below it. */
 const isGroup = ({ commands: below, registeredArguments }: Command) =>
   below.length > 0 && registeredArguments.length === 0;
@@ -123,7 +123,7 @@ test('with --json a failure is one line of JSON on standard error, and the exit 
   for (const [args, exitCode, message] of [
     [['keys', 'list', '--bogus'], 2, "unknown option '--bogus'"],
     [['keys', 'craete'], 2, "unknown command 'craete'"],
-    [['accounts', 'create', '--name', 'A', '--plan', 'gold'], 2, 'Unknown plan "gold"'],
+    [['accounts', 'create', '--name', 'A', '--plan', 'gold'], 2, 'It must be one of "free", "pro"'],
     [['import', 'nowhere.csv'], 1, 'File not found: nowhere.csv'],
   ] as const) {
     const run = await other.run([...args, '--json']);

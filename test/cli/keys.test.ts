@@ -174,9 +174,9 @@ test.concurrent.each(impossible)('%s cannot be done, without a stack', async (_w
 });
 
 test('only LOG_LEVEL=debug shows where an error came from', async () => {
-  const wrong = ['accounts', 'create', '--name', 'A', '--plan', 'gold'];
+  const wrong = ['accounts', 'create', '--name', 'A', '--plan', 'enterprise'];
   const { stderr } = await ended(place.start(wrong, { LOG_LEVEL: 'debug' }));
-  expect(stderr).toContain('operations/accounts.ts');
+  expect(stderr).toContain('operations/admin/accounts.ts');
 });
 
 const wrongUses: [mistake: string, args: string[], message: RegExp][] = [

@@ -67,8 +67,6 @@ test('status shows the store and its instances', async () => {
 test.each([
   ['two of those that exclude each other', ['usage', '--account', '1', '--key', '1'], /only one of/],
   ['a time that is none', ['usage', '--since', 'yesterday'], /such as 24h/],
-  ['a role that is none', ['operators', 'create', 'a', '--role', 'root'], /viewer, admin/],
-  ['an operator without a role', ['operators', 'create', 'a'], /--role <role>/],
   ['more than a page', ['usage', '--limit', '101'], /at most 100/],
 ])('%s is wrong use', async (_mistake, args, message) => {
   expect(await place.failure(2, ...args)).toMatch(message);

@@ -1,8 +1,8 @@
 /** The console as it is deployed: behind a proxy with TLS, with workers, and with the stores of several instances. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Page } from 'playwright-core';
-import type { AdminServices } from '../../src/app.ts';
-import { OperatorOperations } from '../../src/operations/operators.ts';
+import type { AdminServices } from '../../src/app/app.ts';
+import { OperatorOperations } from '../../src/operations/admin/operators.ts';
 import { pagesOf, TestBrowser, type TestPages } from '../support/browser.ts';
 import { makeCertificate, openssl } from '../support/certificates.ts';
 import { startCluster } from '../support/cluster.ts';

@@ -37,7 +37,7 @@ for (const end of ['broken', '502'] as const) {
       const key = await page.getByRole('dialog').locator('.secret code').innerText();
       const headers = { Authorization: `Bearer ${key}` };
       expect((await fetch(`${apiUrl}/v1/pets`, { headers })).status).toBe(200);
-      const issued = await app.admin.storage.keys.list(0, 99, account.id);
+      const issued = await app.admin.storage.keys.list(0, 99, { accountId: account.id });
       expect(issued.map(({ name }) => name)).toEqual([`Lossy ${end}`, 'till']);
     },
   );
@@ -54,6 +54,6 @@ testInBrowser('the same request on purpose makes another key', async () => {
     await page.getByRole('dialog').locator('footer button').last().click();
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   }
-  const issued = await app.admin.storage.keys.list(0, 99, account.id);
+  const issued = await app.admin.storage.keys.list(0, 99, { accountId: account.id });
   expect(issued.map(({ name }) => name)).toEqual(['Twice', 'till', 'till']);
 });

@@ -51,7 +51,7 @@ describe('a session', () => {
       expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Half typed');
       await page.getByRole('button', { name: 'Create account' }).click();
       await page.getByRole('heading', { name: 'Half typed' }).waitFor();
-      expect((await app.admin.accounts.list(undefined, 9, { name: 'half typed' })).length).toBe(1);
+      expect((await app.admin.store.accounts.search(undefined, 9, { name: 'half typed' })).length).toBe(1);
     },
   );
 

@@ -1,5 +1,5 @@
 /** The committed OpenAPI documents, and the same as a service serves them, with its addresses. */
-import { openapiText } from '../../src/cli/openapi.ts';
+import { openapiText } from '../../src/app/openapi.ts';
 
 const folder = new URL('../../contract/', import.meta.url);
 export const clientText = await Bun.file(new URL('openapi.json', folder)).text();

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../package.json' with { type: 'json' };
-import { settings } from '../../src/config.ts';
+import { settings } from '../../src/config/settings.ts';
 import { root } from '../support/process.ts';
 import { Manifest } from './kubernetes.ts';
 import { longestStopSeconds } from './stopping.ts';

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import { availableParallelism } from 'node:os';
 import fc from 'fast-check';
+import { settings } from '../../src/config/settings.ts';
 import { workers } from '../../src/config/values.ts';
-import { type Config, ConfigError, readConfig, settings } from '../../src/config.ts';
+import { type Config, ConfigError, readConfig } from '../../src/config.ts';
 import { mostWorkers } from '../../src/domain/workers.ts';
 import { always } from '../support/property.ts';
 

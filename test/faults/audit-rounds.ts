@@ -1,10 +1,10 @@
 /** Kills a service while operators change things, and compares the audit log with what the store has. */
-import type { AdminServices } from '../../src/app.ts';
+import type { AdminServices } from '../../src/app/app.ts';
 import { categoryJson } from '../../src/contract/categories.ts';
 import { orderJson } from '../../src/contract/orders.ts';
 import { petJson } from '../../src/contract/pets.ts';
 import { shownAccount, storedKey } from '../../src/operations/shown.ts';
-import type { AuditEntry } from '../../src/storage/admin.ts';
+import type { AuditEntry } from '../../src/tables/operators.ts';
 import { addOperatorTo } from '../support/admin.ts';
 import { startCluster } from '../support/cluster.ts';
 import { temporaryFolder } from '../support/folder.ts';

@@ -1,7 +1,7 @@
 /** One instance is cut off from Redis or PostgreSQL: what any instance acknowledged, all of them show soon after. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
-import { openAdminServices } from '../../src/app.ts';
+import { openAdminServices } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { troubles } from '../../src/domain/trouble.ts';
 import { clientOf } from '../support/client.ts';

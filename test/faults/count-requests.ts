@@ -18,7 +18,6 @@ const limits = openLimits({
   clock: systemClock(),
   rules: strictRules,
   notice: () => {},
-  lock: () => undefined,
 });
 writeFileSync(`${path}.progress`, Buffer.alloc(4_096));
 const progress = new Int32Array(Bun.mmap(`${path}.progress`, { shared: true }).buffer);

@@ -2,8 +2,8 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
+import { openStore } from '../../src/app/store.ts';
 import { type Storage, StorageUnavailable } from '../../src/storage/storage.ts';
-import { openStore } from '../../src/store.ts';
 import { patient } from '../storage/cluster-place.ts';
 import { nextTurn, strictRules } from '../storage/place.ts';
 import { callerWith } from '../storage/samples.ts';

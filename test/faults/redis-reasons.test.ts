@@ -3,7 +3,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { createServer } from 'node:tls';
 import { RedisClient } from 'bun';
-import { openStore } from '../../src/store.ts';
+import { openStore } from '../../src/app/store.ts';
 import { patient } from '../storage/cluster-place.ts';
 import { strictRules } from '../storage/place.ts';
 import { callerWith } from '../storage/samples.ts';

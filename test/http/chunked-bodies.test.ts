@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { maxBodyBytes } from '../../src/contract/bounds.ts';
-import { maxDroppedBytes, maxDroppedChunks } from '../../src/http/unread-body.ts';
+import { maxDroppedBytes, maxDroppedChunks } from '../../src/http/listener/unread-body.ts';
 import { adminUrl } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';

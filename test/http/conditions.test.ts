@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { operations } from '../../src/contract/operations.ts';
-import { isNotModified, preconditionsOf } from '../../src/http/conditions.ts';
+import { isNotModified, preconditionsOf } from '../../src/http/pipeline/conditions.ts';
 import { always } from '../support/property.ts';
 
 const headersOf = (fields: Readonly<Record<string, string>>) => new Headers(fields);

@@ -1,6 +1,6 @@
 /** Responses that count against no plan are bounded on each connection, because pipelining makes them cheap to ask for. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { freeResponsesPerMinute } from '../../src/http/free-budget.ts';
+import { freeResponsesPerMinute } from '../../src/http/listener/free-budget.ts';
 import { Connection } from '../process/connection.ts';
 import { adminUrl } from '../support/admin.ts';
 import { startTestApp } from '../support/app.ts';

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { operations } from '../../src/contract/operations.ts';
-import { idempotencyKeyOf } from '../../src/http/idempotency-key.ts';
+import { idempotencyKeyOf } from '../../src/http/pipeline/idempotency.ts';
 import { startTestApp } from '../support/app.ts';
 import { buyerOf } from '../support/orders.ts';
 import { newPet } from '../support/pets.ts';

@@ -1,8 +1,9 @@
 /** Lists below a resource, of which the contract has none yet. */
 import { expect, test } from 'bun:test';
 import { type Operation, operations } from '../../src/contract/operations.ts';
-import { answerOf } from '../../src/http/answers.ts';
-import { PageCache } from '../../src/http/page-cache.ts';
+import { versionsFrom } from '../../src/domain/resources.ts';
+import { successAnswer } from '../../src/http/pipeline/answers.ts';
+import { PageCache } from '../../src/http/pipeline/page-cache.ts';
 
 const nested: Operation = {
   ...operations.listPets,
@@ -10,7 +11,7 @@ const nested: Operation = {
   params: operations.getCategory.params,
 };
 const result = { status: 200, body: '[]', location: undefined, next: 'abc', isReplayed: false } as const;
-const answer = answerOf(nested, { limit: 20 }, result, { base: '/v1', params: { categoryId: -7n } });
+const answer = successAnswer(nested, { limit: 20 }, result, { base: '/v1', params: { categoryId: -7n } });
 
 test('links name the resource', () => {
   expect(answer.headers.Link).toBe(
@@ -20,7 +21,7 @@ test('links name the resource', () => {
 
 test('pages are cached by their target', () => {
   const cache = new PageCache();
-  const versions = { callers: 1, pets: 1, orders: 1, categories: 1 };
+  const versions = versionsFrom(() => 1);
   cache.keep(nested, '/v1/categories/7/pets', versions, answer);
   expect(cache.get(nested, '/v1/categories/7/pets', versions)).toBeDefined();
   expect(cache.get(nested, '/v1/categories/8/pets', versions)).toBeUndefined();

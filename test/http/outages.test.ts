@@ -1,9 +1,11 @@
 /** The log during an outage of the store: a line for its begin and end, not for each request. */
 import { expect, test } from 'bun:test';
 import pino, { type Logger } from 'pino';
-import { Outages } from '../../src/http/outages.ts';
+import { Outages } from '../../src/http/logs/outages.ts';
 import { Outage } from '../../src/storage/outage.ts';
 import { StorageUnavailable } from '../../src/storage/storage.ts';
+import { startTestApp } from '../support/app.ts';
+import { requestContextOf, serve } from '../support/request-context.ts';
 
 interface Line {
   readonly level: string;
@@ -106,4 +108,22 @@ test('an outage that lasts until the service stops is logged with its length and
     outages.refused(refusal('a'));
   }
   expect(lines.at(-1)).toMatchObject({ msg: 'requests no longer fail with 503', refused: 1 });
+});
+
+test.each([
+  [503, new StorageUnavailable('gone'), { level: 'warn', msg: 'requests fail with 503', reason: 'gone' }],
+  [500, new Error('a mistake'), { level: 'error', msg: 'request failed', code: 'internal_error' }],
+])('a request that fails with %i is logged as that', async (status, error, line) => {
+  await using app = await startTestApp();
+  const { log, lines } = keptLog('info');
+  const context = requestContextOf(app, log);
+  const admit = () => {
+    throw error;
+  };
+  const peek: typeof context.admission.peek = (address) => context.admission.peek(address);
+  const admission = Object.assign(Object.create(context.admission), { admit, peek });
+  await using server = serve({ ...context, admission });
+  const headers = { Authorization: `Bearer ${app.key}` };
+  expect((await fetch(`${server.url}/v1/pets`, { headers })).status).toBe(status);
+  expect(lines).toMatchObject([line]);
 });

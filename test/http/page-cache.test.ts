@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test';
-import { pipeline } from '../../src/http/pipeline.ts';
-import type { RequestContext } from '../../src/http/request-context.ts';
+import type { RequestContext } from '../../src/http/pipeline/context.ts';
+import { pipeline } from '../../src/http/pipeline/pipeline.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
 import { startTestApp } from '../support/app.ts';
 import { addPets } from '../support/pets.ts';

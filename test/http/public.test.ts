@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { publicRoutesOf } from '../../src/http/public-routes.ts';
+import { publicRoutesOf } from '../../src/http/public/public-routes.ts';
 import { startTestApp } from '../support/app.ts';
 import { incomingOf, requestContextOf } from '../support/request-context.ts';
 

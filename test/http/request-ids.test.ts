@@ -1,7 +1,7 @@
 /** Every response names its request, so that operators can find it; also what fails, and what is outside the version. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { pipeline } from '../../src/http/pipeline.ts';
-import { publicRoutesOf } from '../../src/http/public-routes.ts';
+import { pipeline } from '../../src/http/pipeline/pipeline.ts';
+import { publicRoutesOf } from '../../src/http/public/public-routes.ts';
 import { startTestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 import { incomingOf, requestContextOf, serve } from '../support/request-context.ts';

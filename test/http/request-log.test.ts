@@ -1,7 +1,7 @@
 /** What operators find in the log: every request they want, and what was done to keys whether they want it or not. */
 import { describe, expect, test } from 'bun:test';
-import type { IncomingRequest } from '../../src/http/request-context.ts';
-import { requestLogOf } from '../../src/http/request-log.ts';
+import { requestLogOf } from '../../src/http/logs/request-log.ts';
+import type { IncomingRequest } from '../../src/http/pipeline/context.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { keptLog } from '../support/log.ts';
 import { newPet } from '../support/pets.ts';

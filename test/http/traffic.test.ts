@@ -1,6 +1,6 @@
 /** Observability: each answer under the version is counted once, by operation and outcome. */
 import { describe, expect, test } from 'bun:test';
-import { TrafficCounter } from '../../src/operations/traffic-counter.ts';
+import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { newPet } from '../support/pets.ts';

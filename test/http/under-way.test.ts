@@ -1,7 +1,7 @@
 /** A connection with a request in flight is not idle, however long the answer takes. */
 import { expect, test } from 'bun:test';
 import { connect, type Socket } from 'node:net';
-import { underWay } from '../../src/http/under-way.ts';
+import { underWay } from '../../src/http/listener/busy-connections.ts';
 
 /** The least there is. */
 const idleSeconds = 1;

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { openStore } from '../../src/app/store.ts';
 import { makeKey } from '../../src/domain/key.ts';
 import { defaultBanRules } from '../../src/domain/limit.ts';
-import { AdmissionOperations } from '../../src/operations/admission.ts';
-import { KeyOperations } from '../../src/operations/keys.ts';
+import { KeyOperations } from '../../src/operations/admin/keys.ts';
+import { AdmissionOperations } from '../../src/operations/admission/admission.ts';
 import type { KeyStore, LimitStore } from '../../src/storage/storage.ts';
-import { openStore } from '../../src/store.ts';
 import { clusterPlaces } from '../storage/cluster-place.ts';
 import { type MakePlace, nextTurn, sqlitePlace } from '../storage/place.ts';
 import { enterprise } from '../storage/samples.ts';
@@ -60,8 +60,9 @@ test('admission responds with service_unavailable, not invalid_api_key, while ca
 function counted(keys: KeyStore) {
   const asked = { lookUps: 0, readings: 0 };
   const counting: KeyStore = {
-    list: (after, limit, accountId) => keys.list(after, limit, accountId),
+    list: (...page) => keys.list(...page),
     find: (id) => keys.find(id),
+    findBy: (...lookup) => keys.findBy(...lookup),
     findMany: (ids) => keys.findMany(ids),
     findCaller: (print) => {
       asked.lookUps++;

@@ -2,11 +2,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AdminServices } from '../../src/app.ts';
-import { backupMaker } from '../../src/backups.ts';
-import type { Refusal } from '../../src/domain/refusal.ts';
-import { backupHandlers } from '../../src/operations/admin/backups.ts';
-import { BackupOperations, type BackupSettings } from '../../src/operations/backups.ts';
+import type { AdminServices } from '../../src/app/app.ts';
+import { backupMaker } from '../../src/app/backups.ts';
+import type { Refusal } from '../../src/contract/refusal.ts';
+import { BackupOperations, type BackupSettings, backupHandlers } from '../../src/operations/admin/backups.ts';
 import { SqliteBackupFolder } from '../../src/storage/sqlite/backup/folder.ts';
 import { StorageUnavailable } from '../../src/storage/storage.ts';
 import { FakeClock } from '../support/clock.ts';

@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openAdminServices, openCopy } from '../../src/app.ts';
+import { openAdminServices, openCopy } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
 import { CopyError } from '../../src/operations/copies.ts';
 import { StorageUnusable } from '../../src/storage/storage.ts';

@@ -1,9 +1,9 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { openStore } from '../../src/app/store.ts';
 import { defaultBanRules } from '../../src/domain/limit.ts';
-import { KnownKeys } from '../../src/operations/known-keys.ts';
-import { openStore } from '../../src/store.ts';
+import { KnownKeys } from '../../src/operations/admission/known-keys.ts';
 import { enterprise, newKey } from '../storage/samples.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';

@@ -1,7 +1,7 @@
 import { describe, expect } from 'bun:test';
-import { TrafficCounter } from '../../src/operations/traffic-counter.ts';
+import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
+import { UsageRecorder } from '../../src/operations/observability/usage-recorder.ts';
 import type { Store } from '../../src/operations/units.ts';
-import { UsageRecorder } from '../../src/operations/usage.ts';
 import type { UsageReport } from '../../src/storage/admin.ts';
 import { type Caller, StorageUnavailable } from '../../src/storage/storage.ts';
 import { type Bench, sqlitePlace, storeTests } from '../storage/place.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test';
-import { mostOfOperators } from '../../src/http/connection-bounds.ts';
-import { bodyTimeoutMs } from '../../src/http/unread-body.ts';
+import { mostOfOperators } from '../../src/http/listener/connection-bounds.ts';
+import { bodyTimeoutMs } from '../../src/http/listener/unread-body.ts';
 import { addOperatorTo } from '../support/admin.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { consoleOf, issueKey, operatorOf, serveCommand, startService } from '../support/process.ts';

@@ -1,5 +1,5 @@
 /** Connections of which each is another worker's: the system spreads them, so as many are opened as it takes. */
-import { serveWorker } from '../../src/cli/serve-worker.ts';
+import { serveWorker } from '../../src/cli/processes.ts';
 import type { Service } from '../support/process.ts';
 import { childrenOf, commandOf } from '../support/process-tree.ts';
 import { until } from '../support/wait.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, test } from 'bun:test';
-import type { AdminServices } from '../../src/app.ts';
+import type { AdminServices } from '../../src/app/app.ts';
 import type { Quota } from '../../src/domain/plan.ts';
 import { startCluster } from '../support/cluster.ts';
 import { temporaryFolder } from '../support/folder.ts';

@@ -2,14 +2,9 @@
 import { expect, test } from 'bun:test';
 import { bansOnlyWhereDue } from '../stress/bans.ts';
 import { limitConcurrency } from '../stress/limit-concurrency.ts';
-import { limitModel } from '../stress/limit-model.ts';
 
 const seed = 20_301_205;
 const progress = () => undefined;
-
-test('the rules of limits decide as their model', async () => {
-  expect((await limitModel({ rounds: 50_000, seed, progress })).decisions).toBeGreaterThanOrEqual(50_000);
-});
 
 test('windows filled from many connections admit exactly their limit', async () => {
   expect((await limitConcurrency({ rounds: 2, seed, progress }))['business: admitted']).toBe(2_000);

@@ -26,7 +26,7 @@ testWith(...tracing)(
       folder: folder.path,
       // Any command that opens the store upgrades it.
       words: ['accounts', 'list'],
-      files: ['store.db', 'store.db-wal', 'store.limits', 'store.limits.db', 'store.limits.db-wal'],
+      files: ['store.db', 'store.db-wal', 'store.limits'],
       check: async (place) => {
         states.add(isUpgraded(dataFileIn(place)) ? 'upgraded' : 'unchanged');
         checkFile(place, store);

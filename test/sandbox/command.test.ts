@@ -164,7 +164,7 @@ test('a service loads no module of the sandbox', async () => {
     return all.filter((path) => path.startsWith(root)).map((path) => path.slice(root.length));
   };
   const byService = await loadedBy(['serve'], /^Manage /m);
-  expect(byService).toContain('src/http/pipeline.ts');
+  expect(byService).toContain('src/http/pipeline/pipeline.ts');
   expect(byService.filter((path) => ofSandbox.test(path))).toEqual([]);
   const bySandbox = await loadedBy(['sandbox', '--port', '0'], /^Try it:/m);
   expect(bySandbox.filter((path) => ofSandbox.test(path))).toContain('src/sandbox/control.ts');

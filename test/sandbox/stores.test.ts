@@ -1,7 +1,7 @@
 /** Isolated stores of a sandbox. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { AnimalStore } from '../../client/src/index.ts';
-import type { Refusal } from '../../src/domain/refusal.ts';
+import type { Refusal } from '../../src/contract/refusal.ts';
 import type { RequestEntry } from '../../src/sandbox/requests.ts';
 import { mostStores, type StoreEntry, Stores } from '../../src/sandbox/stores.ts';
 import { rejectionOf } from '../support/rejection.ts';

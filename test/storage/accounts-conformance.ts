@@ -1,8 +1,9 @@
 import { expect } from 'bun:test';
 import { plans } from '../../src/domain/plan.ts';
 import type { Store } from '../../src/operations/units.ts';
-import { folded } from '../../src/storage/account-row.ts';
-import type { Account, AccountFilter } from '../../src/storage/storage.ts';
+import type { AccountFilter } from '../../src/storage/storage.ts';
+import type { Account } from '../../src/tables/accounts.ts';
+import { folded } from '../../src/tables/accounts.ts';
 import { nextTurn, type StoreTest } from './place.ts';
 import { many, newKey } from './samples.ts';
 import { raisedBy } from './shop-units.ts';
@@ -19,10 +20,10 @@ function make(store: Store, name: string): Promise<Account> {
 }
 
 /** In pages of this length, each behind the last account of the one before. */
-async function walk({ accounts }: Store, limit: number, filter?: AccountFilter): Promise<Account[]> {
+async function walk({ accounts }: Store, limit: number, filter: AccountFilter = {}): Promise<Account[]> {
   const found: Account[] = [];
   for (;;) {
-    const page = await accounts.list(found.at(-1), limit, filter);
+    const page = await accounts.search(found.at(-1), limit, filter);
     expect(page.length).toBeLessThanOrEqual(limit);
     if (page.length === 0) return found;
     found.push(...page);
@@ -111,8 +112,8 @@ export function accountPagesConform(check: StoreTest): void {
     const account = await make(store, 'Old name');
     const renamed = { ...account, name: 'NEW name' };
     expect(await store.write('updateAccount', { id: account.id, name: 'NEW name' })).toEqual(renamed);
-    expect(await store.accounts.list(undefined, many, { name: 'old' })).toEqual([]);
-    expect(await store.accounts.list(undefined, many, { name: 'new N' })).toEqual([renamed]);
+    expect(await store.accounts.search(undefined, many, { name: 'old' })).toEqual([]);
+    expect(await store.accounts.search(undefined, many, { name: 'new N' })).toEqual([renamed]);
   });
 
   check('accounts and keys are read by their ids, and keys by their account', async ({ store }) => {
@@ -130,9 +131,9 @@ export function accountPagesConform(check: StoreTest): void {
     expect(await keys.findMany([])).toEqual([]);
     expect((await keys.list(0, 2)).map(({ id }) => id)).toEqual([first, second]);
     expect(await keys.list(second, many)).toEqual(made.slice(2));
-    expect(await keys.list(0, 2, one.id)).toEqual([made[0], made[2]] as never);
-    expect(await keys.list(third, many, one.id)).toEqual([made[4]] as never);
-    expect(await keys.list(0, many, two.id + 9)).toEqual([]);
+    expect(await keys.list(0, 2, { accountId: one.id })).toEqual([made[0], made[2]] as never);
+    expect(await keys.list(third, many, { accountId: one.id })).toEqual([made[4]] as never);
+    expect(await keys.list(0, many, { accountId: two.id + 9 })).toEqual([]);
   });
 }
 

@@ -1,6 +1,7 @@
 import { expect } from 'bun:test';
 import type { Store } from '../../src/operations/units.ts';
-import type { AuditEntry, AuditFilter, NewAuditEntry } from '../../src/storage/admin.ts';
+import type { AuditFilter } from '../../src/storage/admin.ts';
+import type { AuditEntry, NewAuditEntry } from '../../src/tables/operators.ts';
 import type { StoreTest } from './place.ts';
 import { enterprise } from './samples.ts';
 

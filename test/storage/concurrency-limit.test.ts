@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { ConcurrencyLimit, Overloaded } from '../../src/storage/concurrency-limit.ts';
+import { ConcurrencyLimit, Overloaded } from '../../src/storage/redis/concurrency-limit.ts';
 
 const patientMs = 60_000;
 
@@ -18,7 +18,7 @@ function works(limit: ConcurrencyLimit) {
 describe('a limit of concurrency', () => {
   test('starts as many as it may at once, and the others in their order', async () => {
     const { started, run, finish } = works(
-      new ConcurrencyLimit({ underWay: 2, waiting: 10, waitMs: patientMs }),
+      new ConcurrencyLimit({ inFlight: 2, waiting: 10, waitMs: patientMs }),
     );
     const answers = [1, 2, 3, 4].map(run);
     expect(started).toEqual([1, 2]);
@@ -33,7 +33,7 @@ describe('a limit of concurrency', () => {
 
   test('refuses what too many wait before, and starts none of it', async () => {
     const { started, run, finish } = works(
-      new ConcurrencyLimit({ underWay: 1, waiting: 1, waitMs: patientMs }),
+      new ConcurrencyLimit({ inFlight: 1, waiting: 1, waitMs: patientMs }),
     );
     const [first, second] = [run(1), run(2)];
     expect(await run(3).catch((error) => error)).toBeInstanceOf(Overloaded);
@@ -45,7 +45,7 @@ describe('a limit of concurrency', () => {
   });
 
   test('refuses what waited too long when its turn comes', async () => {
-    const { started, run, finish } = works(new ConcurrencyLimit({ underWay: 1, waiting: 9, waitMs: -1 }));
+    const { started, run, finish } = works(new ConcurrencyLimit({ inFlight: 1, waiting: 9, waitMs: -1 }));
     const [first, second] = [run(1), run(2).catch((error) => error)];
     finish(1);
     await first;
@@ -54,7 +54,7 @@ describe('a limit of concurrency', () => {
   });
 
   test('a failure makes room, too', async () => {
-    const limit = new ConcurrencyLimit({ underWay: 1, waiting: 9, waitMs: patientMs });
+    const limit = new ConcurrencyLimit({ inFlight: 1, waiting: 9, waitMs: patientMs });
     const failing = limit.run(() => Promise.reject(new Error('no')));
     const next = limit.run(async () => 'done');
     expect(await failing.catch(({ message }) => message)).toBe('no');

@@ -5,6 +5,7 @@ import { answersConform } from './answers-conformance.ts';
 import { auditConforms } from './audit-conformance.ts';
 import { accountsConform, firstStartConforms, keysConform, scopesConform } from './callers-conformance.ts';
 import { categoriesConform } from './categories-conformance.ts';
+import { entitiesConform } from './entities-conformance.ts';
 import { filtersConform } from './filters-conformance.ts';
 import { importsConform } from './imports-conformance.ts';
 import { inventoryConforms } from './inventory-conformance.ts';
@@ -28,6 +29,7 @@ export function storageConforms(name: string, makePlace: MakePlace): void {
     describe('inventory', () => inventoryConforms(check));
     describe('categories', () => categoriesConform(check));
     describe('orders', () => ordersConform(check));
+    describe('tables', () => entitiesConform(check));
     describe('kept answers', () => answersConform(check));
     describe('once', () => onceConforms(check));
     describe('requests of operators that are done once', () => operatorOnceConforms(check));

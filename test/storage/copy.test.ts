@@ -1,13 +1,13 @@
 /** `animal-store copy`: a store moves to another engine and back with everything it holds. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { openCopy } from '../../src/app.ts';
+import { openCopy } from '../../src/app/app.ts';
+import { openStore } from '../../src/app/store.ts';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
 import { type Checksum, CopyError } from '../../src/operations/copies.ts';
 import type { Store } from '../../src/operations/units.ts';
 import { StorageUnusable } from '../../src/storage/storage.ts';
-import { tableNames } from '../../src/storage/tables.ts';
-import { openStore } from '../../src/store.ts';
+import { copiedTables } from '../../src/tables/tables.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testServers } from '../support/servers.ts';
@@ -111,7 +111,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
   test('and back has every row, and ids continue above those that were deleted', async () => {
     const [target, back] = [await makeTarget(), await sqliteUrl()];
     const first = await copy(from, target);
-    expect(tableNames.filter((table) => (first[table]?.count ?? 0) === 0)).toEqual([]);
+    expect(copiedTables.filter(({ name }) => (first[name]?.count ?? 0) === 0)).toEqual([]);
     expect(await copy(target, back)).toEqual(first);
     await using original = await open(from);
     const expected = await contents(original);

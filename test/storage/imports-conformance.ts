@@ -2,7 +2,7 @@ import { expect } from 'bun:test';
 import { total } from '../../src/contract/inventory.ts';
 import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
 import type { Writes } from '../../src/operations/units.ts';
-import type { ImportRun } from '../../src/storage/storage.ts';
+import type { ImportRun } from '../../src/tables/imports.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { openStore as openOf } from '../../src/app/store.ts';
 import type { Clock } from '../../src/domain/clock.ts';
 import type { LimitRules } from '../../src/domain/limit.ts';
 import type { Quota } from '../../src/domain/plan.ts';
@@ -7,7 +8,6 @@ import { storeFiles } from '../../src/storage/sqlite/files.ts';
 import type { Limits } from '../../src/storage/sqlite/limits/limits.ts';
 import { openLimits } from '../../src/storage/sqlite/limits/open-limits.ts';
 import type { Caller } from '../../src/storage/storage.ts';
-import { openStore as openOf } from '../../src/store.ts';
 import { strictRules } from './place.ts';
 import { callerWith } from './samples.ts';
 
@@ -33,7 +33,6 @@ export function openAlone(folder: string, clock: Clock, rules: LimitRules = stri
     clock,
     rules,
     notice: (text) => notices.push(text),
-    lock: () => undefined,
   });
   return { limits, notices, [Symbol.asyncDispose]: () => limits.close() };
 }

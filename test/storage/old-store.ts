@@ -3,12 +3,12 @@ import { Database } from 'bun:sqlite';
 import { join } from 'node:path';
 import { systemClock } from '../../src/domain/clock.ts';
 import { units } from '../../src/operations/units.ts';
-import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
+import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { openSqlite } from '../../src/storage/sqlite/sqlite.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { strictRules } from './place.ts';
 
-/** Its key of the account "default" (plan free). Four animals are in it; key 2 was banned, until 1795291286. */
+/** Its key of the account "default" (plan free). Four animals are in it; key 2 was banned. */
 export const oldKey = 'ask_70Gd1x2zwUZE1Azq06AlzdRy5iTFHawg2XP63r';
 
 /** Writes the store's two files, byte for byte a database as 1.0.0 made it, under the names it gave them. */
@@ -24,10 +24,7 @@ export async function writeOldStore(dataPath: string, limitsPath: string): Promi
 }
 
 /** How a later version might change the data file. */
-export const laterFormat = {
-  ...dataFormat,
-  migrations: [...dataFormat.migrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT'],
-};
+export const laterMigrations = [...dataMigrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT'];
 
 /** Opens a store as a later version does: its service, or its command line. */
 export function openLater(path: string, serving: boolean): Storage {
@@ -40,6 +37,6 @@ export function openLater(path: string, serving: boolean): Storage {
     units,
     writer: { kind: 'here' },
     notice: () => {},
-    format: laterFormat,
+    migrations: laterMigrations,
   });
 }

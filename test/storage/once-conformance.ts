@@ -1,6 +1,6 @@
 /** Animals that are added once, however often they are asked for (`Idempotency-Key`). */
 import { expect } from 'bun:test';
-import { keptForMs, type OnceOutcome } from '../../src/operations/once.ts';
+import { keptForMs, type OnceOutcome } from '../../src/operations/changes/once.ts';
 import { type Store, units } from '../../src/operations/units.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';

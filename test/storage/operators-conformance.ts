@@ -1,5 +1,5 @@
 import { expect } from 'bun:test';
-import type { NewOperator, Session } from '../../src/storage/admin.ts';
+import type { NewOperator, Session } from '../../src/tables/operators.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import type { StoreTest } from './place.ts';
 
@@ -35,8 +35,8 @@ export function operatorsConform(check: StoreTest): void {
     expect(await operators.list()).toEqual([one, two]);
     expect(await operators.find(one.id)).toEqual(one);
     expect(await operators.find(two.id + 1)).toBeUndefined();
-    expect(await operators.findByToken('a'.repeat(64))).toEqual(one);
-    expect(await operators.findByToken('A'.repeat(64))).toBeUndefined();
+    expect(await operators.findBy('token', 'a'.repeat(64))).toEqual(one);
+    expect(await operators.findBy('token', 'A'.repeat(64))).toBeUndefined();
   });
 
   check('a name is one operator’s until that is revoked, also for those who ask at once', async (bench) => {
@@ -63,7 +63,7 @@ export function operatorsConform(check: StoreTest): void {
     await store.write('revokeOperator', { id, at: createdAt });
     const again = await store.write('revokeOperator', { id, at: createdAt + 1 });
     expect(again.revokedAt).toBe(createdAt);
-    expect(await store.operators.findByToken('token')).toBeUndefined();
+    expect(await store.operators.findBy('token', 'token')).toBeUndefined();
     expect(await store.operators.find(id)).toEqual(again);
     const rotation = store.write('rotateOperator', { id, fingerprint: 'next', lastFour: 'abcd' });
     expect(await rejectionOf(rotation)).toMatchObject({ code: 'operator_revoked' });
@@ -77,8 +77,8 @@ export function operatorsConform(check: StoreTest): void {
     }
     const rotation = { id: anna.id, fingerprint: 'new', lastFour: 'abcd' };
     expect(await store.write('rotateOperator', rotation)).toEqual({ ...anna, lastFour: 'abcd' });
-    expect(await store.operators.findByToken('old')).toBeUndefined();
-    expect(await store.operators.findByToken('new')).toEqual({ ...anna, lastFour: 'abcd' });
+    expect(await store.operators.findBy('token', 'old')).toBeUndefined();
+    expect(await store.operators.findBy('token', 'new')).toEqual({ ...anna, lastFour: 'abcd' });
     expect(await store.sessions.find(`of ${anna.id}`)).toBeUndefined();
     expect(await store.sessions.find(`of ${bob.id}`)).toBeDefined();
   });

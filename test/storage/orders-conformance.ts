@@ -1,10 +1,8 @@
 import { expect } from 'bun:test';
-import { int64Max } from '../../src/contract/json.ts';
 import type { Order } from '../../src/contract/orders.ts';
-import { orderStatuses } from '../../src/domain/order-status.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import type { StoreTest } from './place.ts';
-import { shopUnits, walk } from './shop-units.ts';
+import { shopUnits } from './shop-units.ts';
 
 const placed: Omit<Order, 'id'> = {
   petId: 1n,
@@ -14,27 +12,6 @@ const placed: Omit<Order, 'id'> = {
 };
 
 export function ordersConform(check: StoreTest): void {
-  orderRowsConform(check);
-  orderListsConform(check);
-}
-
-function orderRowsConform(check: StoreTest): void {
-  check('an order comes back as it was placed, with an id that ascends from 1', async (bench) => {
-    const { store, besideWith } = bench;
-    const { write } = await besideWith(shopUnits);
-    const references = [undefined, 'cart-1042', ' "quoted" \u2028 猫 '];
-    for (const [index, reference] of references.entries()) {
-      const petId = int64Max - BigInt(index);
-      const order = { ...placed, petId, ...(reference !== undefined && { reference }) };
-      const id = BigInt(index + 1);
-      expect(await write('addOrder', order)).toEqual({ id, ...order });
-      expect(await store.orders.find(id)).toEqual({ id, ...order });
-      expect(await write('findOrder', id)).toEqual({ id, ...order });
-    }
-    expect(await store.orders.find(4n)).toBeUndefined();
-    expect(await write('findOrder', 4n)).toBeUndefined();
-  });
-
   check('a step stores the status and its instant, and nothing else', async ({ store, besideWith }) => {
     const { write } = await besideWith(shopUnits);
     const order = await write('addOrder', { ...placed, reference: 'cart-1042' });
@@ -77,34 +54,5 @@ function orderRowsConform(check: StoreTest): void {
     await write('replaceOrder', { ...first, status: 'approved' });
     expect(await rejectionOf(write('addOrder', placed))).toBeDefined();
     expect((await store.orders.list(0n, 9)).map(({ status }) => status)).toEqual(['approved', 'cancelled']);
-  });
-}
-
-function orderListsConform(check: StoreTest): void {
-  check('the list goes by ascending id, within a status and an animal, from any order on', async (bench) => {
-    const { store, besideWith } = bench;
-    const { write } = await besideWith(shopUnits);
-    const all: Order[] = [];
-    for (let index = 0; index < 30; index++) {
-      // An animal is held once at most, so open ones come last of each.
-      const status = index < 20 ? orderStatuses[2 + (index % 3)] : index % 2 === 0 ? 'placed' : 'approved';
-      const petId = index < 20 ? BigInt(index % 4) : BigInt(index % 10);
-      all.push(await write('addOrder', { ...placed, status: status ?? 'placed', petId }));
-    }
-    const statuses = [undefined, ...orderStatuses];
-    const animals = [undefined, 0n, 1n, 3n, 9n, 77n];
-    for (const status of statuses) {
-      for (const petId of animals) {
-        const fits = (order: Order) =>
-          (status ?? order.status) === order.status && (petId ?? order.petId) === order.petId;
-        const expected = all.filter(fits);
-        const { orders } = store;
-        const list = (after: bigint, limit: number) => orders.list(after, limit, { status, petId });
-        expect(await walk(0n, 7, list)).toEqual(expected);
-        for (const after of [1n, 15n, 29n, 30n, int64Max]) {
-          expect(await list(after, 3)).toEqual(expected.filter(({ id }) => id > after).slice(0, 3));
-        }
-      }
-    }
   });
 }

@@ -1,12 +1,12 @@
 import { test } from 'bun:test';
 import { join } from 'node:path';
+import { openStore } from '../../src/app/store.ts';
 import type { Clock } from '../../src/domain/clock.ts';
 import { defaultBanRules, type LimitRules } from '../../src/domain/limit.ts';
 import { type Store, units } from '../../src/operations/units.ts';
 import { openStorage, type StorageOptions } from '../../src/storage/open.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { Units } from '../../src/storage/transaction.ts';
-import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 

@@ -5,8 +5,8 @@ import type { PetStatus } from '../../src/contract/pets.ts';
 import { quotaOf } from '../../src/domain/plan.ts';
 import { units } from '../../src/operations/units.ts';
 import type { UsageReport } from '../../src/storage/admin.ts';
+import { readsOf } from '../../src/storage/cluster.ts';
 import { PostgresTransaction } from '../../src/storage/postgres/transaction.ts';
-import { PostgresUsage } from '../../src/storage/postgres/usage.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
 import { openDatabase, openSession, openWriters } from './postgres-kit.ts';
@@ -100,7 +100,7 @@ describe.skipIf(servers === undefined)('usage on PostgreSQL', () => {
       for (let round = 0; round < rounds; round++) {
         await session.begin(async (sql) => {
           const transaction = new PostgresTransaction(async (statement) => statement(sql), new Map());
-          await transaction.usage.add(reportOf(reporter, round));
+          await transaction.tables.usage.add(reportOf(reporter, round));
         });
       }
     };
@@ -110,7 +110,7 @@ describe.skipIf(servers === undefined)('usage on PostgreSQL', () => {
     });
     await Promise.all(reports);
 
-    const usage = new PostgresUsage(database);
+    const usage = readsOf({ run: (statement) => database.read(statement) }).usage;
     const day = { since: 0, until: 24 * hourMs };
     const all = reporters * rounds;
     const [period] = await usage.periods({ accountId: 1 }, 'hour', day);

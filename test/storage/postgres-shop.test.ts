@@ -1,7 +1,7 @@
 /** Instances that change the shop at once, on PostgreSQL: what one reads and decides, the others do not change meanwhile. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
-import { Refusal } from '../../src/domain/refusal.ts';
+import { Refusal } from '../../src/contract/refusal.ts';
 import { units } from '../../src/operations/units.ts';
 import type { KeptAnswer, Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';

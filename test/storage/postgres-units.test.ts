@@ -1,8 +1,8 @@
 /** Units of work on PostgreSQL: what locks, lost connections, failing commits and the time do to a group. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
+import { Refusal } from '../../src/contract/refusal.ts';
 import type { Awaitable } from '../../src/domain/awaitable.ts';
-import { Refusal } from '../../src/domain/refusal.ts';
 import type { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
@@ -87,11 +87,11 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
       await pets.add([newPet('one')]);
       one?.resolve();
       await two?.promise;
-      await accounts.create(account);
+      await accounts.add(account);
     };
     const accountsFirst = async ({ pets, accounts }: Transaction) => {
       await begin();
-      await accounts.create(account);
+      await accounts.add(account);
       two?.resolve();
       await one?.promise;
       await pets.add([newPet('two')]);
@@ -159,7 +159,7 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
 
   test('a group behind a lock is refused when its time is over, and none of it is done', async () => {
     const openShop = async ({ pets, accounts }: Transaction) => {
-      await accounts.create(account);
+      await accounts.add(account);
       await pets.add([newPet('mascot')]);
     };
     await using store = await opened([{ openShop: unlocked(openShop) }], 2_000);
@@ -209,9 +209,9 @@ describe.skipIf(servers === undefined)('units of work on PostgreSQL', () => {
   test('a unit whose commit is not answered is uncertain, and every instance reads again', async () => {
     const answerLost = async ({ pets, accounts, keys }: Transaction, name: string) => {
       await pets.add([newPet(name)]);
-      const { id } = await accounts.create(account);
+      const { id } = await accounts.add(account);
       const shown = { name: 'till', lastFour: 'wxyz', scopes: [], createdAt: 1, expiresAt: null };
-      await keys.create({ accountId: id, fingerprint: name, ...shown });
+      await keys.add({ accountId: id, fingerprint: name, ...shown });
       store.proxy.hold('answers');
       void store.proxy.answerHeld().then(() => store.proxy.drop());
     };

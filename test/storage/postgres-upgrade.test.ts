@@ -2,9 +2,8 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
 import { defaultScopes } from '../../src/domain/scope.ts';
-import { folded } from '../../src/storage/account-row.ts';
-import { PostgresAccounts } from '../../src/storage/postgres/accounts.ts';
-import { PostgresKeys } from '../../src/storage/postgres/keys.ts';
+import { readsOf } from '../../src/storage/cluster.ts';
+import { folded } from '../../src/tables/accounts.ts';
 import { rejectionOf } from '../support/rejection.ts';
 import { testServers } from '../support/servers.ts';
 import {
@@ -76,7 +75,7 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     await database.migrate();
     await older`INSERT INTO keys (id, account_id, name, fingerprint, last_four, created_at)
                 VALUES (2, 1, 'of an older version', 'later', 'wxyz', 0)`;
-    const keys = new PostgresKeys(database);
+    const keys = readsOf({ run: (statement) => database.read(statement) }).keys;
     for (const fingerprint of ['old', 'later']) {
       expect((await keys.findCaller(fingerprint))?.scopes).toEqual(new Set(defaultScopes));
     }
@@ -124,9 +123,9 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
       SELECT name, name_folded AS folded FROM accounts ORDER BY id`;
     expect(stored.map((row) => row.folded)).toEqual(stored.map(({ name }) => folded(name)));
     expect(stored).toHaveLength(2_500);
-    const accounts = new PostgresAccounts(database);
+    const accounts = readsOf({ run: (statement) => database.read(statement) }).accounts;
     for (const name of names) {
-      expect((await accounts.list(undefined, 2, { name })).map((account) => account.name)).toEqual([name]);
+      expect((await accounts.search(undefined, 2, { name })).map((account) => account.name)).toEqual([name]);
     }
   });
 
@@ -149,12 +148,12 @@ describe.skipIf(servers === undefined)('the upgrade of a store on PostgreSQL', (
     await addAccountAsBefore(older, 'Later');
     await addKeyAsBefore(older, 3, 'second');
     await older`UPDATE accounts SET plan = 'pro', per_minute = NULL, per_day = NULL WHERE id = 3`;
-    const accounts = new PostgresAccounts(database);
-    const found = async (name: string) => (await accounts.list(undefined, 9, { name })).map(({ id }) => id);
+    const accounts = readsOf({ run: (statement) => database.read(statement) }).accounts;
+    const found = async (name: string) => (await accounts.search(undefined, 9, { name })).map(({ id }) => id);
     expect(await found('meanwhile')).toEqual([1, 2]);
     expect(await found('LATER')).toEqual([3]);
     expect((await accounts.find(3))?.closedAt).toBeNull();
-    const keys = new PostgresKeys(database);
+    const keys = readsOf({ run: (statement) => database.read(statement) }).keys;
     for (const fingerprint of ['first', 'second']) expect(await keys.findCaller(fingerprint)).toBeDefined();
   });
 });

@@ -1,14 +1,17 @@
 /** What PostgreSQL does beyond what every store does. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
-import { verifyServer } from '../../src/backups.ts';
+import { verifyServer } from '../../src/app/backups.ts';
+import { openStore } from '../../src/app/store.ts';
 import type { Pet } from '../../src/contract/pets.ts';
 import { quotaOf } from '../../src/domain/plan.ts';
+import { resources } from '../../src/domain/resources.ts';
 import { units } from '../../src/operations/units.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
+import { versionCounter } from '../../src/storage/postgres/versions.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import { StorageUnavailable, StorageUnusable } from '../../src/storage/storage.ts';
-import { openStore } from '../../src/store.ts';
+import { tables } from '../../src/tables/tables.ts';
 import { newWorkplace } from '../support/cli.ts';
 import { FakeClock } from '../support/clock.ts';
 import { rejectionOf } from '../support/rejection.ts';
@@ -41,15 +44,9 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     await Promise.all(databases.map((database) => database.migrate()));
     const [first] = databases;
     const rows = await first?.read((sql) => sql`SELECT name, last FROM counters ORDER BY name`);
-    expect([...(rows as unknown[])]).toEqual([
-      { name: 'accounts', last: 0n },
-      { name: 'audit', last: 0n },
-      { name: 'categories', last: 0n },
-      { name: 'keys', last: 0n },
-      { name: 'operators', last: 0n },
-      { name: 'orders', last: 0n },
-      { name: 'pets', last: 0n },
-    ]);
+    const counted = tables.filter(({ isCounted }) => isCounted).map(({ name }) => name);
+    const names = [...new Set([...counted, ...resources.map(versionCounter)])].sort();
+    expect([...(rows as unknown[])]).toEqual(names.map((name) => ({ name, last: 0n })));
   });
 
   test('a command that manages a store makes none in an empty database, and says how to name the right one', async () => {

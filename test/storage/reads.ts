@@ -2,11 +2,17 @@
  * A call of every read that a store offers, with every filter. The compiler reports a read or a filter without one: what
  * `postgres-pages.test.ts` and `sqlite-plans.test.ts` measure is complete.
  */
-import { orderStatuses } from '../../src/domain/order-status.ts';
 import { petStatuses } from '../../src/domain/pet-status.ts';
 import type { AuditFilter } from '../../src/storage/admin.ts';
-import type { AccountFilter, OrderFilter, PetFilter, Storage } from '../../src/storage/storage.ts';
+import type { EntityReads } from '../../src/storage/entity.ts';
+import type { AccountFilter, PetFilter, Storage } from '../../src/storage/storage.ts';
 import type { Transaction } from '../../src/storage/transaction.ts';
+import { accounts, keys } from '../../src/tables/accounts.ts';
+import { imports } from '../../src/tables/imports.ts';
+import { audit, sessions } from '../../src/tables/operators.ts';
+import { pets } from '../../src/tables/pets.ts';
+import type { Column, FilterIn, KeyIn, Table } from '../../src/tables/table.ts';
+import { type Entities, entities } from '../../src/tables/tables.ts';
 
 /** Rows of each table of a filled store: the first `common` are alike, and each of the others is another one. */
 export const common = 8_000;
@@ -70,58 +76,81 @@ const many = Array.from({ length: 100 }, (_, index) => index * 119 + 1);
 const last = rows - 10;
 const positions = [0, common - 10, last];
 
-const accountFilters = filters<AccountFilter>({
-  name: ['m', 'MANY', 'name 1', `name ${last}`],
-  isClosed: [true, false],
-});
+/** The finds that a description offers, each with the first key or a value of its lookups. */
+function findsOf<T>(described: T, [key]: readonly KeyIn<T>[], looked?: unknown) {
+  const lookups = Object.keys((described as Table).lookups);
+  return { find: [[key]], findBy: lookups.map((name) => [name, looked]) } as unknown as Calls<
+    FindersOf<EntityReads<T>>
+  >;
+}
+
+/** The same and lists, with every combination of filters. */
+function readsOf<T>(
+  described: T,
+  some: readonly KeyIn<T>[],
+  values: { readonly [Name in keyof FilterIn<T>]-?: readonly Exclude<FilterIn<T>[Name], undefined>[] },
+  looked?: unknown,
+): Calls<EntityReads<T>> {
+  const all = filters<FilterIn<T> & object>(values as never);
+  return {
+    ...findsOf(described, some, looked),
+    findMany: [[some]],
+    list: pages([undefined, ...some], all),
+  } as Calls<EntityReads<T>>;
+}
+
+/** Values of a column's type: those that it names, those of the first rows, and those of one row alone. */
+function valuesOf({ type, values, read }: Column): readonly unknown[] {
+  if (values !== undefined) return values;
+  const some = [1, last];
+  if (type === 'text') return some.map(String);
+  return read === undefined ? some.map(BigInt) : some;
+}
+
+const filterValues = ({ columns, filters: names }: Table) =>
+  Object.fromEntries(names.map((name) => [name, valuesOf(columns[name] as Column)])) as never;
+
+/** Calls for each table that a description is enough for. */
+function ofEntities<Made>(make: (table: Table, some: readonly never[], looked: unknown) => unknown): {
+  readonly [Name in keyof Entities]: Made & never;
+} {
+  const made = Object.entries<Table>(entities as never).map(([name, table]) => {
+    const { columns, key, lookups } = table;
+    const [lookup] = Object.values(lookups).flatMap(({ by }) => by);
+    const looked = lookup === undefined ? undefined : valuesOf(columns[lookup] as Column).at(-1);
+    return [name, make(table, valuesOf(columns[key[0] ?? ''] as Column) as never[], looked)];
+  });
+  return Object.fromEntries(made);
+}
+
+const ids = positions.map(BigInt);
 const owners = [1, last].flatMap((id) => [{ keyId: id }, { accountId: id }]);
 const ranges = [0, common - 50, last].map((since) => ({ since, until: since + 60 }));
 
 export const reads: { readonly [Name in keyof Readers]: Calls<Readers[Name]> } = {
+  ...ofEntities((table, some, looked) => readsOf(table, some, filterValues(table), looked)),
   pets: {
-    find: [[7n]],
+    ...readsOf(pets, ids, { status: [], categoryId: [] }),
     list: pages(
-      positions.map(BigInt),
+      [undefined, ...ids],
       filters<PetFilter>({ ids: [many.map(BigInt)], status: petStatuses, categoryId: [1n, BigInt(last)] }),
     ),
     inventory: [[], [1n], [BigInt(last)]],
   },
-  categories: {
-    find: [[7n]],
-    list: [
-      [undefined, limit],
-      [BigInt(common), limit],
-    ],
-  },
-  orders: {
-    find: [[7n]],
-    list: pages(
-      positions.map(BigInt),
-      filters<OrderFilter>({ status: orderStatuses, petId: [1n, BigInt(last)] }),
-    ),
-  },
   accounts: {
-    find: [[7]],
-    findMany: [[many]],
-    list: pages(
+    ...readsOf(accounts, many, {}),
+    search: pages(
       [undefined, ...positions.map((id) => ({ id, name: id < common ? 'Many' : `name ${id}` }))],
-      accountFilters,
+      filters<AccountFilter>({ name: ['m', 'MANY', 'name 1', `name ${last}`], isClosed: [true, false] }),
     ),
   },
   keys: {
-    find: [[7]],
-    findMany: [[many]],
+    ...readsOf(keys, many, { accountId: [1, last] }),
     findCaller: [[`${last}`]],
     fingerprints: [[last, limit]],
-    list: positions.flatMap((after) => [
-      [after, limit],
-      [after, limit, 1],
-      [after, limit, last],
-    ]),
   },
-  imports: { find: [['7']], findParts: [['7']] },
-  operators: { list: [[]], find: [[7]], findByToken: [[`${last}`]] },
-  sessions: { find: [[`${last}`]] },
+  imports: { ...readsOf(imports, ['7'], {}), findParts: [['7']] },
+  sessions: readsOf(sessions, [`${last}`], {}),
   audit: {
     list: pages(
       [undefined, 10n, BigInt(common + 1), BigInt(last)],
@@ -147,17 +176,17 @@ export const reads: { readonly [Name in keyof Readers]: Calls<Readers[Name]> } =
     ],
     lastUses: [[[1, last, 40_000], (common - 10) * day]],
   },
-  instances: { list: [[]] },
 };
 
 export const finds: { readonly [Name in keyof Finders]: Calls<Finders[Name]> } = {
+  ...ofEntities(findsOf),
   pets: { find: [[7n]] },
-  categories: { find: [[7n]] },
-  orders: { find: [[7n]], findOpen: [[BigInt(last)]] },
   answers: { find: [[[{ accountId: 1, key: 'key' }], 0]] },
-  accounts: { find: [[7]] },
-  keys: { find: [[7]] },
-  operators: { find: [[7]] },
+  accounts: findsOf(accounts, positions),
+  keys: findsOf(keys, positions),
+  imports: findsOf(imports, ['7']),
+  audit: findsOf(audit, ids),
+  sessions: findsOf(sessions, [`${last}`]),
 };
 
 /** The calls with their names, as functions of what has the methods. */

@@ -2,9 +2,9 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
+import { openStore } from '../../src/app/store.ts';
 import { defaultBanRules } from '../../src/domain/limit.ts';
 import type { Storage } from '../../src/storage/storage.ts';
-import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
 import { patient } from './cluster-place.ts';

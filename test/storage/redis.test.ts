@@ -2,9 +2,9 @@
 
 import { afterAll, describe, expect, test } from 'bun:test';
 import { RedisClient } from 'bun';
+import { openStore } from '../../src/app/store.ts';
 import { plans } from '../../src/domain/plan.ts';
 import { resources } from '../../src/domain/resources.ts';
-import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { ReplyTimeouts } from '../../src/storage/reply-timeouts.ts';
+import { ReplyTimeouts } from '../../src/storage/redis/reply-timeouts.ts';
 
 test('what a closed connection owes is rejected with it, however well the next one answers', async () => {
   let timedOut = 0;

@@ -2,7 +2,8 @@ import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
 import { type Quota, quotaOf } from '../../src/domain/plan.ts';
 import { defaultScopes } from '../../src/domain/scope.ts';
 import type { Writes } from '../../src/operations/units.ts';
-import type { Account, Caller, NewKey } from '../../src/storage/storage.ts';
+import type { Caller } from '../../src/storage/storage.ts';
+import type { Account, NewKey } from '../../src/tables/accounts.ts';
 
 /** More accounts or keys than a test makes. */
 export const many = 100;

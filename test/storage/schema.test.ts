@@ -1,4 +1,4 @@
-/** What the code lists of tables, columns and resources is what the migrations of both engines make. */
+/** The migrations of both engines make the tables that `src/tables/` describes, and the rows that resources need. */
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
@@ -6,12 +6,13 @@ import type { SQL } from 'bun';
 import { type Resource, resources } from '../../src/domain/resources.ts';
 import { openTables } from '../../src/storage/open.ts';
 import { lock } from '../../src/storage/postgres/versions.ts';
-import { columnsOf, keyColumnsOf, type TableName, tableNames } from '../../src/storage/tables.ts';
+import { listPlan, sqlColumns, sqlKey, sqlName } from '../../src/tables/sql.ts';
+import { tables } from '../../src/tables/tables.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testServers } from '../support/servers.ts';
 import { openSession } from './postgres-kit.ts';
-import { demand, postgresSchema, referencesIn, type Schema, sqliteSchema } from './schema.ts';
-import { columnsNotCopied, columnsOfOneEngine, danglingReferences, tableFacts } from './table-facts.ts';
+import { demand, postgresSchema, type Schema, sqliteSchema } from './schema.ts';
+import { columnsOfOneEngine, danglingReferences, tableFacts, undescribed } from './table-facts.ts';
 
 await using opened = new AsyncDisposableStack();
 const servers = opened.use((await testServers()) ?? null);
@@ -28,86 +29,58 @@ const engines: readonly (readonly [string, Schema])[] = [
   ['SQLite', sqliteSchema(path)],
   ...(session === null ? [] : [['PostgreSQL', await postgresSchema(session)] as const]),
 ];
-const isCopied = (table: string): table is TableName => (tableNames as readonly string[]).includes(table);
-
 describe.each(engines)('the schema of %s', (engine, schema) => {
-  const tables = Object.entries(schema);
-
-  test('has no table that copy forgets', () => {
+  test('has no table without a description', () => {
+    const described = new Set(tables.map(({ name }) => name));
     demand(
-      'Add the table to src/storage/tables.ts, else `copy` loses its rows, or its reason as notCopied to tableFacts of ' +
+      'Describe the table in src/tables/ and add it to `tables` of tables.ts, else `copy` loses its rows, or add the reason to undescribed of ' +
         'test/storage/table-facts.ts:',
-      Object.keys(schema).filter((table) => !isCopied(table) && tableFacts[table]?.notCopied === undefined),
-    );
-    demand(
-      'Remove notCopied, for the table is copied:',
-      Object.keys(schema).filter((table) => isCopied(table) && tableFacts[table]?.notCopied !== undefined),
+      Object.keys(schema).filter((name) => !described.has(name) && !(name in undescribed)),
     );
   });
 
-  test('has no column that copy forgets', () => {
-    demand(
-      'Add the column to src/storage/tables.ts, else `copy` loses it, or its reason to columnsNotCopied of ' +
-        'test/storage/table-facts.ts:',
-      tables.flatMap(([table, { columns }]) => {
-        if (!isCopied(table)) return [];
-        const copied = new Set(columnsOf(table).map(({ name }) => name));
-        return Object.keys(columns)
-          .filter((column) => !copied.has(column) && !(`${table}.${column}` in columnsNotCopied))
-          .map((column) => `${table}.${column}`);
-      }),
-    );
-  });
-
-  test('has the tables, columns, types and keys that are copied', () => {
-    for (const table of tableNames) {
-      const { columns, key } = schema[table] ?? { columns: {}, key: [] };
-      for (const { name, type } of columnsOf(table)) {
-        const expected = type === 'boolean' && engine === 'SQLite' ? 'integer' : type;
+  test.each(tables.map((table) => [table.name, table] as const))(
+    'has %s as it is described',
+    (name, table) => {
+      const { columns = {}, key = [], nullable = [] } = schema[name] ?? {};
+      const described = sqlColumns(table).map((column) => {
+        const type = column.type === 'boolean' && engine === 'SQLite' ? 'integer' : column.type;
         // The columns of a view have no type.
-        expect([table, name, columns[name] ?? (name in columns && expected)]).toEqual([
-          table,
-          name,
-          expected,
-        ]);
-      }
-      const copiedKey = keyColumnsOf(table).map(({ name }) => name);
-      if (key.length > 0) expect([table, copiedKey]).toEqual([table, [...key]]);
-    }
-  });
-
-  test('has no table that copy adds before one it refers to', () => {
-    const places = new Map<string, number>(tableNames.map((table, index) => [table, index]));
-    demand(
-      'Move the table behind the other one in src/storage/tables.ts:',
-      referencesIn(schema)
-        .filter(({ table, to }) => (places.get(to) ?? -1) > (places.get(table) ?? places.size))
-        .filter(({ table, column }) => !(`${table}.${column}` in danglingReferences))
-        .map(({ table, to }) => `${table} before ${to}`),
-    );
-  });
-
-  test('has only tables whose facts are known', () => {
-    demand(
-      'Add the table to tableFacts of test/storage/table-facts.ts:',
-      Object.keys(schema).filter((table) => tableFacts[table] === undefined),
-    );
-  });
+        return [column.name, columns[column.name] === undefined && column.name in columns ? undefined : type];
+      });
+      const found = Object.entries(columns).filter(
+        ([column]) => !(`${name}.${column}` in columnsOfOneEngine),
+      );
+      expect(found.toSorted()).toEqual(described.toSorted() as typeof found);
+      // A view has no key, and nothing that is NOT NULL.
+      if (Object.values(columns).includes(undefined)) return;
+      if (table.key.length > 0) expect(sqlKey(table).map((column) => column.name)).toEqual([...key]);
+      const mayBeNull = Object.entries(table.columns).filter(
+        ([, { is }]) => is === 'nullable' || is === 'optional',
+      );
+      expect(nullable.toSorted()).toEqual(mayBeNull.map(([column]) => sqlName(column)).toSorted());
+    },
+  );
 });
 
-test('a table that both engines have has the same columns', () => {
-  const names = ([, schema]: (typeof engines)[number], table: string) =>
-    Object.keys(schema[table]?.columns ?? {}).filter(
-      (column) => !(`${table}.${column}` in columnsOfOneEngine),
-    );
-  const [one, other = one] = engines;
-  if (one === undefined || other === undefined) throw new Error('There is no engine.');
-  for (const table of Object.keys(one[1]).filter((name) => name in other[1])) {
-    expect([table, names(one, table).toSorted()]).toEqual([table, names(other, table).toSorted()]);
+test('every table comes after the tables it refers to', () => {
+  const earlier = new Set<string>();
+  for (const { name, references } of tables) {
+    expect([name, Object.values(references).filter((to) => !earlier.has(to))]).toEqual([name, []]);
+    earlier.add(name);
   }
 });
 
-test.skipIf(session === null)('every table and column with facts exists', () => {
+test('every combination of filters has an index', () => {
+  for (const table of tables) {
+    for (let chosen = 0; chosen < 2 ** table.filters.length; chosen++) {
+      const filtered = table.filters.filter((_, index) => chosen & (1 << index));
+      expect(() => listPlan(table, filtered)).not.toThrow();
+    }
+  }
+});
+
+test.skipIf(session === null)('every exception from the descriptions is needed', () => {
   const known = new Set(
     engines.flatMap(([, schema]) =>
       Object.entries(schema).flatMap(([table, { columns }]) => [
@@ -116,7 +89,7 @@ test.skipIf(session === null)('every table and column with facts exists', () => 
       ]),
     ),
   );
-  const facts = [tableFacts, columnsNotCopied, columnsOfOneEngine, danglingReferences].flatMap(Object.keys);
+  const facts = [tableFacts, undescribed, columnsOfOneEngine, danglingReferences].flatMap(Object.keys);
   demand(
     'Remove it from test/storage/table-facts.ts:',
     facts.filter((name) => !known.has(name)),

@@ -7,6 +7,8 @@ export interface Table {
   readonly columns: Readonly<Record<string, string | undefined>>;
   /** The columns of the primary key. */
   readonly key: readonly string[];
+  /** The columns that may be NULL; those of a view are unknown. */
+  readonly nullable: readonly string[];
 }
 
 /** Tables by name. */
@@ -34,6 +36,7 @@ interface ColumnRow {
   readonly type: string;
   /** Its place in the primary key, from 1; 0 for none. */
   readonly keyPlace: number;
+  readonly isNullable: boolean | bigint | number;
 }
 
 function schemaOf(rows: readonly ColumnRow[]): Schema {
@@ -46,6 +49,9 @@ function schemaOf(rows: readonly ColumnRow[]): Schema {
         {
           columns: Object.fromEntries(columns.map(({ column, type }) => [column, types[type]])),
           key: key.map(({ column }) => column),
+          nullable: columns
+            .filter(({ isNullable, keyPlace }) => Boolean(isNullable) && keyPlace === 0)
+            .map(({ column }) => column),
         },
       ];
     }),
@@ -57,7 +63,8 @@ export function sqliteSchema(path: string): Schema {
   return schemaOf(
     database
       .query<ColumnRow, []>(`
-        SELECT list.name AS "table", info.name AS "column", info.type, info.pk AS keyPlace
+        SELECT list.name AS "table", info.name AS "column", info.type, info.pk AS keyPlace,
+               NOT info."notnull" AS isNullable
         FROM pragma_table_list AS list JOIN pragma_table_xinfo(list.name) AS info
         WHERE list.schema = 'main' AND list.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`)
       .all(),
@@ -67,7 +74,8 @@ export function sqliteSchema(path: string): Schema {
 export async function postgresSchema(session: SQL): Promise<Schema> {
   const rows: ColumnRow[] = await session`
     SELECT table_name AS "table", column_name AS "column", data_type AS "type",
-           coalesce(array_position(indkey::smallint[], ordinal_position::smallint) + 1, 0)::integer AS "keyPlace"
+           coalesce(array_position(indkey::smallint[], ordinal_position::smallint) + 1, 0)::integer AS "keyPlace",
+           is_nullable = 'YES' AS "isNullable"
     FROM information_schema.columns
     LEFT JOIN pg_index ON indrelid = (quote_ident(table_schema) || '.' || quote_ident(table_name))::regclass AND indisprimary
     WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position`;

@@ -1,9 +1,9 @@
 /** One version of what Redis and PostgreSQL tell. */
 import { afterEach, beforeEach, expect, mock, spyOn, test } from 'bun:test';
-import { resources, type Versions } from '../../src/domain/resources.ts';
+import { resources, type Versions, versionsFrom } from '../../src/domain/resources.ts';
 import { SharedVersions, staleAtMostMs } from '../../src/storage/shared-versions.ts';
 
-const at = (callers: number, pets: number): Versions => ({ callers, pets, orders: 1, categories: 1 });
+const at = (callers: number, pets: number): Versions => ({ ...versionsFrom(() => 1), callers, pets });
 const now = () => performance.now();
 
 // No time passes.

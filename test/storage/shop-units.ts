@@ -2,11 +2,12 @@
 import type { Category } from '../../src/contract/categories.ts';
 import type { Order } from '../../src/contract/orders.ts';
 import type { NewPet, Pet } from '../../src/contract/pets.ts';
+import { Refusal } from '../../src/contract/refusal.ts';
 import { quotaOf } from '../../src/domain/plan.ts';
-import { Refusal } from '../../src/domain/refusal.ts';
 import type { Resource, Versions } from '../../src/domain/resources.ts';
 import { resources } from '../../src/domain/resources.ts';
 import type { Scope } from '../../src/domain/scope.ts';
+import { keyUnits } from '../../src/operations/units/keys.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { KeptAnswer, Transaction, Units } from '../../src/storage/transaction.ts';
 import { nextTurn } from './place.ts';
@@ -67,16 +68,19 @@ export const shopUnits = {
     writes: ['categories'],
     run: ({ categories }: Transaction, id: bigint) => categories.remove(id),
   },
-  findOrder: { writes: ['orders'], run: ({ orders }: Transaction, id: bigint) => orders.find(id) },
   findOpenOrder: {
     writes: ['orders'],
-    run: ({ orders }: Transaction, petId: bigint) => orders.findOpen(petId),
+    run: ({ orders }: Transaction, petId: bigint) => orders.findBy('open', petId),
   },
   addOrder: {
     writes: ['orders'],
     run: ({ orders }: Transaction, order: Omit<Order, 'id'>) => orders.add(order),
   },
-  replaceOrder: { writes: ['orders'], run: ({ orders }: Transaction, order: Order) => orders.replace(order) },
+  replaceOrder: {
+    writes: ['orders'],
+    run: ({ orders }: Transaction, { id, status, updatedAt }: Order) =>
+      orders.update(id, { status, updatedAt }),
+  },
   findAnswer: {
     writes: [],
     run: async (
@@ -108,18 +112,18 @@ export const shopUnits = {
       { accounts, keys }: Transaction,
       { fingerprint, scopes }: { fingerprint: string; scopes: readonly Scope[] },
     ) => {
-      const { id } = await accounts.create({
+      const { id } = await accounts.add({
         name: 'shop',
         ...quotaOf('free'),
         createdAt: 1_700_000_000_000,
       });
-      return keys.create({ ...newKey(id, fingerprint), scopes });
+      return keys.add({ ...newKey(id, fingerprint), scopes });
     },
   },
   setScopes: {
     writes: ['callers'],
-    run: ({ keys }: Transaction, { id, scopes }: { id: number; scopes: readonly Scope[] }) =>
-      keys.setScopes(id, scopes),
+    run: (transaction: Transaction, { id, scopes }: { id: number; scopes: readonly Scope[] }) =>
+      keyUnits.setKeyScopes.run(transaction, { id, scopes, preconditions: {} }),
   },
 } as const satisfies Units;
 

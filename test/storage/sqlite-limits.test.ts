@@ -145,7 +145,6 @@ function openWorker(folder: string, worker: number): Limits {
     clock: new FakeClock(),
     rules: strictRules,
     notice: () => {},
-    lock: () => undefined,
   });
 }
 

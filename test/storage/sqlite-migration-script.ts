@@ -1,14 +1,14 @@
 /** Brings a data file up to date, and kills itself behind the migration with this number, before the commit. */
 import { openDatabase } from '../../src/storage/sqlite/database.ts';
-import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
+import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 
 const [path = '', last = ''] = process.argv.slice(2);
 const lock = () => ({ [Symbol.dispose]: () => {} });
 const kill = () => process.kill(process.pid, 'SIGKILL');
-const migrations = dataFormat.migrations.toSpliced(Number(last), 0, () => void kill());
+const migrations = dataMigrations.toSpliced(Number(last), 0, () => void kill());
 openDatabase({
   path,
-  format: { ...dataFormat, migrations },
+  migrations,
   create: false,
   cacheKib: 1_024,
   busyTimeoutMs: 0,

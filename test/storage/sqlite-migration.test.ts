@@ -3,12 +3,12 @@ import type { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { openStore } from '../../src/app/store.ts';
 import { defaultScopes } from '../../src/domain/scope.ts';
 import type { Store } from '../../src/operations/units.ts';
 import { openDatabase } from '../../src/storage/sqlite/database.ts';
 import { makeFile } from '../../src/storage/sqlite/files.ts';
-import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
-import { openStore } from '../../src/store.ts';
+import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { strictRules } from './place.ts';
@@ -25,8 +25,8 @@ const lowest = -(2n ** 63n);
 function makeFormer(path: string, version: number): Database {
   makeFile(path);
   const lock = () => ({ [Symbol.dispose]: () => {} });
-  const format = { ...dataFormat, migrations: dataFormat.migrations.slice(0, version) };
-  return openDatabase({ path, format, create: true, busyTimeoutMs: 0, lock });
+  const migrations = dataMigrations.slice(0, version);
+  return openDatabase({ path, migrations, create: true, busyTimeoutMs: 0, lock });
 }
 
 /** Makes a store of the former format with so many animals, in 1,000 categories from the lowest on, and a key. */
@@ -101,11 +101,11 @@ test('an upgrade leaves accounts open, and finds them by name in upper or lower 
   await using store = await open(path);
   const { accounts, keys } = store;
   const found = async (name: string, isClosed?: boolean) =>
-    (await accounts.list(undefined, many, { name, isClosed })).map((account) => account.name);
+    (await accounts.search(undefined, many, { name, isClosed })).map((account) => account.name);
   expect(await found('äp')).toEqual(['ÄPFEL', 'äpfel & co']);
   expect(await found('KÄ', false)).toEqual(['Ka\u0308se']);
   expect(await found('', true)).toEqual([]);
-  expect((await keys.list(0, many, 2)).map(({ name }) => name)).toEqual(['till']);
+  expect((await keys.list(0, many, { accountId: 2 })).map(({ name }) => name)).toEqual(['till']);
   expect((await keys.findCaller('print'))?.accountId).toBe(2);
   expect(await store.operators.list()).toEqual([]);
 });
@@ -134,7 +134,7 @@ test('an upgrade that is killed leaves the store as it was, and the next start r
   const path = join(folder.path, 'store.db');
   writeFormer(path, 60_000);
   const script = join(import.meta.dir, 'sqlite-migration-script.ts');
-  const steps = dataFormat.migrations.length - former;
+  const steps = dataMigrations.length - former;
   for (let step = 1; step <= steps; step++) {
     const upgrade = Bun.spawn([process.execPath, script, path, `${former + step}`]);
     await upgrade.exited;

@@ -2,13 +2,13 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, spyOn, test } from 'bun:test';
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openStore } from '../../src/app/store.ts';
 import { total } from '../../src/contract/inventory.ts';
 import type { Store } from '../../src/operations/units.ts';
 import { type Migrations, openDatabase } from '../../src/storage/sqlite/database.ts';
 import { makeFile } from '../../src/storage/sqlite/files.ts';
-import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
+import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { StorageUnusable } from '../../src/storage/storage.ts';
-import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { strictRules } from './place.ts';
@@ -22,8 +22,7 @@ function open(path: string, serving = true): Promise<Store> {
 function migrate(path: string, migrations: Migrations): Database {
   makeFile(path);
   const lock = () => ({ [Symbol.dispose]: () => {} });
-  const format = { ...dataFormat, migrations };
-  return openDatabase({ path, format, create: true, busyTimeoutMs: 0, lock });
+  return openDatabase({ path, migrations, create: true, busyTimeoutMs: 0, lock });
 }
 
 describe('the data file', () => {
@@ -104,14 +103,14 @@ describe('migration', () => {
   test('a file of a newer version is refused, in words, and left alone', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
-    migrate(path, [...dataFormat.migrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT']).close();
+    migrate(path, [...dataMigrations, 'CREATE TABLE of_tomorrow (id INTEGER) STRICT']).close();
     const before = digests(folder.path);
     await expect(open(path)).rejects.toThrow(StorageUnusable);
     await expect(open(path)).rejects.toThrow(/written by a newer version.*Use that version or a newer one/);
     expect(digests(folder.path)).toEqual(before);
   });
 
-  test.each([0, 1, dataFormat.migrations.length, 99])(
+  test.each([0, 1, dataMigrations.length, 99])(
     "another program's database (its version: %d) is refused and left alone",
     async (version) => {
       await using folder = await temporaryFolder();
@@ -147,9 +146,9 @@ describe('migration', () => {
     const schema = () => rowsOf(path, 'SELECT type, name, sql FROM sqlite_schema ORDER BY name');
     const before = schema();
     const broken = 'CREATE TABLE half (id INTEGER) STRICT; DELETE FROM pets; INSERT INTO missing VALUES (1);';
-    expect(() => migrate(path, [...dataFormat.migrations, broken])).toThrow(/no such table: missing/);
+    expect(() => migrate(path, [...dataMigrations, broken])).toThrow(/no such table: missing/);
     expect(schema()).toEqual(before);
-    expect(rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: dataFormat.migrations.length }]);
+    expect(rowsOf(path, 'PRAGMA user_version')).toEqual([{ user_version: dataMigrations.length }]);
     await using store = await open(path);
     expect((await store.pets.list(0n, 10)).map(({ name }) => name)).toEqual(['Ozzy']);
   });

@@ -11,18 +11,15 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { openStore } from '../../src/app/store.ts';
 import type { Store } from '../../src/operations/units.ts';
-import { isStoreFile, storeFiles } from '../../src/storage/sqlite/files.ts';
-import { tryLock } from '../../src/storage/sqlite/serving-lock.ts';
+import { isStoreFile } from '../../src/storage/sqlite/files.ts';
 import { StorageUnusable } from '../../src/storage/storage.ts';
-import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
-import { countsIn } from '../support/limit-file.ts';
-import { writeOldStore } from './old-store.ts';
 import { strictRules } from './place.ts';
 import { callerWith } from './samples.ts';
-import { digests, rowsOf } from './sqlite-files.ts';
+import { digests } from './sqlite-files.ts';
 
 let folder: TemporaryFolder;
 let notices: string[];
@@ -156,59 +153,6 @@ describe('the file of limit state', () => {
     expect(await remaining(one)).toBe(59);
     expect(await remaining(one)).toBe(58);
     expect(await remaining(other)).toBe(59);
-  });
-
-  test.each([
-    ['its usual name', 'store.db', 'store.limits.db', 'store.limits'],
-    ['another name', 'animals', 'animals.limits.db', 'animals-limits'],
-    ['another name, by the last version with that file', 'animals', 'animals-limits.db', 'animals-limits'],
-    ['a link', 'link.db', 'link.limits.db', 'real.limits'],
-  ])(
-    'of an older version is taken over, counts and bans and all, for %s',
-    async (_, name, former, limits) => {
-      const isLink = name === 'link.db';
-      await writeOldStore(pathOf(isLink ? 'real.db' : name), pathOf(former));
-      rowsOf(pathOf(former), 'UPDATE conduct SET banned_until = 1800007300');
-      if (isLink) symlinkSync(pathOf('real.db'), pathOf('link.db'));
-      {
-        await using beside = await open(name, false);
-        expect(await beside.limits.bans()).toEqual([{ keyId: 2, bannedUntil: 1_800_007_300, level: 0 }]);
-      }
-      expect([1, 2].map((account) => countsIn(pathOf(limits), account).day)).toEqual([3, 1]);
-      expect(modeOf(limits)).toBe('600');
-      expect(readdirSync(folder.path).filter((file) => file.includes('limits.db'))).toEqual([]);
-      await using store = await open(name);
-      expect(await store.health()).toEqual([]);
-      expect(await store.limits.bans()).toEqual([{ keyId: 2, bannedUntil: 1_800_007_300, level: 0 }]);
-    },
-  );
-
-  test.each<string[]>([
-    ['store', 'store.db'],
-    ['store.db', 'store'],
-  ])(
-    'that two stores of version 1.0.0 shared goes on in both, whether %s or %s is opened first',
-    async (one = '', other = '') => {
-      await writeOldStore(pathOf('store.db'), pathOf('store.limits.db'));
-      await writeOldStore(pathOf('store'), pathOf('unused.limits.db'));
-      for (const name of [one, other]) await (await open(name))[Symbol.asyncDispose]();
-      for (const limits of ['store-limits', 'store.limits']) {
-        expect([1, 2].map((account) => countsIn(pathOf(limits), account).day)).toEqual([3, 1]);
-      }
-    },
-  );
-
-  test('of an older version that is still serving is left alone, and the command line says so', async () => {
-    await (await open('store.db'))[Symbol.asyncDispose]();
-    rmSync(pathOf('store.limits'));
-    await writeOldStore(pathOf('unused.db'), pathOf('store.limits.db'));
-    const before = digests(folder.path);
-    const files = storeFiles(pathOf('store.db'), false);
-    using _serving = tryLock(files, 0);
-    await expect(open('store.db', false)).rejects.toThrow(/in use by an older version of the service/);
-    await expect(open('store.db')).rejects.toThrow(/^Another process is serving the store /);
-    expect(digests(folder.path)).toMatchObject({ 'store.limits.db': before['store.limits.db'] });
-    expect(readdirSync(folder.path)).not.toContain('store.limits');
   });
 
   test('is not served as a store of its own', async () => {

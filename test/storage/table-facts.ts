@@ -1,56 +1,51 @@
 /** What the checks of this folder have to know of each table of either engine, beside its schema. */
 import type { Resource } from '../../src/domain/resources.ts';
+import { tables } from '../../src/tables/tables.ts';
 
 interface TableFacts {
   /** Its version rises with each change of the table, and a unit that reads or changes the table locks it. */
-  readonly resource?: Resource;
+  readonly resource?: Resource | undefined;
   /** Units lock it, but no version rises, since no response shows the table. */
   readonly lock?: Resource;
   /** Why no unit locks a resource for it. */
   readonly unlocked?: string;
-  /** Why `copy` leaves it out. */
-  readonly notCopied?: string;
 }
+
+/** Tables of one engine, without a description in `src/tables/`, each with the reason. */
+export const undescribed: Readonly<Record<string, string>> = {
+  versions: 'the versions of resources on SQLite; each store counts its own',
+  animal_store_format: 'the format of this database',
+  store: 'identifies this database',
+  usage_snapshots: 'what Redis is restored from; limits begin again after a move',
+  ban_snapshots: 'what Redis is restored from; bans end with a move',
+};
 
 const ownRows = 'concurrent writers wait for the row itself';
 const operatorsOnly = 'a session is checked against its operator with every request';
-const derived = 'the target counts the animals as they are added';
-const notInUnits = 'no unit of work reads or changes it';
 
-export const tableFacts: Readonly<Record<string, TableFacts>> = {
-  accounts: { resource: 'callers' },
-  keys: { resource: 'callers' },
-  pets: { resource: 'pets' },
-  inventory: { resource: 'pets', notCopied: derived },
-  inventory_by_category: { resource: 'pets', notCopied: derived },
-  categories: { resource: 'categories' },
-  orders: { resource: 'orders' },
+/** How units lock tables that have no resource. */
+const locks: Readonly<Record<string, TableFacts>> = {
   imports: { lock: 'pets' },
   idempotent_answers: { lock: 'pets' },
   operators: { unlocked: operatorsOnly },
-  sessions: { unlocked: operatorsOnly, notCopied: 'operators sign in again after a move' },
+  sessions: { unlocked: operatorsOnly },
   audit: { unlocked: 'entries are only appended' },
   usage_minutes: { unlocked: ownRows },
   usage_hours: { unlocked: ownRows },
   usage_days: { unlocked: ownRows },
-  instances: { unlocked: ownRows, notCopied: 'instances report themselves' },
+  instances: { unlocked: ownRows },
   // On PostgreSQL a lock is a lock of a row of this table.
   counters: { unlocked: ownRows },
-  versions: { unlocked: 'the writer raises it', notCopied: 'each store counts its own versions' },
-  animal_store_format: { unlocked: notInUnits, notCopied: 'the target has its own format' },
-  store: { unlocked: notInUnits, notCopied: 'identifies one database' },
-  usage_snapshots: { unlocked: notInUnits, notCopied: 'limits begin again after a move' },
-  ban_snapshots: { unlocked: notInUnits, notCopied: 'bans end with a move' },
 };
 
-/** Columns that `copy` leaves out of tables that it copies, each with the reason. */
-export const columnsNotCopied: Readonly<Record<string, string>> = {
-  'counters.version': 'each store counts its own versions',
+export const tableFacts: Readonly<Record<string, TableFacts>> = {
+  ...Object.fromEntries(tables.map(({ name, resource }) => [name, { resource }])),
+  ...locks,
 };
 
-/** Columns that only one engine has, each with the reason. */
+/** Columns that only one engine has, and no description, each with the reason. */
 export const columnsOfOneEngine: Readonly<Record<string, string>> = {
-  'counters.version': 'SQLite has versions in a table',
+  'counters.version': 'SQLite has versions in a table; each store counts its own',
   'inventory.id': 'SQLite keeps the table to one row by its key',
 };
 
@@ -62,7 +57,7 @@ export const unlockedUses: Readonly<Record<string, string>> = {
 
 /** Units whose change of a resource raises no version, each with the reason. */
 export const silentChanges: Readonly<Record<string, string>> = {
-  createAccount: 'an account without keys is no caller',
+  'createAccount callers': 'an account without keys is no caller',
 };
 
 /** References that may lead to a row that does not exist, each with the reason. */

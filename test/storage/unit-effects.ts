@@ -86,7 +86,7 @@ export async function postgresEffects({ makeSchema }: TestServers): Promise<Effe
   await using database = openDatabase(place.url);
   await database.migrate();
   await using session = openSession(place.url);
-  const versions = () => readVersions({ read: async (statement) => statement(session) });
+  const versions = () => readVersions({ run: async (statement) => statement(session) });
   return await effectsOn({
     schema: await postgresSchema(session),
     run: async (call) => {
@@ -107,7 +107,7 @@ async function runAlone(sql: SQL, [name, input]: Call) {
   const announced = new Map<Resource, number>();
   const transaction = new PostgresTransaction(async (statement) => statement(sql), announced);
   const before = await uses(sql);
-  for (const run of runsOf(units, [{ name, input }])) await run.start(transaction);
+  for (const run of runsOf(units, [{ name, input }])) await run.start(transaction.tables);
   const after = await uses(sql);
   const touched = [...after].flatMap(([table, count]) => (count > (before.get(table) ?? 0n) ? [table] : []));
   return { touched, announced: [...announced.keys()] };

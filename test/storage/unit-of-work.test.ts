@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { openStore } from '../../src/app/store.ts';
 import type { NewPet } from '../../src/contract/pets.ts';
-import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
-import { openWriter } from '../../src/storage/sqlite/open-writer.ts';
+import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
+import { SqliteWriter } from '../../src/storage/sqlite/writer.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
-import { openStore } from '../../src/store.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { strictRules } from './place.ts';
@@ -24,7 +24,7 @@ test('a unit of work that changes what it does not say it writes is undone, with
     rules: strictRules,
     serving: true,
   });
-  await using writer = openWriter({ path, format: dataFormat, units, timeoutMs: 5_000 });
+  await using writer = new SqliteWriter({ path, migrations: dataMigrations, units, timeoutMs: 5_000 });
   const [undeclared, declared] = await Promise.allSettled([
     writer.write('undeclared', newPet('undeclared')),
     writer.write('declared', newPet('declared')),

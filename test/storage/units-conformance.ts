@@ -1,9 +1,10 @@
 import { expect } from 'bun:test';
 import { setImmediate as laterTurn } from 'node:timers/promises';
 import type { NewPet } from '../../src/contract/pets.ts';
-import { Refusal } from '../../src/domain/refusal.ts';
-import type { NewKey, Storage } from '../../src/storage/storage.ts';
+import { Refusal } from '../../src/contract/refusal.ts';
+import type { Storage } from '../../src/storage/storage.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
+import type { NewKey } from '../../src/tables/accounts.ts';
 import type { StoreTest } from './place.ts';
 import { many, newKey, newPet } from './samples.ts';
 import { raisedBy } from './shop-units.ts';
@@ -70,12 +71,12 @@ function testUnits() {
       writes: ['pets', 'callers'],
       run: async ({ pets, accounts, keys }: Transaction, prints: readonly string[]) => {
         await pets.add([newPet('mascot')]);
-        const { id } = await accounts.create(account);
-        for (const print of prints) await keys.create(newKey(id, print));
+        const { id } = await accounts.add(account);
+        for (const print of prints) await keys.add(newKey(id, print));
         return id;
       },
     },
-    addKey: { writes: ['callers'], run: ({ keys }: Transaction, key: NewKey) => keys.create(key) },
+    addKey: { writes: ['callers'], run: ({ keys }: Transaction, key: NewKey) => keys.add(key) },
     ...failingUnits,
   } as const satisfies Units;
   return { units, batches };

@@ -1,6 +1,7 @@
 import { expect } from 'bun:test';
 import type { Store } from '../../src/operations/units.ts';
-import type { Instance, KeyUsage, UsageReport } from '../../src/storage/admin.ts';
+import type { KeyUsage, UsageReport } from '../../src/storage/admin.ts';
+import type { Instance } from '../../src/tables/usage.ts';
 import type { StoreTest } from './place.ts';
 import { enterprise, newKey } from './samples.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { writeCursor } from '../../src/domain/cursor.ts';
+import { writeCursor } from '../../src/contract/cursor.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import { allNames, readiness } from '../support/load.ts';
 import { until } from '../support/wait.ts';

@@ -1,8 +1,6 @@
 /** The stress tests about what clients and attackers can send. */
 import { bans } from './bans.ts';
-import { bounds } from './bounds.ts';
 import { hostile } from './hostile-json.ts';
-import { int64 } from './int64.ts';
 import { invalid } from './invalid.ts';
 import { limitBursts } from './limit-concurrency.ts';
 import { limitLaw } from './limit-model.ts';
@@ -14,9 +12,7 @@ import type { StressTest } from './stress-test.ts';
 
 export const httpTests: readonly StressTest[] = [
   invalid,
-  bounds,
   hostile,
-  int64,
   attacks,
   slow,
   limitLaw,

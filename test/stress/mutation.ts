@@ -20,7 +20,7 @@ const workers = 2;
 const copied = ['src', 'test', 'scripts', 'contract', 'docs', 'assets', 'package.json', 'tsconfig.json'];
 
 const rules = readdirSync(join(root, 'src/domain')).map((name) => `src/domain/${name}`);
-const edge = ['src/http/pipeline.ts', 'src/http/replies.ts'];
+const edge = ['src/http/pipeline/pipeline.ts', 'src/http/pipeline/replies.ts'];
 
 /** These wait for real time to pass, and are about other code. */
 const slow = new Set(['counting.test.ts', 'createPet-body.test.ts']);

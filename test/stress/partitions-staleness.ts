@@ -1,6 +1,7 @@
 /** How long after an acknowledgement an instance may still answer without it. */
+
+import { writeCursor } from '../../src/contract/cursor.ts';
 import { basePath } from '../../src/contract/operations.ts';
-import { writeCursor } from '../../src/domain/cursor.ts';
 import { staleAtMostMs } from '../../src/storage/shared-versions.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import type { Figures } from './stress-test.ts';

@@ -1,7 +1,7 @@
 /** Keys are shown once, to whoever issued them; then no part of one is in a log, a file or an answer. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AdminServices } from '../../src/app.ts';
+import type { AdminServices } from '../../src/app/app.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, operatorOf, startService } from '../support/process.ts';
 import { Chance } from './generate/chance.ts';

@@ -1,6 +1,6 @@
 /** Where the shop is served, for proofs that kill what serves it: on either store, by one process or several. */
 
-import type { AdminServices } from '../../src/app.ts';
+import type { AdminServices } from '../../src/app/app.ts';
 import { scopes } from '../../src/domain/scope.ts';
 import { patientSettings, startCluster } from '../support/cluster.ts';
 import { temporaryFolder } from '../support/folder.ts';

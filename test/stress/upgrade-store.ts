@@ -1,10 +1,10 @@
-/** A store of version 1.0.0 with animals, keys and a running ban, and what a service has to answer from it. */
+/** A store of version 1.0.0 with animals and keys, and what a service has to answer from it. */
 import { Database } from 'bun:sqlite';
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fingerprint, lastFour, makeKey } from '../../src/domain/key.ts';
-import { dataFormat } from '../../src/storage/sqlite/migrations.ts';
+import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
 import { writeOldStore } from '../storage/old-store.ts';
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { ample, dataFileIn } from '../support/process.ts';
@@ -20,38 +20,26 @@ export interface PetRow {
 export interface OldStore {
   readonly animals: number;
   readonly key: string;
-  readonly bannedKey: string;
-  /** Unix seconds. */
-  readonly bannedUntil: number;
   readonly digest: string;
 }
 
 const columns = 'id, name, CAST(category_id AS TEXT) AS categoryId, status';
-/** A ban of this level lasts 17 hours from its first second, so that it may still have that many. */
-const [banLevel, banSeconds] = [9, 36_000];
 
 /** Writes it into a folder; its four animals get company until there are so many. */
 export async function writeStore(folder: string, animals: number): Promise<OldStore> {
   const path = dataFileIn(folder);
-  const limits = join(folder, 'store.limits.db');
-  await writeOldStore(path, limits);
-  const [key, bannedKey] = [makeKey(randomBytes), makeKey(randomBytes)];
-  const bannedUntil = Math.floor(Date.now() / 1_000) + banSeconds;
+  await writeOldStore(path, join(folder, 'store.limits.db'));
+  const key = makeKey(randomBytes);
   {
     using database = new Database(path);
     database.run(
       "INSERT INTO accounts (id, name, plan, per_minute, per_day, created_at) VALUES (90, 'shop', 'enterprise', ?, ?, 1)",
       [ample.perMinute, ample.perDay],
     );
-    for (const [id, text] of [
-      [90, key],
-      [91, bannedKey],
-    ] as const) {
-      database.run(
-        "INSERT INTO keys (id, account_id, name, fingerprint, last_four, created_at) VALUES (?, 90, 'till', ?, ?, 1)",
-        [id, fingerprint(text), lastFour(text)],
-      );
-    }
+    database.run(
+      "INSERT INTO keys (id, account_id, name, fingerprint, last_four, created_at) VALUES (90, 90, 'till', ?, ?, 1)",
+      [fingerprint(key), lastFour(key)],
+    );
     database.run(
       `INSERT INTO pets (name, category_id, status)
        WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < ?)
@@ -62,9 +50,7 @@ export async function writeStore(folder: string, animals: number): Promise<OldSt
     );
     database.run('PRAGMA wal_checkpoint(TRUNCATE)');
   }
-  rowsOf(limits, `INSERT INTO conduct VALUES (91, '[]', ${bannedUntil}, ${banLevel})`);
-  rowsOf(limits, 'PRAGMA wal_checkpoint(TRUNCATE)');
-  return { animals, key, bannedKey, bannedUntil, digest: digestOf(path) };
+  return { animals, key, digest: digestOf(path) };
 }
 
 /** Every animal with every digit, for stores of which all can be read. */
@@ -92,16 +78,14 @@ export function copyStore(from: string, to: string): void {
   const name = dataFileIn(to);
   for (const suffix of ['-wal', '-shm', '.serving']) rmSync(name + suffix, { force: true });
   rmSync(join(to, 'store.limits'), { force: true });
-  for (const suffix of ['-wal', '-shm']) rmSync(join(to, `store.limits.db${suffix}`), { force: true });
   copyFileSync(dataFileIn(from), name);
-  copyFileSync(join(from, 'store.limits.db'), join(to, 'store.limits.db'));
 }
 
 /** Whether the data file has the format of now, or still that of 1.0.0. Throws when it has neither. */
 export function isUpgraded(path: string): boolean {
   const [row] = rowsOf<{ user_version: number }>(path, 'PRAGMA user_version');
   const version = row?.user_version;
-  if (version === dataFormat.migrations.length) return true;
+  if (version === dataMigrations.length) return true;
   if (version === 1) return false;
   throw new Error(`The data file has format ${version}: the upgrade is done in part.`);
 }

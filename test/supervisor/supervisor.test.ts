@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Port } from '../../src/storage/port.ts';
+import type { Port } from '../../src/storage/storage.ts';
 import { type Heartbeat, Supervisor } from '../../src/supervisor/supervisor.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { keptLog } from '../support/log.ts';

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
-import { type AdminServices, type LocalApp, openAdminServices, startApp } from '../../src/app.ts';
-import { openapiText } from '../../src/cli/openapi.ts';
+import { type AdminServices, type LocalApp, openAdminServices, startApp } from '../../src/app/app.ts';
+import { openapiText } from '../../src/app/openapi.ts';
 import { type Config, readConfig } from '../../src/config.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
 import { scopes } from '../../src/domain/scope.ts';
-import type { Account } from '../../src/storage/storage.ts';
+import type { Account } from '../../src/tables/accounts.ts';
 import { type Answer, answerOf, type CallOptions } from './call.ts';
 import { FakeClock } from './clock.ts';
 import { temporaryFolder } from './folder.ts';

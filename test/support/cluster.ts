@@ -1,4 +1,4 @@
-import { type AdminServices, openAdminServices } from '../../src/app.ts';
+import { type AdminServices, openAdminServices } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { Quota } from '../../src/domain/plan.ts';
 import type { Certificate } from './certificates.ts';

@@ -2,14 +2,14 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import pino from 'pino';
-import { type LocalApp, startApp } from '../../src/app.ts';
-import { openapiText } from '../../src/cli/openapi.ts';
+import { type LocalApp, startApp } from '../../src/app/app.ts';
+import { openapiText } from '../../src/app/openapi.ts';
 import { readConfig } from '../../src/config.ts';
 import { systemClock } from '../../src/domain/clock.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
 import type { Role } from '../../src/domain/role.ts';
 import { scopes } from '../../src/domain/scope.ts';
-import { OperatorOperations } from '../../src/operations/operators.ts';
+import { OperatorOperations } from '../../src/operations/admin/operators.ts';
 import type { Tenant } from './app.ts';
 import { pagesOf, TestBrowser, type TestPages } from './browser.ts';
 import { temporaryFolder } from './folder.ts';

@@ -20,7 +20,7 @@ export function countsIn(path: string, accountId: number): { minute: number; day
 /** Bans a key until a second of steady time. */
 export function banIn(path: string, keyId: number, bannedUntil: number): void {
   const how = { strikes: 100, strictSince: 0 };
-  using file = existsSync(path) ? new LimitFile(path) : makeLimits(path, how, () => undefined);
+  using file = existsSync(path) ? new LimitFile(path) : makeLimits(path, how);
   const keys = new KeyPenalties(file);
   const record = keys.table.make(keyId, new RecordLocks(file, 255));
   keys.write(record, keyId, noPenalty, { ...noPenalty, bannedUntil });

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type AdminServices, openAdminServices } from '../../src/app.ts';
+import { type AdminServices, openAdminServices } from '../../src/app/app.ts';
 import { readConfig } from '../../src/config.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
 import { until } from './wait.ts';

@@ -1,13 +1,13 @@
 import pino, { type Logger } from 'pino';
-import { BanLog } from '../../src/http/ban-log.ts';
-import { Outages } from '../../src/http/outages.ts';
-import { PageCache } from '../../src/http/page-cache.ts';
-import type { IncomingRequest, RequestContext } from '../../src/http/request-context.ts';
-import { routesOf } from '../../src/http/routes.ts';
+import { BanLog } from '../../src/http/logs/ban-log.ts';
+import { Outages } from '../../src/http/logs/outages.ts';
+import type { IncomingRequest, RequestContext } from '../../src/http/pipeline/context.ts';
+import { PageCache } from '../../src/http/pipeline/page-cache.ts';
+import { routesOf } from '../../src/http/pipeline/routes.ts';
 import { startServer } from '../../src/http/server.ts';
-import { AdmissionOperations } from '../../src/operations/admission.ts';
+import { AdmissionOperations } from '../../src/operations/admission/admission.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
-import { TrafficCounter } from '../../src/operations/traffic-counter.ts';
+import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import type { TestApp } from './app.ts';
 
 /** What the pipeline works with, on the store of a running app. */

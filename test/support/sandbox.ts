@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { openapiText } from '../../src/cli/openapi.ts';
+import { openapiText } from '../../src/app/openapi.ts';
 import type { NewSandboxAccount, SandboxAccount } from '../../src/sandbox/accounts.ts';
 import type { RequestEntry } from '../../src/sandbox/requests.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';

@@ -16,6 +16,8 @@ export class VirtualTime implements Clock {
   #now = 0;
   #timers: Timer[] = [];
   #underWay = 0;
+  /** The request before the next one; never rejects. */
+  #previous: Promise<unknown> = Promise.resolve();
   #random = 1;
 
   /** The time of the service under this clock, and of this time's clients. */
@@ -45,17 +47,17 @@ export class VirtualTime implements Clock {
     return new Promise((resolve) => this.after(ms, resolve));
   }
 
-  /** While one of these is under way, no time passes. */
+  /**
+   * While one of these is in flight, no time passes. One reaches the service after the other: of several at the same
+   * instant, clients could not tell in which order they were counted.
+   */
   readonly fetch = async (url: string, init: RequestInit): Promise<Response> => {
     this.#underWay++;
-    try {
-      const response = await fetch(url, init);
-      const body = await response.arrayBuffer();
-      const { status, headers } = response;
-      return new Response(body.byteLength > 0 ? body : null, { status, headers });
-    } finally {
+    const response = this.#previous.then(() => responseOf(url, init));
+    this.#previous = response.catch(() => {});
+    return response.finally(() => {
       this.#underWay--;
-    }
+    });
   };
 
   /** A client that lives in this time. */
@@ -94,4 +96,11 @@ export class VirtualTime implements Clock {
     this.#timers = this.#timers.filter((timer) => !due.includes(timer));
     for (const { run } of due) run();
   }
+}
+
+async function responseOf(url: string, init: RequestInit): Promise<Response> {
+  const response = await fetch(url, init);
+  const body = await response.arrayBuffer();
+  const { status, headers } = response;
+  return new Response(body.byteLength > 0 ? body : null, { status, headers });
 }

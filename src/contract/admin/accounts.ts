@@ -1,35 +1,34 @@
 import * as z from 'zod';
+import { createdJson, mediaTypes, okJson, okPage, rowsOf } from '../operation.ts';
 import {
-  bodyError,
+  bodyShape,
   count,
+  enumOf,
   instant,
   limitParameter,
   namedCursorParameter,
-  oneOf,
-  pageLimit,
+  noMembers,
+  pageShape,
+  shape,
 } from '../values.ts';
+import { UsageQuery, UsageSeries } from './usage.ts';
 import { id, idParameter, nameOf, PlanName, quotaMember } from './values.ts';
 
 export const accountStates = ['open', 'closed'] as const;
 
-const AccountState = z.enum(accountStates, { error: oneOf(accountStates) });
+const AccountState = enumOf(accountStates);
 
-export const Account = z
-  .object({
-    id: id('ID of the account.'),
-    name: z.string().meta({ description: 'Name of the account.' }),
-    plan: PlanName,
-    perMinute: count.meta({ description: 'Requests that the plan allows per minute.' }),
-    perDay: count.meta({ description: 'Requests that the plan allows per day.' }),
-    createdAt: instant('When the account was created, UTC.'),
-    closedAt: instant('When it was closed, UTC; null while it is open.').nullable(),
-  })
-  .meta({ id: 'Account', description: 'An account: who is counted, and by which plan.' });
+export const Account = shape('Account', 'An account: who is counted, and by which plan.', {
+  id: id('ID of the account.'),
+  name: z.string().meta({ description: 'Name of the account.' }),
+  plan: PlanName,
+  perMinute: count.meta({ description: 'Requests that the plan allows per minute.' }),
+  perDay: count.meta({ description: 'Requests that the plan allows per day.' }),
+  createdAt: instant('When the account was created, UTC.'),
+  closedAt: instant('When it was closed, UTC; null while it is open.').nullable(),
+});
 
-export const Accounts = z
-  .array(Account)
-  .max(pageLimit.max)
-  .meta({ id: 'Accounts', description: 'A page of accounts.' });
+export const Accounts = pageShape(Account, 'Accounts', 'A page of accounts.');
 
 export const ListAccountsQuery = z.strictObject({
   limit: limitParameter('accounts'),
@@ -46,22 +45,19 @@ const perMinute = quotaMember(
 ).optional();
 const perDay = quotaMember('Requests per day. Required with plan `enterprise`, and only there.').optional();
 
-export const NewAccount = z
-  .strictObject(
-    { name, plan: PlanName, perMinute, perDay },
-    { error: bodyError('a new account', 'name, plan, perMinute and perDay') },
-  )
-  .meta({ id: 'NewAccount', description: 'An account to create.' });
+export const NewAccount = bodyShape('NewAccount', 'An account to create.', 'a new account', {
+  name,
+  plan: PlanName,
+  perMinute,
+  perDay,
+});
 
-export const AccountPatch = z
-  .strictObject(
-    { name: name.optional(), plan: PlanName.optional(), perMinute, perDay },
-    { error: bodyError('a change of an account', 'name, plan, perMinute and perDay') },
-  )
-  .meta({
-    id: 'AccountPatch',
-    description: 'What to change about an account; other members stay as they are.',
-  });
+const AccountPatch = bodyShape(
+  'AccountPatch',
+  'What to change about an account; other members stay as they are.',
+  'a change of an account',
+  { name: name.optional(), plan: PlanName.optional(), perMinute, perDay },
+);
 
 const Window = z.object({
   limit: count.meta({ description: 'Requests that the plan allows in the window.' }),
@@ -69,9 +65,10 @@ const Window = z.object({
   resetAt: instant('When the window ends, UTC; null when none is open.').nullable(),
 });
 
-export const AccountLimits = z
-  .object({ minute: Window, day: Window })
-  .meta({ id: 'AccountLimits', description: 'What an account has used of both windows now.' });
+export const AccountLimits = shape('AccountLimits', 'What an account has used of both windows now.', {
+  minute: Window,
+  day: Window,
+});
 
 export const AccountId = idParameter('ID of the account.');
 
@@ -80,3 +77,83 @@ export type Account = z.infer<typeof Account>;
 /** What the entity tag of an account is derived from. */
 export const accountTagText = (account: Account) => JSON.stringify(account);
 export type AccountLimits = z.infer<typeof AccountLimits>;
+
+const params = { accountId: { schema: AccountId, otherwise: 'account_not_found' } } as const;
+
+const step = {
+  method: 'POST',
+  params,
+  body: noMembers,
+  success: okJson(Account, 'The account as it is now.'),
+} as const;
+
+export const accountOperations = rowsOf(
+  { tag: 'Accounts' },
+  {
+    listAccounts: {
+      method: 'GET',
+      path: '/accounts',
+      summary: 'List accounts',
+      description: 'Returns a page of accounts by ascending id, or by name with the `name` filter.',
+      query: ListAccountsQuery,
+      paginated: true,
+      success: okPage(Accounts, accountTagText, 'The page of accounts.'),
+    },
+    createAccount: {
+      method: 'POST',
+      path: '/accounts',
+      summary: 'Create an account',
+      description: 'Creates an account. Its limits are those of its plan; `enterprise` brings its own.',
+      body: { schema: NewAccount },
+      success: createdJson(Account, 'The account was created.', ({ id }) => `/accounts/${id}`),
+    },
+    getAccount: {
+      method: 'GET',
+      path: '/accounts/{accountId}',
+      summary: 'Get an account',
+      description: 'Returns an account.',
+      params,
+      success: { ...okJson(Account, 'The requested account.'), tagged: accountTagText },
+    },
+    updateAccount: {
+      method: 'PATCH',
+      path: '/accounts/{accountId}',
+      summary: 'Change an account',
+      description: 'Renames an account or changes its plan. Takes effect with the next request of its keys.',
+      params,
+      body: { schema: AccountPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
+      preconditions: ['If-Match'],
+      success: { ...okJson(Account, 'The account as it is now.'), tagged: accountTagText },
+    },
+    closeAccount: {
+      ...step,
+      path: '/accounts/{accountId}/close',
+      summary: 'Close an account',
+      description: 'Refuses all of its keys from the next request on. Nothing is deleted.',
+    },
+    reopenAccount: {
+      ...step,
+      path: '/accounts/{accountId}/reopen',
+      summary: 'Reopen an account',
+      description: 'Lets the keys of a closed account work again.',
+    },
+    getAccountLimits: {
+      method: 'GET',
+      path: '/accounts/{accountId}/limits',
+      summary: "Get what is used of an account's limits",
+      description: 'Returns what the account has used of both windows now. Costs the account nothing.',
+      params,
+      success: okJson(AccountLimits, 'What is used of both windows.'),
+    },
+    getAccountUsage: {
+      method: 'GET',
+      path: '/accounts/{accountId}/usage',
+      tag: 'Usage',
+      summary: 'Get the requests of an account',
+      description: 'Returns how many requests all keys of the account made, by hour or by day.',
+      params,
+      query: UsageQuery,
+      success: okJson(UsageSeries, 'The requests, oldest first.'),
+    },
+  },
+);

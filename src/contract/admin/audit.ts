@@ -1,27 +1,23 @@
 import * as z from 'zod';
-import { cursorParameter, instant, int64Parameter, limitParameter, pageLimit } from '../values.ts';
+import { okPage, rowsOf, type Success } from '../operation.ts';
+import { cursorParameter, instant, int64Parameter, limitParameter, pageShape, shape } from '../values.ts';
 import { id, since, until } from './values.ts';
 
-export const AuditEntry = z
-  .object({
-    id: id('ID of the entry.'),
-    at: instant('When it was done, UTC.'),
-    actor: z.string().meta({
-      description:
-        'Who did it: `operator:` and a name, `cli:` and the user of the system, or `console:` and the user who started the service.',
-      examples: ['operator:anna'],
-    }),
-    operation: z.string().meta({ description: 'What was done.', examples: ['updateAccount'] }),
-    object: z.string().meta({ description: 'What it was done to.', examples: ['account:7'] }),
-    before: z.unknown().meta({ description: 'The object before; null when there was none.' }),
-    after: z.unknown().meta({ description: 'The object after; null when there is none any more.' }),
-  })
-  .meta({ id: 'AuditEntry', description: 'A change that an operator made.' });
+export const AuditEntry = shape('AuditEntry', 'A change that an operator made.', {
+  id: id('ID of the entry.'),
+  at: instant('When it was done, UTC.'),
+  actor: z.string().meta({
+    description:
+      'Who did it: `operator:` and a name, `cli:` and the user of the system, or `console:` and the user who started the service.',
+    examples: ['operator:anna'],
+  }),
+  operation: z.string().meta({ description: 'What was done.', examples: ['updateAccount'] }),
+  object: z.string().meta({ description: 'What it was done to.', examples: ['account:7'] }),
+  before: z.unknown().meta({ description: 'The object before; null when there was none.' }),
+  after: z.unknown().meta({ description: 'The object after; null when there is none any more.' }),
+});
 
-export const AuditLog = z
-  .array(AuditEntry)
-  .max(pageLimit.max)
-  .meta({ id: 'AuditLog', description: 'A page of the audit log, the latest first.' });
+const AuditLog = pageShape(AuditEntry, 'AuditLog', 'A page of the audit log, the latest first.');
 
 const filters = {
   account: int64Parameter('Return only what was done to this account and its keys.').optional(),
@@ -31,13 +27,13 @@ const filters = {
   object: z.string().max(300).optional().meta({ description: 'Return only what was done to this object.' }),
 };
 
-export const ListAuditQuery = z.strictObject({
+const ListAuditQuery = z.strictObject({
   limit: limitParameter('entries'),
   ...filters,
   cursor: cursorParameter,
 });
 
-export const ExportAuditQuery = z.strictObject(filters);
+const ExportAuditQuery = z.strictObject(filters);
 
 export type AuditEntry = z.infer<typeof AuditEntry>;
 
@@ -50,3 +46,33 @@ export interface RecordedEntry extends Omit<AuditEntry, 'before' | 'after'> {
 export function entryJson({ before, after, ...entry }: RecordedEntry): string {
   return `${JSON.stringify(entry).slice(0, -1)},"before":${before},"after":${after}}`;
 }
+
+const ndjson: Success<AsyncIterable<string>> = {
+  descriptions: { 200: 'The entries, one per line, oldest first.' },
+  statusOf: () => 200,
+  schema: AuditEntry,
+  lines: true,
+};
+
+export const auditOperations = rowsOf(
+  { tag: 'Audit' },
+  {
+    listAudit: {
+      method: 'GET',
+      path: '/audit',
+      summary: 'List changes that operators made',
+      description: 'Returns a page of the audit log, the latest first.',
+      query: ListAuditQuery,
+      paginated: true,
+      success: okPage<RecordedEntry>(AuditLog, entryJson, 'The page of entries.'),
+    },
+    exportAudit: {
+      method: 'GET',
+      path: '/audit/export',
+      summary: 'Export the audit log',
+      description: 'Returns all entries that fit, as NDJSON.',
+      query: ExportAuditQuery,
+      success: ndjson,
+    },
+  },
+);

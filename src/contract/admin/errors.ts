@@ -1,11 +1,11 @@
-/** Which errors the operations of operators may answer. */
+/** The errors of operators' operations. */
 import { errorBodyOf } from '../error-body.ts';
 import type { ErrorCode } from '../errors.ts';
 import { isRead, type Operation } from '../operation.ts';
 import { isRepeatable } from '../operations.ts';
 import { allAdminOperations, roleOf } from './operations.ts';
 
-/** What any of them may answer. */
+/** Errors of every operation. */
 const commonErrors = [
   'invalid_parameter',
   'sign_in_required',
@@ -16,7 +16,7 @@ const commonErrors = [
   'service_unavailable',
 ] as const satisfies readonly ErrorCode[];
 
-/** Every error an operation may answer: its own, what follows from its row, and what all have in common. */
+/** Every error an operation may answer: those its row lists, those its row implies, and those of every operation. */
 export function adminErrorsOf(operation: Operation): ErrorCode[] {
   const { body, upload, paginated, preconditions, errors: own } = operation;
   return [
@@ -34,7 +34,6 @@ export function adminErrorsOf(operation: Operation): ErrorCode[] {
   ];
 }
 
-/** Every error the admin listener answers with. */
 export const adminErrorCodes: readonly ErrorCode[] = [
   ...new Set<ErrorCode>([
     ...allAdminOperations.flatMap(adminErrorsOf),

@@ -1,37 +1,76 @@
 import * as z from 'zod';
 import { roles } from '../../domain/role.ts';
-import { bodyError, instant, oneOf } from '../values.ts';
+import { createdJson, okJson, rowsOf } from '../operation.ts';
+import { bodyShape, enumOf, instant, noMembers, shape } from '../values.ts';
 import { id, idParameter, nameOf } from './values.ts';
 
-export const Role = z
-  .enum(roles, { error: oneOf(roles) })
-  .meta({ id: 'Role', description: 'A viewer reads. An admin changes, too.' });
+export const Role = enumOf(roles).meta({ id: 'Role', description: 'A viewer reads. An admin changes, too.' });
 
-export const Operator = z
-  .object({
-    id: id('ID of the operator.'),
-    name: z.string().meta({ description: 'Name of the operator.' }),
-    role: Role,
-    lastFour: z.string().meta({ description: 'The last four characters of the token.' }),
-    createdAt: instant('When the operator was added, UTC.'),
-    revokedAt: instant('When the token was revoked, UTC; null while it is valid.').nullable(),
-  })
-  .meta({ id: 'Operator', description: 'A person or program that runs the service.' });
+export const Operator = shape('Operator', 'A person or program that runs the service.', {
+  id: id('ID of the operator.'),
+  name: z.string().meta({ description: 'Name of the operator.' }),
+  role: Role,
+  lastFour: z.string().meta({ description: 'The last four characters of the token.' }),
+  createdAt: instant('When the operator was added, UTC.'),
+  revokedAt: instant('When the token was revoked, UTC; null while it is valid.').nullable(),
+});
 
 export const Operators = z.array(Operator).meta({ id: 'Operators', description: 'All operators.' });
 
-export const NewOperator = z
-  .strictObject(
-    { name: nameOf('operator', 'anna'), role: Role },
-    { error: bodyError('a new operator', 'name and role') },
-  )
-  .meta({ id: 'NewOperator', description: 'An operator to add.' });
+export const NewOperator = bodyShape('NewOperator', 'An operator to add.', 'a new operator', {
+  name: nameOf('operator', 'anna'),
+  role: Role,
+});
 
 export const IssuedToken = Operator.extend({
   token: z.string().meta({ description: 'The token. It is shown only this once.' }),
 }).meta({ id: 'IssuedToken', description: 'An operator with its new token.' });
 
-export const OperatorId = idParameter('ID of the operator.');
+const OperatorId = idParameter('ID of the operator.');
 
 export type Operator = z.infer<typeof Operator>;
 export type IssuedToken = z.infer<typeof IssuedToken>;
+
+const params = { operatorId: { schema: OperatorId, otherwise: 'operator_not_found' } } as const;
+
+export const operatorOperations = rowsOf(
+  { tag: 'Operators' },
+  {
+    listOperators: {
+      method: 'GET',
+      path: '/operators',
+      summary: 'List operators',
+      description: 'Returns all operators, revoked ones included.',
+      success: okJson(Operators, 'All operators.'),
+    },
+    createOperator: {
+      method: 'POST',
+      path: '/operators',
+      summary: 'Add an operator',
+      description:
+        'Adds an operator. Its token is shown only in this answer. No two operators have the same name.',
+      body: { schema: NewOperator },
+      success: createdJson(IssuedToken, 'The operator was added.', ({ id }) => `/operators/${id}`),
+      errors: ['name_taken'],
+    },
+    rotateOperator: {
+      method: 'POST',
+      path: '/operators/{operatorId}/rotate',
+      summary: "Replace an operator's token",
+      description: 'Makes a new token. The old one and all sessions of the operator end at once.',
+      params,
+      body: noMembers,
+      success: okJson(IssuedToken, 'The operator with its new token.'),
+      errors: ['operator_revoked'],
+    },
+    revokeOperator: {
+      method: 'POST',
+      path: '/operators/{operatorId}/revoke',
+      summary: 'Revoke an operator',
+      description: 'Ends the token and all sessions of the operator at once, for good.',
+      params,
+      body: noMembers,
+      success: okJson(Operator, 'The operator as it is now.'),
+    },
+  },
+);

@@ -1,5 +1,7 @@
 import * as z from 'zod';
-import { bodyError, instant } from '../values.ts';
+import { maxSignInBytes } from '../bounds.ts';
+import { createdJson, noContent, okJson, rowsOf } from '../operation.ts';
+import { bodyError, instant, shape } from '../values.ts';
 import { Role } from './operators.ts';
 
 export const SignIn = z
@@ -15,15 +17,13 @@ export const SignIn = z
   })
   .meta({ id: 'SignIn', description: 'What a session is given for.' });
 
-export const Session = z
-  .object({
-    operator: z.string().meta({ description: 'Who is signed in, as the audit log names them.' }),
-    role: Role,
-    expiresAt: instant(
-      'When the session ends at the latest, UTC; null for a token, which does not end by itself.',
-    ).nullable(),
-  })
-  .meta({ id: 'Session', description: 'A session of the console.' });
+export const Session = shape('Session', 'A session of the console.', {
+  operator: z.string().meta({ description: 'Who is signed in, as the audit log names them.' }),
+  role: Role,
+  expiresAt: instant(
+    'When the session ends at the latest, UTC; null for a token, which does not end by itself.',
+  ).nullable(),
+});
 
 export const NewSession = Session.extend({
   secret: z.string().meta({
@@ -35,3 +35,37 @@ export const NewSession = Session.extend({
 export type SignIn = z.infer<typeof SignIn>;
 export type Session = z.infer<typeof Session>;
 export type NewSession = z.infer<typeof NewSession>;
+
+export const sessionOperations = rowsOf(
+  { tag: 'Sessions' },
+  {
+    createSession: {
+      method: 'POST',
+      path: '/session',
+      summary: 'Sign in',
+      description:
+        'Trades a token, or the one-time code of a console link, for a session: a cookie, and a secret that the page sends ' +
+        'as `X-Session-Secret`. Programs need no session. They send their token with each request.',
+      role: 'anybody',
+      repeatable: false,
+      body: { schema: SignIn, maxBytes: maxSignInBytes },
+      success: createdJson(NewSession, 'The session: a cookie, and a secret to send with it.'),
+      errors: ['sign_in_failed', 'too_many_sign_ins'],
+    },
+    getSession: {
+      method: 'GET',
+      path: '/session',
+      summary: 'Get who is signed in',
+      description: 'Returns who makes this request.',
+      success: okJson(Session, 'Who is signed in.'),
+    },
+    deleteSession: {
+      method: 'DELETE',
+      path: '/session',
+      summary: 'Sign out',
+      description: 'Ends the session of the cookie.',
+      role: 'viewer',
+      success: noContent('The session has ended.'),
+    },
+  },
+);

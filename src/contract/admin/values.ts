@@ -1,7 +1,6 @@
-/** What the shapes of the admin API are made of. */
 import * as z from 'zod';
 import { largestQuota, planNames } from '../../domain/plan.ts';
-import { int64, int64Hint, oneOf, text } from '../values.ts';
+import { enumOf, int64, int64Hint, text } from '../values.ts';
 
 /** An id of an account, key or operator, in an answer. */
 export const id = (description: string) =>
@@ -13,12 +12,13 @@ export const id = (description: string) =>
 /** The same in a path. */
 export const idParameter = (description: string) => int64(`${description} ${int64Hint}`, 1);
 
-/** What people call something: an account, a key, an operator. */
+/** Display name of an account, key or operator. */
 export const nameOf = (what: string, example: string) => text(`Name of the ${what}.`, example);
 
-export const PlanName = z
-  .enum(planNames, { error: oneOf(planNames) })
-  .meta({ id: 'Plan', description: 'Plan of an account. Only `enterprise` has limits of its own.' });
+export const PlanName = enumOf(planNames).meta({
+  id: 'Plan',
+  description: 'Plan of an account. Only `enterprise` has limits of its own.',
+});
 
 export const quotaMember = (description: string) =>
   z

@@ -1,11 +1,11 @@
-import { Refusal } from '../../domain/refusal.ts';
+import { Refusal } from '../../contract/refusal.ts';
 import type { SignedIn } from '../../operations/admin/handlers.ts';
-import { isUnavailable } from '../../operations/if-available.ts';
-import { credentialOf } from '../credential.ts';
+import { isUnavailable } from '../../operations/refusals.ts';
+import { type SessionSecrets, sessionMs } from '../../operations/sign-in/sessions.ts';
+import { credentialOf } from '../pipeline/head.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
-import { sessionSecretsOf } from './cookies.ts';
 
-/** Who makes a request, and whether a browser sent the proof by itself. */
+/** The operator of a request, and whether the browser sent the credential by itself. */
 export interface Authenticated extends SignedIn {
   readonly isByCookie: boolean;
 }
@@ -30,7 +30,7 @@ export async function authenticate(context: AdminContext, incoming: AdminIncomin
 }
 
 /**
- * The same for what has to be read in an outage, too: while the store cannot tell whose a token is, one that was valid within
+ * The same for what is also read in an outage: while the store cannot look up a token, one that was valid within
  * the last hour will do.
  */
 export async function authenticateInOutages(context: AdminContext, incoming: AdminIncoming): Promise<void> {
@@ -67,4 +67,34 @@ export function failedSignIn(
     isLast ? 'failed sign-in; further ones of this network have to wait' : 'failed sign-in',
   );
   return refusal;
+}
+
+// The two secrets of a session: browsers send cookies to every port of a host, so the server on another port receives the
+// one in the cookie. The other one stays in the page, which keeps it by origin and sends it in a header.
+
+const secretHeader = 'X-Session-Secret';
+
+/** Browsers accept this prefix only with `Secure`, and only for the host that sets it (RFC 6265bis, section 4.1.3.2). */
+const secureName = '__Host-animal-store-session';
+
+/** Cookies do not tell ports apart, so two services on one machine need two names. */
+function plainName({ headers }: Request): string {
+  return `animal-store-session-${/:(\d{1,5})$/.exec(headers.get('host') ?? '')?.[1] ?? '80'}`;
+}
+
+const nameOf = (request: Request, isSecure: boolean) => (isSecure ? secureName : plainName(request));
+
+export function sessionSecretsOf(request: Request, isSecure: boolean): SessionSecrets | undefined {
+  const inPage = request.headers.get(secretHeader);
+  const name = `${nameOf(request, isSecure)}=`;
+  const pairs = (request.headers.get('cookie') ?? '').split(';').map((pair) => pair.trim());
+  const inCookie = pairs.findLast((pair) => pair.startsWith(name))?.slice(name.length);
+  return inPage === null || inCookie === undefined ? undefined : { inCookie, inPage };
+}
+
+/** The value of `Set-Cookie` that gives the secret; without one, it removes the cookie. */
+export function sessionCookie(request: Request, isSecure: boolean, secret = ''): string {
+  const maxAgeSeconds = secret === '' ? 0 : Math.floor(sessionMs / 1_000);
+  const attributes = `Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
+  return `${nameOf(request, isSecure)}=${secret}; ${attributes}${isSecure ? '; Secure' : ''}`;
 }

@@ -1,7 +1,7 @@
 /** The files of the console. A build of the program as one file puts a module with finished ones in this one's place. */
 import { fileURLToPath } from 'node:url';
 
-export interface ConsoleFile {
+interface ConsoleFile {
   readonly type: string;
   readonly body: Blob;
 }

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { acceptsGzip } from '../accepts-gzip.ts';
-import type { HeaderFields } from '../headers.ts';
+import { acceptsGzip } from '../pipeline/head.ts';
+import type { HeaderFields } from '../pipeline/headers.ts';
 import type { ConsoleFiles } from './console-files.ts';
 import type { AdminAnswer } from './replies.ts';
 
@@ -14,7 +14,7 @@ interface ReadyFile {
 
 type ReadyFiles = ReadonlyMap<string, ReadyFile>;
 
-/** The answers of the console's pages; undefined for a path that is none of them. The files are made ready when the first is asked for. */
+/** The answers of the console's pages; undefined for a path that is none of them. The files are bundled with the first request. */
 export class Console {
   readonly #make: () => Promise<ConsoleFiles>;
   #ready: Promise<ReadyFiles> | undefined;
@@ -23,7 +23,7 @@ export class Console {
     this.#make = make;
   }
 
-  /** Rejects with why the files could not be made. */
+  /** Rejects when the files cannot be made. */
   async answer(request: Request, path: string): Promise<AdminAnswer | undefined> {
     this.#ready ??= this.#makeReady();
     const file = (await this.#ready).get(path);
@@ -40,18 +40,18 @@ export class Console {
       const ready = [...files].map(async ([path, { type, body }]): Promise<[string, ReadyFile]> => {
         const bytes = await body.arrayBuffer();
         const compressed = new Blob([await promisify(gzip)(bytes, { level: 9 })]);
-        return [path, { headers: headersOf(path, type), plain: new Blob([bytes]), compressed }];
+        return [path, { headers: fileHeaders(path, type), plain: new Blob([bytes]), compressed }];
       });
       return new Map(await Promise.all(ready));
     } catch (error) {
-      // Whoever asks next may find them.
+      // The next request tries again.
       this.#ready = undefined;
       throw error;
     }
   }
 }
 
-function headersOf(path: string, type: string): HeaderFields {
+function fileHeaders(path: string, type: string): HeaderFields {
   // An asset's name changes with its content.
   const isHashed = path.startsWith('/assets/');
   return {

@@ -1,4 +1,4 @@
-import type { Labels, Metric } from '../../operations/admin/metrics.ts';
+import type { Labels, Metric } from '../../operations/observability/metrics.ts';
 
 /** Prometheus' text format, version 0.0.4, which every scraper reads. */
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8';

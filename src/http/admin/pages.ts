@@ -1,38 +1,30 @@
-/** What the admin listener serves beside its operations. */
-import { Refusal } from '../../domain/refusal.ts';
+import { Refusal } from '../../contract/refusal.ts';
 import { authenticateInOutages } from './authentication.ts';
 import type { Console } from './console.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
 import { type AdminAnswer, refuse, reply } from './replies.ts';
 
-export interface AdminPages {
-  readonly console: Console;
-  /** The admin API's OpenAPI document, as text. */
-  readonly openapi: () => Promise<string>;
-}
-
 export const openapiPath = '/admin/v1/openapi.json';
 
 const unknownPath = 'Unknown path. The console is at /, and its API is described at /admin/v1/openapi.json.';
 
-/** Answers a request that is for no operation. */
 export async function adminPage(
   context: AdminContext,
-  pages: AdminPages,
+  console: Console,
   incoming: AdminIncoming,
   path: string,
 ): Promise<Response> {
   try {
     context.site.checkHost(incoming.request);
-    return reply(incoming, await answerOf(context, pages, incoming, path));
+    return reply(incoming, await pageAnswer(context, console, incoming, path));
   } catch (error) {
     return refuse(context, incoming, error);
   }
 }
 
-async function answerOf(
+async function pageAnswer(
   context: AdminContext,
-  { console, openapi }: AdminPages,
+  console: Console,
   incoming: AdminIncoming,
   path: string,
 ): Promise<AdminAnswer> {
@@ -40,7 +32,7 @@ async function answerOf(
   const isKnown = path === '/' || path.startsWith('/assets/') || path === openapiPath || path === '/metrics';
   if (isKnown && request.method !== 'GET' && request.method !== 'HEAD')
     throw new Refusal('method_not_allowed');
-  if (path === openapiPath) return { status: 200, body: await openapi(), headers: {} };
+  if (path === openapiPath) return { status: 200, body: await adminOpenapi(), headers: {} };
   if (path === '/metrics') return metrics(context, incoming);
   const file = isKnown ? await console.answer(request, path) : undefined;
   if (file === undefined) throw new Refusal('route_not_found', { message: unknownPath });
@@ -52,4 +44,12 @@ async function metrics(context: AdminContext, incoming: AdminIncoming): Promise<
   await authenticateInOutages(context, incoming);
   const { type, body } = await context.metrics();
   return { status: 200, body, headers: { 'Content-Type': type } };
+}
+
+/** The OpenAPI document of the admin API, as text: its servers are named relative to where it is served. */
+async function adminOpenapi(): Promise<string> {
+  const { default: document } = await import('../../../contract/admin-openapi.json', {
+    with: { type: 'json' },
+  });
+  return JSON.stringify(document);
 }

@@ -5,20 +5,20 @@ import {
   roleOf,
 } from '../../contract/admin/operations.ts';
 import { isTagged } from '../../contract/operations.ts';
-import { Refusal } from '../../domain/refusal.ts';
+import { Refusal } from '../../contract/refusal.ts';
 import { mayDo } from '../../domain/role.ts';
-import { isShopOperation } from '../../operations/admin/shop.ts';
-import { answerOf } from '../answers.ts';
-import { readInput } from '../input.ts';
+import type { AdminRequest } from '../../operations/admin/admin-operations.ts';
+import { isShopOperation } from '../../operations/admin/admin-operations.ts';
+import { fewestCharacters } from '../../operations/changes/operator-once.ts';
+import { successAnswer } from '../pipeline/answers.ts';
+import { digestOf } from '../pipeline/idempotency.ts';
+import { type Input, readInput, refusalOf } from '../pipeline/input.ts';
 import { type Authenticated, authenticate } from './authentication.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
-import { fileAnswer } from './files.ts';
-import { linesAnswer } from './lines.ts';
-import { repeatableOf } from './once.ts';
+import { fileAnswer, linesAnswer } from './downloads.ts';
 import { type AdminAnswer, refuse, reply } from './replies.ts';
 import { signIn, signOut, unreadableSignIn } from './session-answers.ts';
 
-/** Every request of the admin API goes this way. */
 export async function adminPipeline(context: AdminContext, incoming: AdminIncoming): Promise<Response> {
   let signedIn: Authenticated | undefined;
   try {
@@ -96,5 +96,24 @@ async function answerTo(
     return linesAnswer(operation, request, performed.lines, () => incoming.mayTakeLong(false));
   // What clients share carries a tag for `If-Match`. Of the rest, only what says so: it may show a secret, once.
   const hasTag = isShopOperation(operationId) && isTagged(operation);
-  return answerOf(operation, input.query, performed, { base: adminBasePath, params: input.params, hasTag });
+  return successAnswer(operation, input.query, performed, {
+    base: adminBasePath,
+    params: input.params,
+    hasTag,
+  });
+}
+
+/** Identifies an operator's request and its repetitions. Refuses `invalid_parameter` for a key that can be guessed. */
+function repeatableOf(
+  { idempotencyKey, bytes }: Pick<Input, 'idempotencyKey' | 'bytes'>,
+  { method, url }: Request,
+): AdminRequest['repeatable'] {
+  if (idempotencyKey === undefined) return undefined;
+  if (idempotencyKey.length < fewestCharacters) throw tooShort();
+  return { idempotencyKey, request: digestOf(method, url, bytes) };
+}
+
+function tooShort(): Refusal {
+  const message = `must have at least ${fewestCharacters} characters, as a UUID has`;
+  return refusalOf([{ in: 'header', name: 'Idempotency-Key', message }]);
 }

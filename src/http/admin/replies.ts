@@ -1,10 +1,9 @@
 import { errors } from '../../contract/errors.ts';
-import { Refusal } from '../../domain/refusal.ts';
-import type { Answer } from '../answers.ts';
-import type { HeaderFields } from '../headers.ts';
-import { errorBody, unavailableRetrySeconds } from '../replies.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import type { Answer } from '../pipeline/answers.ts';
+import { type HeaderFields, writeForMethod } from '../pipeline/headers.ts';
+import { acceptHeaders, errorBody, unavailableRetrySeconds } from '../pipeline/replies.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
-import { adminHeaders } from './headers.ts';
 
 /** An answer, of which the body may be made while it is sent. */
 export type AdminAnswer = Omit<Answer, 'body'> & {
@@ -13,7 +12,6 @@ export type AdminAnswer = Omit<Answer, 'body'> & {
 
 const challenge = 'Bearer realm="animal-store-admin"';
 
-/** An answer with the headers that all have. */
 export function reply(
   { request: { method }, requestId }: Pick<AdminIncoming, 'request' | 'requestId'>,
   { status, body, headers: own }: AdminAnswer,
@@ -21,10 +19,7 @@ export function reply(
   const headers = new Headers({ ...adminHeaders, 'X-Request-Id': requestId });
   if (body !== null) headers.set('Content-Type', 'application/json');
   for (const [name, value] of Object.entries(own)) headers.set(name, value);
-  // Bun leaves the date out where it leaves the body out.
-  if (method === 'HEAD') headers.set('Date', new Date().toUTCString());
-  // Bun takes what follows a CONNECT for a tunnel, so the next request on the connection would never be answered.
-  if (method === 'CONNECT') headers.set('Connection', 'close');
+  writeForMethod(headers, method);
   return new Response(body, { status, headers });
 }
 
@@ -65,7 +60,6 @@ export function failed({ log, makeRequestId }: AdminContext, error: unknown): Re
   return new Response(errorBody(refusal), { status: errors[refusal.code].status, headers });
 }
 
-/** Headers that belong to certain errors. */
 function errorHeaders(
   { failedSignIns }: AdminContext,
   { route, operation, network }: AdminIncoming,
@@ -79,10 +73,7 @@ function errorHeaders(
     case 405:
       return { Allow: route?.allow ?? 'GET, HEAD' };
     case 415:
-      return {
-        ...(details.some(({ name }) => name === 'Content-Encoding') && { 'Accept-Encoding': 'identity' }),
-        ...(operation?.method === 'PATCH' && { 'Accept-Patch': operation.body?.types?.join(', ') ?? '' }),
-      };
+      return acceptHeaders(details, operation);
     case 429:
       return { 'Retry-After': String(Math.max(1, failedSignIns.waitSeconds(network))) };
     case 503:
@@ -100,7 +91,7 @@ function logFailure(
 ): void {
   const fields = { requestId, method, route: route?.path, code, err: cause };
   if (code === 'service_unavailable') outages.refused(fields);
-  // Whoever stops sending a file has not found a fault of the service.
+  // A client that stops sending a file is no fault of the service.
   else if (signal.aborted && isAbort(cause)) log.debug(fields, 'client closed the connection');
   else log.error(fields, 'request failed');
 }
@@ -108,3 +99,26 @@ function logFailure(
 function isAbort(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'AbortError';
 }
+
+/** The console loads its own scripts and styles, and calls this listener; nothing is from elsewhere, and nothing inline. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+export const adminHeaders = {
+  'Content-Security-Policy': contentSecurityPolicy,
+  'X-Frame-Options': 'DENY',
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+} as const satisfies HeaderFields;

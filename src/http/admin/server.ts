@@ -1,27 +1,27 @@
 import { adminBasePath, allAdminOperations } from '../../contract/admin/operations.ts';
 import { type Network, networkOf } from '../../domain/address.ts';
-import { clientAddress } from '../address.ts';
-import { BusyConnections } from '../busy-connections.ts';
-import { boundOfOperators } from '../connection-bounds.ts';
-import { connectionOf } from '../free-budget.ts';
-import { Listener } from '../listener.ts';
-import { pathOf } from '../query.ts';
-import { requestIdOf } from '../request-id.ts';
-import { type Route, routesBelow } from '../routes.ts';
-import { afterChunkedBody } from '../unread-body.ts';
+import { BusyConnections } from '../listener/busy-connections.ts';
+import { boundOfOperators } from '../listener/connection-bounds.ts';
+import { connectionOf } from '../listener/free-budget.ts';
+import { Listener } from '../listener/listener.ts';
+import { afterChunkedBody } from '../listener/unread-body.ts';
+import { clientAddress, requestIdOf } from '../pipeline/head.ts';
+import { pathOf } from '../pipeline/query.ts';
+import { type Route, routesBelow } from '../pipeline/routes.ts';
+import type { Console } from './console.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
-import { type AdminPages, adminPage, openapiPath } from './pages.ts';
+import { adminPage, openapiPath } from './pages.ts';
 import { adminPipeline } from './pipeline.ts';
 import { failed } from './replies.ts';
 
-/** A connection on which nothing moves is closed after this long, unless an operation is under way. */
+/** A connection on which nothing moves is closed after this long, unless an operation is in progress. */
 const idleTimeoutSeconds = 20;
-/** What is under way when the listener stops gets this long. */
+/** Time for requests in flight when the listener stops. */
 const stopWithinMs = 200;
 
-export interface AdminServerOptions {
+interface AdminServerOptions {
   readonly context: AdminContext;
-  readonly pages: AdminPages;
+  readonly console: Console;
   readonly hostname: string;
   readonly port: number;
   readonly trustedProxies: readonly Network[];
@@ -41,7 +41,7 @@ const firstErrorStatus = 400;
 
 /** Starts listening. Throws an error with the system's `code` when it cannot. */
 export function startAdminServer(options: AdminServerOptions): AdminServer {
-  const { context, pages, hostname, port, trustedProxies } = options;
+  const { context, console, hostname, port, trustedProxies } = options;
   const busy = new BusyConnections();
   const incomingOf = (request: BunRequest, server: Server, route?: AdminRoute): AdminIncoming => {
     const peer = server.requestIP(request)?.address ?? '';
@@ -69,7 +69,7 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
     const path = pathOf(request.url);
     const isOfApi = path === adminBasePath || path.startsWith(`${adminBasePath}/`);
     if (isOfApi && path !== openapiPath) return handle(undefined)(request, server);
-    const answer = adminPage(context, pages, incomingOf(request, server), path);
+    const answer = adminPage(context, console, incomingOf(request, server), path);
     return finish(context, request, server, answer, () => true);
   };
   const routes = routesBelow(adminBasePath, allAdminOperations, (operation) => operation);
@@ -86,7 +86,7 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       routes: Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
       fetch: page,
-      // What fails outside of every answer's own making; the runtime would send a page of its own.
+      // Errors outside of both pipelines; the runtime would send a page about them.
       error: (error) => failed(context, error),
     });
   const listener = new Listener({ serve, port, bound: boundOfOperators, busy, log: context.log });

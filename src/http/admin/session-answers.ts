@@ -1,13 +1,12 @@
 /** The two operations that give or take the cookie. */
 import type { AdminInputOf } from '../../contract/admin/operations.ts';
-import { resultOf } from '../../contract/result.ts';
+import { resultOf } from '../../contract/operation.ts';
+import { Refusal } from '../../contract/refusal.ts';
 import { actorText } from '../../domain/actor.ts';
-import { Refusal } from '../../domain/refusal.ts';
-import { sessionShown } from '../../operations/admin/sessions.ts';
-import type { Answer } from '../answers.ts';
-import { failedSignIn } from './authentication.ts';
+import { sessionShown } from '../../operations/sign-in/sessions.ts';
+import type { Answer } from '../pipeline/answers.ts';
+import { failedSignIn, sessionCookie, sessionSecretsOf } from './authentication.ts';
 import type { AdminContext, AdminIncoming, AdminOperation } from './context.ts';
-import { sessionCookie, sessionSecretsOf } from './cookies.ts';
 
 /** Trades a token or a code for a session, and ends the one that the page had. */
 export async function signIn(

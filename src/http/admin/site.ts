@@ -1,7 +1,7 @@
 /** Where the admin listener may be reached, and which pages may call it. */
 import { isIP } from 'node:net';
-import { Refusal } from '../../domain/refusal.ts';
-import { hasSeveralHosts, severalHosts } from '../one-host.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import { hasSeveralHosts, severalHosts } from '../pipeline/head.ts';
 
 /** Its own machine, by the names that every machine gives itself: also the near end of a tunnel, on any port. */
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;

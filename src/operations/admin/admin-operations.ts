@@ -1,55 +1,68 @@
-import type { AdminInputOf, AdminOperationId, ShopOperationId } from '../../contract/admin/operations.ts';
-import type { FileContent, Operation } from '../../contract/operation.ts';
-import { type Result, resultOf } from '../../contract/result.ts';
+import {
+  type AdminInputOf,
+  type AdminOperationId,
+  type adminOperations,
+  type ShopOperationId,
+  shopOperations,
+} from '../../contract/admin/operations.ts';
+import { type FileContent, isRead, type Operation, type Result, resultOf } from '../../contract/operation.ts';
 import { actorText } from '../../domain/actor.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
-import { OperatorOnce } from '../operator-once.ts';
-import type { Preconditions } from '../preconditions.ts';
+import { writeAs } from '../changes/by-operator.ts';
+import { OperatorOnce } from '../changes/operator-once.ts';
+import type { Preconditions } from '../changes/preconditions.ts';
+import { importHandlers } from '../imports/handlers.ts';
+import type { ReadStore } from '../resources/rows.ts';
+import { sharedReaders, type sharedUnits } from '../resources/shared.ts';
+import { sessionHandlers } from '../sign-in/sessions.ts';
 import { accountHandlers } from './accounts.ts';
 import { auditHandlers } from './audit.ts';
 import { backupHandlers } from './backups.ts';
 import { banHandlers } from './bans.ts';
 import type { Asking, HandlersOf } from './handlers.ts';
-import { importHandlers } from './imports.ts';
 import { keyHandlers } from './keys.ts';
 import { operatorHandlers } from './operators.ts';
 import { type OperatorServices, type ServingParts, servicesAs } from './services.ts';
-import { sessionHandlers } from './sessions.ts';
-import { isShopOperation, performInShop } from './shop.ts';
 import { systemHandlers } from './system.ts';
 import { usageHandlers } from './usage.ts';
 
 /** Those that give or take the cookie of a session: the listener does them with `SessionOperations`. */
 type CookieOperationId = 'createSession' | 'deleteSession';
 
-type HandledId = Exclude<AdminOperationId, ShopOperationId | CookieOperationId>;
+type HandledRows = Omit<typeof adminOperations, ShopOperationId | CookieOperationId>;
 
 type Services = OperatorServices & ServingParts;
 
-/** What each operation does that operators have for themselves. The compiler reports a missing one. */
-const handlers: HandlersOf<Services, HandledId> = {
-  ...backupHandlers,
-  ...sessionHandlers,
+/** Those that need the store alone, so that the command line can perform them. */
+const storeHandlers = {
   ...operatorHandlers,
   ...accountHandlers,
   ...keyHandlers,
   ...banHandlers,
-  ...importHandlers,
   ...usageHandlers,
   ...auditHandlers,
+};
+
+export type StoreOperationId = ShopOperationId | keyof typeof storeHandlers;
+
+/** What each operation does that operators have for themselves. The compiler reports a missing one. */
+const handlers: HandlersOf<Services, HandledRows> = {
+  ...storeHandlers,
+  ...backupHandlers,
+  ...sessionHandlers,
+  ...importHandlers,
   ...systemHandlers,
 };
 
-/** A request of an operation, checked. */
 export interface AdminRequest {
   readonly input: AdminInputOf<AdminOperationId>;
   readonly preconditions: Preconditions;
-  /** What tells it from other requests; undefined unless it has an `Idempotency-Key`. */
+  /** Identifies it among its repetitions; undefined without an `Idempotency-Key`. */
   readonly repeatable: { readonly idempotencyKey: string; readonly request: string } | undefined;
 }
 
-/** What became of it: a result, or lines that are made while they are sent. */
-export type AdminPerformed = (Result & { readonly isReplayed?: boolean }) | Lines | File;
+/** A result, lines that are made while they are sent, or a file. */
+type AdminPerformed = (Result & { readonly isReplayed?: boolean }) | Lines | File;
 
 export interface File {
   readonly file: FileContent;
@@ -60,7 +73,6 @@ export interface Lines {
   readonly lines: AsyncIterable<string>;
 }
 
-/** The operations of operators, by their row. */
 export class AdminOperations {
   readonly #parts: ServingParts;
 
@@ -97,10 +109,49 @@ function outcomeOf(
   asking: Omit<Asking, 'preconditions'>,
 ): Awaitable<unknown> {
   if (isShopOperation(id))
-    return performInShop(services, id, input as AdminInputOf<ShopOperationId>, preconditions);
+    return performShared(services, id, input as AdminInputOf<ShopOperationId>, preconditions);
   // The input was made by the row, so it is the one its handler takes.
-  const handler = handlers[id as HandledId] as Handler;
+  const handler = handlers[id as keyof HandledRows] as Handler;
   return handler(services, input as never, { ...asking, preconditions });
 }
 
+/** Performs an operation that needs the store alone, in the name of the operator of the services. */
+export function performOnStore(
+  services: OperatorServices,
+  id: StoreOperationId,
+  input: AdminInputOf<StoreOperationId>,
+): Awaitable<unknown> {
+  if (isShopOperation(id)) return performShared(services, id, input as AdminInputOf<ShopOperationId>, {});
+  const handler = storeHandlers[id as keyof typeof storeHandlers] as StoreHandler;
+  return handler(services, input as never, { preconditions: {} });
+}
+
+type StoreHandler = (
+  services: OperatorServices,
+  input: never,
+  asking: Pick<Asking, 'preconditions'>,
+) => Awaitable<unknown>;
 type Handler = (services: Services, input: never, asking: Asking) => Awaitable<unknown>;
+
+/** Whether clients have the operation as well. */
+export function isShopOperation(id: string): id is ShopOperationId {
+  return Object.hasOwn(shopOperations, id);
+}
+
+/** What clients do to the resources of the store, done by an operator: the same readers and units of work. */
+function performShared(
+  services: OperatorServices,
+  id: ShopOperationId,
+  { params, query, body }: AdminInputOf<ShopOperationId>,
+  preconditions: Preconditions,
+): Awaitable<unknown> {
+  if (isRead(shopOperations[id])) {
+    // The input was made by the row, so it is the one its reader takes.
+    const read = sharedReaders[id as keyof typeof sharedReaders] as Reader;
+    return read(services.store, { params, query, body } as never);
+  }
+  const unit = { params, body, preconditions, now: services.clock.now() };
+  return writeAs(services, id as keyof typeof sharedUnits, unit as never);
+}
+
+type Reader = (store: ReadStore, input: never) => Awaitable<unknown>;

@@ -1,11 +1,76 @@
-import { entryJson } from '../../contract/admin/audit.ts';
-import type { AuditQuery } from '../audit.ts';
-import { pageOf } from '../pages.ts';
+import { type auditOperations, entryJson } from '../../contract/admin/audit.ts';
+import type { AuditFilter } from '../../storage/admin.ts';
+import type { AuditEntry } from '../../tables/operators.ts';
+import { pageOf } from '../resources/pages.ts';
 import { shownEntry } from '../shown.ts';
+import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
-import type { OperatorServices } from './services.ts';
 
-/** What the operations on the audit log do. */
+const pageSize = 1_000;
+
+const keysAtOnce = 100;
+
+/** Which entries: those that fit all that is given. */
+interface AuditQuery extends AuditFilter {
+  /** What was done to the account with this id, or to its keys. */
+  readonly account?: bigint | undefined;
+}
+
+export class AuditOperations {
+  readonly #store: Pick<Store, 'audit' | 'keys'>;
+
+  constructor(store: Pick<Store, 'audit' | 'keys'>) {
+    this.#store = store;
+  }
+
+  /** A page of the entries that fit, the latest first, as `AuditStore.list` gives it. Of an account, it costs a read for each key. */
+  async list(
+    before: bigint | undefined,
+    limit: number,
+    { account, ...filter }: AuditQuery,
+  ): Promise<AuditEntry[]> {
+    if (account === undefined) return this.#store.audit.list(before, limit, filter);
+    let latest: AuditEntry[] = [];
+    for await (const objects of this.#objectsOf(account)) {
+      const wanted = objects.filter((object) => filter.object === undefined || filter.object === object);
+      const found = wanted.map((object) => this.#store.audit.list(before, limit, { ...filter, object }));
+      latest = [...latest, ...(await Promise.all(found)).flat()].sort(latestFirst).slice(0, limit);
+    }
+    return latest;
+  }
+
+  /**
+   * All entries that fit when this begins, the oldest first. The log is read against its order, so where its pages begin is
+   * found first and kept, and the pages are read again from the last one on. Memory stays small for a log of any length.
+   */
+  async *all(filter: AuditQuery): AsyncGenerator<AuditEntry, void> {
+    const latest = await this.list(undefined, pageSize, filter);
+    const starts: bigint[] = [];
+    for (let page = latest; page.length === pageSize; ) {
+      const start = page.at(-1)?.id as bigint;
+      starts.push(start);
+      page = await this.list(start, pageSize, filter);
+    }
+    for (const start of starts.reverse()) yield* (await this.list(start, pageSize, filter)).reverse();
+    yield* latest.reverse();
+  }
+
+  /** What the log calls an account and its keys, some at a time. */
+  async *#objectsOf(account: bigint): AsyncGenerator<readonly string[]> {
+    yield [`account:${account}`];
+    for (let after = 0; ; ) {
+      const keys = await this.#store.keys.list(after, keysAtOnce, { accountId: Number(account) });
+      yield keys.map(({ id }) => `key:${id}`);
+      if (keys.length < keysAtOnce) return;
+      after = keys.at(-1)?.id ?? after;
+    }
+  }
+}
+
+function latestFirst(one: AuditEntry, other: AuditEntry): number {
+  return other.at - one.at || Number(other.id - one.id);
+}
+
 export const auditHandlers = {
   listAudit: async ({ audit }, { query }) => {
     const { limit: _limit, cursor: _cursor, ...filter } = query;
@@ -16,8 +81,8 @@ export const auditHandlers = {
     return { items: items.map(shownEntry), next };
   },
   exportAudit: ({ audit }, { query }) => linesOf(audit, query),
-} satisfies HandlersOf<OperatorServices, 'listAudit' | 'exportAudit'>;
+} satisfies HandlersOf<{ readonly audit: AuditOperations }, typeof auditOperations>;
 
-async function* linesOf(audit: OperatorServices['audit'], filter: AuditQuery): AsyncGenerator<string> {
+async function* linesOf(audit: AuditOperations, filter: AuditQuery): AsyncGenerator<string> {
   for await (const entry of audit.all(filter)) yield entryJson(shownEntry(entry));
 }

@@ -1,9 +1,281 @@
-import { defaultLabel } from '../../contract/admin/backups.ts';
-import type { BackupOperations } from '../backups.ts';
+import {
+  type Backup,
+  type BackupState,
+  type backupOperations,
+  defaultLabel,
+  type LastVerification,
+  type Verification,
+} from '../../contract/admin/backups.ts';
+import type { Concern } from '../../contract/admin/system.ts';
+import type { FileContent } from '../../contract/operation.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import { type Actor, actorText } from '../../domain/actor.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type {
+  BackupFault,
+  BackupFolder,
+  BackupMaker,
+  NamedFile,
+  VerificationResult,
+} from '../../storage/backup.ts';
+import type { Writes } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 
-interface Services {
-  readonly backups: BackupOperations;
+export interface BackupParts {
+  readonly maker: BackupMaker;
+  readonly folder: BackupFolder;
+}
+
+export interface BackupSettings {
+  /** How often one is made, in ms; undefined when only on request. */
+  readonly everyMs: number | undefined;
+  /** How many of them are kept. */
+  readonly keep: number;
+}
+
+interface BackupContext extends BackupSettings {
+  readonly store: Pick<Writes, 'write'>;
+  readonly clock: Clock;
+  /** Undefined where none can be made: on a server, or without a folder. */
+  readonly parts: BackupParts | undefined;
+}
+
+/** After a failure the next try is this much later, or after the interval if that is shorter. */
+const retryMs = 300_000;
+
+/** The outcome of a scheduled backup. */
+type ScheduledBackup =
+  | { readonly kind: 'made'; readonly backup: Backup; readonly removed: readonly string[] }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+/** What is measured of the backups of a service. Its own are counted since it started. */
+export interface BackupFigures {
+  /** How often one is to be made, in ms; undefined when only on request. */
+  readonly everyMs: number | undefined;
+  /** The latest in the folder, also if made by another process. */
+  readonly latest: NamedFile | undefined;
+  /** Duration of the latest backup of this service; undefined while there is none. */
+  readonly seconds: number | undefined;
+  readonly made: number;
+  readonly failed: number;
+}
+
+export class BackupOperations implements AsyncDisposable {
+  readonly #context: BackupContext;
+  readonly #stopping = new AbortController();
+  #running: { readonly ended: Promise<unknown>; done: number; total: number } | undefined;
+  #lastError: string | undefined;
+  /** When the last one failed, Unix ms; undefined when it did not. */
+  #failedAt: number | undefined;
+  /** When the latest was made, Unix ms; undefined until the folder was read. */
+  #latest: number | undefined;
+  #seconds: number | undefined;
+  #made = 0;
+  #failed = 0;
+
+  constructor(context: BackupContext) {
+    this.#context = context;
+  }
+
+  async state(): Promise<BackupState> {
+    const { parts, everyMs, keep } = this.#context;
+    let files: readonly NamedFile[] = [];
+    let unreadable: string | undefined;
+    try {
+      files = (await parts?.folder.list()) ?? [];
+    } catch (error) {
+      unreadable = failureText(error);
+    }
+    return {
+      folder: parts?.folder.path ?? null,
+      everySeconds: everyMs === undefined ? null : Math.ceil(everyMs / 1_000),
+      keep,
+      running: this.#running === undefined ? null : { done: this.#running.done, total: this.#running.total },
+      lastError: this.#lastError ?? unreadable ?? null,
+      backups: files.map(backupView),
+    };
+  }
+
+  /** Makes one and resolves when it is there. Refuses `backup_not_possible`, and `backup_in_progress` while there is another. */
+  async create(actor: Actor, label: string): Promise<Backup> {
+    const backup = await this.#make(label);
+    const { lastVerification: _, ...recorded } = backup;
+    const entry = this.#record(actor, 'createBackup', backup.name, JSON.stringify(recorded));
+    await entry.catch((error: unknown) => {
+      const message = `The backup ${backup.name} was made, but the audit log does not have it: ${failureText(error)}`;
+      throw new Refusal('backup_failed', { message, cause: error });
+    });
+    return backup;
+  }
+
+  /** The file of a backup, which is recorded: it holds all of the store. Refuses `backup_not_found`. */
+  async download(actor: Actor, name: string): Promise<FileContent> {
+    const { parts } = this.#context;
+    const path = parts?.folder.pathOf(name);
+    const isThere = (await parts?.folder.list())?.some((file) => file.name === name) ?? false;
+    if (path === undefined || !isThere) throw new Refusal('backup_not_found');
+    await this.#record(actor, 'downloadBackup', name, null);
+    return { name, content: Bun.file(path) };
+  }
+
+  /** Refuses `backup_not_found`, and `backup_damaged` with what is wrong with it. Keeps the result. */
+  async verify(name: string): Promise<Verification> {
+    const { parts } = this.#context;
+    const path = parts?.folder.pathOf(name);
+    if (parts === undefined || path === undefined) throw new Refusal('backup_not_found');
+    const verified = await parts.maker
+      .verify(path, { signal: this.#stopping.signal })
+      .catch(async (error: unknown) => {
+        if (faultOf(error) === 'damaged')
+          await this.#note(name, { isSound: false, message: failureText(error), counts: null });
+        throw verificationRefusal(error);
+      });
+    if (verified.kind !== 'backup') throw new Refusal('backup_not_found');
+    const { createdAt, format, counts } = verified;
+    await this.#note(name, { isSound: true, message: null, counts });
+    return { name, createdAt: new Date(createdAt).toISOString(), format, counts };
+  }
+
+  /** The concern that backups fail; undefined while they succeed. */
+  get concern(): Concern | undefined {
+    if (this.#lastError === undefined) return undefined;
+    return {
+      what: `The last backup failed: ${this.#lastError}`,
+      remedy:
+        'Correct what it says, then make a backup. Scheduled backups are tried again every five minutes.',
+    };
+  }
+
+  /** Undefined where there is no folder for them. */
+  async figures(): Promise<BackupFigures | undefined> {
+    const { parts, everyMs, clock } = this.#context;
+    if (parts === undefined) return undefined;
+    const latest = await latestIn(parts.folder, clock.now());
+    return { everyMs, latest, seconds: this.#seconds, made: this.#made, failed: this.#failed };
+  }
+
+  /** Makes the one that is due and removes those that are too many; undefined when none is due. */
+  async makeDue(): Promise<ScheduledBackup | undefined> {
+    if (this.#running !== undefined || !(await this.#isDue())) return undefined;
+    try {
+      const backup = await this.#make(null);
+      const removed = (await this.#context.parts?.folder.prune(this.#context.keep, backup.name)) ?? [];
+      return { kind: 'made', backup, removed };
+    } catch (error) {
+      return this.#stopping.signal.aborted ? undefined : { kind: 'failed', reason: failureText(error) };
+    }
+  }
+
+  /** Aborts a backup in progress and removes it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort();
+    await this.#running?.ended.catch(() => undefined);
+  }
+
+  async #isDue(): Promise<boolean> {
+    const { parts, everyMs, clock } = this.#context;
+    if (parts === undefined || everyMs === undefined) return false;
+    const now = clock.now();
+    if (this.#failedAt !== undefined) return now >= this.#failedAt + Math.min(everyMs, retryMs);
+    this.#latest ??= (await latestIn(parts.folder, now))?.createdAt ?? Number.NEGATIVE_INFINITY;
+    // A clock that was set back does not put it off.
+    return now >= this.#latest + everyMs || now < this.#latest;
+  }
+
+  async #record(actor: Actor, operation: string, name: string, after: string | null): Promise<void> {
+    const { store, clock } = this.#context;
+    const entry = { at: clock.now(), actor: actorText(actor), operation, object: `backup:${name}` };
+    await store.write('recordAudit', { ...entry, before: null, after });
+  }
+
+  async #note(name: string, result: Omit<VerificationResult, 'at'>): Promise<void> {
+    const { parts, clock } = this.#context;
+    // A folder that cannot be written does not change what was found.
+    await parts?.folder.noteVerified(name, { at: clock.now(), ...result }).catch(() => undefined);
+  }
+
+  async #make(label: string | null): Promise<Backup> {
+    const { parts, clock } = this.#context;
+    if (parts === undefined) throw new Refusal('backup_not_possible');
+    if (this.#running !== undefined) throw new Refusal('backup_in_progress');
+    const { maker, folder } = parts;
+    // To the second, as its name has it.
+    const now = Math.floor(clock.now() / 1_000) * 1_000;
+    const name = folder.nameAt(now, label);
+    const running = { ended: Promise.resolve<unknown>(undefined), done: 0, total: 0 };
+    this.#running = running;
+    const begunAt = clock.steady();
+    try {
+      await folder.make();
+      const making = maker.make(folder.pathOf(name) as string, {
+        replace: false,
+        now,
+        signal: this.#stopping.signal,
+        onProgress: (done, total) => Object.assign(running, { done, total }),
+      });
+      running.ended = making;
+      const { bytes } = await making;
+      this.#lastError = undefined;
+      this.#failedAt = undefined;
+      this.#latest = now;
+      this.#seconds = (clock.steady() - begunAt) / 1_000;
+      this.#made++;
+      return backupView({ name, bytes, createdAt: now, label, verified: null });
+    } catch (error) {
+      if (faultOf(error) === 'exists') throw new Refusal('backup_in_progress');
+      this.#lastError = failureText(error);
+      this.#failedAt = clock.now();
+      this.#failed++;
+      throw new Refusal('backup_failed', { message: this.#lastError, cause: error });
+    } finally {
+      this.#running = undefined;
+    }
+  }
+}
+
+function backupView({ name, label, bytes, createdAt, verified }: NamedFile): Backup {
+  return {
+    name,
+    label,
+    bytes,
+    createdAt: new Date(createdAt).toISOString(),
+    lastVerification: verified && verificationView(verified),
+  };
+}
+
+function verificationView({ at, isSound, message, counts }: VerificationResult): LastVerification {
+  return { at: new Date(at).toISOString(), isSound, message, counts: counts && { ...counts } };
+}
+
+/** The latest, as far as the folder can be read; those of a date that is still to come do not count. */
+async function latestIn(folder: BackupFolder, now: number): Promise<NamedFile | undefined> {
+  const files = await folder.list().catch(() => []);
+  return files.find(({ createdAt }) => createdAt <= now);
+}
+
+/** What a `BackupError` says went wrong, in a word. */
+function faultOf(error: unknown): BackupFault | undefined {
+  return error instanceof Error && 'fault' in error ? (error.fault as BackupFault) : undefined;
+}
+
+function failureText(error: unknown): string {
+  if (error instanceof Refusal) return error.message ?? error.code;
+  return error instanceof Error ? error.message : String(error);
+}
+
+function verificationRefusal(error: unknown): unknown {
+  const message = failureText(error);
+  switch (faultOf(error)) {
+    case 'missing':
+    case 'foreign':
+      return new Refusal('backup_not_found');
+    case 'damaged':
+      return new Refusal('backup_damaged', { message });
+    case undefined:
+      return error;
+    default:
+      return new Refusal('backup_failed', { message, cause: error });
+  }
 }
 
 export const backupHandlers = {
@@ -11,4 +283,4 @@ export const backupHandlers = {
   createBackup: ({ backups }, { body: { label = defaultLabel } }, { actor }) => backups.create(actor, label),
   downloadBackup: ({ backups }, { query }, { actor }) => backups.download(actor, query.name),
   verifyBackup: ({ backups }, { body }) => backups.verify(body.name),
-} satisfies HandlersOf<Services, 'listBackups' | 'createBackup' | 'downloadBackup' | 'verifyBackup'>;
+} satisfies HandlersOf<{ readonly backups: BackupOperations }, typeof backupOperations>;

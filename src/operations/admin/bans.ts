@@ -1,9 +1,75 @@
-import { shownBan } from '../shown.ts';
+import type { banOperations } from '../../contract/admin/bans.ts';
+import type { Ban } from '../../storage/storage.ts';
+import type { Account, Key } from '../../tables/accounts.ts';
+import { entryOf, type OperatorContext } from '../changes/by-operator.ts';
+import { foundById } from '../refusals.ts';
+import { iso, type KeyBan, shownBan } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
-import type { OperatorServices } from './services.ts';
 
-/** What the operations on bans do. */
+export class BanOperations {
+  readonly #context: OperatorContext;
+
+  constructor(context: OperatorContext) {
+    this.#context = context;
+  }
+
+  /** Those that end first come first. */
+  async list(): Promise<KeyBan[]> {
+    const { store } = this.#context;
+    const bans = await store.limits.bans();
+    const keys = mapById(await store.keys.findMany(bans.map(({ keyId }) => keyId)));
+    const accountIds = new Set([...keys.values()].map(({ accountId }) => accountId));
+    const accounts = mapById(await store.accounts.findMany([...accountIds]));
+    return bans
+      .flatMap((ban) => {
+        const key = keys.get(ban.keyId);
+        const account = key && accounts.get(key.accountId);
+        // Counts of a store that was put back may know keys that it does not have.
+        return key === undefined || account === undefined ? [] : [banOf(ban, key, account)];
+      })
+      .sort((one, other) => one.bannedUntil - other.bannedUntil || one.keyId - other.keyId);
+  }
+
+  /**
+   * Ends a key's ban, and forgets its strikes and level. Refuses `ban_not_found`. Bans are not where the audit log is, so no
+   * transaction has both: the request is recorded first, and the result afterwards. If the process ends in
+   * between, the log has the first entry alone, and the list of bans tells whether it was done.
+   */
+  async lift(keyId: number): Promise<void> {
+    const { limits } = this.#context.store;
+    const ban = (await limits.bans()).find((one) => one.keyId === keyId);
+    const { bannedUntil, level } = foundById(ban, 'ban_not_found', keyId);
+    const before = JSON.stringify({ bannedUntil: iso(bannedUntil * 1_000), level });
+    await this.#record('beginLiftBan', keyId, before, before);
+    foundById((await limits.lift(keyId)) || undefined, 'ban_not_found', keyId);
+    await this.#record('liftBan', keyId, before, null);
+  }
+
+  async #record(operation: string, keyId: number, before: string, after: string | null): Promise<void> {
+    const entry = entryOf(this.#context, { operation, object: `key:${keyId}`, before, after });
+    await this.#context.store.write('recordAudit', entry);
+  }
+}
+
+function banOf({ keyId, bannedUntil, level }: Ban, key: Key, account: Account): KeyBan {
+  return {
+    ...{ keyId, keyName: key.name, keyLastFour: key.lastFour },
+    ...{ accountId: account.id, accountName: account.name },
+    ...{ bannedUntil: bannedUntil * 1_000, level, reason: banReason(level) },
+  };
+}
+
+function banReason(level: number): string {
+  const what = 'It kept sending requests after 429 instead of waiting for Retry-After';
+  if (level === 0) return `${what}.`;
+  return `${what}, again after ${level === 1 ? 'an earlier ban' : `${level} earlier bans`}.`;
+}
+
+function mapById<Item extends { readonly id: number }>(items: readonly Item[]): ReadonlyMap<number, Item> {
+  return new Map(items.map((item) => [item.id, item]));
+}
+
 export const banHandlers = {
   listBans: async ({ bans }) => (await bans.list()).map(shownBan),
   liftBan: ({ bans }, { params }) => bans.lift(Number(params.keyId)),
-} satisfies HandlersOf<OperatorServices, 'listBans' | 'liftBan'>;
+} satisfies HandlersOf<{ readonly bans: BanOperations }, typeof banOperations>;

@@ -1,22 +1,67 @@
-import type { IssuedToken } from '../operators.ts';
+import type { operatorOperations } from '../../contract/admin/operators.ts';
+import { fingerprint, lastFour, makeKey, type RandomBytes } from '../../domain/key.ts';
+import type { Role } from '../../domain/role.ts';
+import type { Operator } from '../../tables/operators.ts';
+import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.ts';
 import { shownOperator } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
-import type { OperatorServices } from './services.ts';
 
-/** What the operations on operators do. */
+/** A new token. Its text is known only here. */
+export interface IssuedToken {
+  readonly operator: Operator;
+  readonly token: string;
+}
+
+/** Operators: the people and programs that run the service. The store keeps the SHA-256 of their tokens. */
+export class OperatorOperations {
+  readonly #context: OperatorContext;
+  readonly #randomBytes: RandomBytes;
+
+  constructor(context: OperatorContext, randomBytes: RandomBytes) {
+    this.#context = context;
+    this.#randomBytes = randomBytes;
+  }
+
+  /** Refuses `name_taken`. */
+  async create(name: string, role: Role): Promise<IssuedToken> {
+    const { token, ...stored } = this.#make();
+    const input = { name, role, createdAt: this.#context.clock.now(), ...stored };
+    const { outcome, secret } = await issueAs(this.#context, 'createOperator', input, token);
+    return { operator: outcome, token: secret };
+  }
+
+  /** Makes a new token; the old one and all sessions end at once. Refuses `operator_not_found` and `operator_revoked`. */
+  async rotate(id: number): Promise<IssuedToken> {
+    const { token, ...stored } = this.#make();
+    const { outcome, secret } = await issueAs(this.#context, 'rotateOperator', { id, ...stored }, token);
+    return { operator: outcome, token: secret };
+  }
+
+  /** Ends the token and all sessions permanently. Refuses `operator_not_found`. */
+  async revoke(id: number): Promise<Operator> {
+    return writeAs(this.#context, 'revokeOperator', { id, at: this.#context.clock.now() });
+  }
+
+  #make() {
+    const token = makeKey(this.#randomBytes, 'token');
+    return { token, fingerprint: fingerprint(token), lastFour: lastFour(token) };
+  }
+}
+
+interface Services extends Pick<OperatorContext, 'store'> {
+  readonly operators: OperatorOperations;
+}
+
 export const operatorHandlers = {
-  listOperators: async ({ operators }) => (await operators.list()).map(shownOperator),
+  listOperators: async ({ store }) => (await store.operators.list()).map(shownOperator),
   createOperator: async ({ operators }, { body: { name, role } }) =>
-    shownIssued(await operators.create(name, role)),
+    withToken(await operators.create(name, role)),
   rotateOperator: async ({ operators }, { params }) =>
-    shownIssued(await operators.rotate(Number(params.operatorId))),
+    withToken(await operators.rotate(Number(params.operatorId))),
   revokeOperator: async ({ operators }, { params }) =>
     shownOperator(await operators.revoke(Number(params.operatorId))),
-} satisfies HandlersOf<
-  OperatorServices,
-  'listOperators' | 'createOperator' | 'rotateOperator' | 'revokeOperator'
->;
+} satisfies HandlersOf<Services, typeof operatorOperations>;
 
-function shownIssued({ operator, token }: IssuedToken) {
+function withToken({ operator, token }: IssuedToken) {
   return { ...shownOperator(operator), token };
 }

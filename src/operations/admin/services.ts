@@ -1,56 +1,39 @@
 import type { Actor } from '../../domain/actor.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { RandomBytes } from '../../domain/key.ts';
-import { AccountOperations } from '../accounts.ts';
-import { AuditOperations } from '../audit.ts';
-import type { BackupOperations } from '../backups.ts';
-import { BanOperations } from '../bans.ts';
-import type { OperatorContext } from '../by-operator.ts';
-import { ImportOperations } from '../imports.ts';
-import { KeyOperations } from '../keys.ts';
-import type { OperatorOnce } from '../operator-once.ts';
-import { OperatorOperations } from '../operators.ts';
+import type { OperatorContext } from '../changes/by-operator.ts';
+import type { OperatorOnce } from '../changes/operator-once.ts';
+import { ImportOperations } from '../imports/imports.ts';
+import type { ImportList } from '../imports/list.ts';
+import type { LoggingControl } from '../observability/worker-questions.ts';
 import type { Store } from '../units.ts';
-import { UsageReports } from '../usage-reports.ts';
-import type { ImportList } from './import-list.ts';
-import type { SystemOperations } from './system-operations.ts';
+import { AccountOperations } from './accounts.ts';
+import { AuditOperations } from './audit.ts';
+import type { BackupOperations } from './backups.ts';
+import { BanOperations } from './bans.ts';
+import { KeyOperations } from './keys.ts';
+import { OperatorOperations } from './operators.ts';
+import type { SystemOperations } from './system.ts';
+import { UsageReports } from './usage.ts';
 
-/** The parts of the service that operators' operations work with. `src/admin.ts` puts them together. */
-export interface AdminParts {
+/** The parts of the service that operators' operations work with. `src/app/admin.ts` puts them together. */
+interface AdminParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
 }
 
-/** What the process that serves operators has besides. */
+/** The parts that only the process serving operators has. */
 export interface ServingParts extends AdminParts {
   readonly backups: BackupOperations;
   readonly system: SystemOperations;
+  readonly logging: LoggingControl;
   readonly importList: ImportList;
 }
 
-/** The same in the name of one operator: what is changed with them is recorded as theirs. */
-export interface OperatorServices extends AdminParts, OperatorContext {
-  readonly accounts: AccountOperations;
-  readonly keys: KeyOperations;
-  readonly bans: BanOperations;
-  readonly operators: OperatorOperations;
-  readonly imports: ImportOperations;
-  readonly audit: AuditOperations;
-  readonly usage: UsageReports;
-}
-
-export function servicesAs<Parts extends AdminParts>(
-  parts: Parts,
-  actor: Actor,
-  once?: OperatorOnce,
-): OperatorServices & Parts {
-  const { store, clock, randomBytes } = parts;
-  const context: OperatorContext = { store, clock, actor, once };
+/** What an operator can do: changes that are made with it are recorded as that operator's. */
+function operationsOf(context: OperatorContext, { store, clock, randomBytes }: AdminParts) {
   return {
-    ...parts,
-    actor,
-    once,
     accounts: new AccountOperations(context),
     keys: new KeyOperations(context, randomBytes),
     bans: new BanOperations(context),
@@ -59,4 +42,15 @@ export function servicesAs<Parts extends AdminParts>(
     audit: new AuditOperations(store),
     usage: new UsageReports(store, clock),
   };
+}
+
+export type OperatorServices = AdminParts & OperatorContext & ReturnType<typeof operationsOf>;
+
+export function servicesAs<Parts extends AdminParts>(
+  parts: Parts,
+  actor: Actor,
+  once?: OperatorOnce,
+): OperatorServices & Parts {
+  const { store, clock } = parts;
+  return { ...parts, actor, once, ...operationsOf({ store, clock, actor, once }, parts) };
 }

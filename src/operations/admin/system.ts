@@ -1,16 +1,145 @@
+import type { Overview, Setting, System, systemOperations } from '../../contract/admin/system.ts';
+import type { OperationId } from '../../contract/operations.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { Instance } from '../../tables/usage.ts';
+import { type Concern, concernsOf, troublesOf } from '../observability/concerns.ts';
+import { type Metric, metricsOf } from '../observability/metrics.ts';
+import { liveSeconds, sumOf, type TrafficSource } from '../observability/traffic.ts';
+import { stoppedAt } from '../observability/usage-recorder.ts';
+import type { LoggingControl } from '../observability/worker-questions.ts';
+import { ifAvailable } from '../refusals.ts';
+import { iso } from '../shown.ts';
+import type { Store } from '../units.ts';
+import type { BackupOperations } from './backups.ts';
 import type { HandlersOf } from './handlers.ts';
-import type { SystemOperations } from './system-operations.ts';
 
-/** What operations on the service itself need. */
-export interface SystemServices {
-  readonly system: SystemOperations;
+/** Concerns and bans change slowly and cost more, so they are cached this long. */
+const heldMs = 5_000;
+
+interface SystemParts {
+  readonly store: Pick<Store, 'health' | 'facts' | 'instances' | 'limits' | 'pets' | 'usage'>;
+  readonly clock: Clock;
+  readonly traffic: TrafficSource;
+  readonly logging: LoggingControl;
+  readonly version: string;
+  readonly runtime: string;
+  readonly instance: string;
+  /** Unix ms. */
+  readonly startedAt: number;
+  /** As they were at the start. */
+  readonly settings: readonly Setting[];
+  /** When deprecated operations go, in Unix ms. */
+  readonly sunsets: ReadonlyMap<OperationId, number>;
+  readonly backups: Pick<BackupOperations, 'concern' | 'figures'>;
 }
 
-type SystemIds = 'getOverview' | 'getSystem' | 'getLogging' | 'updateLogging';
+interface Held {
+  readonly until: number;
+  readonly bans: number;
+  readonly concerns: readonly Concern[];
+}
 
-export const systemHandlers: HandlersOf<SystemServices, SystemIds> = {
+export class SystemOperations {
+  readonly #parts: SystemParts;
+  #held: Held | undefined;
+
+  constructor(parts: SystemParts) {
+    this.#parts = parts;
+  }
+
+  async overview(): Promise<Overview> {
+    const { store, clock, traffic, startedAt } = this.#parts;
+    const { inFlight, seconds } = sumOf(await traffic.traffic());
+    const { bans, concerns } = await this.#slow();
+    const inventory = await store.pets.inventory();
+    return {
+      seconds: liveSeconds(seconds, Math.floor(startedAt / 1_000), Math.floor(clock.now() / 1_000)),
+      inFlight,
+      bans,
+      inventory: {
+        available: Number(inventory.available),
+        pending: Number(inventory.pending),
+        sold: Number(inventory.sold),
+      },
+      concerns: [...concerns],
+    };
+  }
+
+  async system(): Promise<System> {
+    const { store, traffic, version, runtime, startedAt } = this.#parts;
+    const processes = await traffic.traffic();
+    return {
+      version,
+      runtime,
+      startedAt: iso(startedAt),
+      workers: processes.length,
+      memoryBytes: sumOf(processes).memoryBytes,
+      troubles: [...troublesOf(store)],
+      store: await store.facts(),
+      instances: (await this.#instances()).map((instance) => ({
+        name: instance.name,
+        version: instance.version,
+        startedAt: iso(instance.startedAt),
+        seenAt: iso(instance.seenAt),
+      })),
+      settings: this.#settings(),
+    };
+  }
+
+  async metrics(): Promise<readonly Metric[]> {
+    const { store, traffic, version, runtime, instance, startedAt, backups } = this.#parts;
+    // Metrics are read most in an outage.
+    const slow = await ifAvailable(() => this.#slow());
+    return metricsOf({
+      processes: await traffic.traffic(),
+      facts: await store.facts(),
+      troubles: troublesOf(store),
+      bans: slow?.bans,
+      backups: await backups.figures(),
+      about: { version, runtime, name: instance },
+      startedAt,
+    });
+  }
+
+  async #slow(): Promise<Held> {
+    const { store, clock, traffic, backups } = this.#parts;
+    const now = clock.steady();
+    if (this.#held !== undefined && now < this.#held.until) return this.#held;
+    const known = { ...this.#parts, seconds: sumOf(await traffic.traffic()).seconds };
+    const concerns = [...(await concernsOf(known, await this.#instances()))];
+    if (backups.concern !== undefined) concerns.push(backups.concern);
+    const bans = (await store.limits.bans()).length;
+    this.#held = { until: now + heldMs, bans, concerns };
+    return this.#held;
+  }
+
+  /** Those that were not stopped; this one is there even when it has not given its first sign of life yet. */
+  async #instances(): Promise<Instance[]> {
+    const { store, clock, instance: name, version, startedAt } = this.#parts;
+    const others = (await store.instances.list()).filter(
+      (known) => known.name !== name && known.seenAt !== stoppedAt,
+    );
+    return [{ name, version, startedAt, seenAt: clock.now() }, ...others];
+  }
+
+  #settings(): Setting[] {
+    const { level, requests } = this.#parts.logging.current;
+    const now: Readonly<Record<string, string>> = { LOG_LEVEL: level, LOG_REQUESTS: requests };
+    return this.#parts.settings.map((setting) => {
+      const value = now[setting.name] ?? setting.value;
+      return value === setting.value ? setting : { ...setting, value, source: 'changed' };
+    });
+  }
+}
+
+interface Services {
+  readonly system: SystemOperations;
+  readonly logging: LoggingControl;
+}
+
+export const systemHandlers: HandlersOf<Services, typeof systemOperations> = {
   getOverview: ({ system }) => system.overview(),
   getSystem: ({ system }) => system.system(),
-  getLogging: ({ system }) => system.logging,
-  updateLogging: ({ system }, { body }) => system.updateLogging(body),
+  getLogging: ({ logging }) => logging.current,
+  updateLogging: ({ logging }, { body }) => logging.update(body),
 };

@@ -1,19 +1,118 @@
-import type { UsageOwner, UsagePeriod, UsageResolution } from '../../storage/admin.ts';
+import type { usageOperations } from '../../contract/admin/usage.ts';
+import { type Clock, dayMs, dayOf, hourMs } from '../../domain/clock.ts';
+import type {
+  KeyUsage,
+  MinuteUsage,
+  TimeRange,
+  UsageOwner,
+  UsagePeriod,
+  UsageResolution,
+} from '../../storage/admin.ts';
 import { iso } from '../shown.ts';
-import type { AskedRange, CallerUsage } from '../usage-reports.ts';
+import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
-import type { OperatorServices } from './services.ts';
 
-/** Who makes how many requests. */
+/** Default length of reports. */
+const defaultMs = { minutes: hourMs, hour: 7 * dayMs, day: 400 * dayMs, deprecated: 30 * dayMs } as const;
+
+/** The longest time that is reported at once; of a longer one, the end. A read of an embedded store blocks the event loop. */
+const longestMs = { minutes: 6 * hourMs, days: 31 * dayMs } as const;
+
+/** A requested range, in Unix ms. */
+interface AskedRange {
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+}
+
+/** The requests of a key, and whose it is. */
+interface CallerUsage extends KeyUsage {
+  readonly keyName: string;
+  readonly keyLastFour: string;
+  readonly accountName: string;
+}
+
+interface OperationMinute {
+  /** Unix ms of its beginning. */
+  readonly minute: number;
+  readonly operation: string;
+  /** Requests by outcome: `ok`, or an error code. */
+  readonly codes: Readonly<Record<string, number>>;
+}
+
+/** Who makes how many requests, as it was recorded: those of the last 10 seconds may be missing. */
+export class UsageReports {
+  readonly #store: Pick<Store, 'usage' | 'keys' | 'accounts'>;
+  readonly #clock: Clock;
+
+  constructor(store: Pick<Store, 'usage' | 'keys' | 'accounts'>, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Requests by minute and operation, of the last hour unless asked otherwise; 6 hours at most. */
+  async minutes(asked: AskedRange): Promise<OperationMinute[]> {
+    const { since, until } = this.#range(asked, defaultMs.minutes);
+    const range = { since: Math.max(since, until - longestMs.minutes), until };
+    return minutesByOperation(await this.#store.usage.minutes(range));
+  }
+
+  /** Requests of a key or an account by hour or day, as far back as they are kept unless asked otherwise. */
+  async periods(owner: UsageOwner, resolution: UsageResolution, asked: AskedRange): Promise<UsagePeriod[]> {
+    return this.#store.usage.periods(owner, resolution, this.#range(asked, defaultMs[resolution]));
+  }
+
+  /** The keys with the most requests, of today (UTC) unless asked otherwise; whole days are counted, 31 at most. */
+  async topCallers(asked: AskedRange, limit: number): Promise<CallerUsage[]> {
+    return this.#named(await this.#store.usage.topKeys('all', this.#days(asked, 0), limit));
+  }
+
+  /** The keys with the most requests of deprecated operations, of the last 30 days unless asked otherwise. */
+  async deprecatedCallers(asked: AskedRange, limit: number): Promise<CallerUsage[]> {
+    const range = this.#days(asked, defaultMs.deprecated);
+    return this.#named(await this.#store.usage.topKeys('deprecated', range, limit));
+  }
+
+  #range({ since, until = this.#clock.now() + 1 }: AskedRange, defaultLength: number): TimeRange {
+    return { since: since ?? until - defaultLength, until };
+  }
+
+  #days(asked: AskedRange, defaultLength: number): TimeRange {
+    const { since, until } = this.#range(asked, defaultLength);
+    return { since: dayOf(Math.max(since, until - longestMs.days)), until };
+  }
+
+  async #named(usages: readonly KeyUsage[]): Promise<CallerUsage[]> {
+    const { keys, accounts } = this.#store;
+    const found = await keys.findMany(usages.map(({ keyId }) => keyId));
+    const known = new Map(found.map((key) => [key.id, key]));
+    const accountIds = new Set(usages.map(({ accountId }) => accountId));
+    const accountNames = namesOf(await accounts.findMany([...accountIds]));
+    return usages.map((usage) => ({
+      ...usage,
+      keyName: known.get(usage.keyId)?.name ?? '',
+      keyLastFour: known.get(usage.keyId)?.lastFour ?? '',
+      accountName: accountNames.get(usage.accountId) ?? '',
+    }));
+  }
+}
+
+function namesOf(items: readonly { readonly id: number; readonly name: string }[]) {
+  return new Map(items.map(({ id, name }) => [id, name]));
+}
+
+/** One row for each minute and operation, in the order in which they come. */
+function minutesByOperation(rows: readonly MinuteUsage[]): OperationMinute[] {
+  const found = new Map<string, { minute: number; operation: string; codes: Record<string, number> }>();
+  for (const { minute, operation, code, requests } of rows) {
+    const name = `${minute} ${operation}`;
+    const row = found.get(name) ?? { minute, operation, codes: {} };
+    row.codes[code] = (row.codes[code] ?? 0) + requests;
+    found.set(name, row);
+  }
+  return [...found.values()];
+}
+
 export const usageHandlers = {
-  getAccountUsage: async ({ accounts, usage }, { params, query }) => {
-    const { id: accountId } = await accounts.find(Number(params.accountId));
-    return periods(usage, { accountId }, query);
-  },
-  getKeyUsage: async ({ keys, usage }, { params, query }) => {
-    const { id: keyId } = await keys.find(Number(params.keyId));
-    return periods(usage, { keyId }, query);
-  },
   listMinutes: async ({ usage }, { query }) =>
     (await usage.minutes(query)).map(({ minute, operation, codes }) => ({
       minute: iso(minute),
@@ -24,22 +123,17 @@ export const usageHandlers = {
     (await usage.topCallers(query, query.limit)).map(shownCaller),
   listDeprecatedCallers: async ({ usage }, { query }) =>
     (await usage.deprecatedCallers(query, query.limit)).map(shownCaller),
-} satisfies HandlersOf<
-  OperatorServices,
-  'getAccountUsage' | 'getKeyUsage' | 'listMinutes' | 'listTopCallers' | 'listDeprecatedCallers'
->;
+} satisfies HandlersOf<{ readonly usage: UsageReports }, typeof usageOperations>;
 
-async function periods(
-  usage: OperatorServices['usage'],
+export async function shownPeriods(
+  usage: UsageReports,
   owner: UsageOwner,
   { resolution, ...asked }: AskedRange & { readonly resolution: UsageResolution },
 ) {
-  return (await usage.periods(owner, resolution, asked)).map(({ from, ...counts }: UsagePeriod) => ({
-    from: iso(from),
-    ...counts,
-  }));
+  const periods = await usage.periods(owner, resolution, asked);
+  return periods.map(({ from, ...counts }) => ({ from: iso(from), ...counts }));
 }
 
-export function shownCaller({ lastUsedAt, ...usage }: CallerUsage) {
+function shownCaller({ lastUsedAt, ...usage }: CallerUsage) {
   return { ...usage, lastUsedAt: iso(lastUsedAt) };
 }

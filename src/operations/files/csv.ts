@@ -1,13 +1,13 @@
 /** CSV by RFC 4180: comma, double quotes, a header row; UTF-8. */
 import { NotInt64, parseInt64 } from '../../contract/json.ts';
 import type { Pet } from '../../contract/pets.ts';
-import { invalidFile } from './invalid-file.ts';
 import { type Line, maxRowBytes } from './lines.ts';
 import {
   type Checked,
   checkPet,
   type InputRecord,
   idHint,
+  invalidFile,
   joined,
   type ReaderOptions,
   type RecordReader,
@@ -48,8 +48,8 @@ const rejectPrefix = /^[^",]*,(?:"[^"]*(?:""[^"]*)*"|[^",]*),/;
 const rejectHeader = 'line,reason,';
 
 /**
- * Reads CSV. A record goes on over line feeds as long as a quote is open; if no record comes of it, its first line
- * alone is rejected and the lines after it are read anew, so that one stray quote costs one row.
+ * Reads CSV. A record continues over line feeds while a quote is open; if it never becomes a record, its first line
+ * alone is rejected and the lines after it are read again, so that one stray quote costs one row.
  */
 export class CsvReader implements RecordReader {
   #header: string | undefined;

@@ -6,7 +6,6 @@ export const maxRowBytes = maxBodyBytes;
 const lineFeed = 10;
 const none = Buffer.alloc(0);
 
-/** A line of the input. */
 export interface Line {
   /** From 1. */
   readonly number: number;

@@ -12,7 +12,7 @@ import {
   textOf,
 } from './records.ts';
 
-/** What a file of rejected rows has in front of each row, also after a tool has spaced it anew. */
+/** What a file of rejected rows has in front of each row, even after a tool has reformatted it. */
 const rejectPrefix = /^\s*\{\s*"line"\s*:\s*\d+\s*,\s*"reason"\s*:\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*,?/;
 
 export class NdjsonReader implements RecordReader {

@@ -1,5 +1,6 @@
 import type { ErrorDetail } from '../../contract/errors.ts';
 import { NewPet } from '../../contract/pets.ts';
+import { Refusal } from '../../contract/refusal.ts';
 import { validate } from '../../contract/validation.ts';
 import { type Line, maxRowBytes } from './lines.ts';
 
@@ -12,15 +13,14 @@ export interface InputRecord {
   readonly bytes: Buffer;
 }
 
-/** What a record turned out to be. */
+/** The animal of a record, or why it is rejected. */
 export type Checked = { readonly pet: NewPet } | { readonly reason: string };
 
 export interface ReaderOptions {
-  /** Whether rows may have an id, which is passed over. */
+  /** Whether rows may have an id, which is ignored. */
   readonly newIds: boolean;
 }
 
-/** A format animals are imported from. */
 export interface RecordReader {
   /** Takes the next line; returns the records that are complete by it. Refuses `import_invalid` for a wrong header. */
   take(line: Line): InputRecord[];
@@ -33,6 +33,11 @@ export interface RecordReader {
   rejectsHeader(): string;
   /** A rejected row, with line and reason in front. */
   rejected(line: number, reason: string, bytes: Uint8Array): Uint8Array;
+}
+
+/** The refusal of a file that cannot be imported; `message` says what would be right. */
+export function invalidFile(message: string): Refusal {
+  return new Refusal('import_invalid', { message });
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -1,30 +1,27 @@
 import type { NewPet } from '../../contract/pets.ts';
 import { printable } from '../../domain/printable.ts';
-import type { ImportRow, RejectedRow } from '../imports.ts';
-import { invalidFile } from './invalid-file.ts';
+import type { ImportRow, RejectedRow } from '../imports/imports.ts';
 import { type Line, LineSplitter } from './lines.ts';
-import type { InputRecord, RecordReader } from './records.ts';
+import { type InputRecord, invalidFile, type RecordReader } from './records.ts';
 
 /** Longest reason that is given, in characters; it may quote what stands in the input. */
 const longestReason = 500;
 
-/** The bytes that are read. */
-export interface RowsInput {
+interface RowsInput {
   readonly name: string;
   /** Ends early, without an error, when the signal is aborted. */
   read(signal: AbortSignal): AsyncIterable<Buffer>;
 }
 
-export interface RowsOptions {
+interface RowsOptions {
   readonly input: RowsInput;
   readonly reader: RecordReader;
   /** Rows that begin on this line or before it are passed over. */
   readonly afterLine: number;
-  /** Whether a row is to be imported; the others are skipped. */
   readonly fits: (pet: NewPet) => boolean;
   /** Whether an input that ends before a row behind `afterLine` is a mistake. */
   readonly mustHaveRow: boolean;
-  /** Takes the rejected ones of the rows passed over; undefined when nobody asks for them. */
+  /** Receives the rejected ones of the rows passed over. */
   readonly onPassedOver: ((row: RejectedRow) => void) | undefined;
   readonly signal: AbortSignal;
 }
@@ -34,7 +31,6 @@ export class Rows {
   readonly #options: RowsOptions;
   #lastLine = 0;
   #hasRow = false;
-  /** How much of the input has been read. */
   bytesRead = 0;
   /** How many rows were valid, but not to be imported. */
   skipped = 0;

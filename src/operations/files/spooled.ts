@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Refusal } from '../../domain/refusal.ts';
+import { Refusal } from '../../contract/refusal.ts';
 
 /** A file that came as a stream, kept until it is disposed of, for it is read twice: to know it, and to import it. */
 export interface Spooled extends AsyncDisposable {

@@ -1,9 +1,10 @@
 import { accountTagText } from '../../contract/admin/accounts.ts';
+import { Refusal } from '../../contract/refusal.ts';
 import type { PlanName, Quota } from '../../domain/plan.ts';
-import { Refusal } from '../../domain/refusal.ts';
-import type { Account, NewAccount } from '../../storage/storage.ts';
-import type { Transaction, Units } from '../../storage/transaction.ts';
-import { check, type Preconditions } from '../preconditions.ts';
+import type { Transaction } from '../../storage/transaction.ts';
+import type { Account, NewAccount } from '../../tables/accounts.ts';
+import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
+import { checkPreconditions, type Preconditions } from '../changes/preconditions.ts';
 import { shownAccount } from '../shown.ts';
 
 export interface Limits {
@@ -12,7 +13,7 @@ export interface Limits {
 }
 
 /** What changes about an account; what is undefined stays. */
-export interface AccountChange {
+interface AccountChange {
   readonly id: number;
   readonly name?: string | undefined;
   readonly limits?: Limits | undefined;
@@ -30,29 +31,39 @@ async function change(
 ): Promise<Account | undefined> {
   const account = await accounts.find(id);
   if (account === undefined) return undefined;
-  check(preconditions, accountTagText(shownAccount(account)));
-  if (basis !== undefined && !isSame(account, basis)) throw new Refusal('precondition_failed');
+  checkPreconditions(preconditions, accountTagText(shownAccount(account)));
+  if (basis !== undefined && !hasSameLimits(account, basis)) throw new Refusal('precondition_failed');
   const changed: Account = {
     ...account,
     name: name ?? account.name,
     ...limits,
     closedAt: closedAt === undefined ? account.closedAt : closedAt && (account.closedAt ?? closedAt),
   };
-  await accounts.replace(changed);
+  const { createdAt: _, ...changes } = changed;
+  await accounts.update(id, changes);
   return changed;
 }
 
-function isSame(one: Limits, other: Limits): boolean {
+function hasSameLimits(one: Limits, other: Limits): boolean {
   const [a, b] = [one.quota, other.quota];
   return one.plan === other.plan && a.perMinute === b.perMinute && a.perDay === b.perDay;
 }
 
+const subject = subjectsOf(
+  'account',
+  ({ accounts }, id) => accounts.find(Number(id)),
+  (account) => JSON.stringify(shownAccount(account)),
+);
+
+const changing = { writes: ['callers'], subject: subject.byId, run: change } as const;
+
 export const accountUnits = {
   createAccount: {
     writes: ['callers'],
-    run: ({ accounts }: Transaction, account: NewAccount) => accounts.create(account),
+    subject: subject.made,
+    run: ({ accounts }: Transaction, account: NewAccount) => accounts.add(account),
   },
-  updateAccount: { writes: ['callers'], run: change },
-  closeAccount: { writes: ['callers'], run: change },
-  reopenAccount: { writes: ['callers'], run: change },
-} as const satisfies Units;
+  updateAccount: changing,
+  closeAccount: changing,
+  reopenAccount: changing,
+} as const satisfies AuditedUnits;

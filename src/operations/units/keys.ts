@@ -1,46 +1,96 @@
 import { keyTagText } from '../../contract/admin/keys.ts';
+import { plans } from '../../domain/plan.ts';
 import type { Scope } from '../../domain/scope.ts';
-import type { FirstAccount, NewKey } from '../../storage/storage.ts';
+import type { FirstAccount } from '../../storage/storage.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
-import { check, type Preconditions } from '../preconditions.ts';
+import type { Key, NewKey } from '../../tables/accounts.ts';
+import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
+import { checkPreconditions, type Preconditions } from '../changes/preconditions.ts';
 import { storedKey } from '../shown.ts';
 
+const subject = subjectsOf(
+  'key',
+  ({ keys }, id) => keys.find(Number(id)),
+  (key) => JSON.stringify(storedKey(key)),
+);
+
+interface Rotation {
+  readonly oldId: number;
+  readonly oldEndsAt: number;
+  readonly successor: NewKey;
+}
+
+interface ScopesChange {
+  readonly id: number;
+  readonly scopes: readonly Scope[];
+  readonly preconditions: Preconditions;
+}
+
 export const keyUnits = {
-  createKey: { writes: ['callers'], run: ({ keys }: Transaction, key: NewKey) => keys.create(key) },
-  createFirstKey: {
+  createKey: {
     writes: ['callers'],
-    run: (
-      { keys }: Transaction,
-      { account, key }: { account: FirstAccount; key: Omit<NewKey, 'accountId'> },
-    ) => keys.createFirst(account, key),
+    subject: subject.made,
+    run: ({ keys }: Transaction, key: NewKey) => keys.add(key),
   },
-  rotateKey: {
-    writes: ['callers'],
-    run: (
-      { keys }: Transaction,
-      { oldId, oldEndsAt, successor }: { oldId: number; oldEndsAt: number; successor: NewKey },
-    ) => keys.rotate(oldId, oldEndsAt, successor),
-  },
-  setKeyScopes: {
-    writes: ['callers'],
-    run: setScopes,
-  },
-  revokeKey: {
-    writes: ['callers'],
-    run: ({ keys }: Transaction, { id, at }: { id: number; at: number }) => keys.revoke(id, at),
-  },
+  rotateKey: { writes: ['callers'], subject: subject.by((input) => (input as Rotation).oldId), run: rotate },
+  setKeyScopes: { writes: ['callers'], subject: subject.byId, run: setScopes },
+  revokeKey: { writes: ['callers'], subject: subject.byId, run: revoke },
+} as const satisfies AuditedUnits;
+
+/** No operator makes the first key, so it is not recorded. */
+export const firstKeyUnits = {
+  createFirstKey: { writes: ['callers'], run: createFirst },
 } as const satisfies Units;
 
+/**
+ * Makes the first key there ever was, and its account. Version 1.0 may have been interrupted between the two: an account
+ * that is alone, and as it would be made here, gets the key. Undefined when there is another account or a key.
+ */
+async function createFirst(
+  { accounts, keys }: Transaction,
+  { account, key }: { readonly account: FirstAccount; readonly key: Omit<NewKey, 'accountId'> },
+): Promise<Key | undefined> {
+  const [[anyKey], [only, ...others]] = [await keys.list(undefined, 1), await accounts.list(undefined, 2)];
+  const isOurs = only === undefined || (only.name === account.name && only.plan === account.plan);
+  if (anyKey !== undefined || !isOurs || others.length > 0) return undefined;
+  const { id: accountId } = only ?? (await accounts.add({ ...account, quota: plans[account.plan] }));
+  return keys.add({ ...key, accountId });
+}
+
+/**
+ * Adds the successor, and ends the old key at `oldEndsAt` (Unix ms) or when it would have ended before. Undefined, and
+ * nothing changed, unless the old key is active when the successor is made.
+ */
+async function rotate(
+  { keys }: Transaction,
+  { oldId, oldEndsAt, successor }: Rotation,
+): Promise<Key | undefined> {
+  const old = await keys.find(oldId);
+  if (old === undefined || old.revokedAt !== null || old.successorId !== null) return undefined;
+  const { expiresAt } = old;
+  if (expiresAt !== null && expiresAt <= successor.createdAt) return undefined;
+  const made = await keys.add(successor);
+  const endsAt = expiresAt === null ? oldEndsAt : Math.min(expiresAt, oldEndsAt);
+  await keys.update(oldId, { expiresAt: endsAt, successorId: made.id });
+  return made;
+}
+
+/** Returns whether the key exists. Revoking twice keeps the first instant. */
+async function revoke({ keys }: Transaction, { id, at }: { id: number; at: number }): Promise<boolean> {
+  const key = await keys.find(id);
+  if (key === undefined) return false;
+  await keys.update(id, { revokedAt: key.revokedAt ?? at });
+  return true;
+}
+
+/** Returns whether the key exists. */
 async function setScopes(
   { keys }: Transaction,
-  {
-    id,
-    scopes,
-    preconditions,
-  }: { readonly id: number; readonly scopes: readonly Scope[]; readonly preconditions: Preconditions },
+  { id, scopes, preconditions }: ScopesChange,
 ): Promise<boolean> {
   const key = await keys.find(id);
   if (key === undefined) return false;
-  check(preconditions, keyTagText(storedKey(key)));
-  return keys.setScopes(id, scopes);
+  checkPreconditions(preconditions, keyTagText(storedKey(key)));
+  await keys.update(id, { scopes });
+  return true;
 }

@@ -1,14 +1,24 @@
-import { Refusal } from '../../domain/refusal.ts';
-import type { NewOperator, Operator, Session } from '../../storage/admin.ts';
+import { Refusal } from '../../contract/refusal.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
+import type { NewOperator, Operator, Session } from '../../tables/operators.ts';
+import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
+import { found } from '../refusals.ts';
+import { shownOperator } from '../shown.ts';
+
+const subject = subjectsOf(
+  'operator',
+  ({ operators }, id) => operators.find(Number(id)),
+  (operator) => JSON.stringify(shownOperator(operator)),
+);
 
 export const operatorUnits = {
-  createOperator: { writes: [], run: createOperator },
-  rotateOperator: { writes: [], run: rotateOperator },
-  revokeOperator: { writes: [], run: revokeOperator },
-} as const satisfies Units;
+  createOperator: { writes: [], subject: subject.made, run: createOperator },
+  // A new token may by chance end like the old one, and no more of it is shown.
+  rotateOperator: { writes: [], subject: { ...subject.byId, always: true }, run: rotateOperator },
+  revokeOperator: { writes: [], subject: subject.byId, run: revokeOperator },
+} as const satisfies AuditedUnits;
 
-/** Sessions are no changes that the audit log tells. */
+/** Sessions are not in the audit log. */
 export const sessionUnits = {
   addSession: { writes: [], run: addSession },
   useSession: {
@@ -44,7 +54,9 @@ async function addSession(
 }
 
 async function createOperator({ operators }: Transaction, operator: NewOperator): Promise<Operator> {
-  const made = await operators.create(operator);
+  const isTaken = (await operators.findBy('name', operator.name)) !== undefined;
+  // Another process may take the name in between.
+  const made = isTaken ? undefined : await operators.addUnique(operator);
   if (made === undefined) throw new Refusal('name_taken');
   return made;
 }
@@ -53,9 +65,9 @@ async function rotateOperator(
   { operators, sessions }: Transaction,
   { id, fingerprint, lastFour }: { id: number; fingerprint: string; lastFour: string },
 ): Promise<Operator> {
-  const operator = await find(operators, id);
+  const operator = found(await operators.find(id), 'operator_not_found');
   if (operator.revokedAt !== null) throw new Refusal('operator_revoked');
-  await operators.replaceToken(id, fingerprint, lastFour);
+  await operators.update(id, { fingerprint, lastFour });
   await sessions.removeOf(id);
   return { ...operator, lastFour };
 }
@@ -64,14 +76,9 @@ async function revokeOperator(
   { operators, sessions }: Transaction,
   { id, at }: { id: number; at: number },
 ): Promise<Operator> {
-  const operator = await find(operators, id);
-  await operators.revoke(id, at);
+  const operator = found(await operators.find(id), 'operator_not_found');
+  const revokedAt = operator.revokedAt ?? at;
+  await operators.update(id, { revokedAt });
   await sessions.removeOf(id);
-  return { ...operator, revokedAt: operator.revokedAt ?? at };
-}
-
-async function find(operators: Transaction['operators'], id: number): Promise<Operator> {
-  const operator = await operators.find(id);
-  if (operator === undefined) throw new Refusal('operator_not_found');
-  return operator;
+  return { ...operator, revokedAt };
 }

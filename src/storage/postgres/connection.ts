@@ -1,7 +1,7 @@
 import { SQL } from 'bun';
 import { sslModeOf } from './encryption.ts';
 
-/** A connection is waited for this many times as long as a statement. */
+/** Time-out of connecting, as a multiple of a statement's. */
 const connectTimeouts = 1.5;
 
 export interface ConnectionSettings {
@@ -15,23 +15,23 @@ type Tls = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-fu
 /** One session of PostgreSQL, and the statements that were sent on it. */
 export class Connection {
   readonly sql: SQL;
-  /** Statements sent and not answered; the server runs them one after the other. */
+  /** Pending statements, which the server runs one after the other. */
   active = 0;
-  /** Nothing is sent behind what it runs: a write, a transaction. */
+  /** No other statement is sent until its current one, a write or transaction, has ended. */
   exclusive = false;
-  /** It takes no further statements, and is closed when its last one is answered. */
+  /** It takes no further statements, and is closed after its last one. */
   retired = false;
-  /** When the last answer came, or the first statement was sent since nothing was under way (monotonic, ms). */
+  /** When the last reply arrived, or the first statement was sent after it was idle (monotonic, ms). */
   movedAt = 0;
-  /** Runs longer than any time-out: a transaction. */
+  /** It runs a transaction without a time-out. */
   untimed = false;
   #failure: Error | undefined;
 
-  /** `onClose` is called when it is closed, also when it was never open. */
+  /** `onClose` is called when it is closed, even if it was never open. */
   constructor({ url, statementTimeoutMs }: ConnectionSettings, onClose: (connection: Connection) => void) {
     this.sql = new SQL({
       url,
-      // Bun would believe PGDATABASE rather than the address.
+      // Bun prefers PGDATABASE to the URL.
       ...databaseOf(url),
       max: 1,
       // int8 as bigint: JavaScript's numbers would round it.
@@ -40,7 +40,7 @@ export class Connection {
       connection: {
         application_name: 'animal-store',
         statement_timeout: statementTimeoutMs,
-        // A process that freezes within a transaction holds up the others no longer than this.
+        // A process that freezes within a transaction blocks others no longer than this.
         idle_in_transaction_session_timeout: statementTimeoutMs,
       },
       tls: sslModeOf(url) as Tls,
@@ -52,12 +52,12 @@ export class Connection {
     await this.sql.connect();
   }
 
-  /** What the failure of a statement on it is to be called. */
+  /** The error of a statement: why the connection was closed, if it was. */
   failureOf(error: unknown): unknown {
     return this.#failure ?? error;
   }
 
-  /** Ends it at once; what is under way is rejected, with `failure` if it is given. */
+  /** Closes it at once. Pending statements are rejected, with `failure` if given. */
   close(failure?: Error): void {
     this.#failure = failure;
     void this.sql.close({ timeout: 0 }).catch(() => undefined);

@@ -3,32 +3,31 @@ import { isOutOfConnections, NoAnswer, NoConnection } from './failures.ts';
 
 export interface ConnectionsOptions {
   readonly connection: ConnectionSettings;
-  /** Most connections. */
   readonly size: number;
-  /** A connection is there, or was lost. */
+  /** A connection was opened or lost. */
   readonly onChange: () => void;
-  /** Another connection could not be had; those that are there go on. */
+  /** Another connection could not be opened; the open ones continue. */
   readonly onShortage: (error: Error) => void;
-  /** There is no connection, and none can be had; or one does not answer. */
+  /** No connection can be opened, or one does not respond. */
   readonly onUnreachable: (error: Error) => void;
 }
 
-/** Statements are sent behind others on a connection that answers: it saves half the time a statement costs. */
+/** Statements are pipelined on a connection that responds, which halves their cost. */
 const deepestPipeline = 16;
-/** A connection that has not answered for this long is not sent more: what it runs may wait for a lock. */
+/** A connection without a reply for this long takes no further statements: its current one may wait for a lock. */
 const stalledMs = 100;
-/** Room for the server to end a statement itself and say so, before it counts as frozen. */
+/** Time for the server to cancel a statement itself before it counts as frozen, as a multiple of the time-out. */
 const silenceTimeouts = 1.5;
-/** A connection that nothing was sent on for this long is closed, unless it is the last: others may be in need of it. */
+/** A connection that is idle for this long is closed, except the last: other programs may need it. */
 const idleMs = 10_000;
 
-/** The connections there are: opened as they are needed, shared with others where the server gives too few. */
+/** Open connections. Opens them as needed, and gives some back when the server refuses further ones. */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #open = new Set<Connection>();
   readonly #reaper: NodeJS.Timeout;
   #opening = 0;
-  /** Another connection could not be had: none is tried for but by `fill`. */
+  /** Another connection could not be opened. Only `fill` tries again. */
   #isShort = false;
   #closed = false;
 
@@ -37,7 +36,10 @@ export class Connections {
     this.#reaper = setInterval(() => this.#closeIdle(), idleMs / 2).unref();
   }
 
-  /** An idle connection, or else one that may be sent more: the one with least to do. Opens another if none is idle. */
+  /**
+   * An idle connection, or else the one with the fewest pending statements that takes more. Opens another if none is
+   * idle.
+   */
   choose(exclusive: boolean): Connection | undefined {
     const stalledSince = performance.now() - stalledMs;
     let best: Connection | undefined;
@@ -56,7 +58,7 @@ export class Connections {
     return { connections: this.#open.size, busy: busy.length };
   }
 
-  /** Opens as many connections as it may. Rejects with `NoConnection` when one cannot be had. */
+  /** Opens as many connections as allowed. Rejects with `NoConnection` if one cannot be opened. */
   async fill(): Promise<void> {
     try {
       while (!this.#isFull()) await this.#grow();
@@ -67,19 +69,17 @@ export class Connections {
     }
   }
 
-  /** Replaces all connections by new ones, when what they run is answered. */
+  /** Replaces each connection after its pending statements. */
   renew(): void {
     for (const connection of this.#open) this.#retire(connection);
   }
 
-  /** To be called when a statement is sent. */
   sent(connection: Connection, exclusive: boolean): void {
     if (connection.active === 0) connection.movedAt = performance.now();
     connection.active++;
     connection.exclusive = exclusive;
   }
 
-  /** To be called when a statement is answered. */
   answered(connection: Connection): void {
     connection.active--;
     connection.exclusive = false;
@@ -87,7 +87,7 @@ export class Connections {
     if (connection.retired) this.#retire(connection);
   }
 
-  /** Ends connections that do not answer; what they run is rejected with `NoAnswer`. */
+  /** Closes connections that do not respond. Their statements are rejected with `NoAnswer`. */
   endSilent(): void {
     const silentMs = this.#options.connection.statementTimeoutMs * silenceTimeouts;
     const silentSince = performance.now() - silentMs;
@@ -97,13 +97,13 @@ export class Connections {
       this.#open.delete(connection);
       connection.retired = true;
       connection.close(failure);
-      // The others may be as dead, and not know it.
+      // The others may be dead as well.
       this.renew();
       this.#options.onUnreachable(failure);
     }
   }
 
-  /** Waits for what is under way, up to a time, and ends all. */
+  /** Waits for pending statements, up to a time, and closes all. */
   async close(timeoutSeconds: number): Promise<void> {
     this.#closed = true;
     clearInterval(this.#reaper);
@@ -143,11 +143,11 @@ export class Connections {
 
   #lost(connection: Connection): void {
     connection.retired = true;
-    // An attempt that failed is told where it was made.
+    // A failed attempt to connect is reported by `#grow`.
     if (this.#open.delete(connection)) this.#options.onChange();
   }
 
-  /** Where the server gives no more connections others may be in need of one: half of them are given back. */
+  /** If the server is out of connections, closes half of them for other programs. */
   #giveBack(error: unknown): void {
     if (!isOutOfConnections(error)) return;
     const connections = [...this.#open].filter(({ retired }) => !retired);

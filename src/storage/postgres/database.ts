@@ -3,40 +3,38 @@ import { Breaker } from '../breaker.ts';
 import type { Notice } from '../outage.ts';
 import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
 import { askForEncryption, describeEncryption } from './encryption.ts';
-import { failureOf, isOvertaken, isReadOnly, reasonOf } from './failures.ts';
+import { failureOf, isOvertaken, isReadOnly, postgresReason } from './failures.ts';
 import { migrationSteps } from './migration-steps.ts';
 import { migrate } from './migrations.ts';
 import { Pool, type PoolFacts } from './pool.ts';
 import type { Execute, Statement } from './statements.ts';
-import { trialWrite } from './trial-write.ts';
 
 export interface PostgresOptions {
   readonly url: string;
-  /** Most connections this process opens. */
   readonly poolSize: number;
   /** How long a statement may take from its arrival, in milliseconds; a silent server gets half as long again. */
   readonly statementTimeoutMs: number;
   readonly notice: Notice;
 }
 
-/** How often it is tried whether what does not work works again. */
+/** Interval of probes during an outage. */
 const tryEveryMs = 500;
-/** How often another connection is tried for after one was refused. */
+/** Interval of attempts to connect after the server refused a connection. */
 const growEveryMs = 5_000;
 const closeSeconds = 5;
 
 /**
- * The database, and what is known of it: whether it can be reached, whether it gives as many connections as it
- * should, and whether it does what it is asked. Statements are templates, prepared once per connection.
+ * The database and its outages: it cannot be reached, refuses connections, or refuses statements. Statements are
+ * templates, prepared once per connection.
  */
 export class PostgresDatabase implements AsyncDisposable {
   readonly #options: PostgresOptions;
   readonly #pool: Pool;
-  /** While it is tripped nothing is sent. */
+  /** Tripped: no statements are sent. */
   readonly #reaching: Breaker;
-  /** While it is tripped the connections there are do what they can. */
+  /** Tripped: the open connections continue. */
   readonly #connecting: Breaker;
-  /** While it is tripped everything is tried all the same: what is refused may be one table. */
+  /** Tripped: statements are still sent, because the server may refuse only those on one table. */
   readonly #working: Breaker;
   #wasReadOnly = false;
   #isOpen = false;
@@ -49,7 +47,7 @@ export class PostgresDatabase implements AsyncDisposable {
       size,
       onShortage: (error) => this.#connecting.trip(error),
       onUnreachable: (error) => {
-        // Who cannot open the database at all says so, and is done.
+        // A failure to open the database ends the start.
         if (this.#isOpen) this.#reaching.trip(error);
       },
     });
@@ -63,12 +61,11 @@ export class PostgresDatabase implements AsyncDisposable {
     this.#working = breaker('PostgreSQL queries', tryEveryMs, () => this.#trialWrite());
   }
 
-  /** How long a statement may take, in milliseconds. */
   get statementTimeoutMs(): number {
     return this.#options.statementTimeoutMs;
   }
 
-  /** Runs a statement that changes nothing. Rejects with `StorageUnavailable` within the time-out. */
+  /** Runs a read-only statement. Rejects with `StorageUnavailable` within the time-out. */
   read<T>(statement: Statement<T>): Promise<T> {
     return this.#run(
       () => this.#pool.read(statement),
@@ -77,8 +74,8 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /**
-   * Runs one statement that writes. Unless it is done when it is due (`performance.now()`) it is stopped, and
-   * `StorageUnavailable` says that nothing was done. Rejects with `WriteUncertain` when its outcome cannot be known.
+   * Runs one statement that writes. At `dueAt` (`performance.now()`) it is cancelled, and rejects with
+   * `StorageUnavailable` if nothing was done. Rejects with `WriteUncertain` if its outcome is unknown.
    */
   write<T>(
     statement: Statement<T>,
@@ -92,8 +89,8 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /**
-   * Runs a transaction of several statements; unless its commit is sent when it is due (`performance.now()`), it is
-   * rolled back. Rejects as `write` does, and with what `work` throws. `work` may be run twice.
+   * Runs a transaction of several statements. It is rolled back at `dueAt` (`performance.now()`) unless its commit was
+   * sent. Rejects as `write` does, and with what `work` throws. `work` may be run twice.
    */
   transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number): Promise<T> {
     let isCommitting = false;
@@ -109,7 +106,7 @@ export class PostgresDatabase implements AsyncDisposable {
     );
   }
 
-  /** Brings the database up to date; an empty one only if `create`. Throws `StorageUnusable`, also when it cannot be reached. */
+  /** Migrates the database; an empty one only if `create`. Throws `StorageUnusable`, also if it cannot be reached. */
   async migrate(create = true): Promise<void> {
     try {
       const former = await migrate((work) => this.transaction(work), create);
@@ -121,13 +118,13 @@ export class PostgresDatabase implements AsyncDisposable {
       if (error instanceof StorageUnusable) throw error;
       const { host, pathname } = new URL(this.#options.url);
       throw new StorageUnusable(
-        `Cannot open the PostgreSQL database ${host}${pathname}: ${reasonOf(error)}.`,
+        `Cannot open the PostgreSQL database ${host}${pathname}: ${postgresReason(error)}.`,
         { cause: error },
       );
     }
   }
 
-  /** Runs a transaction of several statements, for migrations; it has no time-out of ours. */
+  /** Runs a transaction without a time-out, for migrations. */
   transaction<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     return this.#pool.transaction(work);
   }
@@ -136,12 +133,12 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#pool.facts;
   }
 
-  /** How the connections are protected on their way, in words for operators. */
+  /** The encryption of the connections, as text for operators. */
   encryption(): Promise<string> {
     return this.read(askForEncryption).then(([row]) => describeEncryption(this.#options.url, row?.version));
   }
 
-  /** What does not work, as far as is known; undefined while all does. */
+  /** The current outage; undefined if there is none. */
   get trouble(): string | undefined {
     return this.#reaching.trouble ?? this.#working.trouble ?? this.#connecting.trouble;
   }
@@ -161,14 +158,14 @@ export class PostgresDatabase implements AsyncDisposable {
       if (failure === 'defect') throw error;
       if (failure === 'refused') this.#refused(error);
       const Kind = failure === 'unanswered' ? unanswered() : StorageUnavailable;
-      throw new Kind(reasonOf(error), error);
+      throw new Kind(postgresReason(error), error);
     }
   }
 
   #refused(error: unknown): void {
     if (this.#working.trouble !== undefined) return;
     this.#wasReadOnly = isReadOnly(error);
-    this.#working.trip(reasonOf(error));
+    this.#working.trip(postgresReason(error));
   }
 
   /** A session that is read-only stays so, whatever becomes of its server: new ones are made. */
@@ -189,4 +186,28 @@ async function upToTwice<T>(once: () => Promise<T>): Promise<T> {
     if (!isOvertaken(error)) throw error;
     return once();
   }
+}
+
+/** As many rows as the largest group, so that a full disk is noticed. */
+const trialRows = 1_000;
+
+/**
+ * Reads and adds rows as requests do, and rolls it back, so that the server refuses it if it refuses requests. The
+ * exception of the block undoes its changes without an error in the server's log.
+ */
+function trialWrite(sql: SQL): SQL.Query<unknown> {
+  return sql.unsafe(`
+    DO $$
+    BEGIN
+      PERFORM 1 FROM keys JOIN accounts ON accounts.id = account_id LIMIT 1;
+      PERFORM 1 FROM usage_snapshots LIMIT 1;
+      PERFORM 1 FROM ban_snapshots LIMIT 1;
+      PERFORM 1 FROM pets LIMIT 1;
+      UPDATE counters SET last = last + ${trialRows} WHERE name = 'pets';
+      INSERT INTO pets (id, name, category_id, status)
+        SELECT last - number, 'rehearsal', 0, 'available'
+        FROM counters, generate_series(0, ${trialRows - 1}) AS number WHERE counters.name = 'pets';
+      RAISE EXCEPTION USING ERRCODE = 'AS000';
+    EXCEPTION WHEN SQLSTATE 'AS000' THEN NULL;
+    END $$`);
 }

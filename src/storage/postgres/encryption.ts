@@ -1,14 +1,14 @@
 import type { SQL } from 'bun';
 
-/** What libpq's `sslmode` asks for, beyond TLS itself. */
+/** Checks of libpq's `sslmode`, besides TLS itself. */
 const checked = {
   'verify-ca': 'certificate verified',
   'verify-full': 'certificate and host name verified',
 } as const;
 
 /**
- * The `sslmode` of an address, as libpq names them. Unless the address says otherwise it is `prefer`, or `verify-full`
- * when it names a certificate authority (`sslrootcert`).
+ * The `sslmode` of a URL, as libpq names it. Defaults to `prefer`, or to `verify-full` with a certificate authority
+ * (`sslrootcert`).
  */
 export function sslModeOf(url: string): string {
   const parameters = new URL(url).searchParams;

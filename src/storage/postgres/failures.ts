@@ -1,17 +1,17 @@
 import { SQL } from 'bun';
 import type { RowConflict } from '../storage.ts';
 
-/** Answers that did not come: the server, or the way to it, is frozen. */
+/** No response: the server, or the network, is frozen. */
 export class NoAnswer extends Error {}
 
-/** There is no connection, and none could be made; `cause` says why. */
+/** No connection could be opened; `cause` says why. */
 export class NoConnection extends Error {
   constructor(cause: unknown) {
-    super(reasonOf(cause), { cause });
+    super(postgresReason(cause), { cause });
   }
 }
 
-/** A statement was not answered in its time; if it was to write, it has not. */
+/** A statement timed out; if it was to write, it has not. */
 export class TooLate extends Error {}
 
 /**
@@ -23,7 +23,7 @@ export class TooLate extends Error {}
  */
 export type Failure = 'unavailable' | 'refused' | 'unanswered' | 'defect';
 
-/** Serialization failures, deadlocks (SQLSTATE): the server gave up one transaction for another. */
+/** Serialization failures, deadlocks (SQLSTATE): the server aborted one transaction for another. */
 const overtaken = /^(40001|40P01)/;
 /** Lock time-outs, cancelled statements, and transactions that were left idle, too. */
 const busy = /^(55P03|57014|25P03|40001|40P01)/;
@@ -32,7 +32,7 @@ const busy = /^(55P03|57014|25P03|40001|40P01)/;
  * objects, system and internal errors, read-only transactions.
  */
 const refused = /^(28|3D|3F|42501|42P01|53|54|55|58|XX|25006)/;
-/** The server is going, or the connection is lost (classes 57P and 08). */
+/** The server shuts down, or the connection is lost (classes 57P and 08). */
 const going = /^(57P|08)/;
 
 /** What the failure of a statement on an open connection means. */
@@ -47,12 +47,12 @@ export function failureOf(error: unknown): Failure {
   return 'defect';
 }
 
-/** Another transaction was in its way, and may be over when it is tried again. */
+/** Another transaction interfered; a retry may succeed. */
 export function isOvertaken(error: unknown): boolean {
   return overtaken.test(stateOf(error));
 }
 
-/** The session is read-only: it began so, or its server became a standby. */
+/** The session is read-only, such as after its server became a standby. */
 export function isReadOnly(error: unknown): boolean {
   return stateOf(error) === '25006';
 }
@@ -62,15 +62,14 @@ export function isOutOfConnections(error: unknown): boolean {
   return stateOf(error instanceof NoConnection ? error.cause : error) === '53300';
 }
 
-/** A row's key is taken, or what it refers to is missing; undefined when it is something else. */
+/** The conflict of a row: its key is taken, or a row it refers to is missing; undefined for other errors. */
 export function conflictOf(error: unknown): RowConflict | undefined {
   const state = stateOf(error);
   if (state === '23505') return 'taken';
   return state === '23503' ? 'missing' : undefined;
 }
 
-/** The reason, for operators. */
-export function reasonOf(error: unknown): string {
+export function postgresReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { message } = error;
   const code = 'code' in error ? String(error.code) : '';
@@ -78,7 +77,7 @@ export function reasonOf(error: unknown): string {
   return message;
 }
 
-/** The SQLSTATE the server gave; empty when it gave none. */
+/** The SQLSTATE; empty if there is none. */
 function stateOf(error: unknown): string {
   if (!(error instanceof SQL.PostgresError) || !/SERVER_ERROR|SYNTAX_ERROR/.test(error.code)) return '';
   return String(error.errno ?? '');

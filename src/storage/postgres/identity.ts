@@ -2,7 +2,7 @@ import type { Notice } from '../outage.ts';
 import { StorageUnusable } from '../storage.ts';
 import type { PostgresDatabase } from './database.ts';
 
-/** What a process calls the store and itself in Redis. */
+/** The names of the store and of this process in Redis. */
 export interface Identity {
   /** 12 hexadecimal digits, made with the store. */
   readonly store: string;
@@ -15,8 +15,9 @@ interface IdentityRow extends Identity {
 }
 
 /**
- * Who this process is, and whether it uses Redis under the same prefix as the instances of the store: under another
- * one it would tell them nothing. Throws `StorageUnusable` unless it serves; an instance moves the store to its prefix.
+ * Identifies the store and this process, and compares the Redis prefix with that of the instances: with another one,
+ * processes would not see each other's changes. If it differs, a command throws `StorageUnusable`, and an instance
+ * moves the store to its prefix.
  */
 export async function identify(
   database: PostgresDatabase,

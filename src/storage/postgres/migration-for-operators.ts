@@ -1,5 +1,5 @@
 import type { SQL } from 'bun';
-import { folded } from '../account-row.ts';
+import { folded } from '../../tables/accounts.ts';
 
 /** Requests of each key in a period. */
 const usageOfKeys = (period: 'hour' | 'day') => `

@@ -2,7 +2,7 @@ import type { SQL } from 'bun';
 import { foldNames, operatorTables } from './migration-for-operators.ts';
 
 /** SQL, or what is done in code for SQL does not do it alike on every server. */
-export type MigrationStep = string | ((transaction: SQL) => Promise<void>);
+type MigrationStep = string | ((transaction: SQL) => Promise<void>);
 
 /**
  * Ids come from rows of `counters`, taken in the statement that inserts: a sequence would hand out a small id to a

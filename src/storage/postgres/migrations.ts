@@ -2,12 +2,12 @@ import type { SQL } from 'bun';
 import { StorageUnusable } from '../storage.ts';
 import { migrationSteps } from './migration-steps.ts';
 
-/** Which of two processes that start at once goes first is decided by this lock; the number is the service's own. */
+/** The advisory lock that lets only one process migrate; the number is the service's own. */
 const lockId = 0x416e5374;
 
 /**
- * Brings the database up to date, in a transaction; an empty one only if `create`. Returns the format it had before, 0 when it
- * was empty or up to date. Throws `StorageUnusable`.
+ * Migrates the database in a transaction; an empty one only if `create`. Returns its former format, 0 if it was empty
+ * or up to date. Throws `StorageUnusable`.
  */
 export async function migrate(
   begin: <T>(work: (transaction: SQL) => Promise<T>) => Promise<T>,
@@ -15,7 +15,7 @@ export async function migrate(
 ): Promise<number> {
   return begin(async (transaction) => {
     if ((await versionOf(transaction)) === migrationSteps.length) return 0;
-    // Neither waiting for another process's migration nor a step is a request's statement, which has its time-out.
+    // Waiting for another process's migration, and its steps, may take longer than the statements of requests.
     await transaction`SET LOCAL statement_timeout = 0`;
     await transaction`SELECT pg_advisory_xact_lock(${lockId})`;
     const version = await versionOf(transaction);

@@ -1,4 +1,5 @@
 import type { SQL } from 'bun';
+import { afterUnreadAnswers, DeadlineQueue, type Pending } from '../deadline-queue.ts';
 import { RoundTrips } from '../round-trips.ts';
 import type { Connection } from './connection.ts';
 import { Connections, type ConnectionsOptions } from './connections.ts';
@@ -6,43 +7,46 @@ import { TooLate } from './failures.ts';
 import type { Execute, Statement } from './statements.ts';
 import { TimedTransaction } from './timed-transaction.ts';
 
-interface Job {
+interface Job extends Pending {
   readonly exclusive: boolean;
-  /** When it has to be answered (`performance.now()`). */
-  readonly dueAt: number;
   readonly start: (connection: Connection) => void;
-  readonly reject: (error: Error) => void;
-  /** Stops it, when it is due. */
-  cancel?: () => void;
 }
 
-/** What a pool does now, and has done. */
+/** A running statement. `stop` is called when it is due; without one, it is rejected. */
+interface Sent<T> {
+  readonly answer: PromiseLike<T>;
+  readonly stop?: () => void;
+}
+
 export interface PoolFacts {
   readonly connections: number;
-  /** Connections that run something. */
+  /** Connections with pending statements. */
   readonly busy: number;
-  /** Statements that wait for a connection. */
+  /** Statements waiting for a connection. */
   readonly waiting: number;
-  /** Statements and transactions, from when they were sent. */
+  /** Statements and transactions, measured from when they were sent. */
   readonly roundTrips: RoundTrips;
 }
 
-/** Most statements that wait for a connection; more are refused at once. */
+/** Most statements waiting for a connection; further ones are refused at once. */
 const longestQueue = 10_000;
-/** How often it is looked for statements that are due. */
+/** Checks for due statements per time-out. */
 const looksPerTimeout = 20;
 
 /**
- * Runs statements on a bounded number of connections, and makes do with those it can have. The time a statement has
- * counts from its arrival here. Whether the server is frozen is checked by each connection's own answers, never by how
- * long statements wait behind each other: the server itself ends each after `statement_timeout`, and says so.
+ * Runs statements on a bounded number of connections. The time-out of a statement begins with its arrival here. Whether
+ * the server is frozen is decided by the replies on each connection, never by how long statements wait for each other:
+ * the server itself cancels each after `statement_timeout`.
  */
 export class Pool {
   readonly #timeoutMs: number;
   readonly #connections: Connections;
-  readonly #jobs = new Set<Job>();
-  #waiting: Job[] = [];
-  #timer: NodeJS.Timeout | undefined;
+  readonly #waiting = new DeadlineQueue<Job>({
+    most: longestQueue,
+    overload: (size) => new TooLate(`too many queued statements (${size})`),
+  });
+  readonly #sent = new DeadlineQueue();
+  readonly #timer: NodeJS.Timeout;
   #closed = false;
   readonly #roundTrips = new RoundTrips();
 
@@ -52,51 +56,50 @@ export class Pool {
       ...options,
       onChange: () => this.#next(),
       onUnreachable: (error) => {
-        this.#refuseWaiting(error);
+        this.#waiting.expire(error);
         options.onUnreachable(error);
       },
     });
+    this.#timer = setInterval(() => this.#look(), this.#timeoutMs / looksPerTimeout).unref();
   }
 
-  /** Runs a statement that may be sent behind others. Rejects with `TooLate` after the time-out. */
+  /** Runs a statement that may be pipelined. Rejects with `TooLate` after the time-out. */
   read<T>(statement: Statement<T>): Promise<T> {
-    return this.#add(false, this.#dueAt(), (connection) => statement(connection.sql));
+    return this.#add(false, this.#dueAt(), ({ sql }) => ({ answer: statement(sql) }));
   }
 
-  /** Runs a statement with a connection to itself, so that it can be stopped when it is due (`performance.now()`). */
+  /** Runs a statement on an exclusive connection, so that it can be cancelled at `dueAt` (`performance.now()`). */
   write<T>(statement: Statement<T>, dueAt = this.#dueAt()): Promise<T> {
-    return this.#add(true, dueAt, (connection, job) => {
-      const query = statement(connection.sql);
-      job.cancel = () => void query.cancel();
-      return query;
+    return this.#add(true, dueAt, ({ sql }) => {
+      const answer = statement(sql);
+      return { answer, stop: () => void answer.cancel() };
     });
   }
 
   /**
-   * Runs a transaction with a connection to itself; when it is due before its commit is sent, it is rolled back.
-   * `onCommit` is called when that is sent.
+   * Runs a transaction on an exclusive connection. It is rolled back at `dueAt` unless its commit was sent, before
+   * which `onCommit` is called.
    */
   transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number, onCommit: () => void): Promise<T> {
-    return this.#add(true, dueAt, (connection, job) => {
+    return this.#add(true, dueAt, (connection) => {
       const transaction = new TimedTransaction(connection, onCommit);
-      job.cancel = () => transaction.expire();
-      return transaction.run(work);
+      return { answer: transaction.run(work), stop: () => transaction.expire() };
     });
   }
 
-  /** Runs a transaction of any length. */
+  /** Runs a transaction without a time-out. */
   transaction<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     return this.#add(true, Number.POSITIVE_INFINITY, (connection) => {
       connection.untimed = true;
-      return connection.sql.begin(work).finally(() => {
+      const answer = connection.sql.begin(work).finally(() => {
         connection.untimed = false;
       });
+      return { answer };
     });
   }
 
   get facts(): PoolFacts {
-    const waiting = this.#waiting.length;
-    return { ...this.#connections.facts, waiting, roundTrips: this.#roundTrips };
+    return { ...this.#connections.facts, waiting: this.#waiting.size, roundTrips: this.#roundTrips };
   }
 
   /** Opens as many connections as it may. Rejects with `NoConnection` when one cannot be had. */
@@ -109,11 +112,11 @@ export class Pool {
     this.#connections.renew();
   }
 
-  /** Waits for what is under way, up to a time, and ends all connections. */
+  /** Waits for pending statements, up to a time, and closes all connections. */
   async close(timeoutSeconds: number): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
-    this.#refuseWaiting(new TooLate('the store is closing'));
+    this.#waiting.expire(new TooLate('the store is closing'));
     await this.#connections.close(timeoutSeconds);
   }
 
@@ -121,86 +124,58 @@ export class Pool {
     return performance.now() + this.#timeoutMs;
   }
 
-  #add<T>(
-    exclusive: boolean,
-    dueAt: number,
-    run: (connection: Connection, job: Job) => PromiseLike<T>,
-  ): Promise<T> {
+  #add<T>(exclusive: boolean, dueAt: number, send: (connection: Connection) => Sent<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#closed) return reject(new TooLate('the store is closed'));
-      if (this.#waiting.length >= longestQueue) {
-        return reject(new TooLate(`too many queued statements (${longestQueue})`));
-      }
-      let startedAt = 0;
-      const answered = (connection: Connection) => {
-        this.#roundTrips.add(startedAt);
-        this.#connections.answered(connection);
-        this.#next();
-        // It may have been refused before, when it was due.
-        return this.#jobs.delete(job);
-      };
+      if (this.#closed) throw new TooLate('the store is closed');
       const start = (connection: Connection) => {
-        startedAt = performance.now();
-        run(connection, job).then(
-          (value) => answered(connection) && resolve(value),
-          (error) => answered(connection) && reject(connection.failureOf(error)),
+        this.#connections.sent(connection, exclusive);
+        const startedAt = performance.now();
+        const { answer, stop = reject } = send(connection);
+        const number = this.#sent.add({ dueAt, reject: stop });
+        const answered = () => {
+          this.#roundTrips.add(startedAt);
+          this.#sent.remove(number);
+          this.#connections.answered(connection);
+          this.#next();
+        };
+        // Neither has an effect if it was rejected before.
+        answer.then(
+          (value) => {
+            answered();
+            resolve(value);
+          },
+          (error) => {
+            answered();
+            reject(connection.failureOf(error));
+          },
         );
       };
-      const job: Job = { exclusive, dueAt, start, reject };
-      this.#jobs.add(job);
-      this.#timer ??= setInterval(() => this.#look(), this.#timeoutMs / looksPerTimeout).unref();
-      this.#waiting.push(job);
-      this.#next();
+      const isNext = this.#waiting.size === 0;
+      const connection = isNext ? this.#connections.choose(exclusive) : undefined;
+      if (connection !== undefined) return start(connection);
+      this.#waiting.add({ exclusive, dueAt, start, reject });
+      if (!isNext) this.#next();
     });
   }
 
   /** Sends what can be sent, oldest first. */
   #next(): void {
-    for (let job = this.#waiting[0]; job !== undefined; job = this.#waiting[0]) {
+    for (let job = this.#waiting.oldest; job !== undefined; job = this.#waiting.oldest) {
       const connection = this.#connections.choose(job.exclusive);
       if (connection === undefined) return;
-      this.#waiting.shift();
-      this.#connections.sent(connection, job.exclusive);
+      this.#waiting.take(1);
       job.start(connection);
     }
   }
 
-  #refuse(job: Job, reason: string | Error): void {
-    this.#jobs.delete(job);
-    job.reject(typeof reason === 'string' ? new TooLate(reason) : reason);
-  }
-
-  #refuseWaiting(error: Error): void {
-    const waiting = this.#waiting.splice(0);
-    for (const job of waiting) this.#refuse(job, error);
-  }
-
-  /** Looks for what is due, and for connections that do not answer. */
+  /** Rejects due statements, and closes connections that do not respond. */
   #look(): void {
-    if (this.#jobs.size === 0) {
-      clearInterval(this.#timer);
-      this.#timer = undefined;
-      return;
-    }
-    // After a turn that took long, answers may lie in the socket unread: they are let in before deciding.
-    setImmediate(() =>
-      setImmediate(() => {
-        this.#endDue(performance.now());
-        this.#connections.endSilent();
-      }),
-    );
-  }
-
-  #endDue(now: number): void {
-    const late = this.#waiting.filter(({ dueAt }) => dueAt <= now);
-    if (late.length > 0) this.#waiting = this.#waiting.filter(({ dueAt }) => dueAt > now);
-    for (const job of late) this.#refuse(job, `no free connection within ${this.#timeoutMs} ms`);
-    for (const job of this.#jobs) {
-      if (job.dueAt > now) continue;
-      if (job.cancel === undefined) this.#refuse(job, `no response within ${this.#timeoutMs} ms`);
-      // What it comes to is known when the server has answered.
-      else job.cancel();
-      job.cancel = () => undefined;
-    }
+    if (this.#waiting.size === 0 && this.#connections.facts.busy === 0) return;
+    afterUnreadAnswers(() => {
+      const now = performance.now();
+      this.#waiting.expire(new TooLate(`no free connection within ${this.#timeoutMs} ms`), now);
+      this.#sent.expire(new TooLate(`no response within ${this.#timeoutMs} ms`), now);
+      this.#connections.endSilent();
+    });
   }
 }

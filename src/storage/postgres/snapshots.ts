@@ -1,18 +1,9 @@
 import type { SQL } from 'bun';
 import type { Usage } from '../../domain/limit.ts';
-import type { Ban } from '../storage.ts';
+import type { AccountBan, AccountUsage, LimitSnapshots } from '../limit-snapshots.ts';
 import type { PostgresDatabase } from './database.ts';
-import { risenVersion, type Versioned } from './versions.ts';
-
-/** What an account had used at some instant. */
-export interface UsageSnapshot {
-  readonly accountId: number;
-  readonly usage: Usage;
-}
-
-export interface BanSnapshot extends Ban {
-  readonly accountId: number;
-}
+import type { Versioned } from './statements.ts';
+import { risenVersion } from './versions.ts';
 
 interface UsageRow {
   readonly accountId: bigint;
@@ -30,19 +21,18 @@ interface BanRow {
 }
 
 /**
- * What Redis is given back after it lost its memory: what accounts had used a few seconds before, and the bans.
- * Strikes are not kept; they count for minutes only.
+ * What is restored in Redis after it lost its data: usage of a few seconds before, and bans. Strikes are not saved,
+ * because they count for minutes only.
  */
-export class PostgresSnapshots {
+export class PostgresSnapshots implements LimitSnapshots {
   readonly #database: PostgresDatabase;
 
   constructor(database: PostgresDatabase) {
     this.#database = database;
   }
 
-  /** Several instances save the same account: within a window the higher count stays, else the later window. */
-  async saveUsage(snapshots: readonly UsageSnapshot[]): Promise<void> {
-    // In the order of ids, so that instances that save at once wait for each other, never in a circle.
+  async saveUsage(snapshots: readonly AccountUsage[]): Promise<void> {
+    // In the order of ids, so that instances that save at the same time do not deadlock.
     const sorted = snapshots.toSorted((one, other) => one.accountId - other.accountId);
     const rows = sorted.map(({ accountId, usage: { minute, day } }) => {
       return [accountId, minute.openedAt, minute.count, day.openedAt, day.count];
@@ -77,8 +67,7 @@ export class PostgresSnapshots {
     return new Map(rows.map((row) => [Number(row.accountId), usageOfRow(row)]));
   }
 
-  /** A ban that was lifted before it is saved stays lifted: it is known by its end, to a second of rounding. */
-  async saveBan({ keyId, accountId, bannedUntil, level }: BanSnapshot): Promise<void> {
+  async saveBan({ keyId, accountId, bannedUntil, level }: AccountBan): Promise<void> {
     await this.#database.write(
       (sql) => sql`
         INSERT INTO ban_snapshots AS old (key_id, account_id, banned_until, ban_level)
@@ -89,7 +78,7 @@ export class PostgresSnapshots {
     );
   }
 
-  async findBans(accountIds: readonly number[]): Promise<BanSnapshot[]> {
+  async findBans(accountIds: readonly number[]): Promise<AccountBan[]> {
     const rows = await this.#database.read<BanRow[]>(
       (sql) => sql`SELECT ${banColumns(sql)} FROM ban_snapshots
                    WHERE banned_until > 0 AND ${isIn(sql, accountIds)}`,
@@ -97,16 +86,14 @@ export class PostgresSnapshots {
     return rows.map(banOfRow);
   }
 
-  /** Those that run at this Unix second. */
-  async listBans(second: number): Promise<BanSnapshot[]> {
+  async listBans(second: number): Promise<AccountBan[]> {
     const rows = await this.#database.read<BanRow[]>(
       (sql) => sql`SELECT ${banColumns(sql)} FROM ban_snapshots WHERE banned_until > ${second}`,
     );
     return rows.map(banOfRow);
   }
 
-  /** Forgets a ban, also one that is saved only after this. Returns the version of callers that tells of it. */
-  async deleteBan({ keyId, accountId, bannedUntil }: BanSnapshot): Promise<number> {
+  async deleteBan({ keyId, accountId, bannedUntil }: AccountBan): Promise<number> {
     const [row] = await this.#database.write<Versioned[]>(
       (sql) => sql`
         WITH deleted AS (
@@ -130,7 +117,7 @@ function isIn(sql: SQL, accountIds: readonly number[]) {
 const banColumns = (sql: SQL) =>
   sql`key_id AS "keyId", account_id AS "accountId", banned_until AS "bannedUntil", ban_level AS level`;
 
-function banOfRow({ keyId, accountId, bannedUntil, level }: BanRow): BanSnapshot {
+function banOfRow({ keyId, accountId, bannedUntil, level }: BanRow): AccountBan {
   return {
     keyId: Number(keyId),
     accountId: Number(accountId),

@@ -1,23 +1,26 @@
 import type { SQL } from 'bun';
 import type { Resource } from '../../domain/resources.ts';
-import type { Versioned } from './versions.ts';
 
-/** Makes a statement of a connection's tag. */
+/** A row of a statement that raises the version of a resource. */
+export interface Versioned {
+  readonly version: bigint;
+}
+
+/** Builds a statement with a connection's tag. */
 export type Statement<T> = (sql: SQL) => SQL.Query<T>;
 
-/** Runs a statement, in a transaction or as one of its own. */
+/** Runs a statement, in a transaction or alone. */
 export type Execute = <T>(statement: Statement<T>) => Promise<T>;
 
-/** What reads are made of. */
-export interface Reader {
-  /** Runs a statement that changes nothing. */
-  read: Execute;
+/** Runs statements: outside of a transaction only those that read. */
+export interface Runner {
+  readonly run: Execute;
+  /** Runs one that raises the version of a resource and returns it in its rows; no row: nothing was changed. */
+  readonly change?: <Row extends Versioned>(
+    resource: Resource,
+    statement: Statement<Row[]>,
+  ) => Promise<Row[]>;
 }
 
-/** What writes are made of: each is one statement, and so done whole or not at all wherever it is run. */
-export interface Statements {
-  /** Runs one that moves no version. */
-  run: Execute;
-  /** Runs one that moves the version of a resource and returns it in its rows; no row: nothing was changed. */
-  change<Row extends Versioned>(resource: Resource, statement: Statement<Row[]>): Promise<Row[]>;
-}
+/** Runs the statements of a transaction. Each is atomic wherever it runs, because it is one statement. */
+export type Statements = Required<Runner>;

@@ -1,5 +1,6 @@
+import { sqlColumns, sqlKey } from '../../tables/sql.ts';
+import type { SqlType, Table } from '../../tables/table.ts';
 import type { TableRow, Tables, TableValue } from '../storage.ts';
-import { type ColumnType, columnsOf, keyColumnsOf, type TableName, tableNames } from '../tables.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { conflictOf } from './failures.ts';
 import { risenVersionText } from './versions.ts';
@@ -11,7 +12,6 @@ export async function openPostgresTables(options: PostgresOptions, mustExist: bo
   await database.migrate(!mustExist);
   const kept = opened.move();
   return {
-    tables: tableNames,
     async count(table) {
       const [row] = await database.read<{ count: bigint }[]>((sql) =>
         sql.unsafe(`SELECT count(*) AS count FROM ${rowsOf(table)}`),
@@ -30,7 +30,7 @@ export async function openPostgresTables(options: PostgresOptions, mustExist: bo
     async add(table, rows) {
       const values = JSON.stringify(rows.map(textual));
       try {
-        if (table === 'counters') await addCounters(database, values, rows.length);
+        if (table.name === 'counters') await addCounters(database, values, rows.length);
         else await database.write((sql) => sql.unsafe(insertText(table), [values]));
       } catch (error) {
         const conflict = error === counterIsTaken ? 'taken' : conflictOf(error);
@@ -44,44 +44,45 @@ export async function openPostgresTables(options: PostgresOptions, mustExist: bo
 }
 
 /** Every counter has its row from the beginning on. Those that counted nothing yet are none of the rows that are moved. */
-function rowsOf(table: TableName): string {
-  return table === 'counters' ? '(SELECT name, last FROM counters WHERE last > 0) AS counters' : table;
+function rowsOf(table: Table): string {
+  return table.name === 'counters'
+    ? '(SELECT name, last FROM counters WHERE last > 0) AS counters'
+    : table.name;
 }
 
 /** The columns of the table's key, ordered byte by byte as SQLite orders them. */
-function keyOf(table: TableName): string[] {
-  return keyColumnsOf(table).map(({ name, type }) => (type === 'text' ? `${name} COLLATE "C"` : name));
+function keyOf(table: Table): string[] {
+  return sqlKey(table).map(({ name, type }) => (type === 'text' ? `${name} COLLATE "C"` : name));
 }
 
 /** How a value is read into a row, and taken from the text it has in JSON. */
-const forms: Readonly<
-  Record<ColumnType, { read: (name: string) => string; write: (text: string) => string }>
-> = {
-  integer: { read: (name) => name, write: (text) => `(${text})::bigint` },
-  text: { read: (name) => name, write: (text) => text },
-  boolean: {
-    read: (name) => `${name}::integer::bigint AS ${name}`,
-    write: (text) => `(${text})::integer::boolean`,
-  },
-};
+const forms: Readonly<Record<SqlType, { read: (name: string) => string; write: (text: string) => string }>> =
+  {
+    integer: { read: (name) => name, write: (text) => `(${text})::bigint` },
+    text: { read: (name) => name, write: (text) => text },
+    boolean: {
+      read: (name) => `${name}::integer::bigint AS ${name}`,
+      write: (text) => `(${text})::integer::boolean`,
+    },
+  };
 
-function selected(table: TableName): string {
-  return columnsOf(table)
+function selected(table: Table): string {
+  return sqlColumns(table)
     .map(({ name, type }) => forms[type].read(name))
     .join(', ');
 }
 
 /** Adds rows given as one JSON text, and moves the version of what they are, in one statement. */
-function insertText(table: TableName): string {
-  const columns = columnsOf(table);
+function insertText(table: Table): string {
+  const columns = sqlColumns(table);
   const names = columns.map(({ name }) => name).join(', ');
   const values = columns.map(({ type }, index) => forms[type].write(`value->>${index}`));
   return `
     WITH added AS (
-      INSERT INTO ${table} (${names})
+      INSERT INTO ${table.name} (${names})
       SELECT ${values.join(', ')} FROM json_array_elements($1::text::json) AS moved (value)
     )
-    UPDATE counters SET ${risenVersionText} WHERE name = '${table}'`;
+    UPDATE counters SET ${risenVersionText} WHERE name = '${table.name}'`;
 }
 
 const counterIsTaken = new Error('A counter has counted already.');

@@ -3,22 +3,22 @@ import type { Connection } from './connection.ts';
 import { TooLate } from './failures.ts';
 import type { Execute, Statement } from './statements.ts';
 
-/** A transaction that is rolled back when it is due before its commit is sent. */
+/** A transaction that `expire` rolls back, unless its commit was sent. */
 export class TimedTransaction {
   readonly #connection: Connection;
   readonly #onCommit: () => void;
   readonly #due = Promise.withResolvers<never>();
   readonly #running = new Set<SQL.Query<unknown>>();
 
-  /** `onCommit` is called when the commit is sent: unless it is answered, its outcome is not known. */
+  /** `onCommit` is called before the commit is sent: without a reply, its outcome is unknown. */
   constructor(connection: Connection, onCommit: () => void) {
     this.#connection = connection;
     this.#onCommit = onCommit;
-    // It may be due when nobody waits for that any more.
+    // No unhandled rejection if it is due after the work.
     this.#due.promise.catch(() => undefined);
   }
 
-  /** Begins it, does the work and commits; what the work throws rolls it back, and later statements are rejected. */
+  /** Runs the work in the transaction. An error of the work rolls it back, and later statements are rejected. */
   run<T>(work: (execute: Execute) => Promise<T>): Promise<T> {
     return this.#connection.sql.begin(async (sql) => {
       const execute: Execute = (statement) => this.#execute(sql, statement);

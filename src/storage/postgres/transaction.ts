@@ -1,33 +1,19 @@
 import type { Resource } from '../../domain/resources.ts';
+import { sessions } from '../../tables/operators.ts';
+import { entitiesOf } from '../entity.ts';
 import { WriteUncertain } from '../storage.ts';
-import type { Transaction } from '../transaction.ts';
-import { PostgresAccountWrites } from './accounts.ts';
-import { PostgresAnswerWrites } from './answers.ts';
-import { PostgresAuditWrites } from './audit.ts';
-import { PostgresCategoryWrites } from './categories.ts';
-import { PostgresImportWrites } from './imports.ts';
-import { PostgresKeyWrites } from './keys.ts';
-import { PostgresOperatorWrites } from './operators.ts';
-import { PostgresOrderWrites } from './orders.ts';
-import { PostgresPetWrites } from './pets.ts';
-import { PostgresSessionWrites } from './sessions.ts';
-import type { Execute, Statement, Statements } from './statements.ts';
-import { PostgresUsageWrites } from './usage-writes.ts';
-import type { Versioned } from './versions.ts';
+import { type EntityTransaction, type Transaction, written } from '../transaction.ts';
+import { PostgresAnswerWrites } from './entities/answers.ts';
+import { PostgresEntity } from './entities/entity.ts';
+import { PostgresPetWrites } from './entities/pets.ts';
+import { PostgresSessions } from './entities/sessions.ts';
+import { PostgresUsageWrites } from './entities/usage-writes.ts';
+import type { Execute, Statement, Statements, Versioned } from './statements.ts';
 
-/** What one run of units of work writes with. */
-export class PostgresTransaction implements Transaction, Statements {
-  readonly pets = new PostgresPetWrites(this);
-  readonly categories = new PostgresCategoryWrites(this);
-  readonly orders = new PostgresOrderWrites(this);
-  readonly answers = new PostgresAnswerWrites(this);
-  readonly accounts = new PostgresAccountWrites(this);
-  readonly keys = new PostgresKeyWrites(this);
-  readonly imports = new PostgresImportWrites(this);
-  readonly operators = new PostgresOperatorWrites(this);
-  readonly sessions = new PostgresSessionWrites(this);
-  readonly audit = new PostgresAuditWrites(this);
-  readonly usage = new PostgresUsageWrites(this);
+/** The transaction of one run of units of work. */
+export class PostgresTransaction implements Statements {
+  /** What units write with. */
+  readonly tables: Transaction;
   readonly #execute: Execute;
   readonly #moved: Map<Resource, number>;
   /** Why a statement failed: the server does nothing more in the transaction from then on. */
@@ -37,16 +23,23 @@ export class PostgresTransaction implements Transaction, Statements {
   constructor(execute: Execute, moved: Map<Resource, number>) {
     this.#execute = execute;
     this.#moved = moved;
+    this.tables = {
+      ...entitiesOf<EntityTransaction>(written, (table) => new PostgresEntity(table, this)),
+      pets: new PostgresPetWrites(this),
+      sessions: new PostgresSessions(sessions, this),
+      answers: new PostgresAnswerWrites(this),
+      usage: new PostgresUsageWrites(this),
+    };
   }
 
-  async run<T>(statement: Statement<T>): Promise<T> {
+  readonly run = async <T>(statement: Statement<T>): Promise<T> => {
     try {
       return await this.#execute(statement);
     } catch (error) {
       this.failure ??= error;
       throw error;
     }
-  }
+  };
 
   async change<Row extends Versioned>(resource: Resource, statement: Statement<Row[]>): Promise<Row[]> {
     const rows = await this.run(statement).catch((error) => {

@@ -3,7 +3,7 @@ import { StorageUnusable } from '../storage.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { migrationSteps } from './migration-steps.ts';
 
-/** Reads what a database holds, and changes nothing, also where its format is an older one. Throws `StorageUnusable`. */
+/** Counts the rows of a database without changing it, even if its format is older. Throws `StorageUnusable`. */
 export async function verifyPostgres(options: PostgresOptions): Promise<StoreContents> {
   await using database = new PostgresDatabase(options);
   const tables = await database.read<{ name: string }[]>(

@@ -10,30 +10,30 @@ import { PostgresTransaction } from './transaction.ts';
 import { lock } from './versions.ts';
 
 /**
- * Tells every instance of a change, by the version PostgreSQL gave it; of one whose version is not known, for perhaps
- * it was not made, by 0. Called after the commit, before it is acknowledged.
+ * Announces a change to every instance, by its version in PostgreSQL; 0 if the outcome is unknown. Called after the
+ * commit and before the acknowledgement.
  */
-export type Announce = (resource: Resource, version: number) => Promise<void>;
+type Announce = (resource: Resource, version: number) => Promise<void>;
 
 /**
- * The part of the time-out after which a group takes up no more units. Each is several round trips to the server, and what
- * they write is locked: a group that took all of the time would be rolled back whole, and keep other instances waiting.
+ * The part of the time-out after which a group begins no further unit. Each takes several round trips and holds locks:
+ * a group that used all of the time would be rolled back, and block other instances.
  */
 const longestPart = 1 / 8;
 
-/** The versions that a group moved. */
+/** The versions that a group raised. */
 type Moved = Map<Resource, number>;
 
 /**
- * Runs units of work, the ones that arrive together in one transaction; those of one batch as one statement. A transaction
- * begins by locking what its units write, so that what they read of it stays as it is until the commit.
+ * Runs units of work: those that arrive together in one transaction, those of one batch as one statement. A transaction
+ * first locks what its units write, so that what they read of it does not change until the commit.
  */
 export class PostgresWriter implements Writer<Units> {
   readonly #database: PostgresDatabase;
   readonly #units: Units;
   readonly #announce: Announce;
   readonly #queue: GroupQueue<Call, never>;
-  /** For units that write no resource, such as reports of usage: what clients ask for does not wait for them. */
+  /** For units that write no resource, such as usage records, so that changes of clients do not wait for them. */
   readonly #sideQueue: GroupQueue<Call, never>;
 
   constructor(database: PostgresDatabase, units: Units, announce: Announce) {
@@ -51,7 +51,6 @@ export class PostgresWriter implements Writer<Units> {
     return (isBeside ? this.#sideQueue : this.#queue).add({ name, input });
   }
 
-  /** What this process has written. */
   get facts(): QueueFacts {
     const [facts, side] = [this.#queue.facts, this.#sideQueue.facts];
     return {
@@ -62,7 +61,6 @@ export class PostgresWriter implements Writer<Units> {
     };
   }
 
-  /** Resolves when everything asked for until now is answered. */
   async idle(): Promise<void> {
     await Promise.all([this.#queue.idle(), this.#sideQueue.idle()]);
   }
@@ -79,7 +77,7 @@ export class PostgresWriter implements Writer<Units> {
       await Promise.all([...moved].map(([resource, version]) => this.#announce(resource, version)));
       return settled;
     } catch (error) {
-      // It may be committed: whoever looks "whether it was done" must not be shown what was held before.
+      // It may be committed: a client that checks must not get cached data.
       if (error instanceof WriteUncertain) {
         await Promise.all([...moved.keys()].map((resource) => this.#announce(resource, 0)));
       }
@@ -87,7 +85,7 @@ export class PostgresWriter implements Writer<Units> {
     }
   }
 
-  /** A batch is one call, and a call is one statement: it needs no transaction around it, which would cost half of it again. */
+  /** A batch is one statement, which needs no transaction around it: that would cost half as much again. */
   #runAsStatement(batch: Run, moved: Moved, dueAt: number): Promise<Settled<never>[]> {
     let isSent = false;
     return settle(batch, moved, (statement) => {
@@ -103,7 +101,7 @@ export class PostgresWriter implements Writer<Units> {
       const written = new Set(runs.flatMap(({ writes }) => writes));
       if (written.size > 0) await execute((sql) => lock(sql, written));
       const [first, ...others] = runs;
-      // What fails alone takes nobody with it.
+      // Without a savepoint: there are no other units to preserve.
       if (first !== undefined && others.length === 0) return settle(first, moved, execute);
       const enoughAt = performance.now() + this.#database.statementTimeoutMs * longestPart;
       const settled: Settled<never>[] = [];
@@ -118,7 +116,7 @@ export class PostgresWriter implements Writer<Units> {
   }
 }
 
-/** Runs it within a savepoint: what it fails with by itself is undone without its neighbours. */
+/** Runs it in a savepoint, so that a failure of its own is undone without the other units. */
 async function settleApart(
   run: Run,
   moved: Moved,
@@ -134,14 +132,14 @@ async function settleApart(
     return settled;
   } catch (error) {
     if (concernsAll(error)) throw error;
-    // Twice, for else the savepoint would stay behind.
+    // Both, because a rollback keeps the savepoint.
     ahead.send((sql) => sql`ROLLBACK TO unit`);
     ahead.send((sql) => sql`RELEASE unit`);
     return run.calls.map(() => ({ error }));
   }
 }
 
-/** Statements that are sent ahead of what comes next, without a round trip of their own. */
+/** Sends statements together with the next one, without a separate round trip. */
 class Ahead {
   readonly #execute: Execute;
   readonly #sent: Promise<unknown>[] = [];
@@ -152,22 +150,22 @@ class Ahead {
 
   send(statement: Statement<unknown>): void {
     const sent = this.#execute(statement);
-    // Whoever goes on finds out by what comes next, or by `done`.
+    // Its failure shows in the next statement, or in `done`.
     sent.catch(() => undefined);
     this.#sent.push(sent);
   }
 
-  /** Rejects with why one of them failed: of a commit it would only be told that it was rolled back. */
+  /** Rejects with the reason of a failure: the commit would only report that it was rolled back. */
   async done(): Promise<void> {
     await Promise.all(this.#sent);
   }
 }
 
-/** Runs it. Rejects with what it throws, or with what failed of the server's, whatever the unit made of that. */
+/** Runs it. Rejects with what it throws, or with a failure of the server, even if the unit caught that. */
 async function settle(run: Run, moved: Moved, execute: Execute): Promise<Settled<never>[]> {
   const transaction = new PostgresTransaction(execute, moved);
   try {
-    const outcomes = await run.start(transaction);
+    const outcomes = await run.start(transaction.tables);
     if (transaction.failure !== undefined) throw transaction.failure;
     return outcomes.map((outcome) => ({ outcome: outcome as never }));
   } catch (error) {
@@ -175,7 +173,7 @@ async function settle(run: Run, moved: Moved, execute: Execute): Promise<Settled
   }
 }
 
-/** The connection or the server failed, or the time is over; anything else is a unit's own. */
+/** Whether the connection or the server failed, or the time-out has passed. Other failures are the unit's own. */
 function concernsAll(error: unknown): boolean {
   return failureOf(error) !== 'defect';
 }

@@ -1,53 +1,43 @@
 import { peek, type WindowState } from '../../domain/limit.ts';
 import { type FailureVerdict, StorageUnavailable } from '../storage.ts';
-import type { RedisClock } from './clock.ts';
-import type { RedisKeys } from './keys.ts';
-import type { RedisLink } from './link.ts';
-import type { LocalLimits } from './local-limits.ts';
-
-export interface AddressFailuresOptions {
-  readonly link: RedisLink;
-  readonly keys: RedisKeys;
-  readonly localLimits: LocalLimits;
-  readonly clock: RedisClock;
-  /** Failures per minute. */
-  readonly limit: number;
-}
+import type { RedisContext } from './context.ts';
 
 /** Failed authentications, counted against their addresses. */
 export class AddressFailures {
-  readonly #options: AddressFailuresOptions;
+  readonly #context: RedisContext;
 
-  constructor(options: AddressFailuresOptions) {
-    this.#options = options;
+  constructor(context: RedisContext) {
+    this.#context = context;
   }
 
-  /** Counts one. */
   fail(address: string): Promise<FailureVerdict> {
-    return this.#options.link.shared(
+    return this.#context.link.shared(
       async () => (await this.#ask(address, 1)) as FailureVerdict,
       async () => this.#fallback(address),
     );
   }
 
   /**
-   * Counts one unless callers changed: `callersVersion` is Redis', undefined when it is known to be another, and
-   * `isFresh` says whether it may be relied on when Redis does not tell. Undefined when nothing was counted.
+   * Counts a failure unless callers have changed. `callersVersion` is that of Redis, undefined if it is known to have
+   * changed; `isFresh` decides when Redis is down. Undefined if nothing was counted.
    */
   failUnder(
     address: string,
     callersVersion: number | undefined,
     isFresh: () => boolean,
   ): Promise<FailureVerdict | undefined> {
-    return this.#options.link.shared(
+    return this.#context.link.shared(
       async () => (callersVersion === undefined ? undefined : this.#ask(address, 1, callersVersion)),
       async () => (isFresh() ? this.#fallback(address) : undefined),
     );
   }
 
-  /** What is left, without counting: told to who is refused for other reasons, so it is never refused itself. */
+  /**
+   * What is left, without counting. It goes into responses that are refused for another reason, so it is never refused
+   * itself.
+   */
   async peek(address: string): Promise<WindowState> {
-    const { link, localLimits, clock } = this.#options;
+    const { link, localLimits, clock } = this.#context;
     const known = () => localLimits.peek(address, clock.now());
     if (link.trouble !== undefined || link.isBusy) return known();
     try {
@@ -59,17 +49,18 @@ export class AddressFailures {
   }
 
   #fallback(address: string): FailureVerdict {
-    const { localLimits, clock } = this.#options;
+    const { localLimits, clock } = this.#context;
     return localLimits.fail(address, clock.now());
   }
 
-  /** Undefined when callers have another version than the one asked for. */
+  /** Undefined if the version of callers is another one. */
   async #ask(
     address: string,
     count: 0 | 1,
     callersVersion: number | 'any' = 'any',
   ): Promise<FailureVerdict | undefined> {
-    const { link, keys, localLimits, clock, limit } = this.#options;
+    const { link, keys, localLimits, clock, rules } = this.#context;
+    const limit = rules.failuresPerMinute;
     const names = [keys.failures(address), keys.clock, keys.callers];
     const answer = await link.ask('fail', names, [limit, count, callersVersion, ...clock.arguments()]);
     if (!Array.isArray(answer)) return undefined;

@@ -1,20 +1,20 @@
-/** What the scripts answer, as the rest of the service has it. */
+/** Converts the replies of the scripts. */
 import { type KeyPenalty, type Usage, unused, type Window } from '../../domain/limit.ts';
 import { type Versions, versionsFrom } from '../../domain/resources.ts';
-import type { AccountBan } from './snapshot-store.ts';
+import type { AccountBan } from '../limit-snapshots.ts';
 
-/** What `take` and `standing` answer. Nothing behind the versions when they did not come as far as counting. */
+/** The reply of `take` and `standing`. It ends after the versions if they did not get to the counts. */
 export type StateAnswer = readonly [kind: number, versions: readonly number[], ...state: number[]];
 
 /** How a caller stands, in dates. */
-export interface CallerState {
+interface CallerState {
   readonly nowMs: number;
   readonly usage: Usage;
   /** Without strikes: they stay with Redis. */
   readonly penalty: KeyPenalty;
-  /** By how many ms dates are ahead of steady time. */
+  /** How far dates are ahead of steady time, in ms. */
   readonly aheadMs: number;
-  /** Names the count of time; undefined when it is the one that was asked under. */
+  /** The epoch of Redis' clock; undefined if it is the one of the request. */
   readonly epoch: number | undefined;
 }
 
@@ -31,7 +31,7 @@ export function versionsOf(numbers: readonly number[]): Versions {
   return versionsFrom((_resource, index) => numbers[index] ?? 0);
 }
 
-/** When the minute opened, its count, when the day opened, its count. */
+/** Takes the opening and the count of the minute, then those of the day. */
 export function usageOf(windows: readonly number[]): Usage {
   const [minuteOpened = 0, minuteCount = 0, dayOpened = 0, dayCount = 0] = windows;
   return {

@@ -1,73 +1,55 @@
+/** The current bans, for operators. If Redis has lost one, it gets it back with the key's next request. */
+import type { AccountBan } from '../limit-snapshots.ts';
 import { type Ban, StorageUnavailable } from '../storage.ts';
 import { bansOf } from './answers.ts';
-import type { RedisKeys } from './keys.ts';
-import type { Run } from './link.ts';
-import type { AccountBan, SnapshotStore } from './snapshot-store.ts';
+import type { RedisContext } from './context.ts';
 
-export interface BanListOptions {
-  readonly run: Run;
-  readonly keys: RedisKeys;
-  readonly snapshotStore: SnapshotStore;
-  /** The time scripts are given. */
-  readonly time: () => number[];
-}
-
-/** Keys that Redis is asked for at once: it does nothing else meanwhile. */
+/** Keys per request, which blocks Redis. */
 const atOnce = 500;
 
-/** The bans that run, for operators. Redis may have lost them, and is given them back with the key's next request. */
-export class BanList {
-  readonly #options: BanListOptions;
+export async function listBans(context: RedisContext): Promise<Ban[]> {
+  const bans = await runningBans(context);
+  return bans.map(({ keyId, bannedUntil, level }) => ({ keyId, bannedUntil, level }));
+}
 
-  constructor(options: BanListOptions) {
-    this.#options = options;
+/** Deletes the snapshot first, so that it cannot restore a ban that Redis has deleted. */
+export async function liftBan(context: RedisContext, keyId: number): Promise<boolean> {
+  const { link, keys, snapshotStore } = context;
+  const ban = (await runningBans(context)).find((one) => one.keyId === keyId);
+  if (ban === undefined) return false;
+  const version = await snapshotStore.deleteBan(ban);
+  const names = [keys.penalty(ban.accountId, keyId), keys.bans, keys.callers];
+  await link.run('lift', names, [`${keyId}:${ban.accountId}:${ban.level}`, version]);
+  return true;
+}
+
+async function runningBans(context: RedisContext): Promise<AccountBan[]> {
+  const saved = await context.snapshotStore.listBans(Math.floor(context.clock.now() / 1_000));
+  const { running, known } = await bansInRedis(context, saved).catch((error) => {
+    // The snapshots have all of them, except one that is being saved.
+    if (error instanceof StorageUnavailable) return { running: [], known: [] };
+    throw error;
+  });
+  const bans = new Map(running.map((ban) => [ban.keyId, ban]));
+  for (const [index, ban] of saved.entries()) {
+    // A ban that Redis knows but does not list has ended: dates in the snapshots may be older than a step of the clock.
+    if (!bans.has(ban.keyId) && known[index] !== 1) bans.set(ban.keyId, ban);
   }
+  return [...bans.values()].sort((one, other) => one.keyId - other.keyId);
+}
 
-  /** Those that run, by their keys; `second` is now, in Unix seconds. */
-  async list(second: number): Promise<Ban[]> {
-    const bans = await this.#all(second);
-    return bans.map(({ keyId, bannedUntil, level }) => ({ keyId, bannedUntil, level }));
-  }
-
-  /** The snapshots go first, so that they cannot give back what Redis has forgotten. */
-  async lift(keyId: number, second: number): Promise<boolean> {
-    const { run, keys, snapshotStore } = this.#options;
-    const ban = (await this.#all(second)).find((one) => one.keyId === keyId);
-    if (ban === undefined) return false;
-    const version = await snapshotStore.deleteBan(ban);
-    const names = [keys.penalty(ban.accountId, keyId), keys.bans, keys.callers];
-    await run('lift', names, [`${keyId}:${ban.accountId}:${ban.level}`, version]);
-    return true;
-  }
-
-  async #all(second: number): Promise<AccountBan[]> {
-    const saved = await this.#options.snapshotStore.listBans(second);
-    const { running, known } = await this.#inRedis(saved).catch((error) => {
-      // The snapshots have them all, but for one that is just being saved.
-      if (error instanceof StorageUnavailable) return { running: [], known: [] };
-      throw error;
-    });
-    const bans = new Map(running.map((ban) => [ban.keyId, ban]));
-    for (const [index, ban] of saved.entries()) {
-      // Of one that Redis knows and does not list the end has come: dates in the snapshots may be of a clock since stepped.
-      if (!bans.has(ban.keyId) && known[index] !== 1) bans.set(ban.keyId, ban);
-    }
-    return [...bans.values()].sort((one, other) => one.keyId - other.keyId);
-  }
-
-  /** The bans that run in Redis, and of each that is remembered whether it knows the key's penalty. */
-  async #inRedis(saved: readonly AccountBan[]): Promise<{ running: AccountBan[]; known: number[] }> {
-    const { run, keys, time } = this.#options;
-    const known: number[] = [];
-    for (let from = 0; ; from += atOnce) {
-      const asked = saved.slice(from, from + atOnce);
-      const penalties = asked.map(({ accountId, keyId }) => keys.penalty(accountId, keyId));
-      const answer = (await run('bans', [keys.bans, keys.clock, ...penalties], time())) as [
-        unknown,
-        number[],
-      ];
-      known.push(...answer[1]);
-      if (from + atOnce >= saved.length) return { running: bansOf(answer[0]), known };
-    }
+/** The current bans in Redis, and for each saved one whether Redis knows the key's penalty. */
+async function bansInRedis(
+  { link, keys, clock }: RedisContext,
+  saved: readonly AccountBan[],
+): Promise<{ running: AccountBan[]; known: number[] }> {
+  const known: number[] = [];
+  for (let from = 0; ; from += atOnce) {
+    const asked = saved.slice(from, from + atOnce);
+    const penalties = asked.map(({ accountId, keyId }) => keys.penalty(accountId, keyId));
+    const answer = await link.run('bans', [keys.bans, keys.clock, ...penalties], clock.arguments());
+    const [running, isKnown] = answer as [unknown, number[]];
+    known.push(...isKnown);
+    if (from + atOnce >= saved.length) return { running: bansOf(running), known };
   }
 }

@@ -1,12 +1,12 @@
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** More than any line Redis declines with; what follows is a manual. */
+/** Longer than any reason of Redis without its advice. */
 const longestReason = 200;
 
 /**
- * Why no connection to Redis comes about, in the server's words or the system's: the driver only says that it was
- * closed. Tries once more by hand, for the time given; undefined when nothing is wrong this time.
+ * Why a connection to Redis fails, as the server or the system reports it: the driver only says that it was closed.
+ * Connects once more without the driver; undefined if that works.
  */
 export async function connectionFailure(url: string, timeoutMs: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();

@@ -1,9 +1,8 @@
 import { type Resource, resources } from '../../domain/resources.ts';
 
-/** The names of the keys in Redis. Those of one account share a hash tag. */
+/** Names of the keys in Redis. Those of one account share a hash tag. */
 export class RedisKeys {
   readonly prefix: string;
-  /** The version of callers. */
   readonly callers: string;
   /** The versions of all resources, in their order. */
   readonly versions: readonly string[];
@@ -18,7 +17,7 @@ export class RedisKeys {
     this.clock = `${prefix}clock`;
   }
 
-  /** Every version of the service knows those of callers and pets by these names. */
+  /** The names for callers and pets are the same in every version of the service. */
   version(resource: Resource): string {
     return `${this.prefix}${resource}`;
   }
@@ -41,7 +40,6 @@ export class RedisKeys {
     return [...this.ofStanding(accountId, keyId), strikes, this.bans];
   }
 
-  /** The keys the script `standing` works on, in its order. */
   ofStanding(accountId: number, keyId: number): string[] {
     return [...this.versions, this.usage(accountId), this.penalty(accountId, keyId), this.clock];
   }

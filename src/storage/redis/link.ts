@@ -1,20 +1,23 @@
 import { RedisClient } from 'bun';
 import { Breaker } from '../breaker.ts';
-import { ConcurrencyLimit, Overloaded } from '../concurrency-limit.ts';
 import type { Notice } from '../outage.ts';
-import { ReplyTimeouts } from '../reply-timeouts.ts';
 import { RoundTrips } from '../round-trips.ts';
 import { StorageUnavailable } from '../storage.ts';
+import { ConcurrencyLimit, Overloaded } from './concurrency-limit.ts';
 import { connectionFailure } from './connection-failure.ts';
+import { ReplyTimeouts } from './reply-timeouts.ts';
 import type { ScriptName } from './scripts.ts';
 
 export interface LinkOptions {
   readonly url: string;
-  /** How long Redis may be silent while it is asked; it counts as gone after it. */
+  /** How long Redis may be silent with requests pending, before it counts as down. */
   readonly timeoutMs: number;
   readonly scripts: ReadonlyMap<ScriptName, string>;
   readonly notice: Notice;
-  /** Called on each new connection before it is used; it has to ask Redis to write something. */
+  /**
+   * Called on each new connection before it is used. It has to run a script that writes, so that a read-only Redis is
+   * noticed.
+   */
   readonly onConnect: (run: Run) => Promise<unknown>;
 }
 
@@ -25,21 +28,21 @@ export type Run = (
   args: readonly (string | number)[],
 ) => Promise<unknown>;
 
-/** Redis was asked and did not answer: whether it did it is not known. */
+/** Redis did not reply: it is unknown whether the script ran. */
 export class NoAnswer extends StorageUnavailable {}
 
 const probeEveryMs = 250;
 const connectTimeoutMs = 1_000;
 
-/** As much as keeps Redis busy while a turn of the event loop takes; what is more than that waits here. */
-const requestBounds = { underWay: 1_000, waiting: 10_000, waitMs: 1_000 };
+/** Enough to keep Redis busy during an event-loop tick; further requests wait here. */
+const requestBounds = { inFlight: 1_000, waiting: 10_000, waitMs: 1_000 };
 
 interface Connection {
   readonly client: RedisClient;
   readonly run: Run;
 }
 
-/** One pipelined connection to Redis, given up at the first sign of trouble and made anew until it works. */
+/** One pipelined connection to Redis, closed at the first failure and reopened until it works. */
 export class RedisLink implements Disposable {
   readonly #options: LinkOptions;
   readonly #timeouts: ReplyTimeouts;
@@ -60,29 +63,27 @@ export class RedisLink implements Disposable {
     this.#breaker = new Breaker({ name: 'Redis', probe: () => this.#connect(), probeEveryMs, notice });
   }
 
-  /** Resolves when it is connected or known not to be; in that case it goes on trying. */
+  /** Resolves when it is connected, or when the first attempt has failed; further ones follow. */
   async open(): Promise<void> {
     await this.#connect().catch((error) => this.#breaker.trip(error));
   }
 
-  /** Why Redis does not work; undefined while it does. */
   get trouble(): string | undefined {
     return this.#breaker.trouble;
   }
 
-  /** The version of the server; undefined when it does not tell. */
   async version(): Promise<string | undefined> {
     const asked = this.#connection?.client.send('INFO', ['server']);
     const info = asked && (await this.#timeouts.within(asked).catch(() => undefined));
     return /^(?:redis|valkey)_version:(\S+)/m.exec(String(info))?.[1];
   }
 
-  /** Whether more is asked than Redis is told at once. */
+  /** Whether requests wait to be sent. */
   get isBusy(): boolean {
     return this.#requests.isBusy;
   }
 
-  /** What Redis says; what this instance says alone, when Redis does not. Rejects with `Overloaded`, as `ask` does. */
+  /** The result of Redis, or `fallback`'s while Redis is down. Rejects with `Overloaded` as `ask` does. */
   async shared<T>(together: () => Promise<T>, fallback: () => Promise<T>): Promise<T> {
     if (this.trouble !== undefined) return fallback();
     try {
@@ -94,16 +95,16 @@ export class RedisLink implements Disposable {
   }
 
   /**
-   * Runs a script for a request. Rejects with `Overloaded` when too much is asked at once, having asked nothing;
-   * else as `run` does.
+   * Runs a script for a request. Rejects with `Overloaded` if too many requests wait, without having sent this one;
+   * otherwise as `run` does.
    */
   ask(...command: Parameters<Run>): Promise<unknown> {
     return this.#requests.run(() => this.run(...command));
   }
 
   /**
-   * Rejects, within the time-out, with `NoAnswer` when it is not known whether Redis did it, with another
-   * `StorageUnavailable` when it did not.
+   * Rejects within the time-out: with `NoAnswer` if it is unknown whether the script ran, with another
+   * `StorageUnavailable` if it did not.
    */
   async run(...command: Parameters<Run>): Promise<unknown> {
     const connection = this.#connection;
@@ -127,7 +128,7 @@ export class RedisLink implements Disposable {
     this.#connection = undefined;
   }
 
-  /** The reason is told before the connection is closed: closing rejects what is under way, for a reason of its own. */
+  /** Reports the reason before it closes the connection, because that rejects pending requests with another reason. */
   #giveUp(reason: unknown): void {
     const connection = this.#connection;
     this.#connection = undefined;
@@ -151,7 +152,7 @@ export class RedisLink implements Disposable {
     try {
       await client.connect();
       const connection = { client, run: await loaded(client, scripts) };
-      // In no more time than requests have: a server that is too slow for them is not taken back.
+      // With the time-out of requests: a server that is too slow for them does not count as recovered.
       await this.#timeouts.within(onConnect(connection.run));
       client.onclose = () =>
         connection === this.#connection && this.#giveUp('connection closed by the server');
@@ -180,7 +181,6 @@ function wasDeclined(error: unknown): boolean {
   return code === 'ERR_REDIS_SERVER_ERROR' || code === 'ERR_REDIS_INVALID_COMMAND';
 }
 
-/** Loads the scripts, and returns what runs them by their names. */
 async function loaded(client: RedisClient, scripts: ReadonlyMap<ScriptName, string>): Promise<Run> {
   const loading = [...scripts].map(async ([name, text]) => {
     return [name, String(await client.send('SCRIPT', ['LOAD', text]))] as const;
@@ -191,7 +191,7 @@ async function loaded(client: RedisClient, scripts: ReadonlyMap<ScriptName, stri
     try {
       return await client.send('EVALSHA', [hashes.get(script) ?? '', ...rest]);
     } catch (error) {
-      // Somebody emptied the script cache: EVAL fills it again.
+      // The script cache was flushed; EVAL fills it again.
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
       return client.send('EVAL', [scripts.get(script) ?? '', ...rest]);
     }

@@ -17,25 +17,24 @@ import {
 } from '../../domain/limit.ts';
 import type { Ban, Caller, FailureVerdict } from '../storage.ts';
 
-/** How many accounts', keys' and addresses' states are held. */
+/** Most cached accounts, keys and addresses, each. */
 const heldStates = 100_000;
-/** Of one account; beyond them a request may be charged twice. */
+/** Most requests without a reply per account; beyond them one may be charged twice. */
 const mostUnanswered = 1_000;
 
-/** Something Redis was asked to count and gave no answer to: it may have counted it. */
-export interface Doubt {
-  /** The number it was asked under. */
+/** Something that Redis may have counted: it did not reply. */
+interface Doubt {
   readonly number: number;
   readonly count: number;
 }
 
-/** How much of a window was counted locally, and what of that is in doubt. */
+/** What was counted locally in a window, and which part of it Redis may have counted as well. */
 export interface Unreported {
   readonly count: number;
   readonly doubts: readonly Doubt[];
 }
 
-/** What is known of an account, and what Redis has to be told of it. */
+/** The known state of an account, and what is to be reported to Redis. */
 export interface Held {
   readonly usage: Usage;
   readonly minute: Unreported;
@@ -46,14 +45,14 @@ const none: Unreported = { count: 0, doubts: [] };
 const one: Unreported = { count: 1, doubts: [] };
 
 /**
- * What this instance last knew of accounts and keys. While Redis is away it goes on from there, by the same rules, and
- * remembers what Redis has to be told.
+ * The last known state of accounts and keys. While Redis is down, it is continued by the same rules, and what is
+ * counted is kept to be reported to Redis.
  */
 export class LocalLimits {
   readonly #rules: LimitRules;
   readonly #accounts = new LRUCache<number, Held>({
     ...atMost(heldStates),
-    // The sets name accounts that are held, and no others: so they are bounded, too.
+    // The sets contain cached accounts only, which bounds them.
     noDisposeOnSet: true,
     dispose: (_held, accountId) => {
       this.#changed.delete(accountId);
@@ -62,7 +61,7 @@ export class LocalLimits {
   });
   readonly #penalties = new LRUCache<number, KeyPenalty>(atMost(heldStates));
   readonly #addresses = new LRUCache<string, Window>(atMost(heldStates));
-  /** The numbers Redis was asked under without an answer, by account, until the requests are decided here. */
+  /** Numbers of requests without a reply from Redis, by account, until they are decided here. */
   readonly #unanswered = new LRUCache<number, number[]>(atMost(heldStates));
   readonly #changed = new Set<number>();
   readonly #unreported = new Set<number>();
@@ -71,13 +70,13 @@ export class LocalLimits {
     this.#rules = rules;
   }
 
-  /** Takes over what Redis says an account has used. */
+  /** Adopts Redis' usage of an account. */
   learnUsage(accountId: number, usage: Usage): void {
     this.#accounts.set(accountId, { usage, minute: none, day: none });
     this.#changed.add(accountId);
   }
 
-  /** Takes over how a key stands. Strikes stay with Redis. */
+  /** Adopts Redis' penalty of a key, without strikes. */
   learnPenalty(keyId: number, penalty: Omit<KeyPenalty, 'strikes'>): void {
     const isClear = penalty.episodeUntil === 0 && penalty.bannedUntil === 0;
     if (!isClear) this.#penalties.set(keyId, { ...penalty, strikes: [] });
@@ -85,8 +84,8 @@ export class LocalLimits {
   }
 
   /**
-   * Takes over what the snapshots say of an account and one of its keys. Of a window the higher count stays, else the
-   * later window; a ban the snapshots do not have was lifted.
+   * Adopts the snapshot of an account and one of its keys. Of the same window the higher count stays, otherwise the
+   * later window. A ban without a snapshot was lifted.
    */
   recall(accountId: number, keyId: number, usage: Usage, ban: Pick<Ban, 'bannedUntil' | 'level'>): void {
     const held = this.#accounts.get(accountId);
@@ -117,14 +116,14 @@ export class LocalLimits {
     return this.#penalties.get(keyId) ?? noPenalty;
   }
 
-  /** Redis was asked to count a request of this account, and whether it did is not known. */
+  /** Notes that Redis may have counted a request of this account. */
   doubt(accountId: number, number: number): void {
     const unanswered = this.#unanswered.get(accountId);
     if (unanswered === undefined) this.#unanswered.set(accountId, [number]);
     else if (unanswered.length < mostUnanswered) unanswered.push(number);
   }
 
-  /** Checks and counts a request locally; `newBan` when it brought one. */
+  /** Checks and counts a request; `newBan` if it led to one. */
   take(caller: Caller, nowMs: number): { verdict: Verdict; newBan: KeyPenalty | undefined } {
     const before = this.#accounts.get(caller.accountId) ?? { usage: unused, minute: none, day: none };
     const known = this.penalty(caller.keyId);
@@ -136,7 +135,6 @@ export class LocalLimits {
     return { verdict, newBan: penalty.bannedUntil > known.bannedUntil ? penalty : undefined };
   }
 
-  /** How a caller stands, counting nothing. */
   standing({ accountId, keyId, quota }: Caller, nowMs: number): Verdict {
     return standing(this.#accounts.get(accountId)?.usage ?? unused, this.penalty(keyId), quota, nowMs);
   }
@@ -164,7 +162,6 @@ export class LocalLimits {
     this.#addresses.set(address, window);
   }
 
-  /** Whether Redis has to be told something of this account. */
   isUnreported(accountId: number): boolean {
     return this.#unreported.size > 0 && this.#unreported.has(accountId);
   }
@@ -173,31 +170,27 @@ export class LocalLimits {
     return [...this.#unreported];
   }
 
-  /** What Redis is told of an account; from here on it counts as told. */
-  report(accountId: number): Held | undefined {
+  /** What is to be reported of an account, which counts as reported from here on. */
+  takeUnreported(accountId: number): Held | undefined {
     const held = this.#accounts.get(accountId);
     this.#unreported.delete(accountId);
     if (held !== undefined) this.#accounts.set(accountId, { ...held, minute: none, day: none });
     return held;
   }
 
-  /** It was not told after all; with `number`, it may have been, under that number. */
-  undoReport(accountId: number, { minute, day }: Held, number: number | undefined): void {
+  /** Takes back a report that failed; with `number`, Redis may have received it under that number. */
+  putBackUnreported(accountId: number, { minute, day }: Held, number: number | undefined): void {
     const held = this.#accounts.get(accountId);
     if (held === undefined) return;
     this.#unreported.add(accountId);
-    const [again, anew] = [minute, day].map((unreported) => inDoubt(unreported, number)) as [
-      Unreported,
-      Unreported,
-    ];
     this.#accounts.set(accountId, {
       usage: held.usage,
-      minute: sum(held.minute, again),
-      day: sum(held.day, anew),
+      minute: sum(held.minute, inDoubt(minute, number)),
+      day: sum(held.day, inDoubt(day, number)),
     });
   }
 
-  /** Up to `count` accounts whose usage changed since they were last asked for. */
+  /** Takes up to `count` accounts whose usage has changed. */
   takeChanged(count: number): { accountId: number; usage: Usage }[] {
     const changed: { accountId: number; usage: Usage }[] = [];
     for (const accountId of this.#changed) {
@@ -209,7 +202,6 @@ export class LocalLimits {
     return changed;
   }
 
-  /** They could not be saved. */
   putBackChanged(accountIds: readonly number[]): void {
     for (const id of accountIds) if (this.#accounts.has(id)) this.#changed.add(id);
   }
@@ -228,13 +220,13 @@ export class LocalLimits {
   }
 }
 
-/** Of two states of a window the one that knows more, and whether it is another window than the first. */
+/** The more recent of two states of a window, and whether it is another window than the first. */
 function later(one: Window, other: Window): [Window, boolean] {
   if (one.openedAt === other.openedAt) return [other.count > one.count ? other : one, false];
   return other.openedAt > one.openedAt ? [other, true] : [one, false];
 }
 
-/** What was asked for under this number and not answered is in doubt as a whole. */
+/** All of it is in doubt if the request with this number had no reply. */
 function inDoubt(unreported: Unreported, number: number | undefined): Unreported {
   if (number === undefined || unreported.count === 0) return unreported;
   return { count: unreported.count, doubts: [{ number, count: unreported.count }] };

@@ -1,73 +1,60 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../domain/bounded.ts';
 import { type KeyPenalty, unused } from '../../domain/limit.ts';
+import type { AccountBan } from '../limit-snapshots.ts';
 import { type Ban, type Caller, StorageUnavailable } from '../storage.ts';
-import type { RedisKeys } from './keys.ts';
-import { NoAnswer, type Run } from './link.ts';
-import type { Held, LocalLimits, Unreported } from './local-limits.ts';
-import type { AccountBan, AccountSnapshot, SnapshotStore } from './snapshot-store.ts';
+import type { RedisContext } from './context.ts';
+import { NoAnswer } from './link.ts';
+import type { Held, Unreported } from './local-limits.ts';
+import type { AccountSnapshot } from './snapshot-store.ts';
 
-export interface ReconciliationOptions {
-  readonly run: Run;
-  readonly keys: RedisKeys;
-  readonly localLimits: LocalLimits;
-  readonly snapshotStore: SnapshotStore;
-  /** Names this process in Redis: 8 bytes. */
-  readonly process: string;
-  /** The next number of what Redis is asked to count. */
-  readonly nextNumber: () => number;
-  /** The time scripts are given. */
-  readonly time: () => number[];
-}
-
-/** Keys, and bans that Redis has to be told of. */
+/** Most cached keys, and most bans to be reported to Redis. */
 const mostHeld = 100_000;
-/** How long the local limits are believed on what the snapshots know better. */
+/** How long a snapshot that was read is not read again. */
 const recalledForMs = 1_000;
 
-/** Accounts that Redis is told of at once. */
+/** Accounts reported at once. */
 const reportGroup = 500;
-/** How often bans are read again that callers' changes overtook. */
+/** How often bans are read, if callers change meanwhile. */
 const mostReadings = 4;
-/** For bans that were not read, but decided here. */
+/** The version for bans that were decided here. */
 const anyVersion = -1;
 
-/** How often Redis is asked about an account that it does not know yet. */
+/** How often a script is run for an account that Redis does not know. */
 export const mostTries = 4;
 
-/** Redis knew nothing of an account, however often it was told. */
+/** Redis did not know an account although it was restored several times. */
 export function discarding(): StorageUnavailable {
   return new StorageUnavailable('Redis discards account data as soon as it is written');
 }
 
 const nothing: Unreported = { count: 0, doubts: [] };
 
-/** Keeps Redis, the local limits and the snapshot store in agreement: what one of them lost, the others give back. */
+/** Restores what Redis, the local limits or the snapshots have lost from the others. */
 export class Reconciliation {
-  readonly #options: ReconciliationOptions;
+  readonly #context: RedisContext;
   readonly #reconciling = new Map<number, Promise<void>>();
   readonly #recalling = new Map<number, Promise<void>>();
-  /** When the snapshot store was asked about each key. */
+  /** When the snapshot was read, by key. */
   readonly #recalledAt = new LRUCache<number, number>(atMost(mostHeld));
   readonly #unreportedBans = new LRUCache<number, AccountBan>(atMost(mostHeld));
 
-  constructor(options: ReconciliationOptions) {
-    this.#options = options;
+  constructor(context: RedisContext) {
+    this.#context = context;
   }
 
   /**
-   * Makes an account known to Redis that has no state of it: new, long idle, or lost. Rejects with
-   * `StorageUnavailable` when the snapshot store does not say what there was; then Redis still does not know the account, so
-   * that nothing is forgotten and the next request asks again.
+   * Restores an account in Redis that is new, long idle, or lost. Rejects with `StorageUnavailable` if its snapshot
+   * cannot be read; Redis still does not know the account then, so the next request tries again.
    */
   reconcile(accountId: number): Promise<void> {
     return once(this.#reconciling, accountId, () => this.#reconcile(accountId));
   }
 
   /**
-   * Makes the local limits know what the snapshots have of a caller, unless it did a moment ago: others may have banned its key,
-   * or lifted its ban. When the snapshot store does not answer, what is known here counts; rejects with `StorageUnavailable`
-   * when nothing is: who is not known here has to come again.
+   * Reads the snapshot of a caller into the local limits, unless it did a moment ago: another instance may have banned
+   * the key or lifted its ban. If that fails, the local state counts; rejects with `StorageUnavailable` if there is
+   * none.
    */
   async recall(caller: Caller): Promise<void> {
     const recalledAt = this.#recalledAt.get(caller.keyId) ?? Number.NEGATIVE_INFINITY;
@@ -76,39 +63,46 @@ export class Reconciliation {
       await once(this.#recalling, caller.keyId, () => this.#recall(caller));
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
-      if (!this.#options.localLimits.knows(caller.accountId)) throw error;
+      if (!this.#context.localLimits.knows(caller.accountId)) throw error;
     }
   }
 
-  /** Tells Redis what was counted here while it was away; false when it has no state of the account to add it to. */
-  async report(accountId: number): Promise<boolean> {
-    const { localLimits, nextNumber } = this.#options;
-    const held = localLimits.report(accountId);
+  /**
+   * Reports to Redis what was counted here of an account, before its next command: a connection runs commands in order.
+   */
+  reportFirst(accountId: number): void {
+    if (this.#context.localLimits.isUnreported(accountId)) void this.reportAccount(accountId);
+  }
+
+  /** Reports to Redis what was counted here; false if Redis has no state of the account to add it to. */
+  async reportAccount(accountId: number): Promise<boolean> {
+    const { localLimits, nextNumber } = this.#context;
+    const held = localLimits.takeUnreported(accountId);
     if (held === undefined) return true;
     const number = nextNumber();
     try {
       if ((await this.#restore(accountId, held, number)) === 1) return true;
-      localLimits.undoReport(accountId, held, undefined);
+      localLimits.putBackUnreported(accountId, held, undefined);
       return false;
     } catch (error) {
-      localLimits.undoReport(accountId, held, error instanceof NoAnswer ? number : undefined);
+      localLimits.putBackUnreported(accountId, held, error instanceof NoAnswer ? number : undefined);
       return true;
     }
   }
 
   async reportAll(): Promise<void> {
     await Promise.all([...this.#unreportedBans.values()].map((ban) => this.#reportBan(ban)));
-    const unreported = this.#options.localLimits.unreported();
+    const unreported = this.#context.localLimits.unreported();
     while (unreported.length > 0) {
       const group = unreported.splice(0, reportGroup).map(async (accountId) => {
-        if (!(await this.report(accountId))) await this.reconcile(accountId);
+        if (!(await this.reportAccount(accountId))) await this.reconcile(accountId);
       });
-      // What could not be told now is told when the account is asked for again.
+      // What fails now is reported with the next request of the account.
       await Promise.allSettled(group);
     }
   }
 
-  /** Remembers a ban, also beyond Redis; one that Redis did not decide it is told of later. */
+  /** Saves a ban as a snapshot. One that Redis did not decide is reported to it later. */
   saveBan(
     { keyId, accountId }: Caller,
     { bannedUntil, banLevel: level }: Omit<KeyPenalty, 'strikes'>,
@@ -116,15 +110,15 @@ export class Reconciliation {
   ): void {
     const ban = { keyId, accountId, bannedUntil, level };
     if (decidedBy === 'fallback') this.#unreportedBans.set(keyId, ban);
-    this.#options.snapshotStore.saveBan(ban);
+    this.#context.snapshotStore.saveBan(ban);
   }
 
-  /** A ban that the snapshot store no longer has was lifted meanwhile. */
+  /** Reports a ban unless it was lifted: then it has no snapshot. */
   async #reportBan(ban: AccountBan): Promise<void> {
     const { accountId, keyId } = ban;
     this.#unreportedBans.delete(keyId);
     try {
-      const known = await this.#options.snapshotStore.find(accountId).catch(() => undefined);
+      const known = await this.#context.snapshotStore.find(accountId).catch(() => undefined);
       if (known?.bans.some((one) => one.keyId === keyId) === false) return;
       await this.#restoreBan(accountId, ban, anyVersion);
     } catch {
@@ -133,21 +127,21 @@ export class Reconciliation {
   }
 
   async #reconcile(accountId: number): Promise<void> {
-    const { localLimits } = this.#options;
+    const { localLimits } = this.#context;
     const { usage } = await this.#withBans(accountId);
     const snapshot = { usage: usage ?? unused, minute: nothing, day: nothing };
     // Commands are done in order.
     await Promise.all([
       this.#restore(accountId, snapshot, 0),
-      localLimits.knows(accountId) ? this.report(accountId) : undefined,
+      localLimits.knows(accountId) ? this.reportAccount(accountId) : undefined,
     ]);
   }
 
-  /** Gives Redis the bans of an account, before it knows the account and checks its requests. */
+  /** Restores the bans of an account in Redis, before the account itself, so that no request is admitted in between. */
   async #withBans(accountId: number): Promise<AccountSnapshot> {
-    const { snapshotStore, run, keys } = this.#options;
+    const { snapshotStore, link, keys } = this.#context;
     for (let reading = 0; reading < mostReadings; reading++) {
-      const [callers = 0] = (await run('versions', [keys.callers], [0])) as number[];
+      const [callers = 0] = (await link.run('versions', [keys.callers], [0])) as number[];
       const snapshot = await snapshotStore.find(accountId);
       const restored = snapshot.bans.map((ban) => this.#restoreBan(accountId, ban, callers));
       if ((await Promise.all(restored)).every((answer) => answer === 1)) return snapshot;
@@ -156,7 +150,7 @@ export class Reconciliation {
   }
 
   async #recall({ accountId, keyId }: Caller): Promise<void> {
-    const { localLimits, snapshotStore } = this.#options;
+    const { localLimits, snapshotStore } = this.#context;
     const askedAt = performance.now();
     const { usage, bans } = await snapshotStore.find(accountId);
     const ban = bans.find((one) => one.keyId === keyId) ?? { bannedUntil: 0, level: 0 };
@@ -165,12 +159,16 @@ export class Reconciliation {
   }
 
   async #restore(accountId: number, { usage, minute, day }: Held, number: number): Promise<unknown> {
-    const { run, keys, process, time } = this.#options;
+    const { link, keys, process, clock } = this.#context;
     const windows = [
       [usage.minute.openedAt, usage.minute.count, minute.count, doubtsOf(minute)],
       [usage.day.openedAt, usage.day.count, day.count, doubtsOf(day)],
     ].flat();
-    return run('restore', [keys.usage(accountId), keys.clock], [...windows, process, number, ...time()]);
+    return link.run(
+      'restore',
+      [keys.usage(accountId), keys.clock],
+      [...windows, process, number, ...clock.arguments()],
+    );
   }
 
   async #restoreBan(
@@ -178,16 +176,16 @@ export class Reconciliation {
     { keyId, bannedUntil, level }: Ban,
     callers: number,
   ): Promise<unknown> {
-    const { run, keys, time } = this.#options;
-    return run(
+    const { link, keys, clock } = this.#context;
+    return link.run(
       'restoreBan',
       [keys.penalty(accountId, keyId), keys.bans, keys.callers, keys.clock],
-      [bannedUntil, level, `${keyId}:${accountId}`, callers, ...time()],
+      [bannedUntil, level, `${keyId}:${accountId}`, callers, ...clock.arguments()],
     );
   }
 }
 
-/** Runs work for this id once at a time; who asks meanwhile gets the same outcome. */
+/** Runs work for this id once at a time; concurrent calls share its outcome. */
 function once(running: Map<number, Promise<void>>, id: number, work: () => Promise<void>): Promise<void> {
   const already = running.get(id);
   if (already !== undefined) return already;

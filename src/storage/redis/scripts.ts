@@ -16,7 +16,7 @@ const sources = { take, standing, refund, restore, restoreBan, fail, versions, a
 
 export type ScriptName = keyof typeof sources;
 
-/** What `take` and `standing` answer with first: how the request was decided, or why it was not. */
+/** First element of the reply of `take` and `standing`: the decision, or why there is none. */
 export const kinds = {
   admitted: 0,
   exhausted: 1,
@@ -27,7 +27,7 @@ export const kinds = {
   overtaken: 6,
 } as const;
 
-/** Every script's text, with the rules, the kinds and how many resources there are written into it: they are the same for all requests. */
+/** The text of every script, with the rules, the kinds and the number of resources as literals. */
 export function scriptTexts(ban: BanRules): ReadonlyMap<ScriptName, string> {
   const constants: Readonly<Record<string, number>> = {
     'resources.count': resources.length,

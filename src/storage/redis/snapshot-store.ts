@@ -1,12 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../../domain/bounded.ts';
 import type { Usage } from '../../domain/limit.ts';
+import type { AccountBan, LimitSnapshots } from '../limit-snapshots.ts';
 import type { Ban } from '../storage.ts';
 import type { LocalLimits } from './local-limits.ts';
-
-export interface AccountBan extends Ban {
-  readonly accountId: number;
-}
 
 /** What is known of an account outside Redis. */
 export interface AccountSnapshot {
@@ -15,24 +12,11 @@ export interface AccountSnapshot {
   readonly bans: readonly Ban[];
 }
 
-/** Where limits are kept that outlive Redis. Everything rejects with `StorageUnavailable` within its time-out. */
-export interface Snapshots {
-  findUsages(accountIds: readonly number[]): Promise<ReadonlyMap<number, Usage>>;
-  findBans(accountIds: readonly number[]): Promise<readonly AccountBan[]>;
-  /** Those that run at this Unix second. */
-  listBans(second: number): Promise<readonly AccountBan[]>;
-  saveUsage(snapshots: readonly { accountId: number; usage: Usage }[]): Promise<void>;
-  saveBan(ban: AccountBan): Promise<void>;
-  /** Forgets a ban, also one that is saved only after this. Returns the version of callers that tells of it. */
-  deleteBan(ban: AccountBan): Promise<number>;
-}
-
 const snapshotEveryMs = 10_000;
 /** Accounts in one statement. */
 const batchSize = 500;
-/** Statements that look accounts up at once: the pool is there for others, too. */
+/** Most concurrent lookups, which leave connections of the pool to others. */
 const mostLookUps = 4;
-/** Bans that wait to be saved. */
 const mostUnsavedBans = 100_000;
 
 interface Question {
@@ -41,9 +25,9 @@ interface Question {
   readonly reject: (error: unknown) => void;
 }
 
-/** Saves what the local limits learn every few seconds, bans at once, and finds it again: for many accounts in one statement. */
+/** Saves the local limits every few seconds, and bans at once; finds them again for many accounts in one statement. */
 export class SnapshotStore implements AsyncDisposable {
-  readonly #snapshots: Snapshots;
+  readonly #snapshots: LimitSnapshots;
   readonly #localLimits: LocalLimits;
   readonly #unsavedBans = new LRUCache<number, AccountBan>(atMost(mostUnsavedBans));
   /** The saves under way, by key. */
@@ -53,12 +37,11 @@ export class SnapshotStore implements AsyncDisposable {
   #timer: NodeJS.Timeout | undefined;
   #saving = Promise.resolve();
 
-  constructor(snapshots: Snapshots, localLimits: LocalLimits) {
+  constructor(snapshots: LimitSnapshots, localLimits: LocalLimits) {
     this.#snapshots = snapshots;
     this.#localLimits = localLimits;
   }
 
-  /** Begins to save, every few seconds, what changed. */
   start(): void {
     this.#timer = setInterval(() => {
       this.#saving = this.#saving.then(() => this.#save());
@@ -70,27 +53,25 @@ export class SnapshotStore implements AsyncDisposable {
   find(accountId: number): Promise<AccountSnapshot> {
     return new Promise((resolve, reject) => {
       this.#questions.push({ accountId, resolve, reject });
-      // The rest of this turn of the event loop may bring more questions.
+      // Further lookups of this event-loop tick join the statement.
       if (this.#questions.length === 1) setImmediate(() => this.#lookUp());
     });
   }
 
-  /** Those that run at this Unix second. */
   async listBans(second: number): Promise<readonly AccountBan[]> {
     const unsaved = [...this.#unsavedBans.values()].filter(({ bannedUntil }) => bannedUntil > second);
     return [...(await this.#snapshots.listBans(second)), ...unsaved];
   }
 
-  /** Costs no request anything: while the snapshot store is away, Redis has the ban, or this instance. */
+  /** No request waits for it: until it is saved, Redis or this instance has the ban. */
   saveBan(ban: AccountBan): void {
     this.#unsavedBans.set(ban.keyId, ban);
     void this.#saveBan(ban);
   }
 
-  /** Returns the version of callers that tells of it. */
   async deleteBan(ban: AccountBan): Promise<number> {
     this.#unsavedBans.delete(ban.keyId);
-    // What is on its way would arrive behind the deletion.
+    // A pending save would undo the deletion.
     await this.#savingBans.get(ban.keyId);
     return this.#snapshots.deleteBan(ban);
   }
@@ -140,7 +121,7 @@ export class SnapshotStore implements AsyncDisposable {
       await this.#snapshots.saveBan(ban);
       if (this.#unsavedBans.get(ban.keyId) === ban) this.#unsavedBans.delete(ban.keyId);
     } catch {
-      // The next round tries again.
+      // Retried with the next save.
     }
   }
 

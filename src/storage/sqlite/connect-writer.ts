@@ -1,46 +1,43 @@
 import type { QueueFacts } from '../group-queue.ts';
 import type { Notice } from '../outage.ts';
-import type { Port } from '../port.ts';
-import type { ServingWorker } from '../storage.ts';
+import type { Port, ServingWorker } from '../storage.ts';
 import type { Units, Writer } from '../transaction.ts';
 import { PortWriter, WriteServer } from '../writer-port.ts';
-import type { Format } from './database.ts';
-import { openWriter } from './open-writer.ts';
+import type { Migrations } from './database.ts';
+import { SqliteWriter } from './writer.ts';
 import type { ThreadTask } from './writer-thread.ts';
 
-/** Where a process has its units of work run. */
+/** Where the units of work of a process run. */
 export type WriterPlace =
-  /** In this thread: for a process that answers no requests. */
+  /** In this thread, for a process that serves no requests. */
   | { readonly kind: 'here' }
-  /** In a thread of its own; `module` runs `runWriterThread`. */
+  /** In a separate thread, whose `module` calls `runWriterThread`. */
   | { readonly kind: 'thread'; readonly module: URL }
   /** In the process that supervises this worker. */
   | { readonly kind: 'supervisor'; readonly worker: ServingWorker };
 
-export interface ConnectedWriter extends Writer<Units>, AsyncDisposable {
-  /** Why nothing is being stored, as the last write showed; undefined while all is. */
+interface ConnectedWriter extends Writer<Units>, AsyncDisposable {
+  /** Why the last write failed; undefined if it did not. */
   readonly trouble: string | undefined;
-  /** What was written by whoever does the writes, as far as is known here. */
+  /** Statistics of the process or thread that writes, as far as known here. */
   readonly facts: QueueFacts;
-  /** Resolves with the reason when nothing can be written any more, whatever happens; undefined where that cannot be. */
+  /** Resolves with the reason when writes have stopped permanently; undefined where that cannot happen. */
   readonly lost?: Promise<Error>;
   /**
-   * Lets another process of the same service write here, until that has ended; undefined where this one does not write
-   * itself.
+   * Performs the writes of another process of the service, until that has ended; undefined where this process does not
+   * write itself.
    */
   readonly serve?: (port: Port) => Disposable;
 }
 
 interface ConnectOptions {
   readonly place: WriterPlace;
-  /** The data file. */
   readonly path: string;
-  readonly format: Format;
+  readonly migrations: Migrations;
   readonly units: Units;
-  /** How long a write that is done here waits for its commit, in milliseconds. */
   readonly timeoutMs: number;
   readonly notice: Notice;
-  /** Called when something was perhaps committed, before anybody is answered. */
+  /** Called when something may have been committed, before the write resolves. */
   readonly onOutcome: () => void;
 }
 
@@ -53,8 +50,8 @@ export function connectWriter(options: ConnectOptions): ConnectedWriter {
   return Object.assign(writer, { [Symbol.asyncDispose]: () => writer.idle() });
 }
 
-function writerHere({ path, format, units, timeoutMs, onOutcome }: ConnectOptions): ConnectedWriter {
-  const writer = openWriter({ path, format, units, timeoutMs });
+function writerHere({ path, migrations, units, timeoutMs, onOutcome }: ConnectOptions): ConnectedWriter {
+  const writer = new SqliteWriter({ path, migrations, units, timeoutMs });
   const server = new WriteServer(writer);
   return {
     trouble: undefined,
@@ -68,8 +65,8 @@ function writerHere({ path, format, units, timeoutMs, onOutcome }: ConnectOption
 }
 
 /**
- * The thread starts with the first write, or soon after: it loads all units of work, which takes about as long as all else
- * that a start does, and the first answers need none of it.
+ * The thread starts with the first write, or after this time: loading all units of work takes about as long as the rest
+ * of a start, and the first responses do not need them.
  */
 const startThreadAfterMs = 500;
 
@@ -86,7 +83,7 @@ function writerInThread(
     if (isClosing) return;
     isClosing = true;
     const error = new Error(`The thread that writes to ${path} ${how}`);
-    // What it was asked for may be committed or not: it is for whoever asked to find out, from the next start on.
+    // Pending writes may be committed or not; clients find out after the next start.
     writer.end(error.message);
     lost.resolve(error);
   };
@@ -117,7 +114,7 @@ function writerInThread(
       if (isClosing || thread === undefined) return;
       isClosing = true;
       if (writer.isSilent) {
-        // It hangs in the disk: the end of the process would wait for a thread that is told to end.
+        // The thread hangs in a disk operation, and `terminate` would make the end of the process wait for it.
         thread.unref();
         return;
       }

@@ -1,67 +1,56 @@
-import { Database, SQLiteError } from 'bun:sqlite';
+import { Database, type SQLiteError } from 'bun:sqlite';
 import type { Notice } from '../outage.ts';
 import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.ts';
-import { backupApplicationId } from './backup/backup-file.ts';
 import { fileReason, noStore } from './files.ts';
+import { backupApplicationId, hasCode, hasTable, pragma, storeApplicationId } from './sqlite-file.ts';
 
-/** A step of a migration: statements, or what SQL alone cannot do. */
-export type Migration = string | ((database: Database) => void);
+/** A step of a migration: statements, or a function for what SQL alone cannot do. */
+type Migration = string | ((database: Database) => void);
 
 /** Ordered steps that bring a file of any older version up to date; the file's `user_version` counts them. */
 export type Migrations = readonly Migration[];
 
-/** What a file of a store is, and how it came to be so. */
-export interface Format {
-  readonly migrations: Migrations;
-  /** A table that tells the files of a store apart: each has one that no other has. */
-  readonly table: string;
-}
+/** A table that only data files have: former versions kept limits in a second database. */
+export const dataTable = 'pets';
 
-/** Marks a file as this service's, so that another program's database is never migrated ("AnSt"). */
-export const storeApplicationId = 0x416e5374;
-
-/** Pages of a file kept in memory, filled as they are asked for; a read past them costs a system call more. */
+/** Size of the page cache. A read of a page outside costs a system call. */
 const readingCacheKib = 8_192;
-/** Whoever only writes comes back to the last pages of each tree, and of each category and status in an index. */
+/** A connection that only writes uses the last pages of each tree, and of each category and status in an index. */
 export const writingCacheKib = 4_096;
 
-export interface DatabaseOptions {
-  /** Of a file that is there. */
+interface DatabaseOptions {
+  /** An existing file. */
   readonly path: string;
-  readonly format: Format;
-  /** Whether a file with nothing in it is filled; else it is no store. */
+  readonly migrations: Migrations;
+  /** Whether an empty file becomes a store; otherwise it is rejected. */
   readonly create: boolean;
-  /** How much of the file is kept in memory at most. */
+  /** Size of the page cache. */
   readonly cacheKib?: number;
-  /** How long a statement may wait for another process's lock, blocking this one. */
+  /** How long a statement may wait for the lock of another process. Blocks the thread. */
   readonly busyTimeoutMs: number;
-  /**
-   * Called before a file is migrated, for the lock under which that is done. Undefined when another process has it;
-   * it may throw `StorageUnusable` itself.
-   */
+  /** Acquires the lock for a migration; undefined if another process has it. May throw `StorageUnusable`. */
   readonly lock: () => Disposable | undefined;
-  /** Reports a migration. */
   readonly notice?: Notice;
 }
 
-/** Opens a file of a store and brings it up to date. Throws `StorageUnusable`, having changed nothing. */
+/** Opens and migrates a data file. Throws `StorageUnusable`, having changed nothing. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { path, format, create, cacheKib = readingCacheKib, busyTimeoutMs, lock, notice } = options;
+  const { path, migrations, create, cacheKib = readingCacheKib, busyTimeoutMs, lock, notice } = options;
   let database: Database | undefined;
   try {
     database = new Database(path, { readwrite: true, strict: true, safeIntegers: true });
     database.run('PRAGMA busy_timeout = 5000');
-    // Setting the journal mode already writes to the file, so all that may be wrong with it is checked before.
-    check(database, path, format, create);
-    using _held = isOutdated(database, format) ? lock() : undefined;
-    if (isOutdated(database, format) && _held === undefined) throw inUse(database, path, format);
+    // Before setting the journal mode, which already writes to the file.
+    check(database, path, migrations, create);
+    using _held = isOutdated(database, migrations) ? lock() : undefined;
+    if (isOutdated(database, migrations) && _held === undefined) throw inUse(database, path, migrations);
     database.run('PRAGMA journal_mode = WAL');
     database.run(`PRAGMA cache_size = -${cacheKib}`);
     // A commit survives power loss.
     database.run('PRAGMA synchronous = FULL');
-    const former = migrate(database, format);
-    if (former > 0) notice?.(`migrated ${path} from format ${former} to ${format.migrations.length}`);
-    // After the migration, which may rebuild a table that others refer to. SQLite does not enforce them by default.
+    const former = migrate(database, migrations);
+    if (former > 0) notice?.(`migrated ${path} from format ${former} to ${migrations.length}`);
+    // After the migration, which may rebuild a table that others refer to.
     database.run('PRAGMA foreign_keys = ON');
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     return database;
@@ -72,10 +61,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   }
 }
 
-/** Returns the format that the file had before; 0 when it was empty or up to date. */
-function migrate(database: Database, { migrations }: Format): number {
+/** Returns the former format of the file; 0 if it was empty or up to date. */
+function migrate(database: Database, migrations: Migrations): number {
   if (pragma(database, 'user_version') === migrations.length) return 0;
-  // IMMEDIATE, and the version is read again inside: processes that start at once migrate one after the other.
+  // IMMEDIATE, with the version read again inside, so that processes that start at once migrate one after the other.
   const all = database.transaction(() => {
     const current = pragma(database, 'user_version');
     for (const step of migrations.slice(current)) {
@@ -87,13 +76,15 @@ function migrate(database: Database, { migrations }: Format): number {
     return current === migrations.length ? 0 : current;
   });
   const former = all.immediate();
-  // The log of a large store's migration would keep its size for as long as somebody has the file open.
+  // Otherwise the log of a large store's migration keeps its size as long as a process has the file open.
   database.run('PRAGMA wal_checkpoint(TRUNCATE)');
   return former;
 }
 
-/** Throws `StorageUnusable` unless the file is what it is to be, or may become it. */
-function check(database: Database, path: string, { migrations, table }: Format, create: boolean): void {
+/**
+ * Throws `StorageUnusable` unless the file is a data file that can be served or migrated, or an empty one to be filled.
+ */
+function check(database: Database, path: string, migrations: Migrations, create: boolean): void {
   if (isEmpty(database)) {
     if (create) return;
     throw noStore(path);
@@ -106,19 +97,19 @@ function check(database: Database, path: string, { migrations, table }: Format, 
         `supports up to ${migrations.length}). Use that version or a newer one.`,
     );
   }
-  if (database.query('SELECT 1 FROM sqlite_schema WHERE name = ?').all(table).length === 0) {
+  if (!hasTable(database, dataTable)) {
     throw new StorageUnusable(
-      `The file ${path} belongs to a store, but is not its data file (it has no table "${table}"). Set ` +
+      `The file ${path} belongs to a store, but is not its data file (it has no table "${dataTable}"). Set ` +
         'DATABASE_URL to the data file.',
     );
   }
 }
 
-function isOutdated(database: Database, { migrations }: Format): boolean {
+function isOutdated(database: Database, migrations: Migrations): boolean {
   return pragma(database, 'user_version') < migrations.length;
 }
 
-function inUse(database: Database, path: string, { migrations }: Format): StorageUnusable {
+function inUse(database: Database, path: string, migrations: Migrations): StorageUnusable {
   return new StorageUnusable(
     `${path} is in use by a service with format ${pragma(database, 'user_version')}; this version is newer and needs ` +
       `format ${migrations.length}. Upgrade or stop the service first, or run this command in the version of the ` +
@@ -143,53 +134,42 @@ function isEmpty(database: Database): boolean {
   return database.query('SELECT 1 FROM sqlite_schema LIMIT 1').all().length === 0;
 }
 
-function pragma(database: Database, name: string): number {
-  const [row] = database.query<Record<string, bigint>, []>(`PRAGMA ${name}`).all();
-  return Number(row?.[name]);
-}
-
-/** Codes that mean "not now": the disk or a lock, not a mistake of ours. */
+/** Codes of temporary failures of the disk or a lock, not of defects. */
 const passing = /^SQLITE_(FULL|READONLY|IOERR|BUSY|CANTOPEN|LOCKED|PROTOCOL|NOMEM|PERM)/;
 const busy = /^SQLITE_BUSY/;
 const brokenOff = /^SQLITE_IOERR/;
 const misfit = /^SQLITE_(ERROR|SCHEMA|CONSTRAINT|MISMATCH)/;
 
-function hasCode(error: unknown, codes: RegExp): error is SQLiteError {
-  return error instanceof SQLiteError && codes.test(String(error.code));
-}
-
 export function isBusy(error: unknown): boolean {
   return hasCode(error, busy);
 }
 
-/** Whether it is the disk's fault or a lock's, and so concerns whatever was to be done together. */
+/** Whether the disk or a lock failed, which concerns the whole group. */
 export function isPassing(error: unknown): error is SQLiteError {
   return hasCode(error, passing);
 }
 
-/** The error as the storage interface words it. */
 function translated(error: unknown): unknown {
   return isPassing(error) ? new StorageUnavailable(`${error.code}: ${error.message}`, error) : error;
 }
 
 /**
- * What a commit that failed means. When the disk failed in the middle of it, what it had written of the log may
- * still be found there after a crash, whole.
+ * Converts the error of a commit. If the disk failed in the middle of it, the log may contain the whole transaction,
+ * which a recovery after a crash would apply.
  */
 export function commitFailure(error: unknown): unknown {
   if (!hasCode(error, brokenOff)) return translated(error);
   return new WriteUncertain(`${error.code}: ${error.message}`, error);
 }
 
-/** Knows whether a file still has the format it was opened with. */
 interface Watched {
-  /** Throws `StorageUnavailable` when it has not. */
+  /** Throws `StorageUnavailable` if the format of the file has changed. */
   verify(): void;
 }
 
 /**
- * Runs one statement or transaction, with errors as the storage interface words them. With `format`, a statement
- * that does not fit the file any more, for another process changed the format just now, is no mistake of ours.
+ * Runs a statement or transaction, and converts errors to those of the storage interface. With `format`, a statement
+ * that no longer fits the file, because another process has just migrated it, is reported as such and not as a defect.
  */
 export function attempt<T>(work: () => T, format?: Watched): T {
   try {

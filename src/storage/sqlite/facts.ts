@@ -1,7 +1,6 @@
 import type { Database } from 'bun:sqlite';
-import { statfsSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
 import type { StoreFacts } from '../admin.ts';
+import { freeBytesOf, sizeOf } from './disk.ts';
 import type { Snapshot } from './snapshot.ts';
 
 interface FactsRow {
@@ -11,7 +10,6 @@ interface FactsRow {
   readonly freePages: bigint;
 }
 
-/** What is to be told of the files of a store. */
 export class SqliteFacts {
   readonly #database: Database;
   readonly #limitFile: string;
@@ -41,18 +39,7 @@ export class SqliteFacts {
       pageBytes: Number(row?.pageBytes),
       freePages: Number(row?.freePages),
       limitBytes: sizeOf(this.#limitFile),
-      freeBytes: freeAt(dirname(filename)),
+      freeBytes: freeBytesOf(filename),
     };
   }
-}
-
-/** What is free on the disk that a folder is on, for others than the system's administrator. */
-function freeAt(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize;
-}
-
-/** 0 where there is no file. */
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

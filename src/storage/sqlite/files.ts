@@ -1,4 +1,4 @@
-/** The files of an embedded store: their names, how they are made, and who may read them. */
+/** The files of an embedded store: names, creation and permissions. */
 import {
   accessSync,
   closeSync,
@@ -10,30 +10,28 @@ import {
   readlinkSync,
   readSync,
   realpathSync,
-  statfsSync,
   statSync,
 } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { StorageUnusable } from '../storage.ts';
+import { freeBytesOf } from './disk.ts';
 import { fileMagic } from './limits/layout.ts';
 
 export interface StoreFiles {
-  /** The data file by its own name, whichever links lead to it. */
+  /** The data file, with links resolved. */
   readonly data: string;
   readonly limits: string;
-  /** Where earlier versions kept the limits of this store, in an SQLite database. */
-  readonly formerLimits: readonly string[];
   /** Locked by the process that serves the store; empty. */
   readonly lock: string;
-  /** Whether the data file was not there before. */
+  /** Whether the data file was created. */
   readonly created: boolean;
 }
 
-/** Only the owner may read and change what belongs to a store. SQLite gives its -wal and -shm files the same mode. */
+/** Only the owner may access the files of a store. SQLite gives its -wal and -shm files the same mode. */
 const fileMode = 0o600;
 const folderMode = 0o700;
 
-/** Finds the files of the store at a path, or makes an empty data file if `create`. Throws `StorageUnusable`. */
+/** The files of the store at a path; creates an empty data file if `create`. Throws `StorageUnusable`. */
 export function storeFiles(path: string, create: boolean): StoreFiles {
   if (!create && !existsSync(path)) throw noStore(path);
   const created = create && makeFile(path);
@@ -41,7 +39,7 @@ export function storeFiles(path: string, create: boolean): StoreFiles {
   const found = statSync(data);
   if (found.isDirectory())
     throw new StorageUnusable(`${data} is a folder. Set DATABASE_URL to a file in it.`);
-  // SQLite names its log after the file: with two names there are two logs, and a write through one damages the other.
+  // SQLite names its log after the file: two names would have two logs, and corrupt the file.
   const { nlink: names } = found;
   if (names > 1) {
     throw new StorageUnusable(
@@ -49,28 +47,18 @@ export function storeFiles(path: string, create: boolean): StoreFiles {
         'remove the other links, or replace them with copies.',
     );
   }
-  return { ...namesOf(path, data), created };
+  return { ...namesOf(data), created };
 }
 
-/** The names of the files of a store at a path where there may be none. Throws `StorageUnusable`. */
+/** The file names of a store that may not exist. Throws `StorageUnusable`. */
 export function storeFileNames(path: string): StoreFiles {
   const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
-  return { ...namesOf(path, isThere ? ownName(path) : resolve(path)), created: false };
+  return { ...namesOf(isThere ? ownName(path) : resolve(path)), created: false };
 }
 
-function namesOf(path: string, data: string): Omit<StoreFiles, 'created'> {
+function namesOf(data: string): Omit<StoreFiles, 'created'> {
   const limits = data.endsWith('.db') ? data.replace(/\.db$/, '.limits') : `${data}-limits`;
-  // The last version before named it by the data file, 1.0.0 by whatever name led to that.
-  const formerLimits = [
-    `${limits}.db`,
-    ...[path, data].map((name) => `${resolve(name).replace(/\.db$/, '')}.limits.db`),
-  ];
-  return {
-    data,
-    limits,
-    formerLimits: [...new Set(formerLimits)],
-    lock: `${data}.serving`,
-  };
+  return { data, limits, lock: `${data}.serving` };
 }
 
 export function noStore(path: string): StorageUnusable {
@@ -80,7 +68,7 @@ export function noStore(path: string): StorageUnusable {
   );
 }
 
-/** Makes an empty file, and its folder; false when it is there already. Throws `StorageUnusable`. */
+/** Creates an empty file, and its folder; false if it exists. Throws `StorageUnusable`. */
 export function makeFile(path: string): boolean {
   if (existsSync(path)) return false;
   try {
@@ -106,15 +94,16 @@ function ownName(path: string): string {
   }
 }
 
-/** Less than SQLite needs to open a file: it says "disk I/O error" then. */
+/** With less space, SQLite fails to open a file with "disk I/O error". */
 const fullDiskBytes = 131_072;
 
-/** The message of an error on a file, with the cause that SQLite leaves out: a full disk, or missing permissions. */
+/**
+ * The message of an error on a file, with the cause that SQLite does not report: a full disk, or missing permissions.
+ */
 export function fileReason({ message }: Error, path: string): string {
   const folder = dirname(path);
   try {
-    const { bavail, bsize } = statfsSync(folder);
-    const freeBytes = bavail * bsize;
+    const freeBytes = freeBytesOf(path);
     if (freeBytes < fullDiskBytes || message.startsWith('ENOSPC')) {
       return `${message}; the disk is full (${Math.floor(freeBytes / 1_024)} KiB free)`;
     }
@@ -138,7 +127,7 @@ function mayWrite(path: string): boolean {
   }
 }
 
-/** Which files of a store others than their owner may read or write, each with its mode. */
+/** The files of a store that other users can access, each with its mode. */
 export function openToOthers({ data, limits, lock }: StoreFiles): string[] {
   // Windows has no such modes.
   if (process.platform === 'win32') return [];
@@ -148,10 +137,10 @@ export function openToOthers({ data, limits, lock }: StoreFiles): string[] {
   });
 }
 
-/** What the files of a store begin with: SQLite's databases, and the limit state. */
+/** First bytes of the files of a store: SQLite databases, and the limit state. */
 const magics = ['SQLite format 3\0', fileMagic];
 
-/** Whether a path, or what it links to, is an SQLite database or a file of a store: never to be written over. */
+/** Whether a path, or what it links to, is an SQLite database or a file of a store, which must never be overwritten. */
 export function isStoreFile(path: string): boolean {
   const name = existsSync(path) ? realpathSync(path) : resolve(path);
   const owner = name.replace(/-(wal|shm|journal)$/, '').replace(/\.serving$/, '');

@@ -4,15 +4,15 @@ import { StorageUnavailable } from '../storage.ts';
 import { attempt } from './database.ts';
 
 /**
- * Notices that another process changed the format of a file that is in use: what this version reads there and
- * writes there may be wrong from then on, so that it does neither.
+ * Notices that another process has migrated a file in use. From then on this version neither reads nor writes it,
+ * because the results may be wrong.
  */
 export class FormatWatch {
   readonly #query;
   readonly #known: bigint;
   readonly #path: string;
   readonly #notice: Notice;
-  /** What happened and what to do; undefined while the format is the one this process opened. */
+  /** What happened and what to do; undefined while the format is unchanged. */
   trouble: string | undefined;
 
   constructor(database: Database, notice: Notice) {
@@ -22,7 +22,7 @@ export class FormatWatch {
     this.#known = this.#version();
   }
 
-  /** Reads the format, and tells operators when it changed. Throws `StorageUnavailable` when that fails. */
+  /** Reads the format and notifies operators of a change. Throws `StorageUnavailable` if it cannot be read. */
   look(): void {
     const version = this.#version();
     const isKnown = version === this.#known;
@@ -32,12 +32,12 @@ export class FormatWatch {
     this.#notice(text, { part: `format of ${this.#path}`, works: isKnown });
   }
 
-  /** Throws `StorageUnavailable` when the format is another one, as far as was looked. */
+  /** Throws `StorageUnavailable` if the format had changed at the last `look`. */
   check(): void {
     if (this.trouble !== undefined) throw new StorageUnavailable(this.trouble);
   }
 
-  /** Reads the format. Throws `StorageUnavailable` when it is another one, or cannot be read. */
+  /** Reads the format. Throws `StorageUnavailable` if it has changed, or cannot be read. */
   verify(): void {
     this.look();
     this.check();

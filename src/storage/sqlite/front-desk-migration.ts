@@ -1,7 +1,7 @@
 import type { Database } from 'bun:sqlite';
-import { folded } from '../account-row.ts';
+import { folded } from '../../tables/accounts.ts';
 
-/** What operators need: accounts by name, closed accounts, operators with their sessions, the audit log and usage. */
+/** Adds what operators need: accounts by name, closed accounts, operators with sessions, the audit log and usage. */
 export function addFrontDesk(database: Database): void {
   database.run(accounts);
   const names = database.query<{ id: bigint; name: string }, []>('SELECT id, name FROM accounts').all();
@@ -73,8 +73,8 @@ const audit = `
 `;
 
 /**
- * Requests of each key in a period. Those of now lie together, for they are written every few seconds. The index has each
- * account's and each key's: another one would be another page to write for every key in every hour.
+ * Requests of each key in a period. Current rows are adjacent, because they are written every few seconds. One index
+ * serves accounts and keys: a second one would be another page to write per key and hour.
  */
 const usageOfKeys = (table: string, period: 'hour' | 'day') => `
   CREATE TABLE ${table} (

@@ -1,8 +1,8 @@
-import type { Format, Migrations } from './database.ts';
+import type { Migrations } from './database.ts';
 import { addFrontDesk } from './front-desk-migration.ts';
 
 /** The data file. Steps are only ever appended. */
-const dataMigrations: Migrations = [
+export const dataMigrations: Migrations = [
   `
   CREATE TABLE pets (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -124,27 +124,3 @@ const dataMigrations: Migrations = [
   `,
   addFrontDesk,
 ];
-
-/** The limit file that versions before the mapped file had beside it; it is only read. */
-const formerLimitMigrations: Migrations = [
-  `
-  -- Counts are reserved ahead: never below what was admitted.
-  CREATE TABLE usage (
-    account_id    INTEGER PRIMARY KEY,
-    minute_opened INTEGER NOT NULL,
-    minute_count  INTEGER NOT NULL,
-    day_opened    INTEGER NOT NULL,
-    day_count     INTEGER NOT NULL
-  ) STRICT;
-
-  CREATE TABLE conduct (
-    key_id       INTEGER PRIMARY KEY,
-    strikes      TEXT    NOT NULL,
-    banned_until INTEGER NOT NULL,
-    ban_level    INTEGER NOT NULL
-  ) STRICT;
-  `,
-];
-
-export const dataFormat: Format = { migrations: dataMigrations, table: 'pets' };
-export const formerLimitFormat: Format = { migrations: formerLimitMigrations, table: 'usage' };

@@ -1,4 +1,4 @@
-/** What a sandbox does to its store past the rules of one. Nothing that serves a store loads this. */
+/** Changes to the store of a sandbox that bypass its rules. No service loads this. */
 import { Database } from 'bun:sqlite';
 import { noPenalty, type Usage, unused } from '../../domain/limit.ts';
 import { mostWorkers } from '../../domain/workers.ts';
@@ -10,12 +10,11 @@ import { LimitFile } from './limits/limit-file.ts';
 import { RecordLocks } from './limits/record-locks.ts';
 import { tryLock } from './serving-lock.ts';
 
-/** Holds a file's lock until disposed of, or until the process ends however it does; undefined when another one has it. */
+/** Locks a file until disposed of, or until the process ends in any way; undefined if another process has the lock. */
 export function lockFile(path: string): Disposable | undefined {
   return tryLock({ lock: path }, 0);
 }
 
-/** The store of a sandbox, which this process serves. */
 export class SandboxStore implements Disposable {
   readonly #data: Database;
   readonly #limits: LimitFile;
@@ -24,11 +23,11 @@ export class SandboxStore implements Disposable {
   readonly #keys: KeyPenalties;
   readonly #tables: readonly string[];
 
-  /** `path` is the data file, `start` a copy of it as it is to be put back. */
+  /** `path` is the data file, `start` the copy to restore. */
   constructor(path: string, start: string) {
     this.#data = new Database(path, { readwrite: true, strict: true });
     this.#data.run('PRAGMA busy_timeout = 5000');
-    // Nobody keeps what is in it.
+    // Its contents are temporary.
     this.#data.run('PRAGMA synchronous = OFF');
     this.#data.run('PRAGMA foreign_keys = OFF');
     this.#data.query('ATTACH DATABASE ? AS start').run(start);
@@ -45,14 +44,14 @@ export class SandboxStore implements Disposable {
     this.#keys = new KeyPenalties(this.#limits);
   }
 
-  /** Puts everything back as it was at the start, ids that are given out next included; nobody was counted. */
+  /** Restores the start, including the next ids, and clears all counts. */
   putBack(): void {
     const all = this.#data.transaction(() => {
       for (const table of this.#tables) {
         this.#data.run(`DELETE FROM main.${table}`);
         this.#data.run(`INSERT INTO main.${table} SELECT * FROM start.${table}`);
       }
-      // Rising, so that whatever is held of the store in memory is read again.
+      // Raised, so that cached data is read again.
       this.#data.run('UPDATE main.versions SET version = version + 1');
     });
     all.immediate();
@@ -61,7 +60,6 @@ export class SandboxStore implements Disposable {
     }
   }
 
-  /** What an account used. */
   usage(accountId: number): Usage {
     return this.#accounts.read(this.#accounts.table.find(accountId), accountId) ?? unused;
   }
@@ -82,7 +80,7 @@ export class SandboxStore implements Disposable {
     this.#limits[Symbol.dispose]();
   }
 
-  /** Makes all records of an extent such as were never written. Requests are counted in this thread, so none is locked. */
+  /** Clears all records of an extent. Requests are counted in this thread, so none is locked. */
   #clear(extent: number): void {
     if (extent === 0) return;
     this.#limits.reach(extent);

@@ -1,11 +1,12 @@
-import { Database, SQLiteError } from 'bun:sqlite';
+import { Database } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { StorageUnusable } from '../storage.ts';
 import { fileReason, makeFile, type StoreFiles } from './files.ts';
+import { hasCode } from './sqlite-file.ts';
 
 /**
- * Lets one service at a time serve a store, for it alone writes, and it frees the locks of its processes. The lock is
- * SQLite's own on a file that is never written, so the system lets it go however the process ends. Throws `StorageUnusable`.
+ * Lets only one service serve a store: it alone writes, and frees the locks of its processes. This is SQLite's lock on
+ * a file that is never written, which the system releases however the process ends. Throws `StorageUnusable`.
  */
 function lockForServing(files: StoreFiles): Disposable {
   const lock = tryLock(files, 0);
@@ -15,7 +16,7 @@ function lockForServing(files: StoreFiles): Disposable {
   );
 }
 
-/** The lock of the process that serves: taken when it is first asked for, held until `opened` is disposed of. */
+/** The serving lock, acquired with the first call and held until `opened` is disposed of. */
 export function lockOnce(files: StoreFiles, opened: DisposableStack): () => Disposable {
   let held: Disposable | undefined;
   opened.defer(() => held?.[Symbol.dispose]());
@@ -25,30 +26,29 @@ export function lockOnce(files: StoreFiles, opened: DisposableStack): () => Disp
   };
 }
 
-/** The lock, or undefined when another process holds it for longer than `waitMs`. Throws `StorageUnusable`. */
+/** The lock; undefined if another process holds it for longer than `waitMs`. Throws `StorageUnusable`. */
 export function tryLock({ lock: path }: Pick<StoreFiles, 'lock'>, waitMs: number): Disposable | undefined {
   let database: Database | undefined;
   try {
     makeFile(path);
     database = new Database(path, { readwrite: true });
     database.run(`PRAGMA busy_timeout = ${waitMs}`);
-    // Without a journal beside it: the lock needs no room on the disk.
+    // Without a journal file, so that the lock needs no disk space.
     database.run('PRAGMA journal_mode = MEMORY');
     database.run('BEGIN EXCLUSIVE');
   } catch (error) {
     database?.close();
-    const code = error instanceof SQLiteError ? String(error.code) : '';
-    if (code.startsWith('SQLITE_BUSY')) return undefined;
-    throw new StorageUnusable(`Cannot lock the store with ${path}: ${whyNot(path, code, error as Error)}.`);
+    if (hasCode(error, /^SQLITE_BUSY/)) return undefined;
+    throw new StorageUnusable(`Cannot lock the store with ${path}: ${lockFailure(path, error as Error)}.`);
   }
   const taken = database;
   return { [Symbol.dispose]: () => taken.close() };
 }
 
-function whyNot(path: string, code: string, error: Error): string {
+function lockFailure(path: string, error: Error): string {
   const remedy = 'Move it away; the service creates an empty file with this name';
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
     return `it is a directory. ${remedy}`;
-  if (code === 'SQLITE_NOTADB') return `the file is not empty. ${remedy}`;
+  if (hasCode(error, /^SQLITE_NOTADB$/)) return `the file is not empty. ${remedy}`;
   return fileReason(error, path);
 }

@@ -1,12 +1,12 @@
 import type { Database } from 'bun:sqlite';
-import type { Resource, Versions } from '../../domain/resources.ts';
+import { type Resource, type Versions, versionsFrom } from '../../domain/resources.ts';
 import { attempt } from './database.ts';
 import type { FormatWatch } from './format-watch.ts';
 
 /**
- * The data file as one turn of the event loop reads it. All reads of a turn share one snapshot: requests that the kernel
- * handed over together share the look for changes and the lock, which cost more than most reads. It ends with the turn,
- * for a log that is being read cannot be taken up anew.
+ * A snapshot of the data file for one event-loop tick. All reads of a tick share it, and so the check for changes and
+ * the lock, which cost more than most reads. It ends with the tick, because a log that is being read cannot be
+ * restarted.
  */
 export class Snapshot implements Disposable {
   readonly #database: Database;
@@ -16,11 +16,11 @@ export class Snapshot implements Disposable {
   readonly #dataVersion;
   readonly #select;
   #isOpen = false;
-  /** Moves when another connection, of whichever process, has committed. */
+  /** Changes when another connection, of any process, has committed. */
   #seen: bigint | undefined;
-  #versions: Versions = { callers: 0, pets: 0, orders: 0, categories: 0 };
+  #versions: Versions = versionsFrom(() => 0);
 
-  /** Reads on the connection, which is nobody else's. */
+  /** `database` is a connection for this snapshot only. */
   constructor(database: Database, format: FormatWatch) {
     this.#database = database;
     this.#format = format;
@@ -32,15 +32,15 @@ export class Snapshot implements Disposable {
     );
   }
 
-  /** Reads something. Throws `StorageUnavailable` when it cannot be read. */
+  /** Runs a query. Throws `StorageUnavailable`. */
   read<T>(work: () => T): T {
     this.#open();
     return attempt(work, this.#format);
   }
 
   /**
-   * The versions in this turn. Throws `StorageUnavailable` when the file cannot be looked at, for what is held of it may
-   * be outdated then, and when its format is not the one this process knows.
+   * The versions in this tick. Throws `StorageUnavailable` if they cannot be read, because cached data may be outdated
+   * then, and if another process has migrated the file.
    */
   versions(): Versions {
     this.#open();
@@ -48,11 +48,11 @@ export class Snapshot implements Disposable {
     return this.#versions;
   }
 
-  /** What was committed until now is seen from here on, in this turn already. */
+  /** Ends the snapshot, so that later reads of this tick see what has been committed. */
   renew(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    // A read that the disk failed has ended it already.
+    // A disk error has already ended it.
     if (this.#database.inTransaction) this.#end.run();
   }
 
@@ -79,7 +79,7 @@ export class Snapshot implements Disposable {
     const version = this.#dataVersion.get()?.data_version;
     if (version === this.#seen) return;
     this.#format.look();
-    // A file of another format has perhaps no versions.
+    // A file of another format may lack the table.
     if (this.#format.trouble === undefined) {
       const found = this.#select.all().map(({ resource, version: at }) => [resource, Number(at)]);
       this.#versions = Object.fromEntries(found);

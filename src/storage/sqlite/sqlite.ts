@@ -2,65 +2,62 @@ import type { Database } from 'bun:sqlite';
 import type { Clock } from '../../domain/clock.ts';
 import type { LimitRules } from '../../domain/limit.ts';
 import { type Trouble, troubles } from '../../domain/trouble.ts';
+import { imports } from '../../tables/imports.ts';
+import { sessions } from '../../tables/operators.ts';
+import { entities } from '../../tables/tables.ts';
+import { entitiesOf } from '../entity.ts';
 import type { Notice } from '../outage.ts';
-import type { Port } from '../port.ts';
-import type { Admission, Caller, LimitStore, Storage } from '../storage.ts';
+import type { Admission, Caller, EntityStores, LimitStore, Port, Storage } from '../storage.ts';
 import type { Units } from '../transaction.ts';
-import { SqliteAccounts } from './accounts.ts';
-import { SqliteAudit } from './audit.ts';
 import { finishRestore, isUnfinished } from './backup/restored-limits.ts';
-import { SqliteCategories } from './categories.ts';
 import { connectWriter, type WriterPlace } from './connect-writer.ts';
-import { type Format, openDatabase } from './database.ts';
+import { type Migrations, openDatabase } from './database.ts';
+import { SqliteAccounts } from './entities/accounts.ts';
+import { SqliteAudit } from './entities/audit.ts';
+import { type ReadIn, SqliteEntity } from './entities/entity.ts';
+import { SqliteImports } from './entities/imports.ts';
+import { SqliteKeys } from './entities/keys.ts';
+import { SqlitePets } from './entities/pets.ts';
+import { SqliteUsage } from './entities/usage.ts';
 import { SqliteFacts } from './facts.ts';
 import { openToOthers, storeFiles } from './files.ts';
 import { FormatWatch } from './format-watch.ts';
-import { SqliteImports } from './imports.ts';
-import { SqliteInstances } from './instances.ts';
-import { SqliteKeys } from './keys.ts';
 import type { Limits } from './limits/limits.ts';
 import { openLimits } from './limits/open-limits.ts';
-import { dataFormat } from './migrations.ts';
-import { SqliteOperators } from './operators.ts';
-import { SqliteOrders } from './orders.ts';
-import { SqlitePets } from './pets.ts';
+import { dataMigrations } from './migrations.ts';
 import { lockOnce, tryLock } from './serving-lock.ts';
-import { SqliteSessions } from './sessions.ts';
 import { Snapshot } from './snapshot.ts';
-import { SqliteUsage } from './usage.ts';
 
-export interface SqliteOptions {
+interface SqliteOptions {
   readonly path: string;
   readonly clock: Clock;
   readonly rules: LimitRules;
-  /** Whether this process belongs to the service: it answers requests, or supervises workers that do. */
+  /** Whether this process serves requests, or supervises workers that do. */
   readonly serving: boolean;
-  /** Whether a store that is missing is made. */
+  /** Whether a missing store is created. */
   readonly create: boolean;
   readonly units: Units;
   readonly writer: WriterPlace;
   readonly notice: Notice;
-  /** The format of the data file, unless it is this version's. */
-  readonly format?: Format;
+  /** Defaults to the current ones. */
+  readonly migrations?: Migrations;
 }
 
-/** How long a write of the service waits for its commit: behind other groups, and for the lock another process holds. */
+/** Time-out of a write of the service, for other groups and for the lock of another process. */
 const servingTimeoutMs = 5_000;
-/** How long a process that only manages the store waits for the lock of one that writes. */
+/** Time-out of a command's write, for the lock of another process. */
 const managingTimeoutMs = 10_000;
-/** How long it waits for another one that migrates the store. */
+/** How long a command waits for another process that migrates the store. */
 const managingLockWaitMs = 500;
 
-/** A store's files, open. */
 interface Opened extends Disposable {
   readonly data: Database;
   readonly limits: Limits;
-  /** Where the limits are. */
   readonly limitFile: string;
   readonly created: boolean;
 }
 
-/** The embedded store: one data file, and the limit state in a file beside it. Throws `StorageUnusable`. */
+/** Opens the embedded store: a data file, and the limit state in a file beside it. Throws `StorageUnusable`. */
 export function openSqlite(options: SqliteOptions): Storage {
   const { units, notice } = options;
   using opened = new DisposableStack();
@@ -70,29 +67,27 @@ export function openSqlite(options: SqliteOptions): Storage {
   const writer = connectWriter({
     place: options.writer,
     path: data.filename,
-    format: options.format ?? dataFormat,
+    migrations: options.migrations ?? dataMigrations,
     units,
     timeoutMs: options.serving ? servingTimeoutMs : managingTimeoutMs,
     notice,
     onOutcome: () => snapshot.renew(),
   });
+  const read: ReadIn = (work) => snapshot.read(work);
   const facts = new SqliteFacts(data, files.limitFile, snapshot);
   const kept = opened.move();
 
   return {
     created: files.created,
-    pets: new SqlitePets(data, snapshot),
-    categories: new SqliteCategories(data, snapshot),
-    orders: new SqliteOrders(data, snapshot),
-    accounts: new SqliteAccounts(data, snapshot),
-    keys: new SqliteKeys(data, snapshot),
+    ...entitiesOf<EntityStores>(entities, (table) => new SqliteEntity(data, table, { read })),
+    pets: new SqlitePets(data, read),
+    accounts: new SqliteAccounts(data, read),
+    keys: new SqliteKeys(data, read),
     limits: limitStore(limits, snapshot),
-    imports: new SqliteImports(data, snapshot),
-    operators: new SqliteOperators(data, snapshot),
-    sessions: new SqliteSessions(data, snapshot),
-    audit: new SqliteAudit(data, snapshot),
-    usage: new SqliteUsage(data, snapshot),
-    instances: new SqliteInstances(data, snapshot),
+    imports: new SqliteImports(data, imports, { read }),
+    sessions: new SqliteEntity(data, sessions, { read }),
+    audit: new SqliteAudit(data, read),
+    usage: new SqliteUsage(data, read),
     facts: () => ({ ...facts.read(), ...writer.facts }),
     write: (name, input) => writer.write(name, input),
     ...(writer.serve && { serveWorker: workerServer(writer.serve, limits) }),
@@ -115,18 +110,18 @@ export function openSqlite(options: SqliteOptions): Storage {
   };
 }
 
-/** A process that serves has the lock before it changes anything, and until its files are closed. */
+/** A serving process holds the lock before it changes anything, and until its files are closed. */
 function openFiles(options: SqliteOptions): Opened {
-  const { path, clock, rules, serving, create, writer, notice, format = dataFormat } = options;
+  const { path, clock, rules, serving, create, writer, notice, migrations = dataMigrations } = options;
   using opened = new DisposableStack();
-  // A worker relies on its supervisor's lock.
+  // A worker has no lock: its supervisor has it.
   const worker = writer.kind === 'supervisor' ? writer.worker.number : 0;
   const role = worker > 0 ? 'worker' : serving ? 'serving' : 'beside';
   const files = storeFiles(path, create);
   const lock = role === 'serving' ? lockOnce(files, opened) : () => tryLock(files, managingLockWaitMs);
   const data = openDatabase({
     path: files.data,
-    format,
+    migrations,
     create,
     busyTimeoutMs: serving ? 0 : managingTimeoutMs,
     lock,
@@ -137,7 +132,7 @@ function openFiles(options: SqliteOptions): Opened {
     using held = lock();
     if (held !== undefined) finishRestore(files);
   }
-  // Who answers requests does not write.
+  // This connection only reads.
   data.run('PRAGMA query_only = ON');
   if (role === 'serving') lock();
 
@@ -148,7 +143,6 @@ function openFiles(options: SqliteOptions): Opened {
     clock,
     rules,
     notice,
-    lock,
     lastAccountId: lastAccount(data),
   });
   const open = role === 'serving' ? openToOthers(files) : [];
@@ -167,7 +161,7 @@ function openFiles(options: SqliteOptions): Opened {
   };
 }
 
-/** Does the writes of workers. What one that has ended had locked is freed. */
+/** Performs the writes of workers, and frees the locks of those that have ended. */
 function workerServer(serve: (port: Port) => Disposable, limits: Limits) {
   return (worker: number, port: Port): Disposable => {
     const served = serve(port);
@@ -185,7 +179,7 @@ function lastAccount(data: Database): number {
   return Number(row?.id ?? 0);
 }
 
-/** The limits, which count a caller only as the data file has it. */
+/** The limits, which count a caller only if it is still current in the data file. */
 function limitStore(limits: Limits, snapshot: Snapshot): LimitStore {
   return {
     versions: () => snapshot.versions(),

@@ -1,11 +1,13 @@
 import { type Database, SQLiteError } from 'bun:sqlite';
 import type { PetStatus } from '../../contract/pets.ts';
+import { pets } from '../../tables/pets.ts';
+import { sqlColumns, sqlKey } from '../../tables/sql.ts';
+import type { Table } from '../../tables/table.ts';
 import type { RowConflict, TableRow, Tables, TableValue } from '../storage.ts';
-import { columnsOf, keyColumnsOf, type TableName, tableNames } from '../tables.ts';
 import { attempt, openDatabase } from './database.ts';
+import { InventoryChange, InventoryWrites } from './entities/inventory.ts';
 import { storeFiles } from './files.ts';
-import { InventoryChange, InventoryWrites } from './inventory.ts';
-import { dataFormat } from './migrations.ts';
+import { dataMigrations } from './migrations.ts';
 import { lockOnce } from './serving-lock.ts';
 
 const busyTimeoutMs = 10_000;
@@ -17,7 +19,7 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
   const lock = lockOnce(files, opened);
   const database = openDatabase({
     path: files.data,
-    format: dataFormat,
+    migrations: dataMigrations,
     create: !mustExist,
     busyTimeoutMs,
     lock,
@@ -28,17 +30,18 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
 
   const add = adding(database);
   return {
-    tables: tableNames,
     async count(table) {
-      const [row] = database.query<{ count: bigint }, []>(`SELECT count(*) AS count FROM ${table}`).all();
+      const [row] = database
+        .query<{ count: bigint }, []>(`SELECT count(*) AS count FROM ${table.name}`)
+        .all();
       return Number(row?.count);
     },
     async rows(table, after, limit) {
-      const columns = columnsOf(table).map(({ name }) => name);
-      const key = keyColumnsOf(table).map(({ name }) => name);
+      const columns = sqlColumns(table).map(({ name }) => name);
+      const key = sqlKey(table).map(({ name }) => name);
       const where = after === undefined ? '' : `WHERE (${key}) > (${key.map(() => '?')})`;
       const select = database.query<never, TableValue[]>(
-        `SELECT ${columns} FROM ${table} ${where} ORDER BY ${key} LIMIT ?`,
+        `SELECT ${columns} FROM ${table.name} ${where} ORDER BY ${key} LIMIT ?`,
       );
       const values = [...(after?.slice(0, key.length) ?? []), BigInt(limit)];
       return attempt(() => select.values(...values)) as TableRow[];
@@ -60,13 +63,15 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
 /** The transaction that adds rows. */
 function adding(database: Database) {
   const inventory = new InventoryWrites(database);
-  return database.transaction((table: TableName, rows: readonly TableRow[]) => {
-    const columns = columnsOf(table);
+  return database.transaction((table: Table, rows: readonly TableRow[]) => {
+    const columns = sqlColumns(table);
     const names = columns.map(({ name }) => name).join(', ');
     const places = columns.map(() => '?').join(', ');
-    const insert = database.query<never, TableValue[]>(`INSERT INTO ${table} (${names}) VALUES (${places})`);
+    const insert = database.query<never, TableValue[]>(
+      `INSERT INTO ${table.name} (${names}) VALUES (${places})`,
+    );
     for (const row of rows) insert.run(...row);
-    if (table !== 'pets') return;
+    if (table !== pets) return;
     const change = new InventoryChange();
     for (const row of rows) change.count(countedOf(row), 1);
     inventory.write(change);

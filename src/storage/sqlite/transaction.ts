@@ -1,69 +1,21 @@
 import type { Database } from 'bun:sqlite';
 import type { Resource } from '../../domain/resources.ts';
-import type { Transaction } from '../transaction.ts';
+import { sessions } from '../../tables/operators.ts';
+import { entitiesOf } from '../entity.ts';
+import { type EntityTransaction, type Transaction, written } from '../transaction.ts';
 import { checkDeclared } from '../unit-of-work.ts';
-import { SqliteAccountWrites } from './accounts.ts';
-import { SqliteAnswerWrites } from './answers.ts';
-import { SqliteAuditWrites } from './audit.ts';
-import { SqliteCategoryWrites } from './categories.ts';
-import { SqliteImportWrites } from './imports.ts';
-import { type Counted, InventoryChange, InventoryWrites } from './inventory.ts';
-import { SqliteKeyWrites } from './keys.ts';
-import { SqliteOperatorWrites } from './operators.ts';
-import { SqliteOrderWrites } from './orders.ts';
-import { SqlitePetWrites } from './pets.ts';
-import { SqliteSessionWrites } from './sessions.ts';
-import { SqliteUsageWrites } from './usage-writes.ts';
+import { SqliteAnswerWrites } from './entities/answers.ts';
+import { Changes } from './entities/changes.ts';
+import { SqliteEntity } from './entities/entity.ts';
+import { InventoryWrites } from './entities/inventory.ts';
+import { SqlitePetWrites } from './entities/pets.ts';
+import { SqliteSessions } from './entities/sessions.ts';
+import { SqliteUsageWrites } from './entities/usage-writes.ts';
 
-/** Says what a write changes, so that its version rises with the commit. */
-export type Touch = (resource: Resource) => void;
-
-/** What units have changed that is written once for all of a group, before its commit. */
-export class Changes {
-  readonly #touched = new Set<Resource>();
-  readonly #inventory = new InventoryChange();
-
-  readonly touch: Touch = (resource) => {
-    this.#touched.add(resource);
-  };
-
-  /** So many more animals of this kind; fewer when it is negative. */
-  count(pet: Counted, by: number): void {
-    this.#inventory.count(pet, by);
-  }
-
-  include(other: Changes): void {
-    for (const resource of other.#touched) this.#touched.add(resource);
-    this.#inventory.include(other.#inventory);
-  }
-
-  clear(): void {
-    this.#touched.clear();
-    this.#inventory.clear();
-  }
-
-  get touched(): ReadonlySet<Resource> {
-    return this.#touched;
-  }
-
-  get inventory(): InventoryChange {
-    return this.#inventory;
-  }
-}
-
-/** What units of work write with, on the one connection that writes. */
-export class SqliteTransaction implements Transaction {
-  readonly pets;
-  readonly categories;
-  readonly orders;
-  readonly answers;
-  readonly accounts;
-  readonly keys;
-  readonly imports;
-  readonly operators;
-  readonly sessions;
-  readonly audit;
-  readonly usage;
+/** A transaction of units of work, on the one connection that writes. */
+export class SqliteTransaction {
+  /** What units write with. */
+  readonly tables: Transaction;
   readonly #raise;
   readonly #inventory;
   /** Of the unit that is running. */
@@ -73,17 +25,13 @@ export class SqliteTransaction implements Transaction {
 
   constructor(database: Database) {
     const { touch } = this.#ofUnit;
-    this.pets = new SqlitePetWrites(database, this.#ofUnit);
-    this.categories = new SqliteCategoryWrites(database, touch);
-    this.orders = new SqliteOrderWrites(database, touch);
-    this.answers = new SqliteAnswerWrites(database);
-    this.accounts = new SqliteAccountWrites(database, touch);
-    this.keys = new SqliteKeyWrites(database, touch);
-    this.imports = new SqliteImportWrites(database, this.pets);
-    this.operators = new SqliteOperatorWrites(database);
-    this.sessions = new SqliteSessionWrites(database);
-    this.audit = new SqliteAuditWrites(database);
-    this.usage = new SqliteUsageWrites(database);
+    this.tables = {
+      ...entitiesOf<EntityTransaction>(written, (table) => new SqliteEntity(database, table, { touch })),
+      pets: new SqlitePetWrites(database, this.#ofUnit),
+      sessions: new SqliteSessions(database, sessions),
+      answers: new SqliteAnswerWrites(database),
+      usage: new SqliteUsageWrites(database),
+    };
     this.#inventory = new InventoryWrites(database);
     this.#raise = database.query<never, [string]>(
       'UPDATE versions SET version = version + 1 WHERE resource = ?',

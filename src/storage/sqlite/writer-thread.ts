@@ -1,13 +1,13 @@
 /** The thread that writes to the data file, so that no request waits for the sync of another's. */
-import type { Port } from '../port.ts';
+
+import type { Port } from '../storage.ts';
 import type { Units } from '../transaction.ts';
 import { WriteServer } from '../writer-port.ts';
-import { dataFormat } from './migrations.ts';
-import { openWriter } from './open-writer.ts';
+import { dataMigrations } from './migrations.ts';
+import { SqliteWriter } from './writer.ts';
 
-/** What the thread is told first; `close` is the last, and is answered with `closed`. */
+/** The first message to the thread. The last one is `close`, to which it responds with `closed`. */
 export interface ThreadTask {
-  /** The data file. */
   readonly path: string;
   /** How long a write waits for its commit, in milliseconds. */
   readonly timeoutMs: number;
@@ -15,10 +15,10 @@ export interface ThreadTask {
 
 declare const self: Worker;
 
-/** Runs in the thread, with all the units of work there are. */
+/** Runs the thread. */
 export function runWriterThread(units: Units): void {
   self.onmessage = ({ data }: MessageEvent<ThreadTask>) => {
-    const writer = openWriter({ ...data, format: dataFormat, units });
+    const writer = new SqliteWriter({ ...data, migrations: dataMigrations, units });
     const port: Port = {
       post: (message) => self.postMessage(message),
       listen: (handler) => {

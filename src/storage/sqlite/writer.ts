@@ -3,34 +3,53 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GroupQueue, type QueueFacts, type Settled } from '../group-queue.ts';
 import type { Units, Writer } from '../transaction.ts';
 import { type Call, type Run, runsOf } from '../unit-of-work.ts';
-import { commitFailure, isBusy, isPassing } from './database.ts';
-import type { FormatWatch } from './format-watch.ts';
+import {
+  commitFailure,
+  isBusy,
+  isPassing,
+  type Migrations,
+  openDatabase,
+  writingCacheKib,
+} from './database.ts';
+import { FormatWatch } from './format-watch.ts';
 import { SqliteTransaction } from './transaction.ts';
 
 const lockRetryMs = 2;
 
-export interface SqliteWriterOptions {
-  /** Nobody else's. */
-  readonly database: Database;
-  readonly format: FormatWatch;
+interface SqliteWriterOptions {
+  /** An existing, migrated data file. */
+  readonly path: string;
+  readonly migrations: Migrations;
   readonly units: Units;
-  /** How long a write waits for its commit, in milliseconds: behind other groups, and for the lock another process holds. */
+  /** How long a write waits for its commit, in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** Runs units of work, the ones that arrive together in one transaction: one sync of the disk for all of them. */
+/** Runs units of work. Those that arrive together share a transaction, and so one sync of the disk. */
 export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   readonly #database: Database;
-  readonly #format: FormatWatch;
+  readonly #watch: FormatWatch;
   readonly #units: Units;
   readonly #transaction: SqliteTransaction;
   readonly #queue: GroupQueue<Call, never>;
 
-  constructor({ database, format, units, timeoutMs }: SqliteWriterOptions) {
-    this.#database = database;
-    this.#format = format;
+  /** Opens the connection that writes. Throws `StorageUnusable`. */
+  constructor({ path, migrations, units, timeoutMs }: SqliteWriterOptions) {
+    this.#database = openDatabase({
+      path,
+      migrations,
+      create: false,
+      cacheKib: writingCacheKib,
+      // `#begin` waits.
+      busyTimeoutMs: 0,
+      lock: () => undefined,
+    });
+    // Savepoints copy pages before a change; above 64 KiB, SQLite would write them to a file.
+    this.#database.run('PRAGMA temp_store = MEMORY');
+    // The process that reads the file notifies operators of another format.
+    this.#watch = new FormatWatch(this.#database, () => undefined);
     this.#units = units;
-    this.#transaction = new SqliteTransaction(database);
+    this.#transaction = new SqliteTransaction(this.#database);
     this.#queue = new GroupQueue(timeoutMs, (calls, dueAt) => this.#commit(calls, dueAt));
   }
 
@@ -38,12 +57,11 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     return this.#queue.add({ name, input });
   }
 
-  /** What was written since it was opened. */
   get facts(): QueueFacts {
     return this.#queue.facts;
   }
 
-  /** Waits for what was asked for until now, then closes the connection. */
+  /** Waits for pending writes, then closes the connection. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#queue.idle();
     this.#database.close();
@@ -52,7 +70,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   async #commit(calls: readonly Call[], dueAt: number): Promise<Settled<never>[]> {
     try {
       await this.#begin(dueAt);
-      this.#format.verify();
+      this.#watch.verify();
       const runs = runsOf(this.#units, calls);
       const isAlone = runs.length === 1;
       const settled: Settled<never>[] = [];
@@ -68,7 +86,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     }
   }
 
-  /** Takes the lock. Waiting for other processes in SQLite would hold up whatever else this thread does. */
+  /** Acquires the lock. Does not wait within SQLite, which would block the thread. */
   async #begin(dueAt: number): Promise<void> {
     for (;;) {
       try {
@@ -81,12 +99,12 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     }
   }
 
-  /** Without a savepoint, for which SQLite copies each page before it is changed: there is no neighbour to spare. */
+  /** Without a savepoint, for which SQLite copies each page before a change: there are no other units to preserve. */
   #runAlone(run: Run): Promise<Settled<never>[]> {
     return this.#settle(run, () => this.#execute('ROLLBACK'));
   }
 
-  /** What fails is undone without its neighbours. */
+  /** In a savepoint, so that a failure is undone without the other units. */
   async #runApart(run: Run): Promise<Settled<never>[]> {
     this.#execute('SAVEPOINT unit');
     const settled = await this.#settle(run, () => this.#execute('ROLLBACK TO unit'));
@@ -94,10 +112,10 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     return settled;
   }
 
-  /** Runs it, and undoes it when it fails; not so when the disk does, which all of the group share. */
+  /** Runs it, and undoes it if it fails. A failure of the disk concerns the whole group, and is thrown. */
   async #settle(run: Run, undo: () => void): Promise<Settled<never>[]> {
     try {
-      const outcomes = await run.start(this.#transaction);
+      const outcomes = await run.start(this.#transaction.tables);
       this.#transaction.keepUnit(run.writes);
       return outcomes.map((outcome) => ({ outcome: outcome as never }));
     } catch (error) {

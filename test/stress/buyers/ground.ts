@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SQL } from 'bun';
-import type { AdminServices } from '../../../src/app.ts';
+import type { AdminServices } from '../../../src/app/app.ts';
 import { scopes } from '../../../src/domain/scope.ts';
 import { embeddedStores } from '../../process/worker-stores.ts';
 import { startCluster } from '../../support/cluster.ts';

@@ -1,4 +1,4 @@
-import type { AdminServices } from '../../../src/app.ts';
+import type { AdminServices } from '../../../src/app/app.ts';
 import { scopes } from '../../../src/domain/scope.ts';
 import { ample } from '../../support/process.ts';
 import { same } from '../failures.ts';

@@ -50,7 +50,7 @@ export function listRequest<Thing extends { readonly id: bigint }>(
   const chosen = Object.entries(list.filters).filter(([name]) => names.includes(name));
   const filters = Object.fromEntries(chosen.map(([name, { value }]) => [name, value]));
   const limit = chance.pick([undefined, 1, 2, 3, 5, 100]);
-  const given = chosen.map(([name, { value }]) => `${name}=${value}`);
+  const given = chosen.map(([name, { value }]) => `${name}=${encodeURIComponent(value)}`);
   const parameters = [
     ...(limit === undefined ? [] : [`limit=${limit}`]),
     ...given,

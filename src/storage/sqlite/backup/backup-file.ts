@@ -1,17 +1,15 @@
 /**
- * A backup is an SQLite database: the store's own tables, and beside them the limit state (`backup_limits`), what was noted
- * when it was made (`backup`), and a digest of the whole file (`backup_seal`). It is marked as no store, so that nobody serves
- * it by mistake and changes it.
+ * A backup is an SQLite database with the tables of the store, the limit state (`backup_limits`), notes of when and how
+ * it was made (`backup`), and a digest of the whole file (`backup_seal`). Its application id is not a store's, so that
+ * it is never served, and so changed, by mistake.
  */
 import type { Database } from 'bun:sqlite';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { BackupError } from '../../backup.ts';
-import { dataFormat } from '../migrations.ts';
+import { dataMigrations } from '../migrations.ts';
+import { backupApplicationId } from '../sqlite-file.ts';
 
-/** "AnSB". */
-export const backupApplicationId = 0x416e5342;
-
-/** Where the header of an SQLite database has what. */
+/** Offsets in the header of an SQLite database. */
 const headerBytes = 100;
 const headerAt = { pageSize: 16, pageCount: 28, freePages: 36, applicationId: 68 } as const;
 const sqliteMagic = 'SQLite format 3\0';
@@ -53,7 +51,7 @@ export function headerOf(path: string): FileHeader {
 
 function open(path: string): number {
   try {
-    // Not to wait for whoever writes to it, should it be a pipe.
+    // Does not block on a pipe.
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
@@ -62,7 +60,7 @@ function open(path: string): number {
   }
 }
 
-/** Whether the file says that it is a backup. Nothing else of it is looked at. */
+/** Whether the file is marked as a backup. Checks nothing else. */
 export function isBackup(path: string): boolean {
   try {
     return headerOf(path).applicationId === backupApplicationId;
@@ -71,7 +69,6 @@ export function isBackup(path: string): boolean {
   }
 }
 
-/** What is noted in a backup about itself. */
 export interface Notes {
   readonly createdAt: number;
   readonly madeBy: string;
@@ -80,7 +77,7 @@ export interface Notes {
   readonly counts: Readonly<Record<string, number>>;
 }
 
-export const newestFormat = dataFormat.migrations.length;
+export const newestFormat = dataMigrations.length;
 
 /** The tables of the backup itself, apart from `backup_limits`. */
 export const noteTables = ['backup', 'backup_seal'] as const;
@@ -104,7 +101,12 @@ function rowsIn(database: Database, table: string): number {
   return Number(row?.count);
 }
 
-export function pragma(database: Database, name: string): number {
-  const [row] = database.query<Record<string, number | bigint>, []>(`PRAGMA ${name}`).all();
-  return Number(row?.[name]);
+const mostFindings = 3;
+
+/** Runs SQLite's `quick_check` (trees and rows), or `integrity_check` (indexes, too). Throws `BackupError`. */
+export function checkStore(database: Database, how: 'quick_check' | 'integrity_check'): void {
+  const found = database.query<Record<string, string>, []>(`PRAGMA ${how}(${mostFindings})`).all();
+  const findings = found.map((row) => row[how] ?? '').filter((finding) => finding !== 'ok');
+  if (findings.length === 0) return;
+  throw new BackupError('damaged', `The data is damaged: ${findings.join('; ').replaceAll('\n', ' ')}.`);
 }

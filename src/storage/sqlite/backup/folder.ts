@@ -5,12 +5,12 @@ import { isBackup } from './backup-file.ts';
 import { removeLeftOvers } from './left-overs.ts';
 
 const suffix = '.backup';
-/** A UTC instant as names have it, which every file system allows, and the label of a backup made by hand. */
+/** A UTC instant in a form that every file system allows, and the label of a backup made by hand. */
 const nameForm = /^(\d{4}-\d\d-\d\dT\d\d)(\d\d)(\d\d)Z(?:-([\w.-]+))?$/;
-/** Of the file beside a backup that has the result of its last verification. */
+/** Suffix of the file with the result of a backup's last verification. */
 const verifiedSuffix = '.verified';
 
-/** Several stores may keep theirs in one folder: names begin as the data file's does. */
+/** Several stores may share a folder: names of backups begin like the data file's. */
 export class SqliteBackupFolder implements BackupFolder {
   readonly path: string;
   readonly #prefix: string;
@@ -41,7 +41,7 @@ export class SqliteBackupFolder implements BackupFolder {
   }
 
   async prune(keep: number, latest: string): Promise<string[]> {
-    // Whatever the dates of the others are.
+    // Keeps the latest whatever the dates of the others are.
     const others = (await this.list()).filter(({ name, label }) => name !== latest && label === null);
     const old = others.slice(keep - 1).map(({ name }) => name);
     for (const name of old) {
@@ -60,7 +60,7 @@ export class SqliteBackupFolder implements BackupFolder {
     if (parts === undefined) return undefined;
     const path = join(this.path, name);
     const found = await stat(path).catch(() => undefined);
-    // A file that only has such a name is somebody else's.
+    // Ignores files of other programs with such a name.
     if (found?.isFile() !== true || !isBackup(path)) return undefined;
     return { name, bytes: found.size, ...parts, verified: await this.#verified(name) };
   }
@@ -69,7 +69,7 @@ export class SqliteBackupFolder implements BackupFolder {
     try {
       return JSON.parse(await readFile(join(this.path, name + verifiedSuffix), 'utf8')) as VerificationResult;
     } catch {
-      // Most have none, and one that was half written says nothing.
+      // Most have none, and one may be written only in part.
       return null;
     }
   }

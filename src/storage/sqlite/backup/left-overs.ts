@@ -1,20 +1,20 @@
-/** The names of files while they are made, and what is left of them when whoever made them was killed. */
+/** Names of unfinished backups, and the removal of those that a killed process left. */
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a backup is called until it is whole. Who makes it is told by the number of the process. */
+/** The name of an unfinished backup, with the id of the process that makes it. */
 export function partialName(name: string): string {
   return `${name}.${process.pid}.partial`;
 }
 
 const partial = /^(.*)\.(\d+)\.partial(?:\.limits|-journal)?$/;
 
-/** Removes a file that never got its name, with what belongs to it. */
+/** Removes an unfinished backup, with the files beside it. */
 export function removePartial(path: string): void {
   for (const suffix of ['', '.limits', '-journal']) rmSync(path + suffix, { force: true });
 }
 
-/** Removes what processes that have ended left in a folder, of backups with such names. */
+/** Removes the unfinished backups of ended processes from a folder. */
 export function removeLeftOvers(folder: string, isConcerned: (name: string) => boolean): void {
   for (const entry of readdirSync(folder)) {
     const [, name = '', pid] = partial.exec(entry) ?? [];
@@ -24,7 +24,7 @@ export function removeLeftOvers(folder: string, isConcerned: (name: string) => b
   }
 }
 
-/** Whether another process with this number runs: this one begins only now. */
+/** Whether another process has this id. This process has not begun a backup yet. */
 function isRunning(pid: number): boolean {
   if (pid === process.pid) return false;
   try {

@@ -1,22 +1,19 @@
-import { Database, SQLiteError } from 'bun:sqlite';
-import { closeSync, copyFileSync, existsSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import { Database } from 'bun:sqlite';
+import { closeSync, copyFileSync, existsSync, openSync, readSync, rmSync } from 'node:fs';
 import { BackupError, type BackupFacts } from '../../backup.ts';
-import { storeApplicationId } from '../database.ts';
-import { syncFile } from '../durable.ts';
+import { sizeOf, syncFile } from '../disk.ts';
 import { fileReason, makeFile } from '../files.ts';
 import { extentBytes } from '../limits/layout.ts';
-import { backupApplicationId, countsOf, newestFormat, pragma } from './backup-file.ts';
-import { checkStore } from './check.ts';
+import { backupApplicationId, hasCode, pragma, storeApplicationId } from '../sqlite-file.ts';
+import { checkStore, countsOf, newestFormat } from './backup-file.ts';
 import { makeSealTable, seal, sealPageOf } from './seal.ts';
 
-/** What is to be copied, and where to. */
 export interface MakeTask {
   /** The data file, and the limit file beside it. */
   readonly data: string;
   readonly limits: string;
-  /** A file that is not there yet; it has another name until it is whole. */
+  /** The path of the unfinished backup, which does not exist yet. */
   readonly target: string;
-  /** Unix ms. */
   readonly now: number;
   readonly madeBy: string;
 }
@@ -25,16 +22,16 @@ export interface MakeTask {
 const busyTimeoutMs = 10_000;
 
 /** Where the limit file is copied to first. */
-export const limitCopyOf = (target: string) => `${target}.limits`;
+const limitCopyOf = (target: string) => `${target}.limits`;
 
 /**
- * Copies a store into a new file, while it is served or not, and changes nothing in it. Blocks until all is durable. Throws
- * `BackupError`; what there is of the file then is for the caller to remove.
+ * Copies a store, which may be served meanwhile, into a new file. Blocks until that is durable. Throws `BackupError`;
+ * the caller removes the unfinished file.
  */
 export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): BackupFacts {
   try {
     makeFile(target);
-    // Before the data, so that it has nobody who is not in these: ids that were given later are given again.
+    // Before the data: ids assigned later are assigned again after a restore, and must have no limits.
     const hasLimits = existsSync(limits);
     if (hasLimits) {
       makeFile(limitCopyOf(target));
@@ -44,13 +41,13 @@ export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): Bac
     const facts = complete(target, { createdAt: now, madeBy, hasLimits });
     rmSync(limitCopyOf(target), { force: true });
     syncFile(target);
-    return { ...facts, bytes: statSync(target).size };
+    return { ...facts, bytes: sizeOf(target) };
   } catch (error) {
-    throw failure(data, target, error);
+    throw makeFailure(data, target, error);
   }
 }
 
-/** One statement that reads one snapshot: nobody who writes waits for it. */
+/** One statement reads one snapshot, so that no writer waits for it. */
 function copyData(data: string, target: string): void {
   using source = new Database(data, { readonly: true, strict: true });
   source.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
@@ -68,7 +65,7 @@ interface How {
   readonly hasLimits: boolean;
 }
 
-/** Adds what is not in the data file, and checks the copy. */
+/** Checks the copy, and adds the limit state, the notes and the digest. */
 function complete(target: string, { createdAt, madeBy, hasLimits }: How): Omit<BackupFacts, 'bytes'> {
   const database = new Database(target, { readwrite: true, strict: true });
   try {
@@ -96,7 +93,7 @@ function complete(target: string, { createdAt, madeBy, hasLimits }: How): Omit<B
   }
 }
 
-/** Adds the limit file piece by piece, however large it is; returns its bytes. */
+/** Adds the limit file in pieces; returns its size. */
 function addLimits(database: Database, path: string): number {
   const insert = database.query('INSERT INTO backup_limits (bytes) VALUES (?)');
   const piece = Buffer.alloc(extentBytes);
@@ -113,12 +110,13 @@ function addLimits(database: Database, path: string): number {
   }
 }
 
-function failure(data: string, target: string, error: unknown): BackupError {
+function makeFailure(data: string, target: string, error: unknown): BackupError {
   if (error instanceof BackupError) return error;
-  const code = error instanceof SQLiteError ? String(error.code) : '';
-  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) {
-    const reason = (error as Error).message;
-    return new BackupError('damaged', `The store ${data} is damaged (${reason}). Restore an earlier backup.`);
+  if (hasCode(error, /^SQLITE_(CORRUPT|NOTADB)/)) {
+    return new BackupError(
+      'damaged',
+      `The store ${data} is damaged (${error.message}). Restore an earlier backup.`,
+    );
   }
   return new BackupError('failed', `Cannot make the backup: ${fileReason(error as Error, target)}.`, error);
 }

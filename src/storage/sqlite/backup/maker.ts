@@ -1,4 +1,4 @@
-import { existsSync, linkSync, realpathSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, linkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import {
   BackupError,
@@ -8,42 +8,42 @@ import {
   type Verified,
   type VerifyOptions,
 } from '../../backup.ts';
-import { syncFolderOf } from '../durable.ts';
+import { freeBytesOf, sizeOf, syncFolderOf } from '../disk.ts';
 import { type StoreFiles, storeFiles } from '../files.ts';
 import { headerOf, isBackup } from './backup-file.ts';
 import { partialName, removeLeftOvers, removePartial } from './left-overs.ts';
 import type { MakeTask } from './make.ts';
 
-/** What is done in a process of its own. */
+/** A task for a separate process. */
 export type BackupTask =
   | ({ readonly kind: 'make' } & MakeTask)
   | { readonly kind: 'verify'; readonly path: string };
 
-/** Runs it there until it ends or `signal` aborts; `onRead` is told how many bytes it has read. Rejects with `BackupError`. */
+/**
+ * Runs a task until it ends or `signal` aborts; `onRead` receives the bytes read so far. Rejects with `BackupError`.
+ */
 export type RunBackupTask = (
   task: BackupTask,
   signal: AbortSignal | undefined,
   onRead?: (bytes: number) => void,
 ) => Promise<unknown>;
 
-/** How often it is looked how far the file is. */
+/** Interval of progress reports and of checks for space. */
 const lookEveryMs = 100;
-/** How often a file is read to verify it: for its digest, by SQLite's check, and to count its rows. An estimate. */
+/** Estimate of how often a verification reads the file: for the digest, for SQLite's check, and to count rows. */
 const timesRead = 3.25;
-/** What a backup has besides the rows: its notes, and pages that are not full. */
+/** Size of a backup's notes and of pages that are not full. */
 const extraBytes = 1_048_576;
-/** A backup ends before the service has less than this for its own files, or half of what there would be if that is less. */
+/** Space that a backup leaves to the service, or half of what would remain if that is less. */
 const reserveBytes = 67_108_864;
 
-export interface MakerOptions {
+interface MakerOptions {
   /** The path of the data file, as DATABASE_URL has it. */
   readonly path: string;
-  /** Version of the service. */
   readonly madeBy: string;
   readonly run: RunBackupTask;
 }
 
-/** Backups of the store at a path. */
 export class SqliteBackupMaker implements BackupMaker {
   readonly #options: MakerOptions;
 
@@ -57,14 +57,14 @@ export class SqliteBackupMaker implements BackupMaker {
     const name = targetOf(path, replace);
     removeLeftOvers(dirname(name), (other) => other === basename(name));
     const total = expectedBytes(files);
-    checkSpace(name, total);
+    expectSpace(name, total + extraBytes, `for the backup in ${dirname(name)}`);
     const reserve = reserveOf(files.data, name, total);
     const target = partialName(name);
     const task: BackupTask = { kind: 'make', data: files.data, limits: files.limits, target, now, madeBy };
     const stop = new AbortController();
     const ending = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
     const timer = setInterval(() => {
-      onProgress?.(statSync(target, { throwIfNoEntry: false })?.size ?? 0, total);
+      onProgress?.(sizeOf(target), total);
       if (freeBytesOf(files.data) < reserve) stop.abort();
     }, lookEveryMs);
     try {
@@ -80,13 +80,13 @@ export class SqliteBackupMaker implements BackupMaker {
   }
 
   async verify(path: string, { signal, onProgress }: VerifyOptions = {}): Promise<Verified> {
-    const total = timesRead * (statSync(path, { throwIfNoEntry: false })?.size ?? 0);
+    const total = timesRead * sizeOf(path);
     const onRead = (bytes: number) => onProgress?.(bytes, total);
     return (await this.#options.run({ kind: 'verify', path: resolve(path) }, signal, onRead)) as Verified;
   }
 }
 
-/** Where the file is to be; a link stays one. Throws `BackupError` when something is there that may not be replaced. */
+/** The path of the backup, with links resolved. Throws `BackupError` if a file there may not be replaced. */
 function targetOf(path: string, replace: boolean): string {
   const name = resolve(path);
   if (!existsSync(dirname(name))) {
@@ -113,25 +113,21 @@ function exists(path: string): BackupError {
   );
 }
 
-/** About what a backup of the store takes: what is in use of the data file, its log, and the limit state. */
+/** Estimated size of a backup: used pages of the data file, its log, and the limit state. */
 function expectedBytes({ data, limits }: StoreFiles): number {
   const { pages, freePages, pageBytes } = headerOf(data);
-  const sizes = [`${data}-wal`, limits].map((path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0);
-  return (pages - freePages) * pageBytes + sizes.reduce((sum, size) => sum + size, 0);
+  return (pages - freePages) * pageBytes + sizeOf(`${data}-wal`) + sizeOf(limits);
 }
 
-/** Throws `BackupError` unless there is room for the file, and its copy of the limit state while it is made. */
-function checkSpace(path: string, expected: number): void {
-  const needed = expected + extraBytes;
+/** Throws `BackupError` unless the disk has room for a file. */
+export function expectSpace(path: string, needed: number, purpose: string): void {
   const free = freeBytesOf(path);
   if (free >= needed) return;
-  throw new BackupError(
-    'space',
-    `Not enough space for the backup in ${dirname(path)}: it takes about ${mib(needed)}, ${mib(free)} are free.`,
-  );
+  const found = `it takes about ${mib(needed)}, ${mib(free)} are free`;
+  throw new BackupError('space', `Not enough space ${purpose}: ${found}.`);
 }
 
-/** How much is to be left on the disk of the store while the backup is made. */
+/** Space to be left on the store's disk. */
 function reserveOf(data: string, target: string, expected: number): number {
   const isSameDisk = statSync(dirname(data)).dev === statSync(dirname(target)).dev;
   const left = freeBytesOf(data) - (isSameDisk ? expected + extraBytes : 0);
@@ -146,16 +142,11 @@ function noRoomLeft(data: string, reserve: number): BackupError {
   );
 }
 
-export function freeBytesOf(path: string): number {
-  const { bavail, bsize } = statfsSync(dirname(path));
-  return bavail * bsize;
-}
-
-export function mib(bytes: number): string {
+function mib(bytes: number): string {
   return `${Math.ceil(bytes / 1_048_576).toLocaleString('en-US')} MiB`;
 }
 
-/** Gives a whole file its name, which survives a power failure from then on. */
+/** Renames a finished backup durably. */
 function publish(partial: string, name: string, replace: boolean): void {
   try {
     if (replace) renameSync(partial, name);
@@ -167,7 +158,7 @@ function publish(partial: string, name: string, replace: boolean): void {
   }
 }
 
-/** Never over a file that was made meanwhile. */
+/** Never replaces a file that was created meanwhile. */
 function linkAs(partial: string, name: string): void {
   try {
     linkSync(partial, name);

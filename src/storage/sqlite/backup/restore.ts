@@ -1,9 +1,9 @@
 /**
- * Puts a backup in the place of a store. The new data file is made beside the old one, whole and with the limit state in it,
- * and one rename takes it into use: whenever the process is killed, there is the old store or the new one. The limit state
- * gets its own file after that (`restored-limits.ts`), at the next start if need be.
+ * Replaces a store by a backup. The new data file is built beside the old one, with the limit state in it, and put into
+ * place by one rename: a killed process leaves the old store or the new one. Afterwards, at the next start at the
+ * latest, the limit state is moved to its own file (`restored-limits.ts`).
  */
-import { Database, SQLiteError } from 'bun:sqlite';
+import { Database } from 'bun:sqlite';
 import {
   closeSync,
   existsSync,
@@ -15,16 +15,15 @@ import {
   rmdirSync,
   rmSync,
   statSync,
-  writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { BackupError, type BackupFacts, type Verified } from '../../backup.ts';
-import { storeApplicationId } from '../database.ts';
-import { syncFile, syncFolderOf } from '../durable.ts';
+import { syncFile, syncFolderOf, writeAll } from '../disk.ts';
 import { fileReason, makeFile, type StoreFiles, storeFileNames } from '../files.ts';
 import { tryLock } from '../serving-lock.ts';
-import { backupApplicationId, headerOf, noteTables } from './backup-file.ts';
-import { freeBytesOf, mib } from './maker.ts';
+import { backupApplicationId, hasCode, hasTable, storeApplicationId } from '../sqlite-file.ts';
+import { headerOf, noteTables } from './backup-file.ts';
+import { expectSpace } from './maker.ts';
 import { finishRestore } from './restored-limits.ts';
 
 export interface RestoreOptions {
@@ -41,18 +40,17 @@ export interface RestoreOptions {
 }
 
 export interface Restored extends BackupFacts {
-  /** The data file. */
   readonly path: string;
   readonly replaced: boolean;
 }
 
-/** How long a store that is to be replaced may be in use by a command. */
+/** How long to wait for a command that uses the store to be replaced. */
 const busyTimeoutMs = 2_000;
 const chunkBytes = 1_048_576;
 /** Room for the limit state's own file, besides the copy. */
 const extraBytes = 4_194_304;
 
-/** Throws `BackupError` or `StorageUnusable`; the store is then as it was. */
+/** Throws `BackupError` or `StorageUnusable`, having changed nothing. */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { backup, path, replace } = options;
   const header = headerOf(backup);
@@ -63,7 +61,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   const replaced = existsSync(files.data);
   if (replaced) checkReplaced(files.data, replace);
   using _place = placeFor(files);
-  checkSpace(files.data, header.bytes);
+  expectSpace(files.data, header.bytes + extraBytes, `to restore to ${files.data}`);
   using lock = tryLock(files, 0);
   if (lock === undefined) {
     throw new BackupError('exists', `A service is using the store ${files.data}. Stop it first.`);
@@ -71,19 +69,19 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   const copy = `${files.data}.restoring`;
   try {
     await copyFile(backup, copy, options, header.bytes);
-    // The copy is what will be served, so it is what is verified.
+    // Verifies the copy, which will be served.
     const facts = await verified(copy, options);
     makeStoreOf(copy);
     takeIntoUse(copy, files);
     return { ...facts, path: files.data, replaced };
   } catch (error) {
-    throw error instanceof Error && 'code' in error ? failure(files.data, error) : error;
+    throw error instanceof Error && 'code' in error ? restoreFailure(files.data, error) : error;
   } finally {
     rmSync(copy, { force: true });
   }
 }
 
-/** Throws `BackupError` unless the file is a store's, which may be damaged, and is to be replaced. */
+/** Throws `BackupError` unless the file is a store, even a damaged one, that may be replaced. */
 function checkReplaced(path: string, replace: boolean): void {
   if (statSync(path).isDirectory()) {
     throw new BackupError('exists', `${path} is a folder. Name the data file to restore to.`);
@@ -99,7 +97,7 @@ function checkReplaced(path: string, replace: boolean): void {
   }
 }
 
-/** Makes the folder of a store. What was made for a store that did not come to be goes again: the folder, and the lock's file. */
+/** Creates the folder of a store. If the restore fails, removes the folder and the lock file that it created. */
 function placeFor({ data, lock }: StoreFiles): Disposable {
   const hadLock = existsSync(lock);
   const folder = dirname(data);
@@ -107,7 +105,7 @@ function placeFor({ data, lock }: StoreFiles): Disposable {
   try {
     made = mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw failure(data, error as Error);
+    throw restoreFailure(data, error as Error);
   }
   return {
     [Symbol.dispose]: () => {
@@ -129,23 +127,13 @@ function isStore(path: string): boolean {
   }
 }
 
-function checkSpace(path: string, bytes: number): void {
-  const free = freeBytesOf(path);
-  const needed = bytes + extraBytes;
-  if (free >= needed) return;
-  throw new BackupError(
-    'space',
-    `Not enough space to restore to ${path}: it takes about ${mib(needed)}, ${mib(free)} are free.`,
-  );
-}
-
 async function copyFile(
   from: string,
   to: string,
   { signal, onProgress }: RestoreOptions,
   total: number,
 ): Promise<void> {
-  // What a restore left that was killed.
+  // A killed restore leaves it.
   rmSync(to, { force: true });
   makeFile(to);
   const source = openSync(from, 'r');
@@ -155,7 +143,7 @@ async function copyFile(
     for (let at = 0; ; ) {
       const bytes = readSync(source, chunk, 0, chunk.length, at);
       if (bytes === 0) return;
-      for (let done = 0; done < bytes; ) done += writeSync(target, chunk, done, bytes - done, at + done);
+      writeAll(target, chunk.subarray(0, bytes), at);
       at += bytes;
       onProgress?.(at, total);
       await new Promise((next) => setImmediate(next));
@@ -186,7 +174,7 @@ async function verified(copy: string, { backup, verify, signal }: RestoreOptions
   );
 }
 
-/** Makes the copy of a backup the data file of a store, but for the limit state, which is still in it. */
+/** Turns the copy of a backup into the data file of a store. The limit state stays in it. */
 function makeStoreOf(copy: string): void {
   using database = new Database(copy, { readwrite: true, strict: true });
   database.run('PRAGMA journal_mode = MEMORY');
@@ -194,19 +182,18 @@ function makeStoreOf(copy: string): void {
   database.run('PRAGMA secure_delete = OFF');
   database.transaction(() => {
     for (const table of noteTables) database.run(`DROP TABLE ${table}`);
-    // A session that was ended after the backup stays ended.
-    const sessions = database.query(`SELECT 1 FROM sqlite_schema WHERE name = 'sessions'`).all();
-    if (sessions.length > 0) database.run('DELETE FROM sessions');
+    // A session that ended after the backup must not be valid again.
+    if (hasTable(database, 'sessions')) database.run('DELETE FROM sessions');
     database.run(`PRAGMA application_id = ${storeApplicationId}`);
   })();
   database.close();
   syncFile(copy);
 }
 
-/** The moment at which the new store takes the place of the old one. */
+/** Replaces the old store by the new one. */
 function takeIntoUse(copy: string, files: StoreFiles): void {
   using old = existsSync(files.data) ? closed(files.data) : undefined;
-  // What there is now of these belongs to a file that is whole without them, or to one that nobody can open.
+  // The old data file is complete without them, or cannot be opened at all.
   for (const suffix of ['-wal', '-shm', '-journal']) rmSync(files.data + suffix, { force: true });
   syncFolderOf(files.data);
   renameSync(copy, files.data);
@@ -224,32 +211,30 @@ function takeIntoUse(copy: string, files: StoreFiles): void {
   }
 }
 
-/** The store that is replaced. */
 interface Old extends Disposable {
-  /** Makes a command that still waits for the old file see that it is none any more. */
+  /** Marks the old file as no store, for a command that still waits for it. */
   disown(): void;
 }
 
-/** The old store, whole in its data file and locked; undefined when it is so damaged that it cannot be opened. */
+/** Locks the old store, with its log merged into the data file; undefined if it is too damaged to be opened. */
 function closed(path: string): Old | undefined {
   let database: Database | undefined;
   try {
     database = new Database(path, { readwrite: true, strict: true });
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-    // Only who is alone can take the log in; then nothing of it is left that the new file could be mistaken for.
+    // Merges the log, which requires exclusive access, so that SQLite never applies it to the new file.
     database.run('PRAGMA journal_mode = DELETE');
     database.run('PRAGMA journal_mode = MEMORY');
     database.run('BEGIN EXCLUSIVE');
   } catch (error) {
     database?.close();
-    const code = error instanceof SQLiteError ? String(error.code) : '';
-    if (/^SQLITE_(BUSY|LOCKED)/.test(code)) {
+    if (hasCode(error, /^SQLITE_(BUSY|LOCKED)/)) {
       throw new BackupError(
         'exists',
         `A command is using the store ${path}. Wait for it to end, and try again.`,
       );
     }
-    if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return undefined;
+    if (hasCode(error, /^SQLITE_(CORRUPT|NOTADB)/)) return undefined;
     throw error;
   }
   const held = database;
@@ -262,6 +247,6 @@ function closed(path: string): Old | undefined {
   };
 }
 
-function failure(path: string, error: Error): BackupError {
+function restoreFailure(path: string, error: Error): BackupError {
   return new BackupError('failed', `Cannot restore to ${path}: ${fileReason(error, path)}.`, error);
 }

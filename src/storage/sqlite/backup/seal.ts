@@ -3,25 +3,24 @@ import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { BackupError } from '../../backup.ts';
 
 /**
- * The SHA-256 of a whole backup stands in the backup itself, in a table of one row and so on a page of its own. It is the
- * digest of the file with the digest's own place filled with this.
+ * The SHA-256 of a backup is stored in the backup, in a table with one row and therefore on a separate page. It is
+ * computed with this text in its place.
  */
 const blank = '0'.repeat(64);
 const chunkBytes = 1_048_576;
 
-/** Makes the place for the digest. */
 export function makeSealTable(database: Database): void {
   database.run('CREATE TABLE backup_seal (sha256 TEXT NOT NULL) STRICT');
   database.query('INSERT INTO backup_seal VALUES (?)').run(blank);
 }
 
-export interface SealPage {
-  /** At which byte of the file it begins, and its length. */
+interface SealPage {
+  /** Offset in the file, and size. */
   readonly at: number;
   readonly bytes: number;
 }
 
-/** The page that has the digest. Throws `BackupError` when there is none. */
+/** The page with the digest. Throws `BackupError` if there is none. */
 export function sealPageOf(database: Database): SealPage {
   const [page] = database
     .query<{ at: number | bigint; bytes: number | bigint }, []>(
@@ -32,7 +31,7 @@ export function sealPageOf(database: Database): SealPage {
   return { at: Number(page.at), bytes: Number(page.bytes) };
 }
 
-/** Writes the digest to a file that nobody has open. */
+/** Writes the digest to a file that no process has open. */
 export function seal(path: string, page: SealPage): void {
   const file = openSync(path, 'r+');
   try {
@@ -43,7 +42,7 @@ export function seal(path: string, page: SealPage): void {
   }
 }
 
-/** Whether not a bit of the file is another one than when it was sealed with this digest. */
+/** Whether the file is unchanged since it was sealed with this digest. */
 export function isIntact(path: string, page: SealPage, digest: string): boolean {
   const file = openSync(path, 'r');
   try {
@@ -63,7 +62,6 @@ function placeOf(file: number, { at, bytes }: SealPage, digest: string): number 
   return at + place;
 }
 
-/** The digest of the file with `blank` at the place. */
 function digestOf(file: number, place: number): string {
   const hash = new Bun.CryptoHasher('sha256');
   const chunk = Buffer.alloc(chunkBytes);

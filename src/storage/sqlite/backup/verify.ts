@@ -1,21 +1,19 @@
-import { Database, SQLiteError } from 'bun:sqlite';
+import { Database } from 'bun:sqlite';
 import { BackupError, type Verified } from '../../backup.ts';
-import { storeApplicationId } from '../database.ts';
-import { dataFormat } from '../migrations.ts';
+import { dataTable } from '../database.ts';
+import { backupApplicationId, hasCode, hasTable, pragma, storeApplicationId } from '../sqlite-file.ts';
 import {
-  backupApplicationId,
+  checkStore,
   countsOf,
   type FileHeader,
   headerOf,
   limitTable,
   type Notes,
   newestFormat,
-  pragma,
 } from './backup-file.ts';
-import { checkStore } from './check.ts';
 import { isIntact, sealPageOf } from './seal.ts';
 
-/** Reads a backup, or a store, from end to end and changes nothing. Blocks until it is done. Throws `BackupError`. */
+/** Reads a whole backup, or a store, without changing it. Blocks. Throws `BackupError`. */
 export function verifyFile(path: string): Verified {
   const header = headerOf(path);
   if (header.applicationId !== backupApplicationId && header.applicationId !== storeApplicationId) {
@@ -24,17 +22,17 @@ export function verifyFile(path: string): Verified {
   const isBackup = header.applicationId === backupApplicationId;
   try {
     using database = new Database(path, { readonly: true, strict: true });
-    // What is in a file that somebody else had is not run.
+    // Code in the schema of an untrusted file is not run.
     database.run('PRAGMA trusted_schema = OFF');
     database.run('PRAGMA cell_size_check = ON');
     return isBackup ? verifyBackup(database, path, header) : verifyStore(database, path, header);
   } catch (error) {
-    throw failure(path, isBackup, error);
+    throw verifyFailure(path, isBackup, error);
   }
 }
 
 function verifyStore(database: Database, path: string, { bytes }: FileHeader): Verified {
-  if (database.query('SELECT 1 FROM sqlite_schema WHERE name = ?').all(dataFormat.table).length === 0) {
+  if (!hasTable(database, dataTable)) {
     throw new BackupError('foreign', `${path} belongs to a store, but is not its data file.`);
   }
   checkStore(database, 'integrity_check');
@@ -69,20 +67,18 @@ function verifyBackup(database: Database, path: string, { pages, pageBytes, byte
   return { kind: 'backup', ...notes, newestFormat, bytes };
 }
 
-/** What a backup says about itself. */
-export function notesOf(database: Database): Notes {
+function notesOf(database: Database): Notes {
   const [row] = database.query<{ notes: string }, []>('SELECT notes FROM backup').all();
   return JSON.parse(row?.notes ?? '') as Notes;
 }
 
-function failure(path: string, isBackup: boolean, error: unknown): Error {
+function verifyFailure(path: string, isBackup: boolean, error: unknown): Error {
   if (error instanceof BackupError) return error;
   const { message } = error as Error;
-  const code = error instanceof SQLiteError ? String(error.code) : '';
-  if (/^SQLITE_(CANTOPEN|IOERR|BUSY|PERM|NOMEM|READONLY)/.test(code)) {
+  if (hasCode(error, /^SQLITE_(CANTOPEN|IOERR|BUSY|PERM|NOMEM|READONLY)/)) {
     return new BackupError('failed', `Cannot read ${path}: ${message}.`, error);
   }
-  // Whatever else SQLite stumbles over is in the file.
+  // Any other error of SQLite means that the file is damaged.
   const [what, remedy] = isBackup ? ['backup', 'Use another copy'] : ['store', 'Restore a backup'];
   return new BackupError('damaged', `The ${what} ${path} is damaged: ${message}. ${remedy}.`, error);
 }

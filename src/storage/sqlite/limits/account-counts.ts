@@ -5,12 +5,12 @@ import type { LimitFile } from './limit-file.ts';
 import { LimitTable } from './table.ts';
 import { TwoCopies } from './two-copies.ts';
 
-/** A record is a lock, its first word, and two copies of what the account used. */
+/** A record has a lock, its first word, and two copies of the account's usage. */
 const recordBytes = 64;
-/** A copy is both counts as 64-bit numbers, and the seconds in which the windows opened. */
+/** A copy has both counts as 64-bit numbers, and the seconds in which the windows opened. */
 const copies = { sequenceWord: 1, copiesByte: 8, copyBytes: 24, checksumsWord: 14 };
 
-/** What each account used. Callers have the lock of the record. */
+/** Usage of each account. Callers hold the lock of the record. */
 export class AccountCounts {
   readonly #file: LimitFile;
   readonly #copies: TwoCopies;
@@ -22,12 +22,11 @@ export class AccountCounts {
     this.table = new LimitTable(file, tables.accounts, recordBytes);
   }
 
-  /** Whether anything was ever counted in the record. */
   isWritten(record: number): boolean {
     return this.#copies.sequence(record) !== 0;
   }
 
-  /** What the record says, 0 for none; undefined when neither copy is as it was written. */
+  /** The usage in a record, which is 0 where there is none; undefined if both copies are damaged. */
   read(record: number, id: number): Usage | undefined {
     if (record === 0 || !this.isWritten(record)) return this.#unwritten();
     const from = this.#copies.current(record, id);
@@ -55,7 +54,7 @@ export class AccountCounts {
   }
 }
 
-/** Both windows full, since a second: what is not known was used. */
+/** Both windows exhausted, since a second: unknown usage counts as full. */
 export function usedUp(openedAt: number): Usage {
   return { minute: { openedAt, count: largestQuota }, day: { openedAt, count: largestQuota } };
 }

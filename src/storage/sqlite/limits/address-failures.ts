@@ -4,16 +4,18 @@ import type { LimitFile } from './limit-file.ts';
 import type { RecordLocks } from './record-locks.ts';
 import { LimitTable } from './table.ts';
 
-/** A set is a lock and room for this many addresses: 114,576 in all. */
+/** A set has a lock and room for this many addresses: 114,576 in all. */
 const ways = 7;
 const setBytes = 128;
-/** Behind the lock. An address is its hash in two words, the second in which its window opened, and its count. */
+/**
+ * After the lock. An address is stored as its hash in two words, the second in which its window opened, and its count.
+ */
 const waysWord = 4;
 const wayWords = 4;
 
 /**
- * Failed authentications by address. An address can be in one set only, where it takes the place of one whose minute
- * is over or, when there is none, began first. Who calls has the lock of the set, which is its first word.
+ * Failed authentications by address. Each address belongs to one set, where it replaces one whose minute has ended, or
+ * else the oldest. Callers hold the lock of the set, which is its first word.
  */
 export class AddressFailures {
   readonly #file: LimitFile;
@@ -31,17 +33,17 @@ export class AddressFailures {
     this.#seed = seed | BigInt((i32[header.seedLow] as number) >>> 0);
   }
 
-  /** Makes the room for all. Throws as the system does. */
+  /** Allocates all sets. Throws as the system does. */
   make(locks: RecordLocks): void {
     for (let set = 0; set < this.#table.reach; set += this.#table.recordsPerExtent)
       this.#table.make(set, locks);
   }
 
-  /** At which byte the address's set is; the address is what `read` and `write` are about until the next call. */
+  /** The offset of the address's set. `read` and `write` apply to this address until the next call. */
   find(address: string): number {
     const hash = Bun.hash.wyhash(address, this.#seed);
     this.#low = Number(BigInt.asIntN(32, hash));
-    // 0 says that there is no address.
+    // 0 means no address.
     this.#high = Number(BigInt.asIntN(32, hash >> 32n)) || 1;
     return this.#table.find((this.#low >>> 0) % this.#table.reach);
   }

@@ -9,18 +9,17 @@ import {
 } from '../../../domain/limit.ts';
 import { type Ban, type Caller, StorageUnavailable } from '../../storage.ts';
 import { AccountCounts } from './account-counts.ts';
-import { bansIn, liftIn } from './bans.ts';
 import { SharedDateSteps } from './date-steps.ts';
-import { KeyPenalties } from './key-penalties.ts';
+import { bansIn, KeyPenalties, liftIn } from './key-penalties.ts';
 import { format, header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 import type { Limits } from './limits.ts';
 import { standingIn } from './standing.ts';
 
 /**
- * Limit state for who manages a store, be it served meanwhile or not: it shows counts and bans, lifts bans, and counts
- * nothing. The file is mapped for as long as a command needs it, for the service may replace it when it starts. `open` returns
- * undefined when there is none.
+ * Limit state for commands that manage a store, served or not: shows counts and bans, lifts bans, and counts nothing.
+ * The file is mapped only while a command needs it, because a start of the service may replace it. `open` returns
+ * undefined if there is none.
  */
 export function limitsBeside(open: () => LimitFile | undefined, clock: Clock, rules: BanRules): Limits {
   const withKeys = <T>(none: T, use: (keys: KeyPenalties, file: LimitFile) => T): T => {
@@ -30,7 +29,7 @@ export function limitsBeside(open: () => LimitFile | undefined, clock: Clock, ru
     clock.share?.(new SharedDateSteps(file));
     return use(new KeyPenalties(file), file);
   };
-  /** What was counted may change while it is read, for it is not locked: then it is that of a moment before or after. */
+  /** Reads without a lock, so usage that changes meanwhile is that of a moment before or after. */
   const standing = ({ accountId, quota, keyId }: Caller): Verdict => {
     const none = () => asDates(standingOf(unused, noPenalty, quota, clock.steady()), clock.aheadSeconds);
     return (

@@ -3,12 +3,12 @@ import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 import type { RecordLocks } from './record-locks.ts';
 
-/** The steps of the date that the processes of a service have in common, and the next start of it. */
+/** The steps of the date, which all processes of the service and its next start share. */
 export class SharedDateSteps implements DateSteps {
   readonly #file: LimitFile;
   readonly #locks: RecordLocks | undefined;
 
-  /** Without locks, for who only looks, nothing is added. */
+  /** Without locks it is read-only. */
   constructor(file: LimitFile, locks?: RecordLocks) {
     this.#file = file;
     this.#locks = locks;

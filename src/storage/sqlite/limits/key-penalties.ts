@@ -1,19 +1,21 @@
-import { type BanRules, type KeyPenalty, noPenalty } from '../../../domain/limit.ts';
+import type { Clock } from '../../../domain/clock.ts';
+import { type BanRules, believableBan, type KeyPenalty, noPenalty } from '../../../domain/limit.ts';
+import type { Ban } from '../../storage.ts';
 import { tables } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 import { LimitTable } from './table.ts';
 import { TwoCopies } from './two-copies.ts';
 
-/** A record is two copies of a penalty, the sequence number of the one that was lifted, and the strikes' instants in a ring. */
+/** A record has two copies of a penalty, the sequence number of the lifted one, and the strikes' times in a ring. */
 const liftedWord = 1;
-/** The episode's two instants, the ban's end and level, and from where and how many strikes of the ring there are. */
+/** The episode's two times, the ban's end and level, and the first and the number of strikes in the ring. */
 const copies = { sequenceWord: 0, copiesByte: 8, copyBytes: 32, checksumsWord: 18 };
 const ringByte = 80;
 const strikeBytes = 8;
 
 /**
- * What each key did after 429. Who changes a record has the lock of the key's account; who lifts a ban needs none, for
- * that is one word, and it names the state it is about.
+ * The penalty of each key. Changes require the lock of the key's account; lifting a ban requires none, because it
+ * writes one word, which names the lifted state.
  */
 export class KeyPenalties {
   readonly #file: LimitFile;
@@ -29,7 +31,7 @@ export class KeyPenalties {
     this.table = new LimitTable(file, tables.keys, ringByte + strikes * strikeBytes);
   }
 
-  /** What the record says; undefined when neither copy is as it was written. */
+  /** Undefined if both copies are damaged. */
   read(record: number, id: number): KeyPenalty | undefined {
     const { i32, f64 } = this.#file;
     const sequence = this.sequence(record);
@@ -45,7 +47,6 @@ export class KeyPenalties {
     };
   }
 
-  /** `before` is what was read. */
   write(record: number, id: number, before: KeyPenalty, penalty: KeyPenalty): void {
     const { i32, f64 } = this.#file;
     const start = this.#placeStrikes(record, id, before, penalty);
@@ -59,20 +60,20 @@ export class KeyPenalties {
     this.#copies.commit(record, id);
   }
 
-  /** Which state of the record counts, for `lift`; 0 when it was never written. */
+  /** The current state of the record, for `lift`; 0 if it was never written. */
   sequence(record: number): number {
     return this.#copies.sequence(record);
   }
 
-  /** From now on this state of the record is none; another one that came meanwhile stays. */
+  /** Invalidates this state of the record. A newer one stays valid. */
   lift(record: number, sequence: number): void {
     Atomics.store(this.#file.i32, record / 4 + liftedWord, sequence);
     this.#file.changed();
   }
 
   /**
-   * Puts strikes into the ring and returns where they begin. Those that were there already stay where they are, and a new
-   * one comes behind them, where the copy that still counts has none or one that is older.
+   * Writes strikes into the ring and returns the place of the first. Known ones keep their place. New ones follow them,
+   * in places that the current copy does not use, or uses for older strikes.
    */
   #placeStrikes(record: number, id: number, before: KeyPenalty, { strikes }: KeyPenalty): number {
     const { i32, f64 } = this.#file;
@@ -102,8 +103,43 @@ export class KeyPenalties {
   }
 }
 
-/** What a key whose record cannot be read did, as far as is known: all that there is a longest ban for. */
+/** The penalty of a key whose record is damaged: the longest ban. */
 export function longestBan({ firstBanSeconds, longestBanSeconds }: BanRules, nowMs: number): KeyPenalty {
   const banLevel = Math.max(0, Math.ceil(Math.log2(longestBanSeconds / firstBanSeconds)));
   return { ...noPenalty, bannedUntil: Math.floor(nowMs / 1_000) + longestBanSeconds, banLevel };
+}
+
+/** The current bans; their ends are dates. Requires no lock. */
+export function bansIn(keys: KeyPenalties, clock: Clock, rules: BanRules): Ban[] {
+  const bans: Ban[] = [];
+  const nowMs = clock.steady();
+  keys.table.each((record, keyId) => {
+    const ban = banOf(keys, record, keyId, rules, nowMs);
+    if (ban !== undefined) bans.push({ ...ban, bannedUntil: ban.bannedUntil + clock.aheadSeconds });
+  });
+  return bans;
+}
+
+/** Lifts a ban, from the next request of the key; false if there is none. Requires no lock. */
+export function liftIn(keys: KeyPenalties, keyId: number, clock: Clock, rules: BanRules): boolean {
+  const record = keys.table.find(keyId);
+  if (record === 0) return false;
+  const sequence = keys.sequence(record);
+  if (banOf(keys, record, keyId, rules, clock.steady()) === undefined) return false;
+  keys.lift(record, sequence);
+  return true;
+}
+
+function banOf(
+  keys: KeyPenalties,
+  record: number,
+  keyId: number,
+  rules: BanRules,
+  nowMs: number,
+): Ban | undefined {
+  if (keys.sequence(record) === 0) return undefined;
+  const penalty = keys.read(record, keyId);
+  if (penalty === undefined || nowMs >= penalty.bannedUntil * 1_000) return undefined;
+  const { bannedUntil, banLevel: level } = penalty;
+  return { keyId, bannedUntil: believableBan(bannedUntil, level, rules, nowMs), level };
 }

@@ -1,28 +1,26 @@
 /**
- * How the limit file is laid out. It is mapped into memory, in the machine's own byte order, and made of
- * extents of one size. The first is the header; each other one belongs to a table and says so itself, so that the
- * header's directory can always be made anew.
+ * Layout of the limit file, which is mapped into memory in the byte order of the machine. It consists of extents of one
+ * size. The first is the header; every other one names the table it belongs to, so that the directory in the header can
+ * be rebuilt.
  */
 
 export const extentBytes = 262_144;
-/** What an extent begins with, before its records. */
+/** The header of an extent, before its records. */
 export const extentHeaderBytes = 64;
-/** Read in another byte order it is another number, and the file is not taken for what it is not. */
+/** A machine of another byte order reads another number, and so rejects the file. */
 export const format = 1;
 
-/** What the file begins with, as text. */
 export const fileMagic = 'AnStLim\n';
-/** What every other extent begins with. */
 export const extentMagic = 0x4c696d45;
 
-/** Where the header has what: indexes of 32-bit words, but `aheadMs`, which is one of 64-bit words. */
+/** Places in the header: indexes of 32-bit words, except `aheadMs`, which is one of 64-bit words. */
 export const header = {
   // Written once, and under the checksum.
   format: 2,
   strikes: 3,
   seedLow: 4,
   seedHigh: 5,
-  /** Steady second as of which accounts without a count are used up, for counts were lost; 0 when none were. */
+  /** Steady second from which accounts without a count are exhausted, because counts were lost; 0 if none were. */
   strictSince: 6,
   checksum: 7,
   // What changes.
@@ -33,19 +31,19 @@ export const header = {
   stepping: 20,
   steps: 21,
   aheadMs: 11,
-  /** Whether anything was written since the last sync began. */
+  /** 1 if anything was written since the last sync began. */
   changed: 24,
-  /** Whether the last sync failed. */
+  /** 1 if the last sync failed. */
   failing: 25,
-  /** Two words for each worker number up to `mostWorkers`: the owner number, and the lock that is about to be taken. */
+  /** Two words for each worker number up to `mostWorkers`: the owner number, and the lock that it is about to take. */
   workers: 256,
 } as const;
 
 export interface TableLayout {
   readonly number: number;
-  /** Where the header has its extents, by their order in the table; 0: not there yet. */
+  /** Place of its extents' numbers in the header, in order; 0 for one that is not allocated. */
   readonly directory: number;
-  /** Most extents the table can have. */
+  /** Most extents of the table. */
   readonly reach: number;
 }
 
@@ -58,7 +56,7 @@ export const tables = {
 /** Locks are named by 32-bit indexes of 32-bit words. */
 export const mostExtents = 32_768;
 
-/** A checksum of so many words, and of a number that tells records of the same content apart. */
+/** A checksum of `count` words and of `id`, which distinguishes records of the same content. */
 export function checksumOf(words: Int32Array, from: number, count: number, id: number): number {
   let sum = id | 0;
   for (let index = from; index < from + count; index++) {

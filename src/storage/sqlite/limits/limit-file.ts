@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, statSync } from 'node:fs';
 import { StorageUnavailable } from '../../storage.ts';
+import { writeAll } from '../disk.ts';
 import {
   checksumOf,
   extentBytes,
@@ -14,29 +15,27 @@ import {
 
 /** The words that the checksum of the header is of. */
 const headerWords = header.checksum;
-/** The words of an extent's header: its magic, format, table, place in the table and strikes, and their checksum. */
+/** Words of an extent's header: magic, format, table, index in the table, and strikes. Their checksum follows. */
 const extentWords = 5;
 
 /** The smallest page of memory that a system has. */
 const pageBytes = 4_096;
 
-/** What an extent says it is. */
-export interface ExtentHeader {
+interface ExtentHeader {
   readonly table: number;
   readonly index: number;
   /** Strikes that a record has room for. */
   readonly strikes: number;
 }
 
-/** What a new file is made with. */
 export interface NewFile {
   readonly strikes: number;
   readonly strictSince: number;
 }
 
 /**
- * A file mapped into memory, together with every other process that has it open: what one writes the others see at
- * once, and it is in the file however the process ends. `i32` and `f64` are replaced when the file has grown.
+ * A file mapped into the memory of every process that has it open: the others see a write at once, and it is in the
+ * file even if the process is killed. `i32` and `f64` are replaced when the file grows.
  */
 export class LimitFile implements Disposable {
   readonly path: string;
@@ -45,7 +44,7 @@ export class LimitFile implements Disposable {
   f64: Float64Array;
   /** Extents that are mapped. */
   #mapped = 0;
-  /** The start of the service that this process belongs to, once it counts. */
+  /** The first owner number of this start of the service, once this process counts. */
   #run: number | undefined;
 
   /** Throws as the system does. */
@@ -57,14 +56,14 @@ export class LimitFile implements Disposable {
     if (fstatSync(this.fd).size >= extentBytes) this.#map();
   }
 
-  /** Makes a header in a file that is empty. Throws as the system does, such as ENOSPC. */
+  /** Writes the header of an empty file. Throws as the system does, such as ENOSPC. */
   static create(path: string, { strikes, strictSince }: NewFile): LimitFile {
     const file = openSync(path, 'r+');
     try {
       const bytes = Buffer.alloc(extentBytes);
       bytes.write(fileMagic, 'latin1');
       const words = new Int32Array(bytes.buffer, bytes.byteOffset, extentBytes / 4);
-      // Not known to who sends requests, and another one for every file.
+      // Unknown to clients, and different for every file.
       const { birthtimeNs, ino } = fstatSync(file, { bigint: true });
       words[header.format] = format;
       words[header.strikes] = strikes;
@@ -89,7 +88,7 @@ export class LimitFile implements Disposable {
     return (this.i32[header.strictSince] as number) >>> 0;
   }
 
-  /** Whether the file has a header, of whatever version of the format, that is as it was written. */
+  /** Whether the file has an undamaged header, of any version of the format. */
   get isSound(): boolean {
     const { i32 } = this;
     if (i32.length === 0) return false;
@@ -97,21 +96,20 @@ export class LimitFile implements Disposable {
     return isOurs && i32[header.checksum] === checksumOf(i32, 0, headerWords, 0);
   }
 
-  /** Extents the file has by its size. */
   get extentsBySize(): number {
     return Math.floor(fstatSync(this.fd).size / extentBytes);
   }
 
-  /** From here on `loss` also tells of another start of the service, and of a copy that is written over the file. */
+  /** From here on `loss` also reports another start of the service, and a copy that overwrites the file. */
   beginCounting(): void {
     this.#run = this.i32[header.firstOwner];
   }
 
-  /** Why what is counted here is not in the file of this name any more; undefined while it is. */
+  /** Why counts are no longer written to the file of this name; undefined while they are. */
   get loss(): string | undefined {
     const named = statSync(this.path, { throwIfNoEntry: false });
     if (named === undefined) return `${this.path} was deleted while it was in use; restart the service`;
-    // Another file of this name (a copy was put in its place) is not the one that the others count in.
+    // Other processes count in another file: a copy replaced this one.
     if (named.ino !== fstatSync(this.fd).ino) {
       return `${this.path} was replaced while it was in use; restart the service`;
     }
@@ -120,30 +118,30 @@ export class LimitFile implements Disposable {
       : undefined;
   }
 
-  /** Whether the header is no longer the one this process counts under. The locks in the file mean nothing then. */
+  /** Whether the header was overwritten since this process began to count. The locks in the file are invalid then. */
   get isOverwritten(): boolean {
     return this.#run !== undefined && (this.i32[header.firstOwner] !== this.#run || !this.isSound);
   }
 
-  /** Notes that something was written, for the next sync. */
+  /** Requests a sync. */
   changed(): void {
     if (this.i32[header.changed] !== 1) this.i32[header.changed] = 1;
   }
 
-  /** Makes every page one that is still to be written, and changes nothing in it. */
+  /** Marks every page as dirty without changing it. */
   touch(): void {
     for (let word = 0; word < this.i32.length; word += pageBytes / 4) Atomics.or(this.i32, word, 0);
   }
 
-  /** Maps what another process added. Throws `StorageUnavailable` when the file does not have that extent. */
+  /** Maps an extent that another process may have added. Throws `StorageUnavailable` if the file lacks it. */
   reach(extent: number): void {
-    // Unsigned: an overwritten file may name an extent below 0.
+    // Unsigned, because an overwritten file may name an extent below 0.
     if (extent >>> 0 < this.#mapped) return;
     this.#map();
     if (extent >>> 0 >= this.#mapped) throw new StorageUnavailable(`${this.path} has no extent ${extent}`);
   }
 
-  /** Whether the file has a 32-bit word, other than its first; maps it if need be. */
+  /** Whether the file has a 32-bit word other than its first. Maps it. */
   hasWord(word: number): boolean {
     const extent = Math.floor((word * 4) / extentBytes);
     if (word <= 0 || extent >= this.extentsBySize) return false;
@@ -152,8 +150,8 @@ export class LimitFile implements Disposable {
   }
 
   /**
-   * Adds an extent to a table, under the lock for it. Its bytes are really written, for a hole
-   * in a file on a full disk would end the process that touches it. Throws as the system does, having added nothing.
+   * Adds an extent to a table. Callers hold the lock. Its bytes are really written: a hole in a file on a full disk
+   * would kill the process that touches it. Throws as the system does, having added nothing.
    */
   add({ number, directory }: TableLayout, index: number): void {
     const extent = this.i32[header.extents] as number;
@@ -165,18 +163,18 @@ export class LimitFile implements Disposable {
     try {
       writeAll(this.fd, bytes, extent * extentBytes);
     } catch (error) {
-      // What fitted would be taken from the data file.
+      // Gives the space back to the data file.
       ftruncateSync(this.fd, extent * extentBytes);
       throw error;
     }
     this.reach(extent);
-    // In this order: an extent that is in use is never given away again.
+    // In this order, so that an extent in use is never allocated again.
     Atomics.store(this.i32, header.extents, extent + 1);
     Atomics.store(this.i32, directory + index, extent);
     this.changed();
   }
 
-  /** What an extent says it is; undefined when that cannot be read, `free` when nothing was ever written there. */
+  /** The header of an extent; undefined if it is damaged, `free` if it was never written. */
   extent(extent: number): ExtentHeader | 'free' | undefined {
     const { i32 } = this;
     const from = (extent * extentBytes) / 4;
@@ -199,11 +197,5 @@ export class LimitFile implements Disposable {
     this.#mapped = Math.floor(buffer.byteLength / extentBytes);
     this.i32 = new Int32Array(buffer, 0, (this.#mapped * extentBytes) / 4);
     this.f64 = new Float64Array(buffer, 0, (this.#mapped * extentBytes) / 8);
-  }
-}
-
-function writeAll(file: number, bytes: Buffer, position: number): void {
-  for (let written = 0; written < bytes.length; ) {
-    written += writeSync(file, bytes, written, bytes.length - written, position + written);
   }
 }

@@ -19,17 +19,15 @@ import type { Notice } from '../../outage.ts';
 import { type Ban, type Caller, type FailureVerdict, StorageUnavailable } from '../../storage.ts';
 import { AccountCounts } from './account-counts.ts';
 import { AddressFailures } from './address-failures.ts';
-import { bansIn, liftIn } from './bans.ts';
-import { believableUsage, notBefore } from './believable-usage.ts';
 import { SharedDateSteps } from './date-steps.ts';
-import { KeyPenalties, longestBan } from './key-penalties.ts';
+import { bansIn, KeyPenalties, liftIn, longestBan } from './key-penalties.ts';
 import type { LimitFile } from './limit-file.ts';
 import { RecordLocks } from './record-locks.ts';
-import { standingIn } from './standing.ts';
+import { believableUsage, notBefore, standingIn } from './standing.ts';
 import { LimitSync } from './sync.ts';
 import type { LimitTable } from './table.ts';
 
-/** Limit state as `LimitStore` needs it, but for the versions of callers. */
+/** Limit state as `LimitStore` needs it, without the versions of callers. */
 export interface Limits {
   take(caller: Caller): Verdict;
   standing(caller: Caller): Verdict;
@@ -40,27 +38,27 @@ export interface Limits {
   lift(keyId: number): boolean;
   /** Why limit state is not being saved; undefined while it is. */
   readonly trouble: string | undefined;
-  /** Throws `StorageUnavailable` when requests cannot be counted until a restart, because the state was overwritten. */
+  /** Throws `StorageUnavailable` if the state was overwritten, so that requests cannot be counted until a restart. */
   expectIntact(): void;
-  /** Frees what the last process with this number held, which ended without doing so. */
+  /** Frees the locks of the last process with this worker number, which was killed. */
   freeLocksOf(worker: number): void;
   /** The last call. */
   close(): Promise<void>;
 }
 
-export interface LimitsOptions {
+interface LimitsOptions {
   readonly clock: Clock;
   readonly rules: LimitRules;
   readonly notice: Notice;
-  /** A number of its own for each process that counts. */
+  /** A different number for each process that counts. */
   readonly worker: number;
   /** Whether this process syncs the file for all. */
   readonly isSyncing: boolean;
 }
 
 /**
- * Limit state in a mapped file, as every process of the service sees it. A request has the lock of its account, which
- * guards the account's keys too, for the fraction of a microsecond in which `domain/limit.ts` decides.
+ * Limit state in a mapped file, which all processes of the service share. A request holds the lock of its account,
+ * which also guards the account's keys, for the fraction of a microsecond in which `domain/limit.ts` decides.
  */
 export class SqliteLimits implements Limits {
   readonly #clock: Clock;
@@ -74,7 +72,7 @@ export class SqliteLimits implements Limits {
   readonly #sync: LimitSync;
   #toldOfDamage = false;
 
-  /** Takes the file over, and closes it when it is closed. Throws as the system does. */
+  /** Takes ownership of the file. Throws as the system does. */
   constructor(file: LimitFile, { clock, rules, notice, worker, isSyncing }: LimitsOptions) {
     this.#clock = clock;
     this.#rules = rules;
@@ -98,7 +96,7 @@ export class SqliteLimits implements Limits {
     if (this.#file.isOverwritten) throw new StorageUnavailable(limitsOverwritten);
   }
 
-  /** Makes the room for accounts up to this id, so that a full disk is met now. Throws as the system does. */
+  /** Allocates records for accounts up to this id, so that a full disk is noticed now. Throws as the system does. */
   makeRoom(lastAccountId: number): void {
     const { table } = this.#accounts;
     for (let id = 0; id <= lastAccountId; id += table.recordsPerExtent) table.make(id, this.#locks);
@@ -123,7 +121,7 @@ export class SqliteLimits implements Limits {
     }
   }
 
-  /** Writes nothing, and makes no room. Throws `StorageUnavailable`. */
+  /** Writes and allocates nothing. Throws `StorageUnavailable`. */
   standing(caller: Caller): Verdict {
     const record = this.#accounts.table.find(caller.accountId);
     if (record !== 0) this.#locks.acquire(record / 4);
@@ -189,7 +187,6 @@ export class SqliteLimits implements Limits {
     this.#locks.freeLocksOf(worker);
   }
 
-  /** Brings everything to the disk. */
   async close(): Promise<void> {
     await this.#sync.close();
     this.#file[Symbol.dispose]();
@@ -230,14 +227,14 @@ export class SqliteLimits implements Limits {
     }
     if (penalty.bannedUntil === 0) return penalty;
     const bannedUntil = believableBan(penalty.bannedUntil, penalty.banLevel, this.#rules.ban, nowMs);
-    // A second more is only another process's clock, which is a little ahead.
+    // The clock of another process may be ahead by up to a second.
     if (penalty.bannedUntil - bannedUntil <= 1) return penalty;
     const believed = { ...penalty, bannedUntil };
     this.#keys.write(record, keyId, penalty, believed);
     return believed;
   }
 
-  /** A penalty that there is no room for is forgotten: the request is refused anyway. */
+  /** Drops a penalty if the disk is full: the request is refused anyway. */
   #savePenalty(keyId: number, before: KeyPenalty, penalty: KeyPenalty): void {
     const { table } = this.#keys;
     const record = table.find(keyId) || this.#madeIfPossible(table, keyId);

@@ -1,4 +1,4 @@
-/** Opens the limit state of a store, for the service or beside it. */
+/** Opens the limit state of a store, for the service or for a command. */
 import { existsSync } from 'node:fs';
 import type { Clock } from '../../../domain/clock.ts';
 import type { LimitRules } from '../../../domain/limit.ts';
@@ -6,34 +6,31 @@ import type { Notice } from '../../outage.ts';
 import { StorageUnusable } from '../../storage.ts';
 import { fileReason, type StoreFiles } from '../files.ts';
 import { limitsBeside } from './beside.ts';
-import { formerFile, readFormer, removeFormer } from './former-limits.ts';
 import { format, header } from './layout.ts';
 import { LimitFile } from './limit-file.ts';
 import { type Limits, SqliteLimits } from './limits.ts';
-import { fillFromFormer, fillFromRemains, makeLimits } from './making.ts';
+import { fillFromRemains, makeLimits } from './making.ts';
 import { surveyOf, writeDirectory } from './survey.ts';
 
-export interface OpenLimits {
+interface OpenLimits {
   readonly files: StoreFiles;
   /**
-   * `serving`: the process that has the serving lock; it makes or mends the file, begins a run and syncs for all.
-   * `worker`: another process of its service. `beside`: only reads and lifts bans.
+   * `serving`: the process with the serving lock, which creates or repairs the file and syncs it for all. `worker`:
+   * another process of its service. `beside`: a command that reads counts and lifts bans.
    */
   readonly role: 'serving' | 'worker' | 'beside';
-  /** A number up to `mostWorkers` that no other process of the service has at the time; 0 unless given. */
+  /** A number up to `mostWorkers` that no other process of the service has; defaults to 0. */
   readonly worker?: number;
   readonly clock: Clock;
   readonly rules: LimitRules;
   readonly notice: Notice;
-  /** The serving lock, for who is beside and has to take an older version's file over; undefined when it is held. */
-  readonly lock: () => Disposable | undefined;
-  /** The highest id of an account that there is: room for it is made at once. */
+  /** The highest account id; records up to it are allocated at once. */
   readonly lastAccountId?: number;
 }
 
-/** So many of the owner numbers given last may not have been synced before the power failed. */
+/** Owner numbers that may have been assigned after the last sync before a power failure. */
 const lostOwners = 1_024;
-/** Most owner numbers; a file that gave so many is made anew. */
+/** Most owner numbers; a file that has assigned them all is rebuilt. */
 const mostOwners = 2 ** 30;
 
 /** Throws `StorageUnusable`. */
@@ -71,21 +68,19 @@ function openCounting(options: OpenLimits): Limits {
   using opened = new DisposableStack();
   const isSyncing = role === 'serving';
   const file = opened.use(isSyncing ? openSound(options) : new LimitFile(files.limits));
-  if (isSyncing) {
-    beginRun(file, clock);
-    removeFormer(files);
-  } else if (!file.isSound) throw new StorageUnusable(`${files.limits} is not being served.`);
+  if (isSyncing) beginRun(file, clock);
+  else if (!file.isSound) throw new StorageUnusable(`${files.limits} is not being served.`);
   const limits = new SqliteLimits(file, { clock, rules, notice, worker, isSyncing });
   limits.makeRoom(lastAccountId);
   opened.move();
   return limits;
 }
 
-/** The file as it may be served: with room for the strikes there are, and all that could be read of what it was. */
+/** Opens the file, rebuilt if it is damaged, full, or lacks room for strikes. */
 function openSound(options: OpenLimits): LimitFile {
   const { files, clock, rules, notice } = options;
   const { strikes } = rules.ban;
-  if (!existsSync(files.limits)) return makeFirst(options);
+  if (!existsSync(files.limits)) return makeLimits(files.limits, { strikes, strictSince: 0 });
   using opened = new DisposableStack();
   const old = opened.use(new LimitFile(files.limits));
   const { isSound: isDated, i32 } = old;
@@ -115,35 +110,14 @@ function openSound(options: OpenLimits): LimitFile {
   return file;
 }
 
-function makeFirst({ files, clock, rules, notice }: OpenLimits): LimitFile {
-  const former = formerFile(files);
-  const how = { strikes: rules.ban.strikes, strictSince: 0 };
-  if (former === undefined) return makeLimits(files.limits, how, () => undefined);
-  clock.share?.({ count: 0, aheadMs: 0, add: () => true });
-  try {
-    const state = readFormer(former, clock);
-    let beyond = 0;
-    const file = makeLimits(files.limits, how, (made) => {
-      beyond = fillFromFormer(made, state);
-    });
-    if (beyond > 0)
-      notice(`limit state has no room for ${beyond} records of ${former}: their ids are too high`);
-    return file;
-  } catch (error) {
-    if (error instanceof StorageUnusable) throw error;
-    const reason = fileReason(error as Error, files.limits);
-    throw new StorageUnusable(`Cannot migrate the limit state from ${former} to ${files.limits}: ${reason}.`);
-  }
-}
-
-/** From here on the locks of all earlier processes are free. */
+/** Invalidates the locks of all earlier processes. */
 function beginRun({ i32, f64 }: LimitFile, clock: Clock): void {
   const firstOwner = (i32[header.nextOwner] as number) + lostOwners;
   Atomics.store(i32, header.nextOwner, firstOwner);
   Atomics.store(i32, header.firstOwner, firstOwner);
   i32[header.failing] = 0;
   const aheadMs = f64[header.aheadMs] as number;
-  // Steady time before 1970 would be none.
+  // Steady time before 1970 is impossible.
   if (!(clock.now() - aheadMs >= 0) || !Number.isFinite(aheadMs)) f64[header.aheadMs] = 0;
 }
 
@@ -154,21 +128,7 @@ function newer(path: string, itsFormat: number): StorageUnusable {
   );
 }
 
-function openBeside(options: OpenLimits): Limits {
-  const { files, clock, rules, lock } = options;
-  if (!existsSync(files.limits) && formerFile(files) !== undefined) {
-    using held = lock();
-    if (held === undefined) throw inUse(files);
-    if (!existsSync(files.limits)) makeFirst(options)[Symbol.dispose]();
-    removeFormer(files);
-  }
+function openBeside({ files, clock, rules }: OpenLimits): Limits {
   const open = () => (existsSync(files.limits) ? openFile(files) : undefined);
   return limitsBeside(open, clock, rules.ban);
-}
-
-function inUse({ data }: StoreFiles): StorageUnusable {
-  return new StorageUnusable(
-    `The store ${data} is in use by an older version of the service. Upgrade or stop the service first, or run this ` +
-      'command in the version of the service. Nothing was changed.',
-  );
 }

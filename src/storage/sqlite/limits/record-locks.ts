@@ -4,31 +4,33 @@ import { StorageUnavailable } from '../../storage.ts';
 import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 
-/** A lock is held for less than a microsecond, unless its holder is not running: then it is waited for by the millisecond. */
+/**
+ * A lock is held for less than a microsecond, unless its holder is suspended: after these attempts, each further one
+ * waits a millisecond.
+ */
 const spins = 1_000;
 const mostWaitsMs = 1_000;
 
 /**
- * Locks in a mapped file: words that have the number of the process that holds them. A process that is killed leaves
- * its lock behind. Who supervises it frees that (`freeLocksOf`); after a start of the service all are free, for every
- * start begins with owner numbers that no earlier process had.
+ * Locks in a mapped file: words with the owner number of the process that holds them. The supervisor frees the locks of
+ * a killed process (`freeLocksOf`). A start of the service frees all, because it begins with new owner numbers.
  */
 export class RecordLocks {
   readonly #file: LimitFile;
   readonly #owner: number;
-  /** Another value is that of another start of the service, or noise. */
+  /** A lock with a value outside this start's owner numbers is free. */
   readonly #firstOwner: number;
-  /** Where this process says which lock it is about to take. */
+  /** Where this process announces the lock that it is about to acquire. */
   readonly #announced: number;
-  /** The lock that was waited for in vain, and who held it: it is not waited for again. */
+  /** A lock that could not be acquired, and its holder: further requests do not wait for it. */
   #stuck = 0;
   #stuckOwner = 0;
 
-  /** `worker` is a number up to `mostWorkers` that no other process has at the time. */
+  /** `worker` is a number up to `mostWorkers` that no other process has. */
   constructor(file: LimitFile, worker: number) {
     if (worker < 0 || worker > mostWorkers) throw new RangeError(`There is no worker ${worker}.`);
     this.#file = file;
-    // Who had the number has ended; it is not waited for.
+    // The last process with this number has ended.
     this.freeLocksOf(worker);
     this.#owner = Atomics.add(file.i32, header.nextOwner, 1);
     this.#firstOwner = file.i32[header.firstOwner] as number;
@@ -38,15 +40,15 @@ export class RecordLocks {
     file.i32[place + 1] = 0;
   }
 
-  /** Takes the lock of a record. Throws `StorageUnavailable` when it is not had in about a second. */
+  /** Acquires the lock of a record. Throws `StorageUnavailable` after about a second. */
   acquire(word: number): void {
     const { i32 } = this.#file;
-    // Whatever instruction this process is killed at, what it may hold is known.
+    // Announced first, so that a supervisor can free it whenever this process is killed.
     i32[this.#announced] = word;
     this.acquireOfHeader(word);
   }
 
-  /** Takes one of the header's own locks; one may be had besides that of a record. */
+  /** Acquires a lock of the header. It may be held together with that of a record. */
   acquireOfHeader(word: number): void {
     const { i32 } = this.#file;
     if (i32[header.firstOwner] !== this.#firstOwner) throw new StorageUnavailable(limitsOverwritten);
@@ -57,7 +59,7 @@ export class RecordLocks {
     Atomics.store(this.#file.i32, word, 0);
   }
 
-  /** Frees what the last process with this number held. It must have ended. */
+  /** Frees the locks of the last process with this number, which must have ended. */
   freeLocksOf(worker: number): void {
     const { i32 } = this.#file;
     const place = header.workers + 2 * worker;

@@ -5,14 +5,17 @@ import {
   believableBan,
   noPenalty,
   standing,
+  type Usage,
   type Verdict,
 } from '../../../domain/limit.ts';
 import type { Caller } from '../../storage.ts';
-import type { AccountCounts } from './account-counts.ts';
-import { believableUsage, notBefore } from './believable-usage.ts';
+import { type AccountCounts, usedUp } from './account-counts.ts';
 import { type KeyPenalties, longestBan } from './key-penalties.ts';
 
-/** How a caller stands, without counting. Who counts has the lock of the account's record. */
+/** Greatest difference between two processes that read the same clock; the later one is right. */
+const apartMs = 50;
+
+/** The standing of a caller, without counting. Processes that count hold the lock of the account's record. */
 export function standingIn(
   accounts: AccountCounts,
   keys: KeyPenalties,
@@ -29,4 +32,31 @@ export function standingIn(
   const penalty = read ?? longestBan(rules, nowMs);
   const bannedUntil = believableBan(penalty.bannedUntil, penalty.banLevel, rules, nowMs);
   return asDates(standing(usage, { ...penalty, bannedUntil }, quota, nowMs), clock.aheadSeconds);
+}
+
+/**
+ * The plausible usage of an account at `nowMs`: the same object, unless its record is damaged, or the date was set back
+ * while the service was stopped.
+ */
+export function believableUsage(usage: Usage | undefined, nowMs: number): Usage {
+  const second = Math.floor(nowMs / 1_000);
+  if (usage === undefined) return usedUp(second);
+  return isToCome(usage, nowMs) ? opened(usage, second) : usage;
+}
+
+/** Now, but not before a window that another process has just opened by a clock slightly ahead. */
+export function notBefore({ minute, day }: Usage, nowMs: number): number {
+  return Math.max(nowMs, minute.openedAt * 1_000, day.openedAt * 1_000);
+}
+
+function isToCome({ minute, day }: Usage, nowMs: number): boolean {
+  return Math.max(minute.openedAt, day.openedAt) * 1_000 > nowMs + apartMs;
+}
+
+/** The usage, in windows that began by this second. */
+function opened({ minute, day }: Usage, second: number): Usage {
+  return {
+    minute: { openedAt: Math.min(minute.openedAt, second), count: minute.count },
+    day: { openedAt: Math.min(day.openedAt, second), count: day.count },
+  };
 }

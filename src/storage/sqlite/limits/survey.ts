@@ -1,13 +1,13 @@
 import { header, type TableLayout, tables } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 
-/** Which extents of a file belong where, by what each of them says. */
+/** The extents of each table, as their headers state. */
 export interface LimitSurvey {
-  /** The number of the extent by its place in the table; 0 where there is none. */
+  /** Numbers of the extents, by their index in the table. */
   readonly extents: ReadonlyMap<TableLayout, readonly number[]>;
-  /** Strikes that the records of keys have room for; undefined when there are none. */
+  /** Strikes that a key's record has room for; undefined without such records. */
   readonly strikes: number | undefined;
-  /** Whether there are extents that cannot be told. */
+  /** Whether there are damaged extents. */
   readonly isDamaged: boolean;
 }
 
@@ -21,7 +21,7 @@ export function surveyOf(file: LimitFile): LimitSurvey {
   for (let number = 1; number < count; number++) {
     file.reach(number);
     const extent = file.extent(number);
-    // Nothing of it was synced before the power failed.
+    // A power failure came before its first sync.
     if (extent === 'free') continue;
     const layout = layouts.find((one) => one.number === extent?.table);
     const places = layout && extents.get(layout);
@@ -36,7 +36,7 @@ export function surveyOf(file: LimitFile): LimitSurvey {
   return { extents, strikes, isDamaged };
 }
 
-/** Makes the header say what the extents do. No other process may change the file meanwhile. */
+/** Rebuilds the directory in the header. No other process may change the file meanwhile. */
 export function writeDirectory({ i32, extentsBySize }: LimitFile, { extents }: LimitSurvey): void {
   for (const [{ directory, reach }, places] of extents) {
     for (let index = 0; index < reach; index++) i32[directory + index] = places[index] ?? 0;

@@ -5,21 +5,21 @@ import { PeriodicTask } from '../../periodic-task.ts';
 import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 
-/** What a power failure may cost of counting. */
+/** Counts of this time may be lost in a power failure. */
 const syncEveryMs = 1_000;
 
 const synced = promisify(fdatasync);
 
-/** Brings the mapped file to the disk once a second, beside the thread that answers, and tells when that fails. */
+/** Syncs the mapped file once a second, outside the thread that serves requests, and reports failures. */
 export class LimitSync {
   readonly #file: LimitFile;
   readonly #outage: Outage;
   readonly #isSyncing: boolean;
   readonly #task: PeriodicTask;
-  /** What could not be done because the file could not grow. */
+  /** Retries what failed because the file could not grow. */
   #again: (() => void) | undefined;
 
-  /** `isSyncing`: one of the processes does it for all. */
+  /** `isSyncing`: whether this process syncs for all. */
   constructor(file: LimitFile, notice: Notice, isSyncing: boolean) {
     this.#file = file;
     this.#outage = new Outage('limit storage', notice);
@@ -27,7 +27,6 @@ export class LimitSync {
     this.#task = new PeriodicTask(syncEveryMs, () => this.run());
   }
 
-  /** Why limit state is not being saved; undefined while it is. */
   get trouble(): string | undefined {
     if (this.#outage.trouble !== undefined) return this.#outage.trouble;
     return this.#file.i32[header.failing] === 1 ? 'the last sync failed' : undefined;
@@ -53,21 +52,20 @@ export class LimitSync {
     }
   }
 
-  /** Syncs a last time. */
   async close(): Promise<void> {
     await this.#task[Symbol.asyncDispose]();
     await this.run();
   }
 
   async #sync(): Promise<void> {
-    // What is written from here on is the next sync's.
+    // Later writes belong to the next sync.
     if (Atomics.exchange(this.#file.i32, header.changed, 0) === 0) return;
     try {
       await synced(this.#file.fd);
       this.#file.i32[header.failing] = 0;
     } catch (error) {
       this.#file.i32[header.failing] = 1;
-      // The system may take the pages it failed to write for written; the next sync has to bring them again.
+      // The system may consider pages clean that it failed to write, so the next sync must write all of them.
       this.#file.touch();
       this.#file.changed();
       throw error;

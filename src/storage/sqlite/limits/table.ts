@@ -3,7 +3,7 @@ import { extentBytes, extentHeaderBytes, header, type TableLayout } from './layo
 import type { LimitFile } from './limit-file.ts';
 import type { RecordLocks } from './record-locks.ts';
 
-/** Records of one size, in the order of their ids, in as many extents of a file as they need. */
+/** Records of one size, in the order of their ids, in extents of a file. */
 export class LimitTable {
   readonly #file: LimitFile;
   readonly #layout: TableLayout;
@@ -22,7 +22,7 @@ export class LimitTable {
     return this.#layout.reach * this.recordsPerExtent;
   }
 
-  /** At which byte of the file the record is; 0 when there is no room for it yet. */
+  /** The offset of the record in the file; 0 if it is not allocated. */
   find(id: number): number {
     const index = Math.floor(id / this.recordsPerExtent);
     if (index >= this.#layout.reach) return 0;
@@ -34,7 +34,10 @@ export class LimitTable {
     );
   }
 
-  /** The same, with room made for it under the lock. Throws as the system does, or when the id is beyond `reach`. */
+  /**
+   * The same, allocated if necessary. Throws as the system does, or `StorageUnavailable` if the id is not below
+   * `reach`.
+   */
   make(id: number, locks: RecordLocks): number {
     const found = this.find(id);
     if (found !== 0) return found;
@@ -51,7 +54,7 @@ export class LimitTable {
     return this.find(id);
   }
 
-  /** Calls `each` with every record there is room for, by ascending id. */
+  /** Calls `each` with every allocated record, by ascending id. */
   each(each: (offset: number, id: number) => void): void {
     const { directory, reach } = this.#layout;
     for (let index = 0; index < reach; index++) {

@@ -1,23 +1,23 @@
 import { checksumOf } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 
-/** Where a record has what, from its first byte; words are of 32 bits. */
-export interface CopiesLayout {
-  /** The sequence number; its last bit tells which copy counts. */
+/** Places in a record, in bytes or 32-bit words. */
+interface CopiesLayout {
+  /** The sequence number, whose last bit is the index of the current copy. */
   readonly sequenceWord: number;
   /** Where the first of the copies begins. */
   readonly copiesByte: number;
   readonly copyBytes: number;
-  /** The checksum of the first copy; that of the other one follows. */
+  /** The checksum of the first copy; that of the second follows. */
   readonly checksumsWord: number;
 }
 
-/** Sequence numbers are 1 to this, and then begin anew without changing whose turn it is of the two copies. */
+/** Sequence numbers run from 1 to this, then continue with 2, so that the copies still alternate. */
 const lastSequence = 0x7fff_ffff;
 
 /**
- * The state of a record, twice. A write fills the copy that does not count and then moves the sequence number on, so that
- * whoever is killed leaves the one or the other state, and a torn write the one before.
+ * Two copies of a record's state. A write fills the other copy and then increments the sequence number. A killed
+ * process leaves the state before or after, and a torn write the one before.
  */
 export class TwoCopies {
   readonly #file: LimitFile;
@@ -28,26 +28,26 @@ export class TwoCopies {
     this.#layout = layout;
   }
 
-  /** Which state of the record counts; 0 when it was never written. */
+  /** The current state of the record; 0 if it was never written. */
   sequence(record: number): number {
     return Atomics.load(this.#file.i32, record / 4 + this.#layout.sequenceWord);
   }
 
-  /** At which byte of the file the copy that counts begins; undefined when neither is as it was written. */
+  /** The offset of the current copy in the file; undefined if both are damaged. */
   current(record: number, id: number): number | undefined {
     const newer = this.sequence(record) & 1;
     if (this.#isSound(record, id, newer)) return this.#begin(record, newer);
-    // Torn by a power failure: the other copy is what was there before.
+    // Torn by a power failure: the other copy is the state before.
     const older = 1 - newer;
     return this.#isSound(record, id, older) ? this.#begin(record, older) : undefined;
   }
 
-  /** At which byte the copy begins that is to be filled, before `commit`. */
+  /** The offset of the copy to fill before `commit`. */
   next(record: number): number {
     return this.#begin(record, after(this.sequence(record)) & 1);
   }
 
-  /** Makes the copy that was filled the one that counts. */
+  /** Makes the filled copy the current one. */
   commit(record: number, id: number): void {
     const { i32 } = this.#file;
     const sequence = after(this.sequence(record));
@@ -73,7 +73,7 @@ export class TwoCopies {
   }
 }
 
-/** The sequence number after one; 0 is left to records that were never written. */
+/** The next sequence number; 0 is reserved for records that were never written. */
 function after(sequence: number): number {
   return sequence === lastSequence ? 2 : sequence + 1;
 }

@@ -1,0 +1,116 @@
+/** Puts the admin listener together, beside the service, in the process that has the store open. */
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import type { Actor } from '../domain/actor.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { RandomBytes } from '../domain/key.ts';
+import { Console } from '../http/admin/console.ts';
+import { consoleFiles } from '../http/admin/console-files.ts';
+import type { AdminContext } from '../http/admin/context.ts';
+import { metricsText, metricsType } from '../http/admin/metrics.ts';
+import { type AdminServer, startAdminServer } from '../http/admin/server.ts';
+import { Site } from '../http/admin/site.ts';
+import { freeResponsesOf } from '../http/listener/free-budget.ts';
+import { checkHost, listeningAddress } from '../http/listener/host.ts';
+import type { Outages } from '../http/logs/outages.ts';
+import { requestIds } from '../http/pipeline/head.ts';
+import { AdminOperations } from '../operations/admin/admin-operations.ts';
+import type { BackupOperations } from '../operations/admin/backups.ts';
+import type { SystemOperations } from '../operations/admin/system.ts';
+import { ImportList } from '../operations/imports/list.ts';
+import { troublesOf } from '../operations/observability/concerns.ts';
+import { FailedSignIns } from '../operations/sign-in/failed-sign-ins.ts';
+import { OneTimeCode } from '../operations/sign-in/one-time-code.ts';
+import { RecentTokens } from '../operations/sign-in/recent-tokens.ts';
+import { SessionOperations } from '../operations/sign-in/sessions.ts';
+import type { Store } from '../operations/units.ts';
+import { systemUser } from './system-user.ts';
+import { systemOf, type Watch } from './watch.ts';
+
+export interface AdminOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+  readonly log: Logger;
+  readonly outages: Outages;
+  readonly watch: Watch;
+  readonly backups: BackupOperations;
+}
+
+/** The admin listener of a service. */
+export interface Admin extends AsyncDisposable {
+  /** Where operators find the console, without a trailing slash. */
+  readonly url: string;
+  /** Where it listens. */
+  readonly port: number;
+  /** Makes the one-time code of a console link; the one before is good no more. */
+  readonly makeCode: () => string;
+}
+
+/**
+ * Starts the admin listener; undefined where it is off, or where its port was not set and is taken, which the log tells.
+ * Throws `HostUnusable`, and `AdminPortTaken` for a port that was set.
+ */
+export async function startAdmin(config: Config, options: AdminOptions): Promise<Admin | undefined> {
+  const { admin, trustedProxies } = config;
+  if (admin === undefined) return undefined;
+  const { host: hostname, port, origin, isPortSet } = admin;
+  await checkHost(hostname, 'ADMIN_HOST');
+  const { clock, randomBytes, log } = options;
+  const code = new OneTimeCode(clock, randomBytes);
+  const system = systemOf(options.watch, config, options);
+  const context = contextOf(options, origin, code, system);
+  const console = new Console(consoleFiles);
+  let server: AdminServer;
+  try {
+    server = startAdminServer({ context, console, hostname, port, trustedProxies });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    if (isPortSet) throw new AdminPortTaken(hostname, port);
+    log.warn(
+      { port },
+      'the admin API and the console are off: their port is taken; set ADMIN_PORT to another',
+    );
+    return undefined;
+  }
+  return {
+    port: server.port,
+    url: origin ?? listeningAddress(server.hostname ?? hostname, server.port),
+    makeCode: () => code.make(),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+function contextOf(
+  { store, clock, randomBytes, log, outages, watch, backups }: AdminOptions,
+  origin: string | undefined,
+  code: OneTimeCode,
+  system: SystemOperations,
+): AdminContext {
+  const codeActor: Actor = { kind: 'console', name: systemUser() };
+  return {
+    site: new Site(origin),
+    sessions: new SessionOperations({ store, clock, randomBytes, code, codeActor }),
+    failedSignIns: new FailedSignIns(clock),
+    recentTokens: new RecentTokens(clock),
+    operations: new AdminOperations({
+      ...{ store, clock, randomBytes, system, backups, logging: watch.logging },
+      importList: new ImportList(clock),
+    }),
+    troubles: () => troublesOf(store),
+    metrics: async () => ({ type: metricsType, body: metricsText(await system.metrics()) }),
+    log,
+    outages,
+    freeResponses: freeResponsesOf(clock),
+    makeRequestId: requestIds(randomBytes),
+  };
+}
+
+/** The port that was set for the admin API is taken; the message says what to do. */
+export class AdminPortTaken extends Error {
+  constructor(host: string, port: number) {
+    super(
+      `Port ${port} on ${host} is already in use. Stop the process that uses it, or set ADMIN_PORT to another port (0 for any free port, off for none).`,
+    );
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Composition, the only part that knows all the others. Reading order:
+ *
+ * 1. `app.ts`: the service in one process, or in several under a supervisor.
+ * 2. `service.ts`: one process that answers requests.
+ * 3. `services.ts` and `store.ts`: the store, and what operators can do to it without serving it.
+ * 4. `admin.ts`, `watch.ts`, `backups.ts`: the admin listener, observability and scheduled backups.
+ * 5. `writer-thread.ts`: the thread that writes to an embedded store.
+ */
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import { maskedUrl } from '../domain/masked-url.ts';
+import { checkHost, reservePort } from '../http/listener/host.ts';
+import { Outages } from '../http/logs/outages.ts';
+import type { IssuedKey } from '../operations/admin/keys.ts';
+import { isEmbedded } from '../storage/open.ts';
+import type { Port } from '../storage/storage.ts';
+import { Supervisor } from '../supervisor/supervisor.ts';
+import { type Admin, startAdmin } from './admin.ts';
+import { startBackups } from './backups.ts';
+import { type OpenapiOf, startService, supervisorPoolSize, withPoolOf } from './service.ts';
+import { type AdminServices, openAdminServices, systemRuntime } from './services.ts';
+import { type ServiceWatch, type Watch, watchWorkers } from './watch.ts';
+
+export { listeningAddress } from '../http/listener/host.ts';
+export { isStoreFile } from '../storage/sqlite/files.ts';
+export { WorkerEnded } from '../supervisor/worker-process.ts';
+export { type OpenapiOf, type Service, startService } from './service.ts';
+export {
+  type AdminServices,
+  type OpenOptions,
+  openAdminServices,
+  type Runtime,
+  systemRuntime,
+} from './services.ts';
+export { openCopy } from './store.ts';
+
+export interface App extends AsyncDisposable {
+  /** Where it listens, without a trailing slash. */
+  readonly url: string;
+  /** The key of the account made for an empty store; undefined for any other store. */
+  readonly firstKey: IssuedKey | undefined;
+  /** Undefined where the admin listener is off. */
+  readonly console: Admin | undefined;
+  /** How the connections to the store's server are protected, in words; undefined where there is no server. */
+  readonly encryption: string | undefined;
+  /** Resolves with the reason when the process has to end, for its store cannot be written any more. */
+  readonly lost?: Promise<Error> | undefined;
+  /** What operators see of all processes. */
+  readonly watch: Watch;
+}
+
+/** The service with its store open in this process. */
+export interface LocalApp extends App {
+  readonly admin: AdminServices;
+  readonly watch: ServiceWatch;
+}
+
+/** Time that workers get to drain, finish pending requests and close the store, so that everything ends within 10 s. */
+const stopWorkersWithinMs = 9_750;
+
+/**
+ * Starts the service in this process alone; disposing it drains and stops it. Throws `HostUnusable`, `StorageUnusable`,
+ * or an error if the port is taken.
+ */
+export async function startApp(
+  config: Config,
+  openapi: OpenapiOf,
+  log: Logger,
+  runtime = systemRuntime(),
+): Promise<LocalApp> {
+  await checkHost(config.host);
+  await using started = new AsyncDisposableStack();
+  const { url, admin, outages, watch } = started.use(await startService(config, openapi, log, runtime));
+  const { storage: store } = admin;
+  const { operations: backups } = started.use(startBackups(config, { ...runtime, store, log }));
+  const parts = { ...runtime, store, outages, backups, log, watch };
+  const console = started.use(await startAdmin(config, parts));
+  const firstKey = await makeFirstKey(config, admin, log);
+  const kept = started.move();
+  const { encryption, lost } = admin.storage;
+  return {
+    url,
+    firstKey,
+    console,
+    encryption,
+    lost,
+    admin,
+    watch,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/**
+ * Starts the service in several processes under this one, which serves nothing itself; disposing it drains and stops all.
+ * `command` starts a worker, which calls `startService`. Throws like `startApp`.
+ */
+export async function startWorkers(
+  config: Config,
+  environment: Readonly<Record<string, string | undefined>>,
+  command: (worker: number) => readonly string[],
+  log: Logger,
+  runtime = systemRuntime(),
+): Promise<App> {
+  const { databaseUrl, workers } = config;
+  const embedded = isEmbedded(databaseUrl);
+  await using started = new AsyncDisposableStack();
+  const connect = (worker: number, port: Port) => admin.storage.serveWorker?.(worker, port);
+  // First, for the processes load the program while this one opens the store.
+  const supervisor = new Supervisor({ workers, command, log, connect });
+  started.defer(() => supervisor.kill());
+  await checkHost(config.host);
+  started.use(await reservePort(config.host, config.port));
+  const outages = started.use(new Outages(log));
+  // Where the store is a server, this process serves operators only, and makes the first key.
+  const how = { serving: embedded, supervising: true, create: true, notice: outages.notice };
+  const settings = withPoolOf(config, supervisorPoolSize);
+  const admin = started.use(await openAdminServices(settings, runtime, how));
+  // If they do not come to serve, they end before the store that they reach through this process.
+  started.defer(() => supervisor.kill());
+  const startedAt = Date.now();
+  const { url, port } = await supervisor.serve({ environment, port: config.port, startedAt });
+  started.defer(() => supervisor.stop(stopWorkersWithinMs));
+  const watch = watchWorkers(supervisor, config, log, { startedAt, port });
+  const { storage: store } = admin;
+  const { operations: backups } = started.use(startBackups(config, { ...runtime, store, log }));
+  const parts = { ...runtime, store, outages, backups, log, watch };
+  const console = started.use(await startAdmin(config, parts));
+  const firstKey = await makeFirstKey(config, admin, log);
+  const { encryption } = admin.storage;
+  const kept = started.move();
+  return { url, firstKey, console, encryption, watch, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** Says that the store is new, and makes its first key; undefined where there was one. */
+async function makeFirstKey({ databaseUrl }: Config, admin: AdminServices, log: Logger) {
+  if (admin.storage.created) log.info({ database: maskedUrl(databaseUrl) }, 'created a new store');
+  // Only now that the service listens, for a key made before a port turned out to be taken would never be shown.
+  const firstKey = await admin.keys.createFirst('default', 'free', 'first');
+  if (firstKey !== undefined) {
+    log.info({ account: firstKey.accountId, key: firstKey.id }, 'created the first account and API key');
+  }
+  return firstKey;
+}

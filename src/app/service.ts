@@ -1,0 +1,122 @@
+/** One process that answers requests: the store, the public listener and the counters beside it. */
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import type { Clock } from '../domain/clock.ts';
+import { listeningAddress } from '../http/listener/host.ts';
+import { BanLog } from '../http/logs/ban-log.ts';
+import { Outages } from '../http/logs/outages.ts';
+import { requestIds } from '../http/pipeline/head.ts';
+import { routesOf } from '../http/pipeline/routes.ts';
+import { startServer } from '../http/server.ts';
+import { AdmissionOperations } from '../operations/admission/admission.ts';
+import { ClientOperations } from '../operations/client-operations.ts';
+import type { Store } from '../operations/units.ts';
+import type { ServingWorker } from '../storage/storage.ts';
+import { type AdminServices, openAdminServices, systemRuntime } from './services.ts';
+import { ServiceWatch } from './watch.ts';
+
+/** What answers requests in one process; disposing it drains and stops it. */
+export interface Service extends AsyncDisposable {
+  /** Where it listens, without a trailing slash. */
+  readonly url: string;
+  readonly port: number;
+  readonly admin: AdminServices;
+  readonly outages: Outages;
+  readonly watch: ServiceWatch;
+}
+
+/** The OpenAPI document of a service that listens at this address. */
+export type OpenapiOf = (listening: string) => string;
+
+/** Time to drain and finish pending requests. Closing the store follows, so that everything ends within 10 s. */
+const stopWithinMs = 9_500;
+
+/** Connections to PostgreSQL that the supervisor keeps for operators: one that reads, and one that writes. */
+export const supervisorPoolSize = 2;
+
+/** The configuration of one process: with all connections to PostgreSQL, or a worker's part of what its supervisor leaves. */
+function configOfProcess(config: Config, worker: ServingWorker | undefined): Config {
+  const all = config.cluster?.poolSize ?? 0;
+  return withPoolOf(
+    config,
+    worker === undefined ? all : Math.floor((all - supervisorPoolSize) / worker.workers),
+  );
+}
+
+/** The configuration with a PostgreSQL pool of this size, at least 1; the setting is of all workers together. */
+export function withPoolOf(config: Config, size: number): Config {
+  const { cluster } = config;
+  return { ...config, cluster: cluster && { ...cluster, poolSize: Math.max(1, size) } };
+}
+
+function admissionTo({ keys, limits }: Store, clock: Clock, log: Logger): AdmissionOperations {
+  return new AdmissionOperations(keys, limits, clock, ({ message, fields }) => log.info(fields, message));
+}
+
+/** Opens the store and answers requests in this process, alone or as one of several. Throws like `startApp`. */
+export async function startService(
+  config: Config,
+  openapi: OpenapiOf,
+  log: Logger,
+  runtime = systemRuntime(),
+  worker?: ServingWorker & { readonly startedAt: number },
+): Promise<Service> {
+  await using started = new AsyncDisposableStack();
+  const outages = started.use(new Outages(log));
+  const how = { serving: true, worker, notice: outages.notice };
+  const admin = started.use(await openAdminServices(configOfProcess(config, worker), runtime, how));
+  const { storage } = admin;
+  const { clock } = runtime;
+  const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
+
+  let draining = false;
+  const server = startServer({
+    context: {
+      admission: admissionTo(storage, clock, log),
+      operations: new ClientOperations(storage, clock),
+      pageCache: watch.pageCache,
+      clock,
+      publicUrl: config.publicUrl,
+      corsOrigins: config.corsOrigins,
+      log,
+      outages,
+      traffic: watch.counter,
+      get requestLog() {
+        return watch.logging.requestLog;
+      },
+      bans: new BanLog(log),
+      makeRequestId: requestIds(runtime.randomBytes),
+      isDraining: () => draining,
+    },
+    routes: routesOf(config.publicUrl, { getPet: config.getPetSunset }),
+    publicRoutes: {
+      openapi: () => openapi(url()),
+      publicUrl: config.publicUrl,
+      perMinute: config.publicRequestsPerMinute,
+      health: () => storage.health(),
+    },
+    hostname: config.host,
+    port: config.port,
+    maxConnections: config.maxConnections,
+    idleTimeoutSeconds: config.idleTimeoutSeconds,
+    processes: worker?.workers ?? 1,
+    trustedProxies: config.trustedProxies,
+    around: runtime.around,
+  });
+  const url = () => listeningAddress(server.hostname ?? config.host, server.port);
+  started.defer(async () => {
+    // Keep-alive clients learn from `Connection: close` to come back elsewhere before the sockets go.
+    draining = true;
+    await server.stop(config.drainSeconds * 1_000, stopWithinMs);
+  });
+  watch.begin(server);
+  const kept = started.move();
+  return {
+    url: url(),
+    port: server.port,
+    admin,
+    outages,
+    watch,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}

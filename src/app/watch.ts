@@ -1,0 +1,146 @@
+/** What operators see of the processes that serve, and can set while they run: how it is put together. */
+import { hostname } from 'node:os';
+import type { Logger } from 'pino';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { Config } from '../config.ts';
+import type { Clock } from '../domain/clock.ts';
+import { ProcessLogging } from '../http/logs/request-log.ts';
+import { PageCache } from '../http/pipeline/page-cache.ts';
+import type { BackupOperations } from '../operations/admin/backups.ts';
+import { SystemOperations } from '../operations/admin/system.ts';
+import { EventLoopDelay, ProcessTraffic } from '../operations/observability/process-traffic.ts';
+import type { TrafficSource } from '../operations/observability/traffic.ts';
+import { TrafficCounter } from '../operations/observability/traffic-counter.ts';
+import { UsageRecorder } from '../operations/observability/usage-recorder.ts';
+import type { LoggingControl } from '../operations/observability/worker-questions.ts';
+import {
+  answerAsWorker,
+  type WorkerQuestion,
+  WorkersLogging,
+  WorkersTraffic,
+} from '../operations/observability/worker-questions.ts';
+import type { Store } from '../operations/units.ts';
+import type { Supervisor } from '../supervisor/supervisor.ts';
+
+/** What operators see of this instance. */
+export interface Watch {
+  readonly traffic: TrafficSource;
+  readonly logging: LoggingControl;
+  /** How this instance is called in the list of all. */
+  readonly instance: string;
+  /** When it started, in Unix ms. */
+  readonly startedAt: number;
+}
+
+export interface ServiceWatchOptions {
+  readonly config: Config;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Of several processes of an instance: which one this is, and when the instance started. */
+  readonly worker: { readonly number: number; readonly startedAt: number } | undefined;
+}
+
+/** Watches a process that answers requests. */
+export class ServiceWatch implements Watch, AsyncDisposable {
+  readonly counter: TrafficCounter;
+  readonly pageCache = new PageCache();
+  readonly logging: ProcessLogging;
+  readonly traffic: TrafficSource;
+  readonly startedAt: number;
+  readonly #options: ServiceWatchOptions;
+  readonly #eventLoop = new EventLoopDelay();
+  #recorder: UsageRecorder | undefined;
+  #port = 0;
+  #inFlight = () => 0;
+
+  constructor(options: ServiceWatchOptions) {
+    const { config, store, clock, log, worker } = options;
+    this.#options = options;
+    this.counter = new TrafficCounter(clock);
+    this.logging = new ProcessLogging(log, config.logRequests, config.logSlowMs);
+    this.startedAt = worker?.startedAt ?? clock.now();
+    this.traffic = new ProcessTraffic({
+      counter: this.counter,
+      eventLoop: this.#eventLoop,
+      pageCache: this.pageCache,
+      facts: () => store.facts(),
+      inFlight: () => this.#inFlight(),
+      // Of the process, not of the instance.
+      startedAt: clock.now(),
+    });
+  }
+
+  /** Records usage from now on, in the name of the instance that listens there. */
+  begin(server: { readonly port: number; readonly underWay: number }): void {
+    const { store, clock, log, worker } = this.#options;
+    this.#inFlight = () => server.underWay;
+    this.#port = server.port;
+    this.#recorder = new UsageRecorder({
+      ...{ store, clock, counter: this.counter },
+      instance: {
+        name: this.instance,
+        version: packageJson.version,
+        startedAt: this.startedAt,
+      },
+      prunes: worker === undefined || worker.number === 1,
+      notice: (message, fields) => log.warn(fields, message),
+    });
+  }
+
+  get instance(): string {
+    return instanceName(this.#options.config, this.#port);
+  }
+
+  /** Records what is counted so far. */
+  async recordUsage(): Promise<void> {
+    await this.#recorder?.record();
+  }
+
+  /** What the supervisor of several processes asks. */
+  answer(question: WorkerQuestion): Promise<unknown> {
+    return answerAsWorker(question, this.traffic, this.logging);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#eventLoop[Symbol.dispose]();
+    await this.#recorder?.[Symbol.asyncDispose]();
+  }
+}
+
+function instanceName({ instanceName: name }: Config, port: number): string {
+  return name ?? `${hostname()}:${port}`;
+}
+
+/** Watches the workers of an instance. */
+export function watchWorkers(
+  supervisor: Supervisor,
+  config: Config,
+  log: Logger,
+  { startedAt, port }: { readonly startedAt: number; readonly port: number },
+): Watch {
+  const ask = (question: WorkerQuestion, withinMs: number) => supervisor.ask(question, withinMs);
+  const own = new ProcessLogging(log, config.logRequests, config.logSlowMs);
+  const logging = new WorkersLogging(own, ask, ({ level, requests }) =>
+    supervisor.change({ LOG_LEVEL: level, LOG_REQUESTS: requests }),
+  );
+  return { traffic: new WorkersTraffic(ask), logging, instance: instanceName(config, port), startedAt };
+}
+
+/** How the service is doing and set, for the operations and metrics of operators. */
+export function systemOf(
+  { traffic, logging, instance, startedAt }: Watch,
+  { settings, getPetSunset }: Config,
+  {
+    store,
+    clock,
+    backups,
+  }: { readonly store: Store; readonly clock: Clock; readonly backups: BackupOperations },
+): SystemOperations {
+  return new SystemOperations({
+    ...{ store, clock, traffic, logging, instance, startedAt, settings, backups },
+    version: packageJson.version,
+    runtime: `Bun ${Bun.version}`,
+    sunsets: new Map([['getPet', getPetSunset]]),
+  });
+}

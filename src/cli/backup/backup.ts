@@ -1,0 +1,144 @@
+import { statSync } from 'node:fs';
+import { openAdminServices } from '../../app/app.ts';
+import {
+  backupMaker,
+  type StoreContents,
+  sqlitePath,
+  type Verified,
+  verifyServer,
+} from '../../app/backups.ts';
+import type { Config } from '../../config.ts';
+import { actorText } from '../../domain/actor.ts';
+import { systemClock } from '../../domain/clock.ts';
+import { printable } from '../../domain/printable.ts';
+import { backupTaskCommand } from '../processes.ts';
+import { BackupProgress, BytesProgress, doing, mebibytes } from '../progress.ts';
+import { interruption } from '../signals.ts';
+import {
+  CommandError,
+  counted,
+  grouped,
+  instant,
+  messageOf,
+  say,
+  sayJson,
+  shellWord,
+  table,
+} from '../terminal.ts';
+
+interface JsonOption {
+  readonly json?: true;
+}
+
+export interface BackupOptions extends JsonOption {
+  readonly replace?: true;
+}
+
+export async function backUp(config: Config, file: string, { replace, json }: BackupOptions): Promise<void> {
+  const path = embedded(config);
+  using interrupted = interruption();
+  const progress = new BackupProgress();
+  const facts = await backupMaker(path, backupTaskCommand())
+    .make(file, {
+      replace: replace === true,
+      now: systemClock().now(),
+      signal: interrupted.signal,
+      onProgress: (done, total) => progress.update(done, total),
+    })
+    .finally(() => progress[Symbol.dispose]());
+  const recorded = facts.format === facts.newestFormat ? await record(config, file, facts.bytes) : undefined;
+  if (json) return sayJson({ file, ...facts, createdAt: new Date(facts.createdAt).toISOString() });
+  const { pets = 0, accounts = 0 } = facts.counts;
+  say(
+    `Backed up ${counted(pets, 'animal')} and ${counted(accounts, 'account')} as of ${instant(facts.createdAt)} to ${printable(file)} (${mebibytes(facts.bytes)}).`,
+  );
+  say(`To check it: animal-store backup verify ${printable(shellWord(file))}`);
+  if (recorded !== undefined) process.stderr.write(`animal-store: ${recorded}\n`);
+}
+
+/** The audit log has it; that it cannot be written does not undo the backup, so the reason is returned. */
+async function record(config: Config, file: string, bytes: number): Promise<string | undefined> {
+  try {
+    await using admin = await openAdminServices(config);
+    await admin.storage.write('recordAudit', {
+      at: admin.clock.now(),
+      actor: actorText(admin.actor),
+      operation: 'createBackup',
+      object: `backup:${file}`,
+      before: null,
+      after: JSON.stringify({ name: file, bytes }),
+    });
+    return undefined;
+  } catch (error) {
+    return `The backup was made, but the audit log does not have it: ${messageOf(error)}`;
+  }
+}
+
+export async function verifyBackup(
+  config: Config,
+  file: string | undefined,
+  { json }: JsonOption,
+): Promise<void> {
+  using interrupted = interruption();
+  const path = file ?? sqlitePath(config.databaseUrl);
+  const verified: Verified =
+    path === undefined
+      ? { kind: 'store', ...(await countRows(config.databaseUrl)) }
+      : await verifyShown(path, path, interrupted.signal);
+  const name = printable(file ?? 'the store');
+  if (!json) return printVerified(name, verified);
+  const createdAt =
+    verified.kind === 'backup' ? { createdAt: new Date(verified.createdAt).toISOString() } : {};
+  sayJson({ file: file ?? null, sound: true, ...verified, ...createdAt });
+}
+
+async function countRows(url: string): Promise<StoreContents> {
+  using _line = doing('Counting rows');
+  return await verifyServer(url);
+}
+
+/** Verifies a file as backups of the store at `path` are verified, and shows how far it is. */
+export async function verifyShown(path: string, file: string, signal: AbortSignal): Promise<Verified> {
+  using progress = new BytesProgress('read');
+  const onProgress = (done: number, total: number) => progress.update(done, total);
+  return await backupMaker(path, backupTaskCommand()).verify(file, { signal, onProgress });
+}
+
+function printVerified(name: string, verified: Verified): void {
+  const { format, newestFormat } = verified;
+  const counts = Object.entries(verified.counts).map(([table, rows]) => [table, grouped(rows)]);
+  say(table(['TABLE', 'ROWS'], counts));
+  say(formatLine(format, newestFormat));
+  if (verified.kind === 'store') {
+    say(
+      verified.bytes === null
+        ? `Counted all rows of ${name}. Its server knows whether its files are in order.`
+        : `Read all of ${name} (${mebibytes(verified.bytes)}): it is in order.`,
+    );
+    return;
+  }
+  const { createdAt, madeBy, bytes, limitBytes } = verified;
+  const limits = limitBytes === 0 ? 'without counts and bans' : 'with counts and bans';
+  say(`Backup of ${instant(createdAt)}, made by version ${madeBy}, ${limits} (${mebibytes(bytes)}).`);
+  say(`${name} is sound.`);
+}
+
+function formatLine(format: number, newest: number): string {
+  if (format === newest) return `Format ${format}, as this version has it.`;
+  return format < newest
+    ? `Format ${format}; the next start of this version upgrades it to ${newest}.`
+    : `Format ${format}, which needs a newer version: this one supports up to ${newest}.`;
+}
+
+/** The path of the store. Throws `CommandError` when it is on a server, or not there. */
+function embedded({ databaseUrl }: Config): string {
+  const path = sqlitePath(databaseUrl);
+  if (path === undefined) {
+    throw new CommandError(
+      'DATABASE_URL is PostgreSQL, which has its own tools for backups, such as pg_dump. See docs/backup.md.',
+    );
+  }
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw new CommandError(`${path} is a folder.`);
+  return path;
+}

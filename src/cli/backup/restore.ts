@@ -1,0 +1,66 @@
+import { type Restored, restoreBackup, sqlitePath } from '../../app/backups.ts';
+import type { Config } from '../../config.ts';
+import { printable } from '../../domain/printable.ts';
+import { BytesProgress } from '../progress.ts';
+import { interruption } from '../signals.ts';
+import { CommandError, counted, instant, say, sayJson, shellWord } from '../terminal.ts';
+import { verifyShown } from './backup.ts';
+
+export interface RestoreOptions {
+  readonly to?: string;
+  readonly replace?: true;
+  readonly json?: true;
+}
+
+export async function restore(
+  config: Config,
+  backup: string,
+  { to, replace, json }: RestoreOptions,
+): Promise<void> {
+  const path = targetPath(config, to);
+  using interrupted = interruption();
+  const { signal } = interrupted;
+  const progress = new BytesProgress('copied');
+  const restored = await restoreBackup({
+    backup,
+    path,
+    replace: replace === true,
+    signal,
+    verify: (copy) => {
+      progress[Symbol.dispose]();
+      return verifyShown(path, copy, signal);
+    },
+    onProgress: (done, total) => progress.update(done, total),
+  }).finally(() => progress[Symbol.dispose]());
+  if (json) return sayJson({ ...restored, createdAt: new Date(restored.createdAt).toISOString() });
+  printRestored(restored, to);
+}
+
+function printRestored(
+  { path, createdAt, counts, replaced, format, newestFormat, limitBytes }: Restored,
+  to?: string,
+): void {
+  const { pets = 0, accounts = 0, keys = 0 } = counts;
+  const what = `${counted(pets, 'animal')}, ${counted(accounts, 'account')} and ${counted(keys, 'API key')}`;
+  say(
+    `Restored ${what} as of ${instant(createdAt)} to ${printable(path)}${replaced ? ', in the place of the store that was there' : ''}.`,
+  );
+  say(
+    limitBytes === 0
+      ? 'The backup has no request counts and bans: they begin anew.'
+      : 'Request counts and bans are those of that time, too.',
+  );
+  say('Keys that were revoked since are valid again: revoke them once more.');
+  if (format < newestFormat) say(`The next start upgrades it from format ${format} to ${newestFormat}.`);
+  if (to !== undefined)
+    say(`To serve it: DATABASE_URL=${printable(shellWord(`sqlite:${path}`))} animal-store serve`);
+}
+
+function targetPath({ databaseUrl }: Config, to: string | undefined): string {
+  const path = to === undefined ? sqlitePath(databaseUrl) : (sqlitePath(to) ?? to);
+  if (path !== undefined && !/^(?:postgres(?:ql)?|sqlite):/.test(path)) return path;
+  throw new CommandError(
+    'Backups are restored to embedded stores. Name one with --to PATH; for PostgreSQL, see docs/backup.md.',
+    to === undefined ? 1 : 2,
+  );
+}

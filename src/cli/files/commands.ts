@@ -1,0 +1,83 @@
+import type { Command } from 'commander';
+import {
+  addCommand,
+  categoryOption,
+  formatOption,
+  jsonOption,
+  type ReadConfig,
+  statusOption,
+} from '../command.ts';
+import { positive } from '../values.ts';
+
+export function addImport(program: Command, config: ReadConfig): void {
+  addCommand(program, 'import', {
+    summary: 'Import animals from a CSV or NDJSON file. The service can keep running.',
+    examples: [
+      'animal-store import pets.csv',
+      'animal-store import pets.csv --rejects rejects.csv',
+      'animal-store import pets.csv --status available --category 3',
+      'zcat pets.ndjson.gz | animal-store import - --format ndjson',
+    ],
+    notes: [
+      'Fields: name, categoryId and, optionally, status (default: available). A CSV file starts with a header row,',
+      'with the columns in any order. Blank lines are skipped.',
+      '',
+      'Rows are validated like API requests. Invalid rows are rejected, with line and reason; valid rows are',
+      'imported. Rejected rows are reported and do not change the exit code.',
+      '',
+      'To correct rejected rows, save them with --rejects, edit that file and import it. It has the format of the',
+      'input, plus the fields line and reason, which import ignores.',
+      '',
+      'An interrupted import resumes where it stopped when you run it again, and a file that is already imported',
+      'is not imported twice. Files are identified by content (SHA-256), not by name. An import from standard',
+      'input cannot resume by itself: the report shows the last line imported; continue with --from-line.',
+      '',
+      'With --status or --category, valid rows that do not fit are skipped. Such an import is remembered apart from',
+      'the whole file; one that would add the same rows a second time is refused without --again.',
+      '',
+      'Ids are never taken from a file, because an id that was given out once is never used again: a file with ids',
+      'is refused without --new-ids. To move a store with all its ids, use copy.',
+    ],
+  })
+    .argument('<file>', 'FILE.csv or FILE.ndjson, or - for standard input')
+    .addOption(formatOption())
+    .option('--rejects <file>', 'save rejected rows to this file (default: print the first 20)')
+    .option('--force', 'replace the --rejects file if it exists')
+    .addOption(statusOption('import only animals with this status: available, pending or sold'))
+    .addOption(categoryOption('import only animals of this category'))
+    .option('--new-ids', 'import a file that has ids; the animals get new ones')
+    .option('--dry-run', 'validate the file without importing it')
+    .option('--again', 'import the file even if it is already imported')
+    .option('--from-line <number>', 'skip the lines before this one (except the CSV header)', positive)
+    .addOption(jsonOption())
+    .action(async (file, options) => (await import('./import.ts')).importPets(config(), file, options));
+}
+
+export function addExport(program: Command, config: ReadConfig): void {
+  addCommand(program, 'export', {
+    summary: 'Export animals to a CSV or NDJSON file, by ascending id. The service can keep running.',
+    examples: [
+      'animal-store export pets.csv',
+      'animal-store export sold.csv --status sold --category 3 --ids',
+      'animal-store export - --format ndjson | gzip > pets.ndjson.gz',
+    ],
+    notes: [
+      'Fields: name, categoryId, status, in the format that import reads; with --ids, id comes first. Numbers are',
+      'exact to the digit. CSV follows RFC 4180. The filters can be combined.',
+      'The export contains every animal that exists from its start to its end exactly once, as it is when it is',
+      'read. The file appears under its name only when it is complete.',
+      '',
+      'Spreadsheets run a name such as "=1+1" as a formula. --escape-formulas puts an apostrophe before such names.',
+      'Do not use it for a file that you want to import again.',
+    ],
+  })
+    .argument('<file>', 'FILE.csv or FILE.ndjson, or - for standard output')
+    .addOption(formatOption())
+    .option('--force', 'replace the file if it exists')
+    .option('--ids', 'write the ids, too')
+    .addOption(statusOption('only animals with this status: available, pending or sold'))
+    .addOption(categoryOption('only animals of this category'))
+    .option('--escape-formulas', 'CSV only: prevent spreadsheets from running names as formulas')
+    .addOption(jsonOption())
+    .action(async (file, options) => (await import('./export.ts')).exportPets(config(), file, options));
+}

@@ -1,0 +1,93 @@
+import type { Command } from 'commander';
+import { settings } from '../../config/settings.ts';
+import { maskedUrl } from '../../domain/masked-url.ts';
+import type { Checksum } from '../../operations/copies.ts';
+import { addCommand, type Environment, jsonOption } from '../command.ts';
+import { Progress } from '../progress.ts';
+import { interruption } from '../signals.ts';
+import { CommandError, grouped, say, sayJson, table } from '../terminal.ts';
+
+export function addCopy(program: Command, environment: Environment): void {
+  addCommand(program, 'copy', {
+    summary: 'Copy a store to another database (SQLite or PostgreSQL), keeping all ids.',
+    examples: [
+      'animal-store copy --from sqlite:./data/animal-store.db --to postgres://store@db.example.com/animals',
+      'FROM_DATABASE_URL=postgres://store:PASSWORD@db.example.com/animals animal-store copy --to sqlite:./data/back.db',
+    ],
+    notes: [
+      'Stop the service first. A SQLite store that is in use is refused; rows written to PostgreSQL during the copy',
+      'may be missing. The target must be empty, or contain an interrupted copy of the same source, which resumes.',
+      '',
+      'Copies everything but request counts, bans and sessions of the console, then verifies both sides by row count',
+      'and SHA-256. API keys and tokens of operators keep working.',
+      '',
+      'If an address contains a password, set it in the environment: other users can see command arguments.',
+    ],
+  })
+    .option('--from <url>', 'store to copy: sqlite:PATH or postgres://… (default: FROM_DATABASE_URL)')
+    .option('--to <url>', 'target: sqlite:PATH or postgres://… (default: TO_DATABASE_URL)')
+    .addOption(jsonOption())
+    .action(({ json, ...options }) => {
+      const from = storeUrl('--from', options.from, 'FROM_DATABASE_URL', environment);
+      const to = storeUrl('--to', options.to, 'TO_DATABASE_URL', environment);
+      return copyStore(from, to, json);
+    });
+}
+
+/**
+ * The address of a store, from an option or else from the environment. It is checked here and not by the parser, whose
+ * message would repeat it with its password. Throws `CommandError`.
+ */
+function storeUrl(
+  option: string,
+  given: string | undefined,
+  variable: string,
+  environment: Environment,
+): string {
+  const text = given ?? environment[variable]?.trim();
+  if (!text)
+    throw new CommandError(
+      `Specify the store with ${option} URL or the environment variable ${variable}.`,
+      2,
+    );
+  try {
+    return settings.DATABASE_URL.parse(text);
+  } catch (error) {
+    const name = given === undefined ? variable : option;
+    throw new CommandError(`${name} ${(error as Error).message} (got "${maskedUrl(text)}").`, 2);
+  }
+}
+
+async function copyStore(from: string, to: string, json: true | undefined): Promise<void> {
+  if (from === to)
+    throw new CommandError('--from and --to are the same store. Set --to to a different one.', 2);
+  using interrupted = interruption();
+  const { openCopy } = await import('../../app/app.ts');
+  await using copy = await openCopy(from, to);
+  const total = await copy.count();
+  await followed(copy.copy(), 'rows copied', total, interrupted.signal);
+  const checksums = await followed(copy.verify(), 'rows verified', total, interrupted.signal);
+  if (json === true) return sayJson({ identical: true, tables: checksums });
+  say(table(['TABLE', 'ROWS', 'SHA-256 (SOURCE AND TARGET)'], Object.entries(checksums).map(checksumCells)));
+  say('Copy complete and verified. To use it, set DATABASE_URL to the target and start the service.');
+}
+
+function checksumCells([name, { count, sha256 }]: [string, Checksum]): string[] {
+  return [name, grouped(count), sha256];
+}
+
+/** Runs a step to its end, showing how far it is, unless it is interrupted. */
+async function followed<Result>(
+  step: AsyncGenerator<number, Result>,
+  noun: string,
+  total: number,
+  signal: AbortSignal,
+): Promise<Result> {
+  using progress = new Progress(noun, total);
+  for (;;) {
+    const { done, value } = await step.next();
+    if (done === true) return value;
+    progress.update(value, value);
+    if (signal.aborted) throw new CommandError('Interrupted. Run the same command again to resume.');
+  }
+}

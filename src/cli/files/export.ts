@@ -1,0 +1,125 @@
+import { type AdminServices, openAdminServices } from '../../app/app.ts';
+import type { Config } from '../../config.ts';
+import type { PetStatus } from '../../contract/pets.ts';
+import { ExportOperations } from '../../operations/exports.ts';
+import { spreadsheetRow } from '../../operations/files/csv.ts';
+import type { Format, FormatName } from '../../operations/files/formats.ts';
+import { Progress } from '../progress.ts';
+import { interruption } from '../signals.ts';
+import { CommandError, counted, isClosedPipe } from '../terminal.ts';
+import { formatOf } from './input.ts';
+import { fileOutput, standardOutput } from './output.ts';
+
+interface FileOptions {
+  readonly force?: true | undefined;
+  readonly json?: true | undefined;
+}
+
+export interface ExportPetsOptions extends FileOptions {
+  readonly format?: FormatName;
+  readonly escapeFormulas?: true;
+  readonly ids?: true;
+  readonly status?: PetStatus;
+  readonly category?: bigint;
+}
+
+export async function exportPets(config: Config, file: string, options: ExportPetsOptions): Promise<void> {
+  const { format, status, category: categoryId } = options;
+  const { header, row } = rowsOf(formatOf(file, format), options);
+  await exportTo(config, file, options, ['animal', 'animals'], async ({ storage }) => {
+    const exports = new ExportOperations(storage.pets, { status, categoryId });
+    const parts = async function* (): AsyncGenerator<Part> {
+      yield { text: header, items: 0 };
+      for await (const page of exports.pages()) yield { text: page.map(row).join(''), items: page.length };
+    };
+    return { total: await exports.count(), parts: parts() };
+  });
+}
+
+type Rows = Pick<Format, 'header' | 'row'>;
+
+/** The rows of the format, with ids, and harmless to spreadsheets, if that is asked for. */
+function rowsOf(format: Format, { escapeFormulas, ids }: ExportPetsOptions): Rows {
+  if (escapeFormulas && format.name !== 'csv') {
+    throw new CommandError(
+      '--escape-formulas applies to CSV only. Remove it, or export with --format csv.',
+      2,
+    );
+  }
+  const row = escapeFormulas ? spreadsheetRow : format.row;
+  if (!ids) return { header: format.header, row };
+  return { header: format.headerWithId, row: (pet) => format.withId(pet.id, row(pet)) };
+}
+
+/** How many lines are written at once. */
+const linesPerWrite = 1_000;
+
+/** Exports NDJSON, which is read one line at a time. */
+export async function exportLines(
+  config: Config,
+  file: string,
+  options: FileOptions,
+  nouns: readonly [string, string],
+  open: (admin: AdminServices) => Promise<AsyncIterable<string>>,
+): Promise<void> {
+  await exportTo(config, file, options, nouns, async (admin) => {
+    const lines = await open(admin);
+    const parts = async function* (): AsyncGenerator<Part> {
+      let waiting: string[] = [];
+      for await (const line of lines) {
+        waiting.push(`${line}\n`);
+        if (waiting.length < linesPerWrite) continue;
+        yield { text: waiting.join(''), items: waiting.length };
+        waiting = [];
+      }
+      yield { text: waiting.join(''), items: waiting.length };
+    };
+    return { total: undefined, parts: parts() };
+  });
+}
+
+interface Part {
+  readonly text: string;
+  /** The number of things in the text. */
+  readonly items: number;
+}
+
+interface Source {
+  readonly total: number | undefined;
+  readonly parts: AsyncIterable<Part>;
+}
+
+/** Writes what is read of the store, and reports how much it was. */
+async function exportTo(
+  config: Config,
+  file: string,
+  { force, json }: FileOptions,
+  [noun, nouns]: readonly [string, string],
+  open: (admin: AdminServices) => Promise<Source>,
+): Promise<void> {
+  using interrupted = interruption();
+  await using output = file === '-' ? standardOutput() : await fileOutput(file, force === true);
+  await using admin = await openAdminServices(config);
+  try {
+    const { total, parts } = await open(admin);
+    let exported = 0;
+    {
+      using progress = new Progress(nouns, total, { visible: output.leavesTerminalFree });
+      for await (const { text, items } of parts) {
+        if (interrupted.signal.aborted)
+          throw new CommandError(`Interrupted. ${output.name} was not written.`);
+        await output.write(text);
+        exported += items;
+        progress.update(exported, exported);
+      }
+    }
+    await output.finish();
+    output.report(
+      json === true
+        ? JSON.stringify({ file, exported })
+        : `Exported ${counted(exported, noun, nouns)} to ${output.name}.`,
+    );
+  } catch (error) {
+    if (!isClosedPipe(error)) throw error;
+  }
+}

@@ -1,0 +1,159 @@
+import { printable } from '../../domain/printable.ts';
+import type { ImportGroup, ImportProgress, RejectedRow } from '../../operations/imports/imports.ts';
+import { grouped, say, sayJson } from '../terminal.ts';
+
+const rejectsShown = 20;
+
+export interface ImportReportOptions {
+  readonly file: string;
+  readonly firstLine: number;
+  /** What was known of the file before. */
+  readonly stored: ImportProgress | undefined;
+  readonly rejects?: string;
+  readonly dryRun?: true;
+  readonly json?: true;
+}
+
+type Status = 'complete' | 'interrupted' | 'failed' | 'already-complete';
+
+/** Counts what an import does, and says exactly which rows are in. */
+export class ImportReport {
+  readonly #options: ImportReportOptions;
+  readonly #startedAt = performance.now();
+  /** What earlier runs of the same import did. */
+  #before: ImportProgress | undefined;
+  readonly #shown: RejectedRow[] = [];
+  #total: ImportProgress | undefined;
+  #firstId: bigint | undefined;
+  #lastId: bigint | undefined;
+  /** Valid rows that this run was not to import. */
+  skipped = 0;
+
+  constructor(options: ImportReportOptions) {
+    this.#options = options;
+    this.#before = options.stored?.finished === false ? options.stored : undefined;
+    this.#total = this.#before;
+  }
+
+  get isComplete(): boolean {
+    return this.#total?.finished === true;
+  }
+
+  get rows(): number {
+    return this.#added + this.#rejected;
+  }
+
+  get #added(): number {
+    return (this.#total?.added ?? 0) - (this.#before?.added ?? 0);
+  }
+
+  get #rejected(): number {
+    return (this.#total?.rejected ?? 0) - (this.#before?.rejected ?? 0);
+  }
+
+  add({ progress, rejected, firstId, lastId }: ImportGroup): void {
+    this.#total = progress;
+    this.#firstId ??= firstId;
+    this.#lastId = lastId ?? this.#lastId;
+    this.#shown.push(...rejected.slice(0, rejectsShown - this.#shown.length));
+  }
+
+  /** How to go on with an import that ended before its time. */
+  get advice(): string {
+    const { file, firstLine, rejects, dryRun } = this.#options;
+    if (dryRun === true) return 'Nothing was written to the store.';
+    const nextLine = Math.max(firstLine, (this.#total?.lastLine ?? 0) + 1);
+    if (file === '-') return `To resume, send the same input again with --from-line ${nextLine}.`;
+    return `To resume, run the same command again${rejects === undefined ? '' : ' with --force'}.`;
+  }
+
+  allIn(stored: ImportProgress): void {
+    this.#before = stored;
+    this.#total = stored;
+    const { file, firstLine, json } = this.#options;
+    if (json === true) {
+      this.#printJson('already-complete');
+      return;
+    }
+    const { lastLine, added, rejected } = stored;
+    say(
+      `${printable(file)} is already imported: ${countsText(added, rejected)} (${lineRange(firstLine, lastLine)}). Nothing was added.`,
+    );
+    say('To import it again, use --again.');
+  }
+
+  print(status: Exclude<Status, 'already-complete'>): void {
+    this.#listRejected();
+    if (this.#options.json === true) this.#printJson(status);
+    else for (const line of this.#lines()) say(printable(line));
+  }
+
+  #lines(): string[] {
+    const { file, firstLine, dryRun, rejects } = this.#options;
+    const name = file === '-' ? 'standard input' : file;
+    const lastLine = this.#total?.lastLine ?? 0;
+    const seconds = (performance.now() - this.#startedAt) / 1_000;
+    const text: string[] = [];
+    if (this.#before !== undefined) {
+      const { lastLine: line, added, rejected } = this.#before;
+      text.push(`Resuming ${name} after line ${line}: ${countsText(added, rejected)} so far.`);
+    }
+    const skipped = this.skipped === 0 ? '' : `, skipped ${grouped(this.skipped)}`;
+    if (this.rows === 0)
+      return [...text, `${name}: no rows ${text.length > 0 ? 'left' : 'imported'}${skipped}.`];
+    const place = lineRange(firstLine, lastLine);
+    text.push(
+      dryRun === true
+        ? `Dry run, nothing was imported. ${name}: ${grouped(this.#added)} valid, ${grouped(this.#rejected)} invalid${skipped} (${place}).`
+        : `${name}: ${countsText(this.#added, this.#rejected)}${skipped} (${place}).`,
+    );
+    if (this.#firstId !== undefined) {
+      const isOne = this.#firstId === this.#lastId;
+      text.push(
+        isOne ? `New animal id: ${this.#firstId}.` : `New animal ids: ${this.#firstId} to ${this.#lastId}.`,
+      );
+    }
+    if (rejects !== undefined && this.#rejected > 0) text.push(`Rejected rows: ${rejects}`);
+    text.push(`Took ${seconds.toFixed(1)} s (${grouped(Math.round(this.rows / seconds))} rows/s).`);
+    return text;
+  }
+
+  #printJson(status: Status): void {
+    const { file, firstLine, dryRun, rejects } = this.#options;
+    sayJson({
+      file,
+      status,
+      dryRun: dryRun === true,
+      added: this.#added,
+      rejected: this.#rejected,
+      skipped: this.skipped,
+      firstLine,
+      lastLine: this.#total?.lastLine ?? 0,
+      firstId: idOf(this.#firstId),
+      lastId: idOf(this.#lastId),
+      total: { added: this.#total?.added ?? 0, rejected: this.#total?.rejected ?? 0 },
+      rejects: rejects ?? null,
+    });
+  }
+
+  #listRejected(): void {
+    if (this.#options.rejects !== undefined) return;
+    for (const { line, reason } of this.#shown) process.stderr.write(`line ${line}: ${reason}\n`);
+    const more = this.#rejected - this.#shown.length;
+    if (more > 0)
+      process.stderr.write(`… and ${grouped(more)} more; use --rejects FILE to save all of them.\n`);
+  }
+}
+
+function lineRange(first: number, last: number): string {
+  return first === last ? `line ${first}` : `lines ${first}–${last}`;
+}
+
+function countsText(added: number, rejected: number): string {
+  return `imported ${grouped(added)}, rejected ${grouped(rejected)}`;
+}
+
+/** Ids ascend from 1, so they are exact as JSON numbers long after any disk is full. */
+function idOf(id: bigint | undefined): number | null {
+  return id === undefined ? null : Number(id);
+}

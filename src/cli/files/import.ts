@@ -1,0 +1,171 @@
+import { openAdminServices } from '../../app/app.ts';
+import type { Config } from '../../config.ts';
+import type { NewPet, PetStatus } from '../../contract/pets.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import type { FormatName } from '../../operations/files/formats.ts';
+import type { RecordReader } from '../../operations/files/records.ts';
+import { Rows } from '../../operations/files/rows.ts';
+import {
+  ImportOperations,
+  type ImportPart,
+  type ImportProgress,
+  mayOverlap,
+  partSource,
+} from '../../operations/imports/imports.ts';
+import { Progress } from '../progress.ts';
+import { interruption } from '../signals.ts';
+import { CommandError, messageOf } from '../terminal.ts';
+import { ImportReport } from './import-report.ts';
+import { fileInput, formatOf, type Input, standardInput } from './input.ts';
+import { RejectsFile } from './rejects.ts';
+
+export interface ImportOptions {
+  readonly format?: FormatName;
+  readonly rejects?: string;
+  readonly force?: true;
+  readonly dryRun?: true;
+  readonly again?: true;
+  readonly fromLine?: number;
+  readonly newIds?: true;
+  readonly status?: PetStatus;
+  readonly category?: bigint;
+  readonly json?: true;
+}
+
+export async function importPets(config: Config, file: string, options: ImportOptions): Promise<void> {
+  const format = formatOf(file, options.format);
+  const reader = format.newReader({ newIds: options.newIds === true });
+  using interrupted = interruption();
+  const { signal } = interrupted;
+  const input = file === '-' ? standardInput() : await fileInput(file, signal);
+  using rejects = rejectsFile(file, options, reader);
+  await using admin =
+    options.dryRun === true ? undefined : await openAdminServices(config, undefined, { create: true });
+  if (admin?.storage.created) process.stderr.write(`Created a new store: ${config.databaseUrl}\n`);
+
+  const imports = new ImportOperations(admin);
+  const part = partOf(options, format.firstLine);
+  const { source, stored } = await runOf(imports, input, part, options);
+  const passedOver = Math.max((part?.fromLine ?? 1) - 1, stored?.finished === false ? stored.lastLine : 0);
+  const firstLine = Math.max(format.firstLine, passedOver + 1);
+  const report = new ImportReport({ file, firstLine, stored, ...options });
+  if (stored?.finished === true && options.again !== true) return report.allIn(stored);
+
+  // The rejected rows of the part that is in already are written again, so that the file has all of them.
+  const rewrites = stored?.finished === false && rejects !== undefined;
+  const rows = new Rows({
+    input,
+    reader,
+    afterLine: passedOver,
+    fits: fitsIn(part),
+    mustHaveRow: (part?.fromLine ?? 1) > 1 && stored?.finished !== false,
+    onPassedOver: rewrites ? (row) => rejects.write([row]) : undefined,
+    signal,
+  });
+  try {
+    using progress = new Progress('rows', input.bytes);
+    for await (const group of imports.add({ source, file: input.name, stored, rows, signal })) {
+      report.add(group);
+      report.skipped = rows.skipped;
+      rejects?.write(group.rejected);
+      progress.update(rows.bytesRead, report.rows);
+    }
+  } catch (error) {
+    // Nothing is in, and the error says what to do: a wrong header.
+    if (error instanceof Refusal && error.code === 'import_invalid' && report.rows === 0) throw error;
+    report.print('failed');
+    throw new CommandError(`${messageOf(error)} ${report.advice}`, 1, error);
+  }
+  report.print(report.isComplete ? 'complete' : 'interrupted');
+  if (!report.isComplete) throw new CommandError(`Interrupted. ${report.advice}`);
+}
+
+/** The chosen part of the input; undefined for the whole, which has no row before its first line. */
+function partOf(
+  { fromLine = 1, status, category: categoryId }: ImportOptions,
+  firstLine: number,
+): ImportPart | undefined {
+  const isWhole = fromLine <= firstLine && status === undefined && categoryId === undefined;
+  return isWhole ? undefined : { fromLine: fromLine > firstLine ? fromLine : 1, status, categoryId };
+}
+
+function fitsIn({ status, categoryId }: Partial<ImportPart> = {}): (pet: NewPet) => boolean {
+  return (pet) =>
+    (status === undefined || pet.status === status) &&
+    (categoryId === undefined || pet.categoryId === categoryId);
+}
+
+interface Run {
+  readonly source: string | undefined;
+  readonly stored: ImportProgress | undefined;
+}
+
+/** What the store knows of this import. A part is kept apart from the whole file, so that it never passes for it. */
+async function runOf(
+  imports: ImportOperations,
+  { name, source: content }: Input,
+  part: ImportPart | undefined,
+  { again }: ImportOptions,
+): Promise<Run> {
+  if (content === undefined) return { source: undefined, stored: undefined };
+  const whole = await imports.find(content);
+  if (part !== undefined && whole?.finished === false) {
+    throw new CommandError(
+      `An import of ${name} was interrupted after line ${whole.lastLine}. ` +
+        'To resume it, run the command without --from-line, --status and --category.',
+      2,
+    );
+  }
+  if (part !== undefined && (whole === undefined || again === true)) {
+    const source = partSource(content, part);
+    if (again !== true) await refuseOverlap(imports, name, content, part);
+    return { source, stored: await imports.find(source) };
+  }
+  if (whole === undefined && again !== true) await refuseAfterParts(imports, name, content);
+  return { source: content, stored: whole };
+}
+
+/** Rows of a part that is in would be added twice by an import of the whole file. */
+async function refuseAfterParts(imports: ImportOperations, name: string, content: string): Promise<void> {
+  const parts = await imports.partsOf(content);
+  if (parts.length === 0) return;
+  throw new CommandError(
+    `Part of ${name} was already imported with ${parts.map(optionsOf).join(' and ')}. ` +
+      'Use --again to import the whole file, including those rows a second time.',
+  );
+}
+
+/** Every part extends to the end of the file, so two parts share rows unless their filters exclude each other. */
+async function refuseOverlap(
+  imports: ImportOperations,
+  name: string,
+  content: string,
+  part: ImportPart,
+): Promise<void> {
+  const others = (await imports.partsOf(content)).filter(
+    (other) => partSource(content, other) !== partSource(content, part) && mayOverlap(part, other),
+  );
+  if (others.length === 0) return;
+  throw new CommandError(
+    `Some of these rows may have been imported already: ${name} was imported with ${others.map(optionsOf).join(' and ')}. ` +
+      'Use --again to import all rows that fit, including those a second time.',
+  );
+}
+
+function optionsOf({ fromLine, status, categoryId }: ImportPart): string {
+  return [
+    ...(fromLine > 1 ? [`--from-line ${fromLine}`] : []),
+    ...(status === undefined ? [] : [`--status ${status}`]),
+    ...(categoryId === undefined ? [] : [`--category ${categoryId}`]),
+  ].join(' ');
+}
+
+function rejectsFile(
+  file: string,
+  { rejects, force }: ImportOptions,
+  reader: RecordReader,
+): RejectsFile | undefined {
+  if (rejects === undefined) return undefined;
+  const inputPath = file === '-' ? undefined : file;
+  return new RejectsFile({ path: rejects, inputPath, force: force === true }, reader);
+}

@@ -1,0 +1,77 @@
+import { accessSync, closeSync, constants, existsSync, openSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { RecordReader } from '../../operations/files/records.ts';
+import type { RejectedRow } from '../../operations/imports/imports.ts';
+import { CommandError, cannotWrite } from '../terminal.ts';
+import { refuseStoreFile } from './output.ts';
+
+export interface RejectsOptions {
+  readonly path: string;
+  /** The file imported from; undefined for standard input. */
+  readonly inputPath: string | undefined;
+  readonly force: boolean;
+}
+
+/** Writes rejected rows to a file, as they come, in the format of the input. */
+export class RejectsFile implements Disposable {
+  readonly #options: RejectsOptions;
+  readonly #reader: RecordReader;
+  #file: number | undefined;
+
+  constructor(options: RejectsOptions, reader: RecordReader) {
+    this.#options = options;
+    this.#reader = reader;
+    const { path, inputPath, force } = options;
+    checkFolder(path);
+    refuseStoreFile(path);
+    if (!existsSync(path)) return;
+    if (inputPath !== undefined && isSameFile(path, inputPath)) {
+      throw new CommandError(`--rejects ${path} is the file being imported. Choose another file.`, 2);
+    }
+    if (!force)
+      throw new CommandError(`${path} already exists. Use --force to replace it, or choose another file.`);
+  }
+
+  /** Adds rows; no rows make a file that says so. */
+  write(rows: readonly RejectedRow[]): void {
+    try {
+      this.#file ??= this.#open();
+      for (const { line, reason, bytes } of rows) {
+        writeAll(this.#file, this.#reader.rejected(line, reason, bytes));
+      }
+    } catch (error) {
+      throw cannotWrite(this.#options.path, error);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+  }
+
+  #open(): number {
+    const { path, force } = this.#options;
+    // Once more: the import may have made a store of that name meanwhile.
+    refuseStoreFile(path);
+    const file = openSync(path, force ? 'w' : 'wx');
+    writeAll(file, Buffer.from(this.#reader.rejectsHeader()));
+    return file;
+  }
+}
+
+/** Before anything is imported, for what cannot be written later would leave rows rejected unseen. */
+function checkFolder(path: string): void {
+  try {
+    accessSync(dirname(path), constants.W_OK);
+  } catch (error) {
+    throw cannotWrite(path, error);
+  }
+}
+
+function isSameFile(path: string, other: string): boolean {
+  const [one, two] = [statSync(path), statSync(other)];
+  return one.dev === two.dev && one.ino === two.ino;
+}
+
+function writeAll(file: number, bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length; ) written += writeSync(file, bytes, written);
+}

@@ -1,0 +1,95 @@
+/** The processes of this program: how each starts another one, what those do that no help has, and how they log. */
+import { setPriority } from 'node:os';
+import type { Logger } from 'pino';
+import type { WorkerQuestion } from '../operations/observability/worker-questions.ts';
+import type { Environment } from './command.ts';
+import { ignoreInterruption } from './signals.ts';
+import { messageOf, shellWord } from './terminal.ts';
+
+/** The words that start this program again, under the same runtime options. */
+function ownCommand(): string[] {
+  return Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main];
+}
+
+/** The words that call this program in a shell. */
+export function commandInShell({ npm_command: npm }: Environment): string {
+  if (Bun.isStandaloneExecutable) return shellWord(process.execPath);
+  if (npm !== undefined) return 'npx animal-store';
+  // Bun would run what a bunfig.toml of the working directory names.
+  return [process.execPath, '--config=/dev/null', Bun.main].map(shellWord).join(' ');
+}
+
+/** One JSON line per event on standard error, with `fields`; readable lines when that is a terminal. */
+export async function openLog(
+  level: string,
+  fields: Readonly<Record<string, unknown>> | null = null,
+): Promise<Logger> {
+  const { default: pino } = await import('pino');
+  const base = { level, base: fields, timestamp: pino.stdTimeFunctions.isoTime };
+  if (!process.stderr.isTTY) return pino(base, pino.destination({ fd: 2, sync: true }));
+  const { default: pretty } = await import('pino-pretty');
+  return pino(base, pretty({ destination: 2, sync: true, singleLine: true }));
+}
+
+export const backupTask = 'backup-task';
+
+export function backupTaskCommand(): string[] {
+  return [...ownCommand(), backupTask];
+}
+
+/** Requests go first. */
+const politePriority = 5;
+
+/** Makes or verifies one backup for the process that started this one. */
+export async function runBackupTask(): Promise<0> {
+  ignoreInterruption();
+  setPriority(politePriority);
+  const [{ answerTask }, { abandonTask, doTask }] = await Promise.all([
+    import('../supervisor/task-link.ts'),
+    import('../app/backups.ts'),
+  ]);
+  await answerTask(doTask, abandonTask);
+  return 0;
+}
+
+export const serveWorker = 'serve-worker';
+
+/** The worker's number is for lists of processes. */
+export function workerCommand(worker: number): string[] {
+  return [...ownCommand(), serveWorker, String(worker)];
+}
+
+/**
+ * Serves as the supervisor says and until it says so. Ends at once, with 1, when the supervisor is gone: the port has to
+ * be free for the next one.
+ */
+export async function runWorker(): Promise<0 | 1> {
+  ignoreInterruption();
+  const { SupervisorLink } = await import('../supervisor/link.ts');
+  using link = new SupervisorLink(() => process.exit(1));
+  const [{ startService, systemRuntime }, { readConfig }, { openapiText }] = await Promise.all([
+    import('../app/app.ts'),
+    import('../config.ts'),
+    import('../app/openapi.ts'),
+  ]);
+  const { environment, worker, workers, port, startedAt } = await link.started;
+  const config = { ...readConfig(environment), port };
+  const log = await openLog(config.logLevel, { worker });
+  const openapi = (listening: string) => openapiText(config, listening);
+  try {
+    await using service = await startService(config, openapi, log, systemRuntime(), {
+      number: worker,
+      workers,
+      port: link.store,
+      startedAt,
+    });
+    link.answer((question) => service.watch.answer(question as WorkerQuestion));
+    link.serving({ url: service.url, port: service.port });
+    await link.stopped;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+    link.failed({ message: messageOf(error), code });
+    return 1;
+  }
+  return 0;
+}

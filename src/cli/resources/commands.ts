@@ -1,0 +1,164 @@
+/** The commands of resources, derived from the rows of the admin API. */
+import { Argument, type Command } from 'commander';
+import { allAdminOperations } from '../../contract/admin/operations.ts';
+import { isRead, type Operation } from '../../contract/operation.ts';
+import { addCommand, addGroup, addListOptions, jsonOption, type ReadConfig, timeForms } from '../command.ts';
+import { CommandError } from '../terminal.ts';
+import { givenId, int64, label } from '../values.ts';
+import { type Facts, factsOf } from './facts.ts';
+import { addKeyCommands } from './keys.ts';
+import {
+  type AdminRow,
+  addOptions,
+  isList,
+  itemOf,
+  type Member,
+  membersOf,
+  metaOf,
+  valuesIn,
+} from './members.ts';
+
+/** A command of a row. */
+export interface RowCommand {
+  /** Such as `orders` and `approve`, or `inventory` alone. */
+  readonly words: readonly [resource: string, verb?: string];
+  readonly row: AdminRow;
+  readonly facts: Facts;
+}
+
+/** Adds the group of a resource with the called command, or else with all; or the one command of a resource without ids. */
+export function addResource(
+  program: Command,
+  name: string,
+  summary: string,
+  config: ReadConfig,
+  called: string | undefined,
+): void {
+  const commands = rowCommands(name);
+  const single = commands.find(({ words }) => words.length === 1);
+  if (single !== undefined) {
+    addRowCommand(program, name, single, config);
+    return;
+  }
+  const group = addGroup(program, name, summary);
+  const chosen = commands.filter(({ words }) => words[1] === called);
+  for (const command of chosen.length > 0 ? chosen : commands) {
+    addRowCommand(group, command.words[1] ?? '', command, config);
+  }
+  if (name === 'keys') addKeyCommands(group, config);
+}
+
+/** The commands of a resource that follow from rows. */
+export function rowCommands(resource: string): RowCommand[] {
+  return allAdminOperations
+    .filter((row) => resourceOf(row) === resource && row.upload === undefined)
+    .flatMap((row) =>
+      factsOf(row.operationId).map((facts): RowCommand => {
+        const isSingle = isRead(row) && row.params === undefined && !isList(row) && !row.success.lines;
+        const words = isSingle ? ([resource] as const) : ([resource, facts.verb ?? verbOf(row)] as const);
+        return { words, row, facts };
+      }),
+    );
+}
+
+const verbs: Readonly<Record<string, string>> = { get: 'show', put: 'set', delete: 'remove' };
+
+/** `approve` for `approveOrder`. */
+function verbOf({ operationId }: Operation): string {
+  const verb = firstWord(operationId);
+  return verbs[verb] ?? verb;
+}
+
+/** `orders` for `approveOrder` at `/orders/{orderId}/approve`. */
+function resourceOf({ operationId, path }: Operation): string | undefined {
+  const names = path.split('/').filter((part) => part !== '' && !part.startsWith('{'));
+  return names.filter((name) => name !== firstWord(operationId)).at(-1);
+}
+
+const firstWord = (operationId: string) => /^[a-z]+/.exec(operationId)?.[0] ?? operationId;
+
+/** The members of its row that a command sets. */
+export function membersOfCommand({ row, facts: { only, byName } }: RowCommand): Member[] {
+  const members = membersOf(row).filter(
+    ({ part, name }) => part !== 'body' || (only?.includes(name) ?? true),
+  );
+  if (byName === undefined) return members;
+  return members.map((member) =>
+    member.part === 'params'
+      ? { ...member, placeholder: byName, description: `name or id of the ${byName}`, read: label }
+      : member,
+  );
+}
+
+function addRowCommand(parent: Command, name: string, rowCommand: RowCommand, config: ReadConfig): void {
+  const { row, facts } = rowCommand;
+  const members = membersOfCommand(rowCommand);
+  const isArgument = (member: Member) =>
+    member.part === 'params' || (facts.positional?.includes(member.name) ?? false);
+  const args = members.filter(isArgument);
+  const options = members.filter((member) => !isArgument(member));
+  const command = addCommand(parent, name, {
+    summary: facts.about ?? `${row.summary.replace(/^Get\b/, 'Show')}.`,
+    about: facts.about ?? (isRead(row) ? undefined : row.description.replaceAll('`', '')),
+    examples: (facts.examples ?? examplesOf(row, args, options)).map((given) =>
+      `animal-store ${parent.parent === null ? '' : `${parent.name()} `}${name} ${given}`.trimEnd(),
+    ),
+    notes: [
+      ...(facts.notes ?? []),
+      ...(options.some(({ isTime }) => isTime) ? [timeForms] : []),
+      ...(isRead(row) || row.scope === undefined ? [] : ['The service can keep running.']),
+    ],
+  });
+  const isFile = row.success.lines === true;
+  if (isFile) {
+    command.argument('<file>', 'FILE.ndjson, or - for standard output');
+    command.option('--force', 'replace the file if it exists');
+  }
+  for (const { placeholder, description, read } of args) {
+    command.addArgument(new Argument(`<${placeholder}>`, description).argParser(read));
+  }
+  addOptions(command, options);
+  if (row.paginated && !facts.isWhole) addListOptions(command, hasAssignedIds(row) ? givenId : int64);
+  command.addOption(jsonOption()).action(async (...words) => {
+    const given = isFile ? words.slice(1) : words;
+    const optionValues = command.opts();
+    const values = {
+      ...valuesIn(optionValues, options),
+      ...Object.fromEntries(args.map((member, index) => [member.name, given[index]])),
+    };
+    if (row.method === 'PATCH') checkChange(members, values);
+    const of = (part: Member['part']) =>
+      Object.fromEntries(
+        members.flatMap((member) => (member.part === part ? [[member.name, values[member.name]]] : [])),
+      );
+    const input = { params: of('params'), query: of('query'), body: of('body') };
+    const { runRow } = await import('./run.ts');
+    await runRow(config(), row, input, { ...facts, ...optionValues, ...(isFile && { file: words[0] }) });
+  });
+}
+
+/** Throws `CommandError` for a change of nothing. */
+function checkChange(members: readonly Member[], values: Readonly<Record<string, unknown>>): void {
+  const settable = members.filter(({ part }) => part === 'body');
+  if (settable.some(({ name }) => values[name] !== undefined)) return;
+  const flags = settable.map(({ word }) => `--${word}`).join(', ');
+  throw new CommandError(`Nothing to change: specify ${flags.replace(/, (?=[^,]*$)/, ' or ')}.`, 2);
+}
+
+function hasAssignedIds({ success }: Operation): boolean {
+  const { id } = itemOf(success.schema).shape;
+  return id !== undefined && metaOf(id).override?.minimum !== undefined;
+}
+
+/** What stands behind the name of the command: what is required and, of the rest, two options or `--json`. */
+function examplesOf(row: Operation, args: readonly Member[], options: readonly Member[]): string[] {
+  const given = (members: readonly Member[]) =>
+    members.flatMap(({ word, example }) => (example === undefined ? [] : [`--${word} ${quoted(example)}`]));
+  const required = options.filter(({ isRequired }) => isRequired);
+  const rest = given(options.filter(({ isRequired }) => !isRequired)).slice(0, 2);
+  const short = [...args.map(({ example = '1' }) => quoted(example)), ...given(required)].join(' ');
+  const long = [short, ...rest, ...(isRead(row) ? ['--json'] : [])].filter(Boolean).join(' ');
+  return row.method === 'PATCH' ? [long] : [...new Set([short, long])];
+}
+
+const quoted = (word: string) => (/^[\w:.,-]+$/.test(word) ? word : `"${word}"`);

@@ -1,0 +1,125 @@
+/** What commands have that their rows do not say. A command needs an entry only where it differs from what follows from its row. */
+import type { AdminOperationId } from '../../contract/admin/operations.ts';
+import { scopes } from '../../domain/scope.ts';
+import { atOnce } from '../command.ts';
+
+export interface Facts {
+  /** The last word of its name; defaults to the first word of the `operationId`. */
+  readonly verb?: string;
+  /** Its description; defaults to the row's summary of a read, and to the row's description of a change. */
+  readonly about?: string;
+  /** The members of the body that are arguments. */
+  readonly positional?: readonly string[];
+  /** The only members of the body that it sets. */
+  readonly only?: readonly string[];
+  readonly notes?: readonly string[];
+  /** The arguments and options of its examples; default to the examples of the row's schemas. */
+  readonly examples?: readonly string[];
+  /** Whether a list is always printed as a whole. */
+  readonly isWhole?: true;
+  /** One and many of what a file has a line for. */
+  readonly nouns?: readonly [noun: string, nouns: string];
+  /** What the path's parameter is the id of, where its name may stand for it. */
+  readonly byName?: 'operator';
+}
+
+export const scopesNotes = [
+  `Scopes: ${scopes.join(', ')}.`,
+  'A request that needs another scope gets 403, with the name of the scope. getRateLimit needs none.',
+];
+
+const actorForms = 'An actor is such as operator:anna or cli:root, and an object such as account:7 or key:3.';
+
+const step = { notes: [atOnce] };
+
+/** Operations with commands that are written by hand, beside which none is derived. */
+const handwritten: ReadonlySet<AdminOperationId> = new Set([
+  ...(['createPet', 'createKey', 'rotateKey'] as const),
+]);
+
+export const facts: { readonly [Id in AdminOperationId]?: Facts | readonly Facts[] } = {
+  listAccounts: { isWhole: true, examples: ['', '--name seattle --json'] },
+  createAccount: {
+    examples: [
+      '--name "Seattle shop" --plan pro',
+      '--name Partner --plan enterprise --per-minute 5000 --per-day 1000000 --json',
+    ],
+  },
+  getAccount: {
+    notes: ['For its keys, see keys list --account; for what it uses, limits show and usage --account.'],
+  },
+  updateAccount: [
+    { verb: 'rename', about: 'Rename an account.', only: ['name'], positional: ['name'] },
+    {
+      verb: 'set-plan',
+      about: "Change an account's plan.",
+      only: ['plan', 'perMinute', 'perDay'],
+      positional: ['plan'],
+      notes: [atOnce],
+      examples: ['2 business', '2 enterprise --per-minute 5000 --per-day 1000000'],
+    },
+  ],
+  closeAccount: step,
+  reopenAccount: step,
+  getAccountLimits: { notes: ['This costs the account nothing.'] },
+  listKeys: {
+    isWhole: true,
+    notes: ['LAST USED is to the minute. TODAY counts requests since 00:00 UTC.'],
+  },
+  updateKey: {
+    verb: 'set-scopes',
+    positional: ['scopes'],
+    notes: ['The key has exactly these scopes afterwards.', ...scopesNotes, atOnce],
+    examples: ['3 pets:read,orders:write', '3 all'],
+  },
+  revokeKey: { about: 'Revoke a key permanently.', ...step },
+  listBans: {
+    notes: [
+      'LEVEL is the number of consecutive bans before this one. Each ban lasts twice as long as the one before.',
+    ],
+  },
+  liftBan: step,
+  createOperator: {
+    positional: ['name'],
+    notes: ['The store keeps only the SHA-256 hash and last four characters of the token.'],
+  },
+  rotateOperator: { byName: 'operator', examples: ['anna', '2'] },
+  revokeOperator: {
+    about: 'Revoke an operator permanently. The token and all sessions end at once.',
+    byName: 'operator',
+    examples: ['anna', '2'],
+  },
+  listPets: { notes: ['The filters can be combined. To write all animals to a file, use export.'] },
+  updatePet: {
+    about: 'Change an animal. What is not given stays as it is.',
+    notes: [
+      'available can become pending or sold, pending can become available or sold, sold can become available.',
+      'While an open order holds the animal, its status cannot be changed.',
+    ],
+  },
+  placeOrder: { positional: ['petId'] },
+  putCategory: { positional: ['name'] },
+  listAudit: {
+    notes: [
+      'The latest come first. With --json, each has the object before and after the change.',
+      actorForms,
+    ],
+    examples: ['--since 24h', '--account 7 --limit all --json'],
+  },
+  exportAudit: {
+    about: 'Export changes as NDJSON, the oldest first. The service can keep running.',
+    notes: [
+      'Each line is an entry, as audit list --json has it. The file appears when it is complete.',
+      actorForms,
+    ],
+    examples: ['audit.ndjson --since 2026-11-01 --until 2026-12-01', '- | gzip > audit.ndjson.gz'],
+    nouns: ['entry', 'entries'],
+  },
+};
+
+/** The facts of each command of an operation; none of an operation without commands. */
+export function factsOf(id: AdminOperationId): readonly Facts[] {
+  if (handwritten.has(id)) return [];
+  const own = facts[id] ?? {};
+  return Array.isArray(own) ? own : [own as Facts];
+}

@@ -1,0 +1,162 @@
+/** The commands that issue keys. Their lifetimes and grace periods are durations, which the admin API does not take. */
+import { type Command, Option } from 'commander';
+import type { Config } from '../../config.ts';
+import { planNames, type Quota } from '../../domain/plan.ts';
+import { defaultScopes, type Scope } from '../../domain/scope.ts';
+import type { IssuedKey } from '../../operations/admin/keys.ts';
+import { addCommand, atOnce, jsonOption, type ReadConfig } from '../command.ts';
+import { CommandError, instant, say, sayJson, styled } from '../terminal.ts';
+import { duration, durationOrNever, durationOrNow, label, positive, scopeList } from '../values.ts';
+import { scopesNotes } from './facts.ts';
+import { effectOf } from './results.ts';
+
+export function addKeyCommands(keys: Command, config: ReadConfig): void {
+  addCommand(keys, 'create', {
+    summary: 'Create an API key, for an existing account or a new one.',
+    examples: [
+      'animal-store keys create --account 2 --name website --expires-in 90d',
+      'animal-store keys create --account 2 --name shop --scopes pets:read,orders:read,orders:write',
+      'animal-store keys create --plan free --name trial --json',
+    ],
+    notes: [
+      'The key is shown only once. The store keeps only its SHA-256 hash and last four characters.',
+      '',
+      ...scopesNotes,
+      `Without --scopes, the key gets ${defaultScopes.join(',')}.`,
+      '',
+      'An account created with --plan gets the name of its key.',
+    ],
+  })
+    .option('--account <account-id>', 'id of an existing account', positive)
+    .option(
+      '--plan <plan>',
+      `instead of --account: create an account with this plan: ${planNames.join(', ')}`,
+    )
+    .option('--name <name>', 'name of the key', label, 'unnamed')
+    .option(
+      '--expires-in <duration>',
+      'lifetime of the key, such as 30s, 15m, 24h or 90d (default: never expires)',
+      duration,
+    )
+    .option('--scopes <scopes>', 'what the key may do: scopes separated by commas, or all', scopeList)
+    .addOption(jsonOption())
+    .option('--per-minute <requests>', 'requests per minute (plan enterprise only, required)', positive)
+    .option('--per-day <requests>', 'requests per day (plan enterprise only, required)', positive)
+    .action((options) => createKey(config(), options));
+
+  addCommand(keys, 'rotate', {
+    summary: 'Replace a key. The old one keeps working for a grace period.',
+    examples: ['animal-store keys rotate 3', 'animal-store keys rotate 3 --grace 0'],
+    notes: [
+      'The new key is shown only once. It belongs to the same account, shares its limits, and has the same scopes.',
+      atOnce,
+    ],
+  })
+    .argument('<key-id>', 'id of the old key', positive)
+    .addOption(
+      new Option(
+        '--grace <duration>',
+        'how long the old key keeps working, such as 30s, 15m, 24h or 90d; 0 disables it at once',
+      )
+        .argParser(durationOrNow)
+        .default(durationOrNow('24h'), '24h'),
+    )
+    .option(
+      '--expires-in <duration>',
+      'lifetime of the new key, or never (default: the lifetime of the old key)',
+      durationOrNever,
+    )
+    .addOption(jsonOption())
+    .action((id, options) => rotateKey(config(), id, options));
+}
+
+interface CreateKeyOptions extends Partial<Quota> {
+  readonly account?: number;
+  readonly plan?: string;
+  readonly name: string;
+  /** In ms. */
+  readonly expiresIn?: number;
+  readonly scopes?: readonly Scope[];
+  readonly json?: true;
+}
+
+async function createKey(
+  config: Config,
+  { account, plan, name, expiresIn, scopes, json, ...quota }: CreateKeyOptions,
+): Promise<void> {
+  checkOwner(account, plan, quota);
+  const { openAdminServices } = await import('../../app/app.ts');
+  await using admin = await openAdminServices(config);
+  const { id: accountId, closedAt } =
+    account === undefined
+      ? await admin.accounts.create(name, plan ?? '', quota)
+      : await admin.accounts.find(account);
+  const issued = await admin.keys.create(accountId, name, expiresIn, scopes);
+  const notes = [
+    ...(scopes === undefined ? [moreScopes(issued.id)] : []),
+    ...(closedAt === null ? [] : [`Account ${accountId} is closed: the key works once it is reopened.`]),
+  ];
+  printIssued(issued, json, ...notes);
+}
+
+/** A key is either another one of an account, or the first one of a new account. */
+function checkOwner(account: number | undefined, plan: string | undefined, quota: Partial<Quota>): void {
+  if ((account === undefined) === (plan === undefined)) {
+    throw new CommandError('Specify either --account ACCOUNT-ID, or --plan PLAN to create a new account.', 2);
+  }
+  if (account !== undefined && (quota.perMinute ?? quota.perDay) !== undefined) {
+    throw new CommandError(
+      '--per-minute and --per-day apply to a new account only. To change an existing one: animal-store accounts set-plan',
+      2,
+    );
+  }
+}
+
+/** How to let a key do more than it may by default. */
+function moreScopes(id: number): string {
+  return (
+    'It may only read and add animals. To let it do more, create keys with --scopes, or run:\n' +
+    `  animal-store keys set-scopes ${id} pets:read,orders:write (or: all)`
+  );
+}
+
+function printIssued(issued: IssuedKey, json: true | undefined, ...notes: readonly string[]): void {
+  const { id, accountId, plan, key, scopes, expiresAt } = issued;
+  if (json) {
+    sayJson({ id, accountId, plan, key, scopes, expiresAt: expiresAt && new Date(expiresAt) });
+    return;
+  }
+  say(`Created key ${id} for account ${accountId} (plan ${plan}). It is shown only once:`);
+  say(`  ${styled('bold', key)}`);
+  say(`Scopes: ${scopes.join(', ')}.`);
+  for (const note of notes) say(note);
+}
+
+interface RotateKeyOptions {
+  /** How long the old key goes on, in ms. */
+  readonly grace: number;
+  /** In ms; undefined: as long as the old key was given. */
+  readonly expiresIn?: number | 'never';
+  readonly json?: true;
+}
+
+async function rotateKey(
+  config: Config,
+  id: number,
+  { grace, expiresIn, json }: RotateKeyOptions,
+): Promise<void> {
+  const { openAdminServices } = await import('../../app/app.ts');
+  await using admin = await openAdminServices(config);
+  const issued = await admin.keys.rotate(id, grace, expiresIn === 'never' ? null : expiresIn);
+  const ending =
+    grace === 0
+      ? `Key ${id} no longer works.${effectOf(admin.storage)}`
+      : `Key ${id} keeps working until ${instant(admin.clock.now() + grace)}, or until it expires if that is earlier.`;
+  printIssued(issued, json, `${lifeOf(issued, id, expiresIn === undefined)}\n${ending}`);
+}
+
+/** How long a successor lives, and whether that is the old key's doing. */
+function lifeOf({ expiresAt }: IssuedKey, oldId: number, isKept: boolean): string {
+  const life = expiresAt === null ? 'never expires' : `expires ${instant(expiresAt)}`;
+  return isKept ? `It ${life} (same lifetime as key ${oldId}).` : `It ${life}.`;
+}

@@ -1,0 +1,109 @@
+/** Lists, read page by page as the API reads them, and written as they are read. */
+
+import { filtersText, type ListQuery, writeCursor } from '../../contract/cursor.ts';
+import { parseJson } from '../../contract/json.ts';
+import type { Operation, Page } from '../../contract/operation.ts';
+import { pageLimit } from '../../contract/values.ts';
+import type { Awaitable } from '../../domain/awaitable.ts';
+import { printable } from '../../domain/printable.ts';
+import { isClosedPipe, say, Table, written } from '../terminal.ts';
+import { tableOf } from './shapes.ts';
+
+export interface ListOptions {
+  /** How many at most; defaults to all. */
+  readonly limit: number | 'all';
+  /** The list begins behind this id. */
+  readonly after: bigint;
+  readonly json: true | undefined;
+  /** Printed for a list without items; defaults to the text of its shape. */
+  readonly none: string;
+  /** Replaces the title of the first column. */
+  readonly firstTitle: string;
+}
+
+/** How a list is read and written. */
+export interface Listing extends Pick<Operation, 'path' | 'success' | 'paginated'> {
+  /** The page or, of a list without pages, all of it. */
+  readonly read: (query: ListQuery) => Awaitable<unknown>;
+  /** The JSON of an item, where it is not the row's. */
+  readonly json?: (item: never) => string;
+}
+
+/** Prints a table, or one line of JSON. A reader that has seen enough may close the pipe. */
+export async function printList(
+  listing: Listing,
+  filters: ListQuery,
+  options: Partial<ListOptions>,
+): Promise<void> {
+  const pages = pagesOf(listing, filters, options);
+  try {
+    if (options.json) await printJson(pages, listing);
+    else await printTable(pages, listing, options);
+  } catch (error) {
+    if (!isClosedPipe(error)) throw error;
+  }
+}
+
+/** A part of the list as its JSON, without brackets. */
+interface Part {
+  readonly json: string;
+  readonly hasMore: boolean;
+}
+
+async function* pagesOf(
+  { path, success, paginated, read }: Listing,
+  filters: ListQuery,
+  { limit = 'all', after }: Partial<ListOptions>,
+): AsyncGenerator<Part> {
+  const jsonOf = (outcome: unknown) => success.json?.(outcome as never).slice(1, -1) ?? '';
+  if (!paginated) return yield { json: jsonOf(await read(filters)), hasMore: false };
+  let left = limit === 'all' ? Number.POSITIVE_INFINITY : limit;
+  let cursor = after === undefined ? undefined : writeCursor({ filters: filtersText(path, filters), after });
+  do {
+    const page = (await read({ ...filters, limit: Math.min(left, pageLimit.max), cursor })) as Page<unknown>;
+    yield { json: jsonOf(page), hasMore: page.next !== undefined };
+    left -= page.items.length;
+    cursor = page.next;
+  } while (left > 0 && cursor !== undefined);
+}
+
+const itemsOf = (json: string) => parseJson(`[${json}]`) as { readonly id: bigint }[];
+
+async function printJson(pages: AsyncIterable<Part>, { json: itemJson }: Listing): Promise<void> {
+  let before = '[';
+  for await (const { json } of pages) {
+    if (json === '') continue;
+    await written(
+      `${before}${printable(
+        itemJson === undefined
+          ? json
+          : itemsOf(json)
+              .map((item) => itemJson(item as never))
+              .join(','),
+      )}`,
+    );
+    before = ',';
+  }
+  await written(before === '[' ? '[]\n' : ']\n');
+}
+
+async function printTable(
+  pages: AsyncIterable<Part>,
+  { success }: Listing,
+  { none, firstTitle }: Partial<ListOptions>,
+): Promise<void> {
+  const { header, row, none: noneOfShape } = tableOf(success.schema);
+  const [firstOfShape = '', ...titles] = header;
+  const lines = new Table([firstTitle ?? firstOfShape, ...titles]);
+  let last: { readonly id: bigint } | undefined;
+  let moreFollow = false;
+  for await (const { json, hasMore } of pages) {
+    const items = itemsOf(json);
+    if (items.length > 0) await written(`${lines.add(items.map(row))}\n`);
+    last = items.at(-1) ?? last;
+    moreFollow = hasMore;
+  }
+  if (last === undefined) say(none ?? noneOfShape);
+  // Not on standard output, which has the list and nothing else.
+  else if (moreFollow) process.stderr.write(`There are more: add --after ${last.id}, or --limit all.\n`);
+}

@@ -1,0 +1,149 @@
+/** What the schemas of a row say about options and arguments: their names, descriptions, examples, and what they may be. */
+import { type Command, Option } from 'commander';
+import * as z from 'zod';
+import type { AdminOperationId } from '../../contract/admin/operations.ts';
+import type { Operation } from '../../contract/operation.ts';
+import { int64Hint, textHint } from '../../contract/values.ts';
+import { instantOrAgo, int64, notAnOption, positive, scopeList, validated } from '../values.ts';
+
+export type AdminRow = Operation & { readonly operationId: AdminOperationId };
+
+/** A parameter of the path or the query, or a member of the body. */
+export interface Member {
+  readonly part: 'params' | 'query' | 'body';
+  readonly name: string;
+  readonly schema: z.ZodType;
+  readonly isRequired: boolean;
+  /** The name of its option: `category` for `categoryId`. */
+  readonly word: string;
+  /** The name of its argument, or of the value of its option, in the help. */
+  readonly placeholder: string;
+  readonly description: string;
+  readonly example: string | undefined;
+  readonly isTime: boolean;
+  /** The value as the operation takes it. Throws `InvalidArgumentError`. */
+  readonly read: (text: string) => unknown;
+}
+
+/** The members of a row that a command sets; how many of a list is not the list's own option. */
+export function membersOf({ params = {}, query, body, scope }: Operation): Member[] {
+  // Clients' ids may be any int64; those of accounts, keys and operators are assigned.
+  const isPositive = scope === undefined;
+  const membersIn = (part: Member['part'], shape: Readonly<Record<string, unknown>>) =>
+    Object.entries(shape).map(([name, schema]) => memberOf(part, name, schema as z.ZodType, isPositive));
+  const parameters = Object.fromEntries(Object.entries(params).map(([name, { schema }]) => [name, schema]));
+  const { limit: _limit, cursor: _cursor, ...filters } = query?.shape ?? {};
+  return [
+    ...membersIn('params', parameters),
+    ...membersIn('query', filters),
+    ...membersIn('body', body?.schema.shape ?? {}),
+  ];
+}
+
+interface Meta {
+  readonly description?: string;
+  readonly examples?: readonly unknown[];
+  readonly override?: { readonly type?: string; readonly format?: string; readonly minimum?: number };
+  readonly param?: { readonly examples?: { readonly default: { readonly value: unknown } } };
+}
+
+/** What the schema and those it wraps say about themselves. */
+export function metaOf(schema: z.ZodType): Meta {
+  const wrapped = wrappedBy(schema);
+  return { ...(wrapped && metaOf(wrapped)), ...(schema.meta() as Meta | undefined) };
+}
+
+function wrappedBy(schema: z.ZodType): z.ZodType | undefined {
+  const wraps =
+    schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable;
+  return wraps ? (schema.unwrap() as z.ZodType) : undefined;
+}
+
+function innermost(schema: z.ZodType): z.ZodType {
+  const wrapped = wrappedBy(schema);
+  return wrapped === undefined ? schema : innermost(wrapped);
+}
+
+function memberOf(part: Member['part'], name: string, schema: z.ZodType, isPositive: boolean): Member {
+  const { description = '', examples, override, param } = metaOf(schema);
+  const inner = innermost(schema);
+  const isTime = override?.format === 'date-time';
+  const isInteger = override?.type === 'integer';
+  const toJson = (text: string): unknown => {
+    if (isTime) return new Date(instantOrAgo(text)).toISOString();
+    if (isInteger) {
+      const value = isPositive && override.minimum !== 0 ? BigInt(positive(text)) : int64(text);
+      return part === 'query' ? String(value) : value;
+    }
+    if (inner instanceof z.ZodArray) return scopeList(text);
+    return notAnOption(text);
+  };
+  const example =
+    param?.examples?.default.value ??
+    examples?.[0] ??
+    (inner instanceof z.ZodEnum ? inner.options[0] : undefined);
+  return {
+    part,
+    name,
+    schema,
+    isRequired: wrappedBy(schema) === undefined,
+    word: dashed(name.replace(/Id$/, '')),
+    placeholder: placeholderOf(part, name, override),
+    description: describe(description, inner),
+    example: example === undefined ? undefined : String(example),
+    isTime,
+    read: (text) => validated(schema, toJson(text)),
+  };
+}
+
+function placeholderOf(part: Member['part'], name: string, override: Meta['override']): string {
+  if (override?.format === 'date-time') return 'time';
+  if (override?.type === 'array') return `${name}s`;
+  if (override?.type !== 'integer') return dashed(name);
+  return part === 'body' && !/Id$/.test(name) ? 'number' : `${dashed(name.replace(/Id$/, ''))}-id`;
+}
+
+/** A member's description as the help of a command has it. */
+function describe(description: string, schema: z.ZodType): string {
+  const text = [int64Hint, textHint]
+    .reduce((left, hint) => left.replace(hint, ''), description)
+    .replace(/^(?:Return|Count) /, '')
+    .replaceAll('`', '')
+    .split(/\. ?/)
+    .filter((sentence) => sentence !== '')
+    .map((sentence) =>
+      sentence.replace(/^ID\b/, 'id').replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase()),
+    )
+    .join('; ');
+  if (schema instanceof z.ZodArray) return `${text}: separated by commas, or all`;
+  return schema instanceof z.ZodEnum ? `${text} (${schema.options.join(', ')})` : text;
+}
+
+/** `categoryId` as `category-id`. */
+export function dashed(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** What a schema lists, or else the schema itself. */
+export function itemOf(schema: z.ZodType | undefined): z.ZodObject {
+  return (schema instanceof z.ZodArray ? schema.element : schema) as z.ZodObject;
+}
+
+export function isList({ success: { schema } }: Operation): boolean {
+  return itemOf(schema) !== schema;
+}
+
+/** Adds an option for each member. */
+export function addOptions(command: Command, members: readonly Member[]): void {
+  for (const { word, placeholder, description, read, isRequired } of members) {
+    const option = new Option(`--${word} <${placeholder}>`, description).argParser(read);
+    command.addOption(option.makeOptionMandatory(isRequired));
+  }
+}
+
+/** The value of each member's option, by the name of the member. */
+export function valuesIn(options: Readonly<Record<string, unknown>>, members: readonly Member[]) {
+  // Commander has `per-day` as `perDay`.
+  const key = (word: string) => word.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return Object.fromEntries(members.map(({ name, word }) => [name, options[key(word)]]));
+}

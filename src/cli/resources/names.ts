@@ -1,0 +1,13 @@
+/** The resources with commands, which follow from the rows of the admin API. Loaded by every command, so the rows are not imported here. */
+export const resources: Readonly<Record<string, string>> = {
+  accounts: 'Manage accounts and their plans.',
+  keys: 'Manage API keys.',
+  limits: 'Show what accounts use of their limits.',
+  bans: 'Manage temporary bans of keys that kept sending requests after 429.',
+  operators: 'Manage operators, who sign in to the admin API and the console.',
+  pets: 'Show, change and remove animals. To add many, use import.',
+  orders: 'List, place and move orders.',
+  categories: 'Name the categories of animals.',
+  inventory: 'Count the animals in each status.',
+  audit: 'Show what operators changed, and who changed it.',
+};

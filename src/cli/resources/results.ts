@@ -1,0 +1,74 @@
+/** What commands print of a change where that is not the thing as it is afterwards, and JSON that is not the API's. */
+import type { AdminServices } from '../../app/app.ts';
+import type { Account } from '../../contract/admin/accounts.ts';
+import type { Ban } from '../../contract/admin/bans.ts';
+import type { Key } from '../../contract/admin/keys.ts';
+import type { AdminOperationId } from '../../contract/admin/operations.ts';
+import type { IssuedToken, Operator } from '../../contract/admin/operators.ts';
+import { printable } from '../../domain/printable.ts';
+import { instant, styled } from '../terminal.ts';
+import type { Exact } from './shapes.ts';
+
+/** When all instances apply a change; empty where no other serves the store. */
+export function effectOf({ staleAtMostMs }: AdminServices['storage']): string {
+  return staleAtMostMs === 0 ? '' : ` All instances apply this within ${staleAtMostMs / 1_000} s.`;
+}
+
+interface ResultForm {
+  /** `effect` is the sentence of `effectOf`. */
+  readonly text?: (item: never, effect: string) => string;
+  readonly json?: (item: never) => string;
+}
+
+const idAndName = ({ id, name }: { readonly id: bigint; readonly name: string }) =>
+  `${id} (${printable(name)})`;
+
+const tokenText = (done: string) => (issued: Exact<IssuedToken>) =>
+  `${done} operator ${idAndName(issued)}, role ${issued.role}. The token is shown only once:\n  ${styled('bold', issued.token)}`;
+
+/** By operation. The item is the operation's result or, of one without any, the parameters of its path. */
+export const resultForms: { readonly [Id in AdminOperationId]?: ResultForm } = {
+  closeAccount: {
+    text: (account: Exact<Account>, effect) =>
+      `Closed account ${idAndName(account)}. Requests with its keys now get 401.${effect}`,
+  },
+  reopenAccount: {
+    text: (account: Exact<Account>, effect) =>
+      `Reopened account ${idAndName(account)}. Its keys work again.${effect}`,
+  },
+  updateKey: {
+    text: ({ id, scopes }: Exact<Key>, effect) =>
+      `Key ${id} now has the scopes ${scopes.join(', ')}.${effect}`,
+    json: ({ id, scopes }: Exact<Key>) => `{"id":${id},"scopes":${JSON.stringify(scopes)}}`,
+  },
+  revokeKey: {
+    text: ({ id }: Exact<Key>, effect) => `Revoked key ${id}. Requests that use it now get 401.${effect}`,
+    json: ({ id }: Exact<Key>) => `{"id":${id},"state":"revoked"}`,
+  },
+  listBans: {
+    // `until` is the name that the end had before there was an admin API.
+    json: (ban: Exact<Ban>) =>
+      JSON.stringify({ ...ban, until: instant(Date.parse(ban.bannedUntil)) }, (_, value) =>
+        typeof value === 'bigint' ? Number(value) : value,
+      ),
+  },
+  liftBan: {
+    text: ({ keyId }: { readonly keyId: bigint }, effect) =>
+      `Lifted the ban on key ${keyId} and reset its strikes and ban level.${effect}`,
+    json: ({ keyId }: { readonly keyId: bigint }) => `{"keyId":${keyId},"lifted":true}`,
+  },
+  createOperator: { text: tokenText('Created') },
+  rotateOperator: {
+    text: (issued: Exact<IssuedToken>) =>
+      `${tokenText('Replaced the token of')(issued)}\nThe old token and all sessions of the operator have ended.`,
+  },
+  revokeOperator: {
+    text: (operator: Exact<Operator>) =>
+      `Revoked operator ${idAndName(operator)}. The token and all sessions have ended.`,
+  },
+  deletePet: { text: ({ petId }: { readonly petId: bigint }) => `Removed animal ${petId}.` },
+  deleteCategory: {
+    text: ({ categoryId }: { readonly categoryId: bigint }) =>
+      `Removed the name of category ${categoryId}. Its animals keep their category.`,
+  },
+};

@@ -1,0 +1,104 @@
+/** Performs the operation of a row, and prints its result. */
+import { type AdminServices, openAdminServices } from '../../app/app.ts';
+import type { Config } from '../../config.ts';
+import { parseJson } from '../../contract/json.ts';
+import type { Operation } from '../../contract/operation.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import { PlanError } from '../../domain/plan.ts';
+import { printable } from '../../domain/printable.ts';
+import { performOnStore, type StoreOperationId } from '../../operations/admin/admin-operations.ts';
+import { CommandError, messageOf, say, sayJsonText } from '../terminal.ts';
+import { type ListOptions, printList } from './lists.ts';
+import { type AdminRow, isList } from './members.ts';
+import { effectOf, resultForms } from './results.ts';
+import { textOf } from './shapes.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** What the operation is called with, as the schemas of its row made it. */
+export interface RowInput {
+  readonly params: Values;
+  readonly query: Values;
+  readonly body: Values;
+}
+
+export interface RunOptions extends Partial<ListOptions> {
+  /** Whether the parameter of the path may be the name of an operator. */
+  readonly byName?: 'operator';
+  /** Where lines are exported to. */
+  readonly file?: string;
+  readonly force?: true;
+  readonly nouns?: readonly [noun: string, nouns: string];
+}
+
+export async function runRow(
+  config: Config,
+  row: AdminRow,
+  given: RowInput,
+  options: RunOptions,
+): Promise<void> {
+  if (options.file !== undefined) {
+    const { exportLines } = await import('../files/export.ts');
+    const { file, nouns = ['line', 'lines'] } = options;
+    return await exportLines(config, file, options, nouns, (admin) => perform(admin, row, given));
+  }
+  await using admin = await openAdminServices(config);
+  const params =
+    options.byName === undefined ? given.params : { operatorId: await operatorId(admin, given.params) };
+  const read = (query: Values) => perform(admin, row, { ...given, params, query });
+  const form = resultForms[row.operationId];
+  if (row.operationId === 'listKeys' || row.operationId === 'getKey') await checkKeys(admin, given.query);
+  if (isList(row)) {
+    const path = row.path.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name]));
+    return await printList({ ...row, ...form, path, read }, given.query, options);
+  }
+  const outcome = await read(given.query);
+  const json = row.success.json?.(outcome as never);
+  const item = json === undefined ? params : parseJson(json);
+  if (options.json) {
+    const removed = `{"id":${Object.values(params)[0]},"removed":true}`;
+    return sayJsonText(form?.json?.(item as never) ?? json ?? removed);
+  }
+  say(form?.text?.(item as never, effectOf(admin.storage)) ?? textOf(row.success.schema, item));
+}
+
+async function perform<Outcome>(
+  admin: AdminServices,
+  { operationId }: Operation,
+  input: object,
+): Promise<Outcome> {
+  try {
+    // The schemas of its row made the input.
+    return (await performOnStore(admin, operationId as StoreOperationId, input as never)) as Outcome;
+  } catch (error) {
+    // Wrong use of the command, not a refusal.
+    if (error instanceof Refusal && error.cause instanceof PlanError) throw error.cause;
+    throw error;
+  }
+}
+
+/** A number is an id. Anything else is the name of an active operator, which no two have. */
+async function operatorId(admin: AdminServices, given: Values): Promise<bigint> {
+  const operator = String(given.operatorId);
+  if (/^\d{1,15}$/.test(operator)) return BigInt(operator);
+  const active = (await admin.store.operators.list()).find(
+    ({ name, revokedAt }) => name === operator && revokedAt === null,
+  );
+  if (active !== undefined) return BigInt(active.id);
+  throw new CommandError(
+    `There is no active operator named "${printable(operator)}". To list all: animal-store operators list`,
+  );
+}
+
+/** Refuses `account_not_found` for keys of no account. Warns where bans cannot be read, because keys are worth showing all the same. */
+async function checkKeys({ accounts, keys }: AdminServices, { accountId }: Values): Promise<void> {
+  if (accountId !== undefined) await accounts.find(Number(accountId));
+  try {
+    await keys.bannedIds();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    process.stderr.write(
+      `animal-store: Cannot read bans, so whether keys work is unknown. ${messageOf(error)}\n`,
+    );
+  }
+}

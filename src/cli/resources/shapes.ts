@@ -1,0 +1,267 @@
+/** How people are shown what operations return: the columns of a table, and a sentence about a single thing, for each shape of the contract. */
+import type * as z from 'zod';
+import { Account, AccountLimits } from '../../contract/admin/accounts.ts';
+import { AuditEntry } from '../../contract/admin/audit.ts';
+import { Ban } from '../../contract/admin/bans.ts';
+import { Key } from '../../contract/admin/keys.ts';
+import { Operator } from '../../contract/admin/operators.ts';
+import { KeyUsage, MinuteUsage, UsagePeriod } from '../../contract/admin/usage.ts';
+import { Category } from '../../contract/categories.ts';
+import { Inventory } from '../../contract/inventory.ts';
+import { Order } from '../../contract/orders.ts';
+import { Pet } from '../../contract/pets.ts';
+import { printable } from '../../domain/printable.ts';
+import { scopes as allScopes } from '../../domain/scope.ts';
+import { counted, grouped, instant, table } from '../terminal.ts';
+import { itemOf, metaOf } from './members.ts';
+
+/** A value as its JSON has it, with its integers exact. */
+export type Exact<Value> = Value extends number | bigint
+  ? bigint
+  : Value extends readonly (infer Item)[]
+    ? readonly Exact<Item>[]
+    : Value extends object
+      ? { readonly [Name in keyof Value]: Exact<Value[Name]> }
+      : Value;
+
+type ShapeOf<Schema extends z.ZodType> = Exact<z.infer<Schema>>;
+
+type MemberOf<Item> = keyof Item & string;
+
+/** A member under a title that follows from its name, or a title with a member or with what its cells have. */
+type Column<Item> =
+  | MemberOf<Item>
+  | readonly [title: string, cell: MemberOf<Item> | ((item: Item) => string)];
+
+interface Shape<Item> {
+  /** Defaults to all members. */
+  readonly columns?: readonly Column<Item>[];
+  /** The text of a list without items. */
+  readonly none?: string;
+  /** The text of one; defaults to a table with its columns. */
+  readonly text?: (item: Item) => string;
+}
+
+const shapes = new Map<z.ZodType, Shape<never>>();
+
+function define<Schema extends z.ZodType>(schema: Schema, shape: Shape<ShapeOf<Schema>>): void {
+  shapes.set(schema, shape);
+}
+
+const time = (iso: string) => instant(Date.parse(iso));
+const timeOrNever = (iso: string | null) => (iso === null ? 'never' : time(iso));
+
+define(Account, {
+  none: 'No accounts.',
+  columns: [
+    ...(['id', 'name', 'plan', 'perMinute', 'perDay', 'createdAt'] as const),
+    ['STATE', ({ closedAt }) => (closedAt === null ? 'open' : 'closed')],
+  ],
+  text: ({ id, name, plan, perMinute, perDay, closedAt }) => {
+    const closed = closedAt === null ? '' : ` Closed since ${time(closedAt)}.`;
+    return `Account ${id} (${printable(name)}), plan ${plan}: ${counted(perMinute, 'request')} per minute, ${grouped(perDay)} per day.${closed}`;
+  },
+});
+
+define(AccountLimits, {
+  text: ({ minute, day }) =>
+    table(
+      ['WINDOW', 'USED', 'LIMIT', 'RESETS'],
+      Object.entries({ minute, day }).map(([name, { used, limit, resetAt }]) => [
+        name,
+        grouped(used),
+        grouped(limit),
+        resetAt === null ? '' : time(resetAt),
+      ]),
+    ),
+});
+
+const scopesText = ({ scopes }: Pick<ShapeOf<typeof Key>, 'scopes'>) =>
+  scopes.length === allScopes.length ? 'all' : scopes.join(',');
+
+define(Key, {
+  none: 'No keys.',
+  columns: [
+    ...(['id', 'accountId', 'name'] as const),
+    ['KEY', ({ lastFour }) => `…${lastFour}`],
+    'createdAt',
+    ['EXPIRES', ({ expiresAt }) => timeOrNever(expiresAt)],
+    'state',
+    ['LAST USED', ({ lastUsedAt }) => timeOrNever(lastUsedAt)],
+    ['TODAY', 'requestsToday'],
+    ['SCOPES', scopesText],
+  ],
+  text: (key) => {
+    const { id, accountId, name, lastFour, state, createdAt, expiresAt, successorId } = key;
+    const expiry = expiresAt === null ? 'never expires' : `expires ${time(expiresAt)}`;
+    const successor = successorId === null ? '' : ` Replaced by key ${successorId}.`;
+    return [
+      `Key ${id} (${printable(name)}) …${lastFour} of account ${accountId}: ${state}.${successor}`,
+      `Created ${time(createdAt)}, ${expiry}. Scopes: ${scopesText(key)}.`,
+      `Last used: ${timeOrNever(key.lastUsedAt)}. Requests today (UTC): ${grouped(key.requestsToday)}.`,
+    ].join('\n');
+  },
+});
+
+const keyAndAccount = ['keyId', ['NAME', 'keyName'], 'accountId', 'accountName'] as const;
+
+define(Ban, {
+  none: 'No keys are banned.',
+  columns: [...keyAndAccount, ['UNTIL', 'bannedUntil'], 'level', 'reason'],
+});
+
+define(Operator, {
+  none: 'No operators. To add one: animal-store operators create NAME --role admin',
+  columns: [
+    ...(['id', 'name', 'role'] as const),
+    ['TOKEN', ({ lastFour }) => `…${lastFour}`],
+    'createdAt',
+    ['STATE', ({ revokedAt }) => (revokedAt === null ? 'live' : 'revoked')],
+  ],
+});
+
+define(Pet, {
+  none: 'No animals.',
+  columns: ['id', 'status', 'categoryId', 'name'],
+  text: ({ id, name, categoryId, status }) =>
+    `Animal ${id} (${printable(name)}), category ${categoryId}: ${status}.`,
+});
+
+define(Inventory, {
+  text: (inventory) =>
+    table(
+      ['STATUS', 'ANIMALS'],
+      Object.entries(inventory).map(([status, animals]) => [status, grouped(animals)]),
+    ),
+});
+
+define(Order, {
+  none: 'No orders.',
+  columns: [
+    'id',
+    ['ANIMAL', 'petId'],
+    'status',
+    ['PLACED', 'createdAt'],
+    ['CHANGED', 'updatedAt'],
+    'reference',
+  ],
+  text: ({ id, petId, status, reference, createdAt, updatedAt }) => {
+    const named = reference === undefined ? '' : ` (${printable(reference)})`;
+    const changed = updatedAt === createdAt ? '' : `, changed ${time(updatedAt)}`;
+    return `Order ${id}${named} for animal ${petId}: ${status}. Placed ${time(createdAt)}${changed}.`;
+  },
+});
+
+define(Category, {
+  none: 'No categories.',
+  text: ({ id, name }) => `Category ${id}: ${printable(name)}.`,
+});
+
+define(AuditEntry, {
+  none: 'No entries.',
+  columns: [
+    ...(['id', 'at', 'actor', 'operation', 'object'] as const),
+    [
+      'CHANGE',
+      ({ operation, before, after }) =>
+        operation === 'importPets' ? importText(after as Imported | null) : changeText(before, after),
+    ],
+  ],
+});
+
+interface Imported {
+  readonly file?: string;
+  readonly added?: bigint;
+  readonly rejected?: bigint;
+}
+
+/** How far an import had come, and of which file if that is known. */
+function importText(imported: Imported | null): string {
+  const { file, added = 0n, rejected = 0n } = imported ?? {};
+  const counts = `${grouped(added)} added, ${grouped(rejected)} rejected`;
+  return file === undefined ? counts : `${file}: ${counts}`;
+}
+
+/** What changed, member by member; empty for what was made or removed as a whole. */
+function changeText(before: unknown, after: unknown): string {
+  if (before === null || after === null) return '';
+  const [old, now] = [before, after] as [Record<string, unknown>, Record<string, unknown>];
+  const text = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : String(value));
+  return Object.keys({ ...old, ...now })
+    .filter((name) => text(old[name]) !== text(now[name]))
+    .map((name) => `${name}: ${text(old[name])} → ${text(now[name])}`)
+    .join(', ');
+}
+
+const outcomes = [
+  ['OK', 'ok'],
+  ['4XX', 'refused'],
+  ['429', 'limited'],
+  ['5XX', 'failed'],
+] as const;
+
+define(KeyUsage, {
+  none: 'No requests.',
+  columns: [...keyAndAccount, ...outcomes, 'deprecated', 'lastUsedAt'],
+});
+
+define(UsagePeriod, { none: 'No requests.', columns: [['FROM', 'from'], ...outcomes] });
+
+define(MinuteUsage, {
+  none: 'No requests.',
+  columns: [
+    'minute',
+    'operation',
+    [
+      'REQUESTS',
+      ({ codes }) =>
+        Object.entries(codes)
+          .map(([code, requests]) => `${code} ${grouped(requests)}`)
+          .join(', '),
+    ],
+  ],
+});
+
+/** How the items of a list are written as a table. */
+export function tableOf(schema: z.ZodType | undefined) {
+  const item = itemOf(schema);
+  const { columns = Object.keys(item.shape), none = 'None.' } = (shapes.get(item) ?? {}) as Shape<Cells>;
+  const named = columns.map((column) =>
+    typeof column === 'string' ? ([titleOf(column), column] as const) : column,
+  );
+  const cells = named.map(([, cell]) => (typeof cell === 'string' ? memberText(item, cell) : cell));
+  return {
+    header: named.map(([title]) => title),
+    row: (one: object) => cells.map((cell) => cell(one as Cells)),
+    none,
+  };
+}
+
+/** A single thing, for people. */
+export function textOf(schema: z.ZodType | undefined, item: unknown): string {
+  const { text } = shapes.get(itemOf(schema)) ?? {};
+  if (text !== undefined) return text(item as never);
+  const { header, row } = tableOf(schema);
+  return table(header, [row(item as object)]);
+}
+
+type Cells = Readonly<Record<string, unknown>>;
+
+/** `CATEGORY` for `categoryId`, `LAST USED` for `lastUsedAt`. */
+function titleOf(name: string): string {
+  return name
+    .replace(/(?<=.)(?:Id|At)$/, '')
+    .replace(/[A-Z]/g, ' $&')
+    .toUpperCase();
+}
+
+/** How the cells of a member are written: instants to the second, counts with their thousands set apart. */
+function memberText({ shape }: z.ZodObject, name: string): (item: Cells) => string {
+  const { override } = shape[name] === undefined ? {} : metaOf(shape[name] as z.ZodType);
+  return ({ [name]: value }) => {
+    if (value === null || value === undefined) return '';
+    if (override?.format === 'date-time') return time(String(value));
+    if (typeof value === 'bigint') return override?.minimum === 0 ? grouped(value) : String(value);
+    return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  };
+}

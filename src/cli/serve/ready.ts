@@ -1,0 +1,42 @@
+/**
+ * Asks the service on this machine what a load balancer asks it: for health checks of containers, which may have no
+ * other program to ask with.
+ */
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { Command } from 'commander';
+import type { Config } from '../../config.ts';
+import { addCommand, type ReadConfig } from '../command.ts';
+import { CommandError, messageOf, say } from '../terminal.ts';
+
+/** Longer than a service takes that answers at all. What runs health checks has a time-out of its own. */
+const answerWithinMs = 5_000;
+
+export function addReady(program: Command, config: ReadConfig): void {
+  addCommand(program, 'ready', {
+    summary: 'Ask the service that runs here with the same settings whether it is ready (/readyz).',
+    examples: ['animal-store ready', 'PORT=8080 animal-store ready'],
+    notes: ['For health checks. Exit code 0: it serves requests. 1: it does not, or does not respond.'],
+  }).action(() => askReady(config()));
+}
+
+/** Throws `CommandError` when the service with these settings serves no requests. */
+async function askReady({ host, port }: Config): Promise<void> {
+  if (port === 0) throw new CommandError('Where the service listens is not known, because PORT is 0.', 2);
+  const { listeningAddress } = await import('../../app/app.ts');
+  const { status, body } = await getReadiness(`${listeningAddress(host, port)}/readyz`);
+  if (status !== 200) throw new CommandError(`The service is not ready: ${body}`);
+  say(body);
+}
+
+async function getReadiness(url: string): Promise<{ status: number | undefined; body: string }> {
+  try {
+    // Not fetch, which would ask through the proxy that HTTP_PROXY names.
+    const request = get(url, { signal: AbortSignal.timeout(answerWithinMs) });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    return { status: response.statusCode, body: (await text(response)).trim() };
+  } catch (error) {
+    throw new CommandError(`No answer from ${url}: ${messageOf(error)}`, 1, error);
+  }
+}

@@ -1,0 +1,32 @@
+import type { AdminServices } from '../../app/app.ts';
+import { Rows } from '../../operations/files/rows.ts';
+import { ImportOperations } from '../../operations/imports/imports.ts';
+import { fileInput, formatOf } from '../files/input.ts';
+import { CommandError } from '../terminal.ts';
+
+/** Adds all animals of a file to what is opened. Throws `CommandError` for a row that is none. */
+export function importing(file: string): (services: AdminServices) => Promise<void> {
+  const format = formatOf(file, undefined);
+  return async (services) => {
+    const { signal } = new AbortController();
+    const input = await fileInput(file, signal);
+    const rows = new Rows({
+      input,
+      reader: format.newReader({ newIds: false }),
+      afterLine: 0,
+      fits: () => true,
+      mustHaveRow: false,
+      onPassedOver: undefined,
+      signal,
+    });
+    const task = { source: input.source, stored: undefined, rows, signal };
+    for await (const { rejected } of new ImportOperations(services).add(task)) {
+      const [first] = rejected;
+      if (first !== undefined) {
+        throw new CommandError(
+          `${file}, line ${first.line}: ${first.reason}. Correct the file, then start again.`,
+        );
+      }
+    }
+  };
+}

@@ -1,0 +1,101 @@
+import type { Command } from 'commander';
+import { basePath } from '../../contract/operations.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { addCommand, type Environment, jsonOption } from '../command.ts';
+import { openLog } from '../processes.ts';
+import { ended, interruption } from '../signals.ts';
+import { CommandError, say, sayJson, styled } from '../terminal.ts';
+import { port } from '../values.ts';
+
+const defaultPort = 4010;
+
+export function addSandbox(program: Command, environment: Environment): void {
+  addCommand(program, 'sandbox', {
+    summary: 'Start the service on a throw-away store, with faults to test a client against.',
+    examples: [
+      'animal-store sandbox',
+      'animal-store sandbox --port 0 --json',
+      'animal-store sandbox --import animals.csv',
+    ],
+    notes: [
+      'Prints an API key of each plan. Everything is removed when it ends. Errors, bans, broken connections and slow',
+      'answers are requested with the header X-Sandbox or at /sandbox/faults; the clock is put ahead at',
+      '/sandbox/clock. GET /sandbox lists all of it. See docs/guides/sandbox.md.',
+      '',
+      'It reads no settings: DATABASE_URL and all others are ignored, so that it never reaches a real store.',
+      'Anyone who can reach its port can do everything with it. With --json, one line with url and keys is printed when it',
+      'is ready.',
+    ],
+    readsSettings: false,
+  })
+    .option('--port <port>', 'port to listen on; 0 picks a free port', port, defaultPort)
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--import <file>', 'FILE.csv or FILE.ndjson with animals to start with, as import reads it')
+    .option('--cors-origins <origins>', 'origins allowed to call the API from browsers, separated by commas')
+    .addOption(jsonOption())
+    .action((options) => runSandbox(options, environment.npm_command === 'exec'));
+}
+
+interface SandboxCommand {
+  readonly port: number;
+  readonly host: string;
+  readonly import?: string;
+  readonly corsOrigins?: string;
+  readonly json?: true;
+}
+
+/** Runs a sandbox until SIGTERM, SIGINT or SIGHUP; started by npx, which passes no SIGTERM on, until its parent is gone. */
+async function runSandbox(options: SandboxCommand, startedByNpx: boolean): Promise<void> {
+  const parent = startedByNpx ? process.ppid : undefined;
+  using interrupted = interruption();
+  const { port, host, corsOrigins, import: file } = options;
+  const log = await openLog('warn');
+  const [{ startSandbox }, { openapiText }] = await Promise.all([
+    import('../../sandbox/sandbox.ts'),
+    import('../../app/openapi.ts'),
+  ]);
+  // Loaded only if there is a file, so that a sandbox without one starts sooner.
+  const fill = file === undefined ? undefined : (await import('./sandbox-import.ts')).importing(file);
+  await using sandbox = await startSandbox({
+    port,
+    host,
+    corsOrigins,
+    log,
+    openapi: openapiText,
+    fill,
+  }).catch((error) => rethrowPortError(error, options));
+  if (options.json) sayJson({ ...sandboxJson(sandbox), pid: process.pid });
+  else announceSandbox(sandbox);
+  await ended(interrupted.signal, parent);
+}
+
+function sandboxJson({ url, accounts }: Sandbox) {
+  return {
+    url,
+    keys: Object.fromEntries(accounts.map(({ plan, key }) => [plan, key])),
+    accounts,
+  };
+}
+
+function announceSandbox({ url, accounts }: Sandbox): void {
+  say(`Sandbox            ${styled('bold', url)}${basePath}`);
+  say(`Faults and more    curl ${url}/sandbox`);
+  say();
+  say('API keys, until it ends:');
+  for (const { plan, key, perMinute } of accounts) say(`  ${plan.padEnd(11)} ${key}  ${perMinute}/min`);
+  say();
+  say('Try it:');
+  say(
+    `  curl -i -H 'Authorization: Bearer ${accounts[0]?.key}' -H 'X-Sandbox: status=503' ${url}${basePath}/pets`,
+  );
+}
+
+/** What the system says about the port, in the words of the command. */
+function rethrowPortError(error: unknown, { port, host }: SandboxCommand): never {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;
+  const reason = code === 'EADDRINUSE' ? 'is already in use' : 'may not be listened on';
+  throw new CommandError(
+    `Port ${port} on ${host} ${reason}. Choose another one with --port (0 for any free port).`,
+  );
+}

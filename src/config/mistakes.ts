@@ -1,0 +1,97 @@
+/** Settings that are valid alone but not together, or not on this machine. */
+import { statSync } from 'node:fs';
+import { isIP } from 'node:net';
+
+interface Values {
+  readonly PORT?: number;
+  readonly ADMIN_HOST?: string;
+  readonly ADMIN_PORT?: number | 'off' | undefined;
+  readonly ADMIN_ORIGIN?: string | undefined;
+  readonly DATABASE_URL?: string;
+  readonly REDIS_URL?: string | undefined;
+  readonly BAN_FIRST_SECONDS?: number;
+  readonly BAN_LONGEST_SECONDS?: number;
+  readonly BACKUP_FOLDER?: string | undefined;
+  readonly BACKUP_EVERY?: number | undefined;
+}
+
+/** `hasRedis`: REDIS_URL is set, to a valid value or not. */
+export function combinationMistakes(values: Values, hasRedis: boolean): string[] {
+  return [
+    ...storeMistakes(values, hasRedis),
+    ...banMistakes(values),
+    ...backupMistakes(values),
+    ...adminMistakes(values),
+  ];
+}
+
+function isPostgres({ DATABASE_URL = '' }: Values): boolean {
+  return DATABASE_URL.startsWith('postgres');
+}
+
+function storeMistakes(values: Values, hasRedis: boolean): string[] {
+  if (isPostgres(values) && !hasRedis) {
+    return [
+      'REDIS_URL must be set when DATABASE_URL is PostgreSQL: instances share limits and changes through Redis.',
+    ];
+  }
+  if (!isPostgres(values) && values.DATABASE_URL !== undefined && values.REDIS_URL !== undefined) {
+    return [
+      'REDIS_URL must not be set when DATABASE_URL is SQLite, which does not use it. Set DATABASE_URL to your PostgreSQL server, or remove REDIS_URL.',
+    ];
+  }
+  return [];
+}
+
+function banMistakes({ BAN_FIRST_SECONDS: first = 0, BAN_LONGEST_SECONDS: longest }: Values): string[] {
+  if (longest === undefined || first <= longest) return [];
+  return [`BAN_FIRST_SECONDS must not exceed BAN_LONGEST_SECONDS (${first} is more than ${longest}).`];
+}
+
+function backupMistakes(values: Values): string[] {
+  const { BACKUP_FOLDER: folder, BACKUP_EVERY: everyMs } = values;
+  const mistakes: string[] = [];
+  if (folder !== undefined && isFile(folder)) {
+    mistakes.push(`BACKUP_FOLDER must be a folder, and "${folder}" is a file.`);
+  }
+  if (everyMs === undefined) return mistakes;
+  if (isPostgres(values)) {
+    mistakes.push(
+      'BACKUP_EVERY must not be set when DATABASE_URL is PostgreSQL: back that up with its own tools (docs/backup.md).',
+    );
+  } else if (folder === undefined) {
+    mistakes.push('BACKUP_FOLDER must be set when BACKUP_EVERY is: it is where backups go.');
+  }
+  return mistakes;
+}
+
+function isFile(path: string): boolean {
+  try {
+    return !statSync(path).isDirectory();
+  } catch {
+    // It is missing or cannot be reached, which the log reports when a backup fails.
+    return false;
+  }
+}
+
+function adminMistakes({ PORT, ADMIN_HOST, ADMIN_PORT, ADMIN_ORIGIN }: Values): string[] {
+  if (ADMIN_PORT === 'off') return [];
+  const mistakes: string[] = [];
+  if (ADMIN_PORT !== undefined && ADMIN_PORT !== 0 && ADMIN_PORT === PORT) {
+    mistakes.push(`ADMIN_PORT must be another port than PORT (both are ${PORT}).`);
+  }
+  if (ADMIN_HOST !== undefined && ADMIN_ORIGIN === undefined && !isLoopback(ADMIN_HOST)) {
+    mistakes.push(
+      `ADMIN_ORIGIN must be set when ADMIN_HOST is ${ADMIN_HOST}: other machines reach the admin API there, and tokens and ` +
+        'sessions would cross the network in the clear. Put a proxy with TLS before it and set ADMIN_ORIGIN to its ' +
+        'https address, set ADMIN_HOST to 127.0.0.1, or set ADMIN_PORT to off.',
+    );
+  }
+  return mistakes;
+}
+
+/** Whether only this machine reaches what listens there. */
+function isLoopback(host: string): boolean {
+  if (isIP(host) === 4) return host.startsWith('127.');
+  return host === 'localhost' || host === '::1';
+}

@@ -1,0 +1,71 @@
+import type { ErrorDetail } from './errors.ts';
+import { Refusal } from './refusal.ts';
+
+/** Where a page of a list starts: after this id, within these filters. */
+interface Cursor {
+  /** As `filtersText` writes them. */
+  readonly filters: string;
+  readonly after: bigint;
+  /** The name behind which it starts, in a list by name. */
+  readonly name?: string | undefined;
+}
+
+/** The query of a list by name: filters, limit and cursor. */
+export type ListQuery = Readonly<Record<string, unknown>>;
+
+const int64Max = 2n ** 63n - 1n;
+
+const form = /^([a-z]*(?:~[0-9a-z]+)?)\.(0|-?[1-9]\d{0,18})(?:\.(.*))?$/s;
+
+/** The filters of a list by name, in the order of the query. Numbers are instants (Unix ms). */
+export function filtersOf({ limit: _limit, cursor: _cursor, ...filters }: ListQuery): [string, string][] {
+  return Object.entries(filters).flatMap(([name, value]): [string, string][] => {
+    if (value === undefined) return [];
+    return [[name, typeof value === 'number' ? new Date(value).toISOString() : String(value)]];
+  });
+}
+
+/**
+ * The list and its filters as a cursor has them: the status as it is, all others as a fingerprint, for a hundred ids are
+ * long. `list` is the path of the list; animals were listed before there were others, and their cursors do not have it.
+ */
+export function filtersText(list: string, query: ListQuery): string {
+  const { status, ...others } = Object.fromEntries(filtersOf(query));
+  const named = Object.entries(others).map(
+    ([name, value]) => `${name}=${value.replace(/[%&]/g, encodeURIComponent)}`,
+  );
+  const rest = list === '/pets' ? named : [list, ...named];
+  const fingerprint = rest.length === 0 ? '' : `~${Bun.hash.xxHash64(rest.join('&')).toString(36)}`;
+  return `${status ?? ''}${fingerprint}`;
+}
+
+/** The opaque text of a cursor (base64url of the filters, the id and the name). */
+export function writeCursor({ filters, after, name }: Cursor): string {
+  return Buffer.from(`${filters}.${after}${name === undefined ? '' : `.${name}`}`).toString('base64url');
+}
+
+/**
+ * Where a page starts: behind an id, `least` or above, and in a list by name behind a name. Throws `invalid_cursor` if this
+ * service never wrote it, or wrote it for another list or other filters.
+ */
+export function readCursor(text: string, filters: string, least: bigint, isByName = false): Cursor {
+  const cursor = parseCursor(text);
+  const isRight = cursor?.filters === filters && (cursor.name !== undefined) === isByName;
+  if (!isRight || cursor.after < least) throw new Refusal('invalid_cursor', { details: [cursorMistake] });
+  return cursor;
+}
+
+/** A cursor, whatever the filters it was made for; undefined when it has not the form of one. */
+export function parseCursor(text: string): Cursor | undefined {
+  const [, filters, after = '0', name] = form.exec(Buffer.from(text, 'base64url').toString()) ?? [];
+  if (filters === undefined) return undefined;
+  const cursor = { filters, after: BigInt(after), name };
+  const isInt64 = cursor.after <= int64Max && cursor.after >= -int64Max - 1n;
+  return isInt64 && writeCursor(cursor) === text ? cursor : undefined;
+}
+
+export const cursorMistake: ErrorDetail = {
+  in: 'query',
+  name: 'cursor',
+  message: 'is malformed or belongs to other filters; use the URL from the Link header unchanged',
+};

@@ -1,0 +1,62 @@
+import type { FileContent } from '../../contract/operation.ts';
+import type { AdminOperation } from './context.ts';
+import type { AdminAnswer } from './replies.ts';
+
+/**
+ * NDJSON that is made while it is sent, as fast as it is read. What goes wrong before the first line is refused like any
+ * other; afterwards the response is cut off, so that it is not taken for the whole. `ended` is called once no more is sent.
+ */
+export async function linesAnswer(
+  { operationId }: AdminOperation,
+  { method }: Request,
+  lines: AsyncIterable<string>,
+  ended: () => void = () => undefined,
+): Promise<AdminAnswer> {
+  const headers = {
+    'Content-Type': 'application/x-ndjson',
+    'Content-Disposition': `attachment; filename="${operationId}.ndjson"`,
+  };
+  const iterator = lines[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  if (method === 'HEAD') {
+    await iterator.return?.();
+    return { status: 200, body: null, headers };
+  }
+  return { status: 200, body: streamOf(iterator, first, ended), headers };
+}
+
+function streamOf(
+  iterator: AsyncIterator<string>,
+  first: IteratorResult<string>,
+  ended: () => void,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let waiting: IteratorResult<string> | undefined = first;
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = waiting ?? (await iterator.next());
+        waiting = undefined;
+        if (!done) return controller.enqueue(encoder.encode(`${value}\n`));
+        ended();
+        controller.close();
+      } catch (error) {
+        ended();
+        throw error;
+      }
+    },
+    async cancel() {
+      ended();
+      await iterator.return?.();
+    },
+  });
+}
+
+/** A file to be saved, never to be shown. Its name is one that the service gives. */
+export function fileAnswer({ name, content }: FileContent): AdminAnswer {
+  const headers = {
+    'Content-Type': 'application/octet-stream',
+    'Content-Disposition': `attachment; filename="${name}"`,
+  };
+  return { status: 200, body: content, headers };
+}

@@ -1,9 +1,0 @@
-/** An asset imported `with { type: 'file' }`: the path of the file. */
-declare module '*.gz' {
-  const path: string;
-  export default path;
-}
-declare module '*.tgz' {
-  const path: string;
-  export default path;
-}

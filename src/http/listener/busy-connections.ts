@@ -1,0 +1,63 @@
+import type { Awaitable } from '../../domain/awaitable.ts';
+import { socketsOn } from './sockets.ts';
+
+/**
+ * The connections whose authenticated request is in flight. When there are too many connections, all others are closed
+ * first. Connections are identified by the port of their other end: if two have the same one, both are kept.
+ */
+export class BusyConnections {
+  readonly #peerPorts = new Map<Request, number>();
+
+  /** Keeps the connection of an authenticated request until it is released. */
+  keep(request: Request, server: Pick<Bun.Server<undefined>, 'requestIP'>): void {
+    this.#peerPorts.set(request, server.requestIP(request)?.port ?? 0);
+  }
+
+  release(request: Request): void {
+    this.#peerPorts.delete(request);
+  }
+
+  releaseAfter(request: Request, answer: Awaitable<Response>): Awaitable<Response> {
+    if (answer instanceof Promise) return answer.finally(() => this.release(request));
+    this.release(request);
+    return answer;
+  }
+
+  /** The peer ports of the connections to a port that are not kept; empty where the system cannot tell. */
+  others(port: number): ReadonlySet<number> {
+    return new Set(this.#others(port).map(({ peerPort }) => peerPort));
+  }
+
+  /** Closes those of these connections that are still not kept, and returns their number. */
+  close(port: number, peerPorts: ReadonlySet<number>): number {
+    const closed = this.#others(port).filter(({ peerPort }) => peerPorts.has(peerPort));
+    for (const socket of closed) socket.shutDown();
+    return closed.length;
+  }
+
+  #others(port: number) {
+    const kept = new Set(this.#peerPorts.values());
+    try {
+      return socketsOn(port).filter(({ isListening, peerPort }) => !isListening && !kept.has(peerPort));
+    } catch {
+      return [];
+    }
+  }
+}
+
+type Server = Pick<Bun.Server<undefined>, 'timeout'>;
+
+/**
+ * Keeps the connection of a request open until it is answered: the runtime would take one for idle whose answer takes
+ * longer than the idle time-out, as with a database that was given more time, and close it without a word.
+ */
+export function underWay(
+  server: Server,
+  request: Request,
+  answer: Awaitable<Response>,
+  idleTimeoutSeconds: number,
+): Awaitable<Response> {
+  if (!(answer instanceof Promise)) return answer;
+  server.timeout(request, 0);
+  return answer.finally(() => server.timeout(request, idleTimeoutSeconds));
+}

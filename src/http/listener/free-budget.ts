@@ -1,0 +1,67 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../domain/clock.ts';
+
+const windowMs = 60_000;
+/** Clients that are remembered, at most; the least recently seen are forgotten. */
+const rememberedClients = 10_000;
+/** Answers held back at once, at most; any more are sent at once. */
+const mostHeld = 1_000;
+
+/**
+ * Counts free responses, which count against no plan, by client in windows of a minute. A client is an address or a
+ * connection. Kept in this process's memory only.
+ */
+export class FreeBudget {
+  readonly #perMinute: number;
+  readonly #clock: Clock;
+  readonly #windows = new LRUCache<string, { readonly endsAt: number; count: number }>({
+    max: rememberedClients,
+  });
+  #held = 0;
+
+  constructor(perMinute: number, clock: Clock) {
+    this.#perMinute = perMinute;
+    this.#clock = clock;
+  }
+
+  /** Counts a response. Returns 0 if it is within the budget, else the whole seconds, at least 1, until the window ends. */
+  take(client: string): number {
+    const now = this.#clock.steady();
+    let window = this.#windows.get(client);
+    if (window === undefined || window.endsAt <= now) {
+      window = { endsAt: now + windowMs, count: 0 };
+      this.#windows.set(client, window);
+    }
+    if (window.count >= this.#perMinute) return Math.max(1, Math.ceil((window.endsAt - now) / 1_000));
+    window.count++;
+    return 0;
+  }
+
+  /**
+   * Holds an answer back for so long, so that a client that asks on at once costs next to nothing. Resolves with
+   * false at once when too many are held back already.
+   */
+  async holdBack(milliseconds: number): Promise<boolean> {
+    if (this.#held >= mostHeld) return false;
+    this.#held++;
+    await Bun.sleep(milliseconds);
+    this.#held--;
+    return true;
+  }
+}
+
+/**
+ * Free responses of a connection in a minute, at most; the next one closes it. Thousands of pipelined requests arrive
+ * in one read, and every other client waits until all of them are answered.
+ */
+export const freeResponsesPerMinute = 30;
+
+export function freeResponsesOf(clock: Clock): FreeBudget {
+  return new FreeBudget(freeResponsesPerMinute, clock);
+}
+
+/** Identifies the connection of a request: address and port of its other end. */
+export function connectionOf(request: Request, server: Pick<Bun.Server<undefined>, 'requestIP'>): string {
+  const peer = server.requestIP(request);
+  return `${peer?.address} ${peer?.port}`;
+}

@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { BusyConnections } from './busy-connections.ts';
+import type { ConnectionBound } from './connection-bounds.ts';
+import { descriptorLimit, openDescriptors } from './connection-bounds.ts';
+import { refuseNewConnections } from './sockets.ts';
+
+type Server = Bun.Server<undefined>;
+
+const countEveryMs = 100;
+/** Time for requests in flight on connections that are given up. */
+const lastRequestsMs = 1_000;
+const logEveryMs = 60_000;
+/** With fewer free descriptors, requests in flight get no time. */
+const fewLeft = 8;
+/** The last part of a drain accepts no new connections; requests on existing ones are still answered. */
+const lastCallShare = 0.25;
+const longestLastCallMs = 1_000;
+/** The same without a drain: some turns of the event loop. */
+const shortestLastCallMs = 10;
+const pollMs = 10;
+
+interface ListenerOptions {
+  /** Starts a server on the port. */
+  readonly serve: (port: number) => Server;
+  readonly port: number;
+  /** How many connections there may be. Asked for once it listens, with the port. */
+  readonly bound: (port: number) => ConnectionBound;
+  /** Connections that are closed last. */
+  readonly busy: BusyConnections;
+  readonly log: Logger;
+}
+
+/**
+ * Listens on a port and bounds the connections there. The runtime neither bounds nor counts them, and without
+ * descriptors it asks the system for the next one in a loop that takes a whole core (oven-sh/bun#32705). So at the
+ * bound the listening server is replaced by a new one on the same port: the former closes idle connections and finishes
+ * requests in flight. If the bound is met again a second later, all connections without an authenticated request in flight
+ * are closed, such as heads that never end, first those that were there a second ago.
+ */
+export class Listener implements Disposable {
+  readonly hostname: string | undefined;
+  readonly port: number;
+  readonly #options: ListenerOptions;
+  readonly #bound: ConnectionBound;
+  readonly #timer: Timer;
+  #current: Server;
+  #isListening = true;
+  /** `others` are the connections of that moment without an authenticated request in flight. */
+  #former:
+    | { readonly server: Server; readonly since: number; readonly others: ReadonlySet<number> }
+    | undefined;
+  #loggedAt = Number.NEGATIVE_INFINITY;
+
+  /** Throws when it cannot listen there. */
+  constructor(options: ListenerOptions) {
+    const { serve, port, bound } = options;
+    this.#options = options;
+    this.#current = serve(port);
+    this.port = this.#current.port ?? port;
+    this.hostname = this.#current.hostname;
+    this.#bound = bound(this.port);
+    this.#timer = setInterval(() => this.#look(), countEveryMs);
+    this.#timer.unref();
+  }
+
+  /**
+   * Serves on for the drain, at its end without new connections, then finishes requests in flight; all of it takes no
+   * longer than the time given. A connection that never sent a request is not waited for.
+   */
+  async stop(drainMs: number, withinMs: number): Promise<void> {
+    const deadline = performance.now() + withinMs;
+    const lastCall = Math.min(longestLastCallMs, Math.max(shortestLastCallMs, drainMs * lastCallShare));
+    await sleep(Math.max(0, drainMs - lastCall));
+    clearInterval(this.#timer);
+    refuseNewConnections(this.port);
+    await sleep(lastCall);
+    await this.finish(deadline - performance.now());
+  }
+
+  /** Stops listening at once, and finishes requests in flight; takes no longer than the time given. */
+  async finish(withinMs: number): Promise<void> {
+    const deadline = performance.now() + withinMs;
+    clearInterval(this.#timer);
+    void this.#current.stop();
+    while (this.underWay > 0 && performance.now() < deadline) await sleep(pollMs);
+    this[Symbol.dispose]();
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    void this.#former?.server.stop(true);
+    void this.#current.stop(true);
+  }
+
+  get underWay(): number {
+    return this.#current.pendingRequests + (this.#former?.server.pendingRequests ?? 0);
+  }
+
+  #look(): void {
+    if (!this.#isListening) this.#listenAgain();
+    const open = this.#bound.open();
+    if (open < this.#bound.most) return;
+    if (this.#former === undefined) this.#renew(open);
+    else if (performance.now() - this.#former.since > lastRequestsMs || areFewLeft())
+      this.#drop(this.#former.server, this.#former.others);
+  }
+
+  /** Closes those connections, or all without an authenticated request in flight; if there are none, the former's. */
+  #drop(former: Server, others: ReadonlySet<number>): void {
+    const dropped =
+      this.#options.busy.close(this.port, others) || this.#options.busy.close(this.port, this.#others());
+    const isNeeded = dropped > 0 && former.pendingRequests > 0;
+    if (!isNeeded) void former.stop(true);
+    this.#former = isNeeded
+      ? { server: former, since: performance.now(), others: this.#others() }
+      : undefined;
+  }
+
+  #others(): ReadonlySet<number> {
+    return this.#options.busy.others(this.port);
+  }
+
+  #renew(open: number): void {
+    const now = performance.now();
+    if (now - this.#loggedAt > logEveryMs) {
+      this.#loggedAt = now;
+      this.#options.log.warn(
+        { port: this.port, open, most: this.#bound.most },
+        'too many connections: closing idle and incomplete ones',
+      );
+    }
+    void this.#current.stop();
+    this.#former = { server: this.#current, since: now, others: this.#others() };
+    this.#listenAgain();
+  }
+
+  #listenAgain(): void {
+    try {
+      this.#current = this.#options.serve(this.port);
+      this.#isListening = true;
+    } catch (err) {
+      if (this.#isListening) this.#options.log.error({ err }, 'cannot listen; retrying');
+      this.#isListening = false;
+    }
+  }
+}
+
+function areFewLeft(): boolean {
+  return openDescriptors() >= descriptorLimit() - fewLeft;
+}

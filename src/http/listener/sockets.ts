@@ -1,0 +1,91 @@
+/** The TCP sockets of this process on a port, and what the runtime has no calls for. Linux only. */
+import { dlopen, type Pointer, ptr } from 'bun:ffi';
+import { readdirSync } from 'node:fs';
+
+// The numbers of Linux (asm-generic/socket.h, sys/socket.h).
+const solSocket = 1;
+const soAcceptConn = 30;
+const shutBoth = 2;
+
+interface PortSocket {
+  readonly isListening: boolean;
+  /** Of the connection's other end; 0 while listening. */
+  readonly peerPort: number;
+  /** Sets an option of the level SOL_SOCKET. Returns whether the system accepts it. */
+  setOption(option: number, value: Pointer, length: number): boolean;
+  /** Ends both directions, so that the runtime finds the connection closed. */
+  shutDown(): void;
+}
+
+/** Throws where the C library is another one, or the system forbids what bun:ffi needs. */
+export function socketsOn(port: number): PortSocket[] {
+  if (process.platform !== 'linux') return [];
+  const { symbols } = dlopen('libc.so.6', {
+    getpeername: { args: ['int', 'ptr', 'ptr'], returns: 'int' },
+    getsockname: { args: ['int', 'ptr', 'ptr'], returns: 'int' },
+    getsockopt: { args: ['int', 'int', 'int', 'ptr', 'ptr'], returns: 'int' },
+    setsockopt: { args: ['int', 'int', 'int', 'ptr', 'u32'], returns: 'int' },
+    shutdown: { args: ['int', 'int'], returns: 'int' },
+  });
+  const address = new DataView(new ArrayBuffer(28));
+  const length = new Uint32Array(1);
+  const accepts = new Int32Array(1);
+  /** 0 if there is no such address. The port stands at the same place in the addresses of IPv4 and IPv6. */
+  const portBy = (call: typeof symbols.getsockname, socket: number) => {
+    length[0] = address.byteLength;
+    return call(socket, ptr(address), ptr(length)) === 0 ? address.getUint16(2) : 0;
+  };
+  const isListening = (socket: number) => {
+    length[0] = accepts.byteLength;
+    symbols.getsockopt(socket, solSocket, soAcceptConn, ptr(accepts), ptr(length));
+    return accepts[0] === 1;
+  };
+  return readdirSync('/proc/self/fd')
+    .map(Number)
+    .filter((socket) => portBy(symbols.getsockname, socket) === port)
+    .map((socket) => ({
+      isListening: isListening(socket),
+      peerPort: portBy(symbols.getpeername, socket),
+      setOption: (option, value, bytes) => symbols.setsockopt(socket, solSocket, option, value, bytes) === 0,
+      shutDown: () => void symbols.shutdown(socket, shutBoth),
+    }));
+}
+
+// The number of Linux (asm-generic/socket.h).
+const soAttachFilter = 26;
+
+/** Classic BPF over the TCP header. Each row: code, jump when true, jump when false, constant. */
+const dropSyn = [
+  [0x30, 0, 0, 13], // load the byte of the flags
+  [0x54, 0, 0, 0x12], // keep ACK and SYN
+  [0x15, 0, 1, 0x02], // is it SYN alone?
+  [0x06, 0, 0, 0], // drop it
+  [0x06, 0, 0, 0xffffffff], // pass anything else
+] as const;
+
+/**
+ * Keeps new connections from the port this process listens on, without closing the socket; false where the system cannot do
+ * that. Closing it resets the connections the system has made but the runtime has not accepted yet, though their requests may be
+ * there. A packet filter that drops SYNs leaves those alone: they are accepted and answered, none is added, and a client that
+ * comes later is refused as soon as the socket is closed, before it has sent anything. Linux only; the runtime has no call for it.
+ */
+export function refuseNewConnections(port: number): boolean {
+  try {
+    const instructions = new DataView(new ArrayBuffer(dropSyn.length * 8));
+    for (const [row, [code, whenTrue, whenFalse, constant]] of dropSyn.entries()) {
+      instructions.setUint16(row * 8, code, true);
+      instructions.setUint8(row * 8 + 2, whenTrue);
+      instructions.setUint8(row * 8 + 3, whenFalse);
+      instructions.setUint32(row * 8 + 4, constant, true);
+    }
+    // struct sock_fprog: the number of instructions and, at the next multiple of eight, where they are.
+    const program = new BigUint64Array([BigInt(dropSyn.length), BigInt(ptr(instructions))]);
+    return socketsOn(port)
+      .filter(({ isListening }) => isListening)
+      .map(({ setOption }) => setOption(soAttachFilter, ptr(program), program.byteLength))
+      .includes(true);
+  } catch {
+    // The system cannot do it: the socket is closed without this.
+    return false;
+  }
+}

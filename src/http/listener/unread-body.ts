@@ -1,0 +1,59 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Awaitable } from '../../domain/awaitable.ts';
+
+export const bodyTimeoutMs = 10_000;
+/** How much is read of a body that no operation needs. Chunks are bounded as well: one costs 2 µs of CPU, however small. */
+export const maxDroppedBytes = 65_536;
+export const maxDroppedChunks = 256;
+
+/**
+ * Closes the connection with the response to a chunked request, because the runtime itself responds to a
+ * malformed chunk or a trailer, even behind ours. A proxy would take that for the response to another client's request
+ * (RFC 9112, section 9.6). The response waits for the end of the body, up to a bound: a client that is still writing
+ * may see the reset before the response.
+ */
+export async function afterChunkedBody(request: Request, answer: Awaitable<Response>): Promise<Response> {
+  const response = await answer;
+  // A locked body has a reader that ran out of time.
+  if (request.body !== null && !request.body.locked && !request.bodyUsed) await drop(request.body);
+  await remainderParsed();
+  response.headers.set('Connection', 'close');
+  return response;
+}
+
+/**
+ * Resolves when the runtime has parsed everything that arrived together with what has been read. If a part of it is
+ * malformed, the runtime has sent 400 by then, closed the connection, and aborted the request's signal.
+ */
+export function remainderParsed(): Promise<void> {
+  return nextTurn();
+}
+
+/** A budget for dropped chunks: counts one, and returns whether another one may be read. */
+export function dropBudget(): (chunk: Uint8Array) => boolean {
+  let bytes = 0;
+  let chunks = 0;
+  return ({ length }) => {
+    bytes += length;
+    chunks++;
+    return bytes < maxDroppedBytes && chunks < maxDroppedChunks;
+  };
+}
+
+/** Reads and drops a body until it ends, the budget is spent, or time runs out. */
+async function drop(body: ReadableStream<Uint8Array>): Promise<void> {
+  let timer: Timer | undefined;
+  const tooSlow = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, bodyTimeoutMs);
+  });
+  return Promise.race([dropChunks(body), tooSlow]).finally(() => clearTimeout(timer));
+}
+
+async function dropChunks(body: ReadableStream<Uint8Array>): Promise<void> {
+  const mayDropMore = dropBudget();
+  try {
+    for await (const chunk of body) if (!mayDropMore(chunk)) return;
+  } catch {
+    // The client disconnected, or sent a malformed chunk, to which the runtime has responded.
+  }
+}

@@ -1,0 +1,25 @@
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { atMost } from '../../domain/bounded.ts';
+import type { Authenticated } from '../../operations/admission/admission.ts';
+
+/** Logged bans that are remembered. */
+const heldBans = 10_000;
+
+/** Logs a ban when its first request is refused, and not again. */
+export class BanLog {
+  readonly #log: Logger;
+  /** The end of the last logged ban, in Unix seconds, by key id. */
+  readonly #logged = new LRUCache<number, number>(atMost(heldBans));
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  refused({ caller: { keyId, accountId }, verdict: { resetAt } }: Authenticated): void {
+    if (this.#logged.get(keyId) === resetAt) return;
+    this.#logged.set(keyId, resetAt);
+    const until = new Date(resetAt * 1_000).toISOString();
+    this.#log.info({ key: keyId, account: accountId, until }, 'API key banned');
+  }
+}

@@ -1,0 +1,82 @@
+import type { Logger } from 'pino';
+
+/** An ongoing outage. */
+interface OngoingOutage {
+  readonly beganAt: number;
+  /** Requests answered 503 since. */
+  refused: number;
+}
+
+/** Refusals of no known outage (a lock held for long, a full queue) are over after this long without another one. */
+const quietMs = 5_000;
+
+/**
+ * Stands before the log wherever the store fails: a line when an outage begins, a line when it ends, with its length
+ * and how many requests were answered 503 during it. Each of them is logged at `debug` only: thousands a second with
+ * the same cause would fill the disk.
+ */
+export class Outages implements Disposable {
+  readonly #log: Logger;
+  readonly #quietMs: number;
+  /** By the part of the store that does not work. */
+  readonly #known = new Map<string, OngoingOutage>();
+  /** An outage of no known part. */
+  #unknown: { readonly outage: OngoingOutage; readonly timer: NodeJS.Timeout } | undefined;
+
+  constructor(log: Logger, quiet = quietMs) {
+    this.#log = log;
+    this.#quietMs = quiet;
+  }
+
+  readonly notice = (text: string, outage?: { readonly part: string; readonly works: boolean }): void => {
+    if (outage === undefined) this.#log.warn(text);
+    else if (outage.works) this.#end(outage.part, text);
+    else this.#begin(outage.part, text);
+  };
+
+  /** Counts a request that is answered 503; `fields` say which and why (`err`). */
+  refused(fields: { readonly err: unknown }): void {
+    this.#log.debug(fields, 'request refused');
+    if (this.#known.size > 0) {
+      for (const outage of this.#known.values()) outage.refused++;
+      return;
+    }
+    this.#unknown ??= this.#beginUnknown(fields.err);
+    this.#unknown.outage.refused++;
+    this.#unknown.timer.refresh();
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#unknown !== undefined) this.#endUnknown();
+  }
+
+  #begin(part: string, text: string): void {
+    // An ongoing outage continues for another reason.
+    if (!this.#known.has(part)) this.#known.set(part, { beganAt: performance.now(), refused: 0 });
+    this.#log.warn({ part }, text);
+  }
+
+  #end(part: string, text: string): void {
+    const outage = this.#known.get(part);
+    this.#known.delete(part);
+    this.#log.warn({ part, ...(outage && reported(outage)) }, text);
+  }
+
+  #beginUnknown(err: unknown) {
+    const outage = { beganAt: performance.now(), refused: 0 };
+    this.#log.warn({ reason: err instanceof Error ? err.message : undefined }, 'requests fail with 503');
+    return { outage, timer: setTimeout(() => this.#endUnknown(), this.#quietMs).unref() };
+  }
+
+  #endUnknown(): void {
+    const ended = this.#unknown;
+    this.#unknown = undefined;
+    if (ended === undefined) return;
+    clearTimeout(ended.timer);
+    this.#log.warn(reported(ended.outage), 'requests no longer fail with 503');
+  }
+}
+
+function reported({ beganAt, refused }: OngoingOutage) {
+  return { seconds: Number(((performance.now() - beganAt) / 1_000).toFixed(1)), refused };
+}

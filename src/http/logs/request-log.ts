@@ -1,0 +1,75 @@
+import type { Logger } from 'pino';
+import type { Logging, LoggingPatch } from '../../operations/observability/worker-questions.ts';
+import type { RequestLog } from '../pipeline/context.ts';
+import { traceIdOf } from '../pipeline/head.ts';
+
+/** Which requests get a line in the log: all, those answered 4xx or 5xx, those that take long, or none. */
+type LoggedRequests = 'all' | 'errors' | 'slow' | 'off';
+
+/**
+ * Writes a line at `info` for each request that is wanted, when its answer is ready; undefined when none is. `slowMs` is
+ * from when on `slow` takes a request for one. The line has the route and never the target, where clients put keys.
+ */
+export function requestLogOf(log: Logger, which: LoggedRequests, slowMs: number): RequestLog | undefined {
+  if (which === 'off' || !log.isLevelEnabled('info')) return undefined;
+  const slowMicroseconds = slowMs * 1_000;
+  const isWanted = (status: number, microseconds: number) =>
+    which === 'all' || (which === 'errors' ? status >= 400 : microseconds >= slowMicroseconds);
+  return (incoming, { status, code, admission, body, page }) => {
+    const microseconds = Math.round((performance.now() - incoming.startedAt) * 1_000);
+    if (!isWanted(status, microseconds)) return;
+    const { requestId, request, route, routed, client } = incoming;
+    log.info(
+      {
+        requestId,
+        traceId: traceIdOf(request.headers.get('traceparent')),
+        account: admission?.caller?.accountId,
+        key: admission?.caller?.keyId,
+        operation: routed?.operation.operationId,
+        method: request.method,
+        route: page ?? route?.path,
+        status,
+        code,
+        microseconds,
+        bytes: bytesOf(body),
+        address: client(),
+      },
+      'request',
+    );
+  };
+}
+
+function bytesOf(body: string | Blob | null | undefined): number | undefined {
+  if (body === undefined) return undefined;
+  if (body === null) return 0;
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.size;
+}
+
+/** What a process writes to its log, which can be changed while it runs. */
+export class ProcessLogging {
+  readonly #log: Logger;
+  readonly #slowMs: number;
+  #current: Logging;
+  /** Undefined while no request is logged. */
+  requestLog: RequestLog | undefined;
+
+  /** `slowMs`: see `requestLogOf`. */
+  constructor(log: Logger, requests: Logging['requests'], slowMs: number) {
+    this.#log = log;
+    this.#slowMs = slowMs;
+    // The logger was made with a level of the settings.
+    this.#current = { level: log.level as Logging['level'], requests };
+    this.requestLog = requestLogOf(log, requests, slowMs);
+  }
+
+  get current(): Logging {
+    return this.#current;
+  }
+
+  update({ level = this.#current.level, requests = this.#current.requests }: LoggingPatch): Logging {
+    this.#current = { level, requests };
+    this.#log.level = level;
+    this.requestLog = requestLogOf(this.#log, requests, this.#slowMs);
+    return this.#current;
+  }
+}

@@ -1,0 +1,68 @@
+import { etagOf } from '../../contract/caching.ts';
+import { filtersOf, type ListQuery } from '../../contract/cursor.ts';
+import { isTagged, type Operation } from '../../contract/operations.ts';
+import type { Performed } from '../../operations/client-operations.ts';
+import type { HeaderFields } from './headers.ts';
+
+/** What an operation answers, before the headers every answer carries. */
+export interface Answer {
+  readonly status: number;
+  /** `null` for none. */
+  readonly body: string | Blob | null;
+  readonly etag?: string | undefined;
+  readonly headers: HeaderFields;
+}
+
+interface AnswerContext {
+  /** Where the operations are; links begin with it. */
+  readonly base: string;
+  readonly params?: Readonly<Record<string, bigint>> | undefined;
+  readonly hasTag?: boolean;
+}
+
+export function successAnswer(
+  operation: Operation,
+  query: unknown,
+  { status, body, tagged, location, next, isReplayed }: Performed,
+  { base, params = {}, hasTag = isTagged(operation) }: AnswerContext,
+): Answer {
+  const headers: HeaderFields = {};
+  const text = tagged ?? (hasTag ? body : undefined);
+  const etag = text === undefined ? undefined : etagOf(text);
+  if (etag !== undefined) headers.ETag = etag;
+  if (location !== undefined) headers.Location = base + location;
+  if (operation.paginated)
+    headers.Link = linksOf(base + filledPath(operation, params), query as PageQuery, next);
+  if (isReplayed) headers['Idempotent-Replayed'] = 'true';
+  return { status, body: body ?? null, etag, headers };
+}
+
+/** The answer to a client that has the same already: all of it but the body (RFC 9110, section 15.4.5). */
+export function notModified({ etag, headers }: Answer): Answer {
+  return { status: 304, body: null, etag, headers };
+}
+
+/** The answer to a client that may change the resource, but not see it. The entity tag would let it guess the body. */
+export function unseen({ headers: { ETag: _hidden, ...headers } }: Answer): Answer {
+  return { status: 204, body: null, headers };
+}
+
+function filledPath({ path }: Operation, params: Readonly<Record<string, bigint>>): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name]));
+}
+
+interface PageQuery extends ListQuery {
+  readonly limit: number;
+}
+
+function inQuery(value: string): string {
+  return encodeURIComponent(value).replaceAll('%2C', ',');
+}
+
+/** Links to the first and the next page (RFC 8288), with the filters of this one. */
+function linksOf(url: string, query: PageQuery, next: string | undefined): string {
+  const filters = filtersOf(query).map(([name, value]) => `&${name}=${inQuery(value)}`);
+  const first = `${url}?limit=${query.limit}${filters.join('')}`;
+  const links = `<${first}>; rel="first"`;
+  return next === undefined ? links : `<${first}&cursor=${next}>; rel="next", ${links}`;
+}

@@ -1,0 +1,145 @@
+import type * as z from 'zod';
+import { maxBodyBytes, maxUploadBytes } from '../../contract/bounds.ts';
+import type { ErrorDetail } from '../../contract/errors.ts';
+import { JsonError, MemberError, parseJson } from '../../contract/json.ts';
+import type { Upload } from '../../contract/operation.ts';
+import { type Body, mediaTypes } from '../../contract/operation.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import { bodyTimeoutMs, dropBudget, remainderParsed } from '../listener/unread-body.ts';
+
+/** A body that is JSON, with the mistakes found in its text: members given twice, and `__proto__`. */
+export interface JsonBody {
+  readonly bytes: Uint8Array;
+  readonly value: unknown;
+  readonly mistakes: readonly ErrorDetail[];
+  /** The members of the outermost object among them: what these say is not known. */
+  readonly ambiguous: ReadonlySet<string>;
+}
+
+// A BOM is kept, so that the JSON parser refuses it (RFC 8259 section 8.1).
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+const mediaType = /^([^\t ;]+)[\t ]*(?:;(.*))?$/;
+const otherCharset = /(?:^|;)[\t ]*charset=(?!"?utf-8"?[\t ]*(?:;|$))/i;
+
+/**
+ * Reads a request's JSON body: media type and coding, then size, then content. Refuses `unsupported_media_type`,
+ * `body_too_large`, `invalid_json`, and `invalid_body` when there is none but has to be.
+ */
+export async function readJsonBody(request: Request, body: Body): Promise<JsonBody> {
+  const { headers } = request;
+  // The media type of a body that is neither there nor expected is that of nothing: `curl -d ''` sends one.
+  if (request.body === null && (body.optional || !headers.has('content-type'))) return withoutBody(body);
+  refuseOtherMedia(headers, body.types ?? [mediaTypes.json]);
+  const bytes = await readBytes(request, body.maxBytes ?? maxBodyBytes);
+  return bytes.length === 0 ? withoutBody(body) : parse(bytes);
+}
+
+/** Refuses `unsupported_media_type` for a body that is none of these types, or compressed. */
+function refuseOtherMedia(headers: Headers, types: readonly string[]): void {
+  const details = [...mistakesOfType(headers, types), ...mistakesOfCoding(headers)];
+  if (details.length > 0) throw new Refusal('unsupported_media_type', { details });
+}
+
+function mistakesOfType(headers: Headers, types: readonly string[]): ErrorDetail[] {
+  const [, type = '', parameters = ''] = mediaType.exec(headers.get('content-type')?.trim() ?? '') ?? [];
+  const isSupported = types.some((one) => one === type.toLowerCase());
+  if (isSupported && !otherCharset.test(parameters)) return [];
+  return [{ in: 'header', name: 'Content-Type', message: `must be ${types.join(' or ')}, in UTF-8` }];
+}
+
+/** Compressed bodies are not taken (RFC 9110 section 8.4): a small one could stand for any number of bytes. */
+function mistakesOfCoding(headers: Headers): ErrorDetail[] {
+  const coding = headers.get('content-encoding')?.trim().toLowerCase();
+  if (coding === undefined || coding === '' || coding === 'identity') return [];
+  return [
+    { in: 'header', name: 'Content-Encoding', message: 'is not supported; send the body uncompressed' },
+  ];
+}
+
+function withoutBody({ schema, optional }: Body): JsonBody {
+  if (optional) return { bytes: new Uint8Array(), value: {}, mistakes: [], ambiguous: new Set() };
+  const required = Object.entries(schema.shape).flatMap(([name, member]) =>
+    (member as z.ZodType).safeParse(undefined).success ? [] : [`"${name}"`],
+  );
+  const withThese = required.length === 0 ? '' : ` with ${required.join(' and ')}`;
+  throw new Refusal('invalid_body', {
+    message: `The request body is missing. Send a JSON object${withThese}.`,
+  });
+}
+
+async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+  if (Number(request.headers.get('content-length')) > maxBytes) throw tooLarge(maxBytes);
+  let timer: Timer | undefined;
+  const tooSlow = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Refusal('invalid_json', { message: slowMessage })), bodyTimeoutMs);
+  });
+  const read = request.headers.has('transfer-encoding') ? readChunks(request, maxBytes) : request.bytes();
+  return Promise.race([read.catch(brokenOff), tooSlow]).finally(() => clearTimeout(timer));
+}
+
+/** Reading fails when the client goes away or garbles its chunks: its mistake, and nothing for the operator's log. */
+function brokenOff(error: unknown): never {
+  throw error instanceof Refusal ? error : new Refusal('invalid_json', { message: brokenOffMessage });
+}
+
+const brokenOffMessage = 'The request body is incomplete.';
+
+const slowMessage = `The request body did not arrive within ${bodyTimeoutMs / 1_000} seconds.`;
+
+/** A chunked body, whose length is not declared. */
+async function readChunks(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  const mayDropMore = dropBudget();
+  for await (const chunk of request.body ?? []) {
+    length += chunk.length;
+    if (length <= maxBytes) chunks.push(chunk);
+    else if (!mayDropMore(chunk)) break;
+  }
+  if (length > maxBytes) throw tooLarge(maxBytes);
+  await remainderParsed();
+  // The client has its response, a 400 of the runtime, so nothing may be changed in its name.
+  request.signal.throwIfAborted();
+  return Buffer.concat(chunks, length);
+}
+
+function tooLarge(maxBytes: number, what = 'request body'): Refusal {
+  return new Refusal('body_too_large', { message: `The ${what} is larger than ${maxBytes} bytes.` });
+}
+
+function parse(bytes: Uint8Array): JsonBody {
+  try {
+    return { bytes, value: parseJson(utf8.decode(bytes)), mistakes: [], ambiguous: new Set() };
+  } catch (error) {
+    if (error instanceof MemberError) {
+      const mistakes = [...error.mistakes].map(
+        ([name, message]): ErrorDetail => ({ in: 'body', name, message }),
+      );
+      return { bytes, value: error.value, mistakes, ambiguous: error.outermost };
+    }
+    const reason = error instanceof JsonError ? `JSON: ${error.message}` : 'UTF-8';
+    throw new Refusal('invalid_json', { message: `The request body is not valid ${reason}.` });
+  }
+}
+
+/**
+ * The body of a request as it comes, to be read once. Refuses `unsupported_media_type` and `body_too_large`, the latter also
+ * while it is read.
+ */
+export function uploadOf({ headers, body }: Request, { types }: Upload): AsyncIterable<Uint8Array> {
+  refuseOtherMedia(headers, types);
+  if (Number(headers.get('content-length')) > maxUploadBytes) throw tooLarge(maxUploadBytes, 'file');
+  return bounded(body ?? []);
+}
+
+async function* bounded(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  let length = 0;
+  for await (const chunk of chunks) {
+    length += chunk.length;
+    if (length > maxUploadBytes) throw tooLarge(maxUploadBytes, 'file');
+    yield chunk;
+  }
+}

@@ -1,0 +1,51 @@
+/** Conditional requests (RFC 9110, section 13). */
+import type { ErrorDetail } from '../../contract/errors.ts';
+import type { Operation } from '../../contract/operation.ts';
+import type { Validated } from '../../contract/validation.ts';
+import type { Preconditions } from '../../operations/changes/preconditions.ts';
+
+/**
+ * A list of entity tags (RFC 9110, section 8.8.3), of which commas may be a part. Empty elements do not count
+ * (section 5.6.1.2): programs that join lists leave some.
+ */
+const tagList =
+  /^(?:[\t ]*,)*[\t ]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(?:,[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*)?)*$/;
+const tag = /"[^"]*"/g;
+
+const noPreconditions: Validated<Preconditions> = { value: {} };
+
+/**
+ * What a request demands of the resource it changes; only operations that say so look at it. A weak tag counts as the
+ * strong one: proxies that compress a response weaken its tag, and ours identifies the body before content coding.
+ */
+export function preconditionsOf({ preconditions }: Operation, headers: Headers): Validated<Preconditions> {
+  if (preconditions === undefined) return noPreconditions;
+  const match = headers.get('if-match')?.trim();
+  const noneMatch = headers.get('if-none-match')?.trim();
+  const mistakes: ErrorDetail[] = [];
+  if (match !== undefined && match !== '*' && !tagList.test(match)) {
+    mistakes.push(mistake('If-Match', 'must be "*" or a list of quoted entity tags, as ETag has them'));
+  }
+  if (noneMatch !== undefined && noneMatch !== '*' && preconditions.includes('If-None-Match')) {
+    mistakes.push(mistake('If-None-Match', 'must be "*" here, which means: only if it does not exist yet'));
+  }
+  if (mistakes.length > 0) return { mistakes };
+  return {
+    value: {
+      ...(match !== undefined && { ifMatch: match === '*' ? match : [...(match.match(tag) ?? [])] }),
+      ...(noneMatch === '*' && { isNew: true }),
+    },
+  };
+}
+
+/** Whether the client has what it asks for already (`If-None-Match` on GET and HEAD; tags are compared weakly). */
+export function isNotModified(headers: Headers, etag: string | undefined): boolean {
+  const held = headers.get('if-none-match');
+  if (held === null || etag === undefined) return false;
+  if (held.trim() === '*') return true;
+  return (held.match(tag) ?? []).some((one) => one === etag);
+}
+
+function mistake(name: string, message: string): ErrorDetail {
+  return { in: 'header', name, message };
+}

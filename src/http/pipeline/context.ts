@@ -1,0 +1,64 @@
+import type { Logger } from 'pino';
+import type { ErrorCode } from '../../contract/errors.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type {
+  AdmissionOperations,
+  Authenticated,
+  Unauthenticated,
+} from '../../operations/admission/admission.ts';
+import type { ClientOperations } from '../../operations/client-operations.ts';
+import type { TrafficCounter } from '../../operations/observability/traffic-counter.ts';
+import type { BanLog } from '../logs/ban-log.ts';
+import type { Outages } from '../logs/outages.ts';
+import type { PageCache } from './page-cache.ts';
+import type { Route, RoutedOperation } from './routes.ts';
+
+export interface RequestContext {
+  readonly admission: AdmissionOperations;
+  readonly operations: ClientOperations;
+  readonly pageCache: PageCache;
+  readonly clock: Clock;
+  /** Address clients use, without the version; undefined when there is none. */
+  readonly publicUrl: string | undefined;
+  readonly corsOrigins: ReadonlySet<string>;
+  readonly log: Logger;
+  readonly outages: Outages;
+  readonly traffic: TrafficCounter;
+  /** Undefined while requests are not logged. */
+  readonly requestLog: RequestLog | undefined;
+  readonly bans: BanLog;
+  readonly makeRequestId: () => string;
+  readonly isDraining: () => boolean;
+}
+
+/** A request, with what the router found out about it; outside the version that is no route. */
+export interface IncomingRequest {
+  readonly request: Request;
+  readonly route: Route | undefined;
+  readonly routed: RoutedOperation | undefined;
+  readonly path: Readonly<Record<string, string>>;
+  readonly requestId: string;
+  readonly client: () => string;
+  /** Counts a free response (401, 429, or of a free operation), and returns whether it has to close the connection. */
+  readonly countFree: () => boolean;
+  /** Marks the caller as authenticated, so that the connection is among the last to be closed. */
+  readonly keep: () => void;
+  /** The client's network, by which failed authentications are counted. */
+  readonly network: () => string;
+  /** When it came, in ms of the process's own clock. */
+  readonly startedAt: number;
+}
+
+/** The outcome of a request, for the request log. */
+export interface Outcome {
+  readonly status: number;
+  readonly code?: ErrorCode | undefined;
+  /** Undefined for what is checked by no limit: preflights, and pages outside the version. */
+  readonly admission?: Authenticated | Unauthenticated | undefined;
+  /** What is sent; undefined for pages outside the version, of which it is not known here. */
+  readonly body?: string | Blob | null;
+  /** The path of a page outside the version; the route of any other request is known. */
+  readonly page?: string | undefined;
+}
+
+export type RequestLog = (incoming: IncomingRequest, outcome: Outcome) => void;

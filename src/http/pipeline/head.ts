@@ -1,0 +1,94 @@
+import { Refusal } from '../../contract/refusal.ts';
+import { isWithin, type Network, unmappedAddress } from '../../domain/address.ts';
+import type { RandomBytes } from '../../domain/key.ts';
+import type { Credential } from '../../operations/admission/admission.ts';
+
+const bearer = /^bearer +(\S+)$/i;
+
+/**
+ * The bearer token of the Authorization header (RFC 6750 section 2.1; the scheme is case-insensitive, RFC 9110
+ * section 11.1). A header given twice arrives joined by a comma and so is malformed.
+ */
+export function credentialOf(headers: Headers): Credential {
+  const authorization = headers.get('authorization');
+  if (authorization === null || authorization === '') return { kind: 'none' };
+  const key = bearer.exec(authorization)?.[1];
+  return key === undefined ? { kind: 'malformed' } : { kind: 'key', key };
+}
+
+/**
+ * The address of the client behind a connection. `X-Forwarded-For` is followed from its right end only through
+ * trusted proxies, to the last address that they vouch for.
+ */
+export function clientAddress(
+  peer: string,
+  forwardedFor: string | null,
+  trusted: readonly Network[],
+): string {
+  let address = unmappedAddress(peer) ?? peer;
+  if (forwardedFor === null || trusted.length === 0) return address;
+  for (const hop of forwardedFor.split(',').reverse()) {
+    if (!isWithin(address, trusted)) break;
+    const next = unmappedAddress(withoutPort(hop.trim()));
+    if (next === undefined) break;
+    address = next;
+  }
+  return address;
+}
+
+/** Some proxies name the port as well: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function withoutPort(hop: string): string {
+  const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/.exec(hop) ?? [];
+  return bracketed ?? plain ?? hop;
+}
+
+/** A client's own; one with a key or another secret in it is not taken, for ids are logged and secrets are not. */
+const ownRequestId = /^(?!.*as[kosp]_[0-9A-Za-z]{38})[A-Za-z0-9._-]{1,64}$/;
+
+/** The id of a request: the client's own if it can be taken, else a new one. */
+export function requestIdOf({ headers }: Request, make: () => string): string {
+  const sent = headers.get('x-request-id');
+  return sent !== null && ownRequestId.test(sent) ? sent : make();
+}
+
+/** Makes request ids: a random part for the process and a count within it. */
+export function requestIds(randomBytes: RandomBytes): () => string {
+  const processPart = Buffer.from(randomBytes(9)).toString('base64url').replace(/_/g, '.');
+  let count = 0;
+  return () => `${processPart}-${++count}`;
+}
+
+/**
+ * Whether a request has several Host headers, which the runtime joins with a comma and a space. It has to get 400 (RFC 9112,
+ * section 3.2), because two programs could take it for requests to different hosts.
+ */
+export function hasSeveralHosts({ headers }: Request): boolean {
+  return headers.get('host')?.includes(', ') ?? false;
+}
+
+export function severalHosts(): Refusal {
+  const message = 'must be sent once';
+  return new Refusal('invalid_parameter', {
+    message: `The request is invalid: Host ${message}.`,
+    details: [{ in: 'header', name: 'Host', message }],
+  });
+}
+
+/** Version, trace id, parent id and flags; versions to come may have more behind them (W3C Trace Context, section 4.3). */
+const traceparent = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/;
+
+/** The trace that a request is part of; undefined when it says nothing, or nothing well formed. */
+export function traceIdOf(header: string | null): string | undefined {
+  const [, version, traceId, more] = traceparent.exec(header ?? '') ?? [];
+  return version === '00' && more !== undefined ? undefined : traceId;
+}
+
+/** Whether a client takes answers compressed with gzip (RFC 9110, section 12.5.3). */
+export function acceptsGzip({ headers }: Request): boolean {
+  const weights = new Map<string, number>();
+  for (const item of (headers.get('accept-encoding') ?? '').toLowerCase().split(',')) {
+    const [coding = '', weight = 'q=1'] = item.split(';').map((part) => part.trim());
+    weights.set(coding, Number(weight.slice('q='.length)));
+  }
+  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0;
+}

@@ -1,0 +1,145 @@
+import { maxDetails, maxNameLength } from '../../contract/bounds.ts';
+import type { ErrorDetail } from '../../contract/errors.ts';
+import { parseInt64 } from '../../contract/json.ts';
+import type { Operation } from '../../contract/operations.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import { type Validated, validate } from '../../contract/validation.ts';
+import { type Awaitable, andThen, orElse } from '../../domain/awaitable.ts';
+import type { Preconditions } from '../../operations/changes/preconditions.ts';
+import type { OperationRequest } from '../../operations/client-operations.ts';
+import { type JsonBody, readJsonBody, uploadOf } from './body.ts';
+import { preconditionsOf } from './conditions.ts';
+import { idempotencyKeyOf } from './idempotency.ts';
+import { queryOf, readQuery } from './query.ts';
+
+export interface Input<Read = OperationRequest['input']> {
+  readonly input: Read;
+  readonly preconditions: Preconditions;
+  readonly idempotencyKey: string | undefined;
+  readonly bytes: Uint8Array;
+}
+
+const noBytes = new Uint8Array();
+
+/**
+ * Reads and checks a request. Refuses what the body's reading refuses, `invalid_parameter` or `invalid_body`, each 400 with
+ * all mistakes at once; then what a path refuses that names nothing.
+ */
+export function readInput<Read = OperationRequest['input']>(
+  operation: Operation,
+  request: Request,
+  path: Readonly<Record<string, string>>,
+): Awaitable<Input<Read>> {
+  const upload = operation.upload && uploadOf(request, operation.upload);
+  const read = () => operation.body && readJsonBody(request, operation.body);
+  return andThen(orElse<JsonBody | Refusal | undefined>(read, unreadable), (json) => {
+    const params = readParams(operation, path);
+    const query = readQuery(operation, queryOf(request.url));
+    const preconditions = preconditionsOf(operation, request.headers);
+    const idempotencyKey = idempotencyKeyOf(operation, request.headers);
+    const body = operation.body && json ? checkBody(operation.body.schema, json) : noBody;
+    if (
+      'mistakes' in params ||
+      'mistakes' in query ||
+      'mistakes' in preconditions ||
+      'mistakes' in idempotencyKey ||
+      'mistakes' in body
+    ) {
+      const mistakes = [params, query, preconditions, idempotencyKey, body].flatMap(mistakesOf);
+      if (!(json instanceof Refusal)) throw refusalOf(mistakes);
+      throw mistakes.length === 1 ? json : refusalOf(mistakes, json.code);
+    }
+    refuseUnnameable(operation, params.value);
+    return {
+      // The row's schemas made them, so they are what the row says.
+      input: {
+        params: params.value,
+        query: query.value,
+        body: body.value,
+        ...(upload && { upload }),
+      } as Read,
+      preconditions: preconditions.value,
+      idempotencyKey: idempotencyKey.value,
+      bytes: json instanceof Refusal ? noBytes : (json?.bytes ?? noBytes),
+    };
+  });
+}
+
+function mistakesOf(checked: Validated<unknown>): readonly ErrorDetail[] {
+  return 'mistakes' in checked ? checked.mistakes : [];
+}
+
+const noParams: Validated<Readonly<Record<string, bigint>>> = { value: {} };
+
+/** The parameters of the path. One that is no int64 is a mistake, unless the row names a refusal for it. */
+function readParams(
+  { params }: Operation,
+  path: Readonly<Record<string, string>>,
+): Validated<Readonly<Record<string, bigint>>> {
+  if (params === undefined) return noParams;
+  const values: Record<string, bigint> = {};
+  const mistakes: ErrorDetail[] = [];
+  for (const name in params) {
+    const value = parseInt64(path[name] ?? '');
+    if (value !== undefined) values[name] = value;
+    else if (params[name]?.otherwise === undefined) {
+      mistakes.push({ in: 'path', name, message: 'must be an integer of 64 bits, in plain decimal digits' });
+    }
+  }
+  return mistakes.length > 0 ? { mistakes } : { value: values };
+}
+
+/** Refuses a parameter that is no int64 with the refusal that the row names. */
+function refuseUnnameable({ params }: Operation, values: Readonly<Record<string, bigint>>): void {
+  for (const name in params) {
+    const otherwise = params[name]?.otherwise;
+    if (otherwise !== undefined && values[name] === undefined) throw new Refusal(otherwise);
+  }
+}
+
+const noBody: Validated<unknown> = { value: undefined };
+
+/** A body that cannot be read is one mistake among others. Any other status than 400 goes before all mistakes. */
+function unreadable(error: unknown): Refusal {
+  if (error instanceof Refusal && (error.code === 'invalid_json' || error.code === 'invalid_body'))
+    return error;
+  throw error;
+}
+
+function checkBody(
+  schema: NonNullable<Operation['body']>['schema'],
+  body: JsonBody | Refusal,
+): Validated<unknown> {
+  if (body instanceof Refusal) {
+    const [, message = ''] = /^The request body (.*)\.$/.exec(body.message ?? '') ?? [];
+    return { mistakes: [{ in: 'body', name: '', message }] };
+  }
+  const { value, mistakes, ambiguous } = body;
+  const checked = validate(schema, value, 'body');
+  if (mistakes.length === 0) return checked;
+  const others = 'mistakes' in checked ? checked.mistakes.filter(({ name }) => !ambiguous.has(name)) : [];
+  return { mistakes: [...mistakes, ...others] };
+}
+
+/** The refusal that lists these mistakes, up to `maxDetails` of them. Names that a client made up are shortened. */
+export function refusalOf(all: readonly ErrorDetail[], code?: Refusal['code']): Refusal {
+  const details = all.slice(0, maxDetails).map((detail) => ({ ...detail, name: shortened(detail.name) }));
+  const isBody = details[0]?.in === 'body';
+  const unnamed = all.length - details.length;
+  const more = unnamed === 0 ? [] : [`and ${unnamed} more ${unnamed === 1 ? 'mistake' : 'mistakes'}`];
+  const mistakes = details
+    .map(({ in: place, name, message }) => `${name || `the ${place}`} ${message}`)
+    .concat(more)
+    .join('; ');
+  const message = `The ${isBody ? 'request body' : 'request'} is invalid: ${mistakes}.`;
+  return new Refusal(code ?? (isBody ? 'invalid_body' : 'invalid_parameter'), { details, message });
+}
+
+function shortened(name: string): string {
+  if (name.length <= maxNameLength) return name;
+  // No half of a surrogate pair is left at the end.
+  return `${name
+    .slice(0, maxNameLength)
+    .toWellFormed()
+    .replace(/\ufffd$/, '')}…`;
+}

@@ -1,0 +1,98 @@
+import { basePath, isRead } from '../../contract/operations.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import { type Awaitable, andThen, orElse } from '../../domain/awaitable.ts';
+import type { Authenticated, Unauthenticated } from '../../operations/admission/admission.ts';
+import { type Answer, notModified, successAnswer, unseen } from './answers.ts';
+import { isNotModified } from './conditions.ts';
+import type { IncomingRequest, RequestContext } from './context.ts';
+import { isPreflight } from './cors.ts';
+import { credentialOf, hasSeveralHosts, severalHosts } from './head.ts';
+import { onceOf } from './idempotency.ts';
+import { readInput } from './input.ts';
+import { targetOf } from './query.ts';
+import { counted, failed, preflight, refuse, reply } from './replies.ts';
+import type { RoutedOperation } from './routes.ts';
+
+/** Every request under the version goes this way, in the contract's order of checks (section 2). */
+export function pipeline(context: RequestContext, incoming: IncomingRequest): Awaitable<Response> {
+  const { request, routed, network } = incoming;
+  let admission: Authenticated | Unauthenticated | undefined;
+  const answer = () => {
+    if (isPreflight(request, context.corsOrigins) && !hasSeveralHosts(request))
+      return preflight(context, incoming);
+    const isFree = routed?.operation.free ?? false;
+    return andThen(context.admission.admit(credentialOf(request.headers), network, isFree), (admitted) => {
+      admission = admitted;
+      return afterAdmission(context, incoming, admitted, isFree);
+    });
+  };
+  return orElse(answer, (error) =>
+    orElse(
+      () => refuse(context, incoming, admission, error),
+      (again) => {
+        // The limits cannot be read either. A 503 stays one, with what it says of whether the request was applied.
+        const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
+        const failure = isUnavailable ? error : again;
+        counted(context, incoming, failure instanceof Refusal ? failure.code : 'internal_error');
+        return failed(context, incoming.requestId, failure);
+      },
+    ),
+  );
+}
+
+/** What follows admission. What may be refused a thousand times a second is not thrown: that costs some 5 % more. */
+function afterAdmission(
+  context: RequestContext,
+  incoming: IncomingRequest,
+  admission: Authenticated | Unauthenticated,
+  isFree: boolean,
+): Awaitable<Response> {
+  const { request, route, routed } = incoming;
+  if (hasSeveralHosts(request)) throw severalHosts();
+  if (admission.caller === undefined)
+    return refuse(context, incoming, admission, new Refusal(admission.refusal));
+  const { refusal } = admission.verdict;
+  if (refusal !== undefined && !isFree) return refuse(context, incoming, admission, new Refusal(refusal));
+
+  if (route === undefined) throw new Refusal('route_not_found');
+  if (routed === undefined) throw new Refusal('method_not_allowed');
+  if (routed.removedAt !== undefined && context.clock.now() >= routed.removedAt)
+    throw new Refusal('operation_removed');
+  const { scope } = routed.operation;
+  if (scope !== undefined && !admission.caller.scopes.has(scope)) throw new Refusal('insufficient_scope');
+
+  return andThen(answerTo(context, incoming, routed, admission), (answer) =>
+    reply(context, incoming, admission, isHeldBy(incoming, answer) ? notModified(answer) : answer),
+  );
+}
+
+function answerTo(
+  context: RequestContext,
+  { request, path, keep }: IncomingRequest,
+  { operation }: RoutedOperation,
+  admission: Authenticated,
+): Awaitable<Answer> {
+  const target = targetOf(request.url);
+  const held = context.pageCache.get(operation, target, admission.versions);
+  if (held !== undefined) return held;
+  if (!isRead(operation)) keep();
+  return andThen(readInput(operation, request, path), (read) => {
+    const once = onceOf(read, request.method, request.url, admission);
+    const { input, preconditions } = read;
+    const performed = context.operations.perform(operation, { input, preconditions, once, admission });
+    return andThen(performed, (result) => {
+      const base = (context.publicUrl ?? '') + basePath;
+      const answer = successAnswer(operation, input.query, result, { base, params: input.params });
+      context.pageCache.keep(operation, target, admission.versions, answer);
+      return maySee(operation, admission) ? answer : unseen(answer);
+    });
+  });
+}
+
+function maySee({ readScope }: RoutedOperation['operation'], { caller }: Authenticated): boolean {
+  return readScope === undefined || caller.scopes.has(readScope);
+}
+
+function isHeldBy({ request: { method, headers } }: IncomingRequest, { etag }: Answer): boolean {
+  return (method === 'GET' || method === 'HEAD') && isNotModified(headers, etag);
+}

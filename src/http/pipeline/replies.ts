@@ -1,0 +1,201 @@
+import { type ErrorCode, errors } from '../../contract/errors.ts';
+import type { Operation } from '../../contract/operation.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import { type Awaitable, andThen } from '../../domain/awaitable.ts';
+import type { Authenticated, Unauthenticated } from '../../operations/admission/admission.ts';
+import { errorPath } from '../public/guides.ts';
+import type { Answer } from './answers.ts';
+import type { IncomingRequest, RequestContext } from './context.ts';
+import { corsHeaders, preflightHeaders } from './cors.ts';
+import { errorPageHeaders, type HeaderFields, headersOf, writeForMethod, writeLimit } from './headers.ts';
+
+const challenge = 'Bearer realm="animal-store"';
+
+/** How long to wait before a 503 is tried again, in seconds. */
+export const unavailableRetrySeconds = 5;
+
+/** An answer with the headers every response under the version carries. */
+export function reply(
+  context: RequestContext,
+  incoming: IncomingRequest,
+  admission: Authenticated | Unauthenticated,
+  { status, body, headers: own }: Answer,
+  code?: ErrorCode,
+): Response {
+  const {
+    request: { method, headers: sent },
+    requestId,
+    routed,
+  } = incoming;
+  const headers = headersOf({ status, isEmpty: body === null }, requestId, admission, own, routed?.headers);
+  const response = new Response(body, { status, headers });
+  if (context.corsOrigins.size > 0) setAll(response, corsHeaders(sent, context.corsOrigins));
+  const isFree =
+    admission.caller === undefined || admission.verdict.refusal !== undefined || routed?.operation.free;
+  if (context.isDraining() || (isFree && incoming.countFree())) response.headers.set('Connection', 'close');
+  writeForMethod(response.headers, method);
+  counted(context, incoming, code, admission.caller);
+  context.requestLog?.(incoming, { status, code, admission, body: method === 'HEAD' ? null : body });
+  return response;
+}
+
+/** Counts the answer to a request under the version, now that it is ready. */
+export function counted(
+  { traffic }: RequestContext,
+  { routed, startedAt }: IncomingRequest,
+  code?: ErrorCode,
+  caller?: Authenticated['caller'],
+): void {
+  traffic.count(routed?.operation.operationId, code, caller, startedAt);
+}
+
+function setAll({ headers }: Response, fields: HeaderFields): void {
+  for (const [name, value] of Object.entries(fields)) headers.set(name, value);
+}
+
+/** The answer to a request that failed, whatever the reason. Only refusals say why; the rest is logged. */
+export function refuse(
+  context: RequestContext,
+  incoming: IncomingRequest,
+  admission: Authenticated | Unauthenticated | undefined,
+  error: unknown,
+): Awaitable<Response> {
+  const refusal = error instanceof Refusal ? error : new Refusal('internal_error', { cause: error });
+  const { status } = errors[refusal.code];
+  if (status >= 500) logFailure(context, incoming, refusal, status);
+  if (refusal.code === 'api_key_banned' && admission?.caller !== undefined) context.bans.refused(admission);
+  const isCharged = !(incoming.routed?.operation.free ?? false);
+  const afterRefund = status === 503 && isCharged ? refunded(context, admission) : admission;
+  const result = andThen(afterRefund, (known) => known ?? unauthenticated(context, incoming, refusal.code));
+  return andThen(result, (known) => {
+    const headers = errorHeaders(refusal, known, incoming);
+    headers.Link = helpLink(context, refusal.code, incoming.routed?.headers?.Link);
+    return reply(context, incoming, known, { status, body: errorBody(refusal), headers }, refusal.code);
+  });
+}
+
+/** The answer when not even the refusal of a request succeeds. It says nothing of limits, for they are not known. */
+export function failed({ log }: RequestContext, requestId: string, error: unknown): Response {
+  const isUnavailable = error instanceof Refusal && error.code === 'service_unavailable';
+  const refusal = isUnavailable ? error : new Refusal('internal_error');
+  // The store that counts is what does not work, so the 503 has no limits either.
+  if (isUnavailable) log.debug({ requestId, err: error.cause }, 'limits of a refused request are not known');
+  else log.error({ requestId, err: error }, 'request failed');
+  const headers = {
+    ...errorPageHeaders,
+    'X-Request-Id': requestId,
+    ...(isUnavailable && { 'Retry-After': String(unavailableRetrySeconds) }),
+  };
+  return new Response(errorBody(refusal), { status: errors[refusal.code].status, headers });
+}
+
+/** The answer to a browser's preflight (Fetch standard, section 3.3.2). It costs nothing. */
+export async function preflight(context: RequestContext, incoming: IncomingRequest): Promise<Response> {
+  const state = await context.admission.peek(incoming.network());
+  const headers = new Headers({
+    'X-Request-Id': incoming.requestId,
+    ...corsHeaders(incoming.request.headers, context.corsOrigins),
+    ...preflightHeaders,
+  });
+  writeLimit(headers, state);
+  if (incoming.countFree()) headers.set('Connection', 'close');
+  counted(context, incoming);
+  context.requestLog?.(incoming, { status: 204, body: null });
+  return new Response(null, { status: 204, headers });
+}
+
+/** The Error body (specification, section 2). */
+export function errorBody({ code, message, details }: Refusal): string {
+  if (message === undefined && details.length === 0) return standardBodies[code];
+  const body = { ...standardBody(code), ...(message !== undefined && { message }) };
+  return JSON.stringify(details.length > 0 ? { ...body, details } : body);
+}
+
+function standardBody(code: ErrorCode) {
+  const { status, message } = errors[code];
+  return { code, message, status };
+}
+
+/** Of refusals that say no more than their code does, as most. */
+const standardBodies = Object.fromEntries(
+  Object.keys(errors).map((code) => [code, JSON.stringify(standardBody(code as ErrorCode))]),
+) as Record<ErrorCode, string>;
+
+/** The page that explains the error (RFC 8288; the relation is RFC 5988's "help"), behind the links of the operation. */
+function helpLink({ publicUrl }: RequestContext, code: ErrorCode, others: string | undefined): string {
+  const help = `<${publicUrl ?? ''}${errorPath(code)}>; rel="help"; type="text/html"`;
+  return others === undefined ? help : `${others}, ${help}`;
+}
+
+/** Headers that belong to certain errors: the challenge of a 401, `Allow` of a 405, the wait of a 429 or 503. */
+function errorHeaders(
+  { code, details }: Refusal,
+  admission: Authenticated | Unauthenticated,
+  { route, routed }: IncomingRequest,
+): HeaderFields {
+  switch (errors[code].status) {
+    case 401:
+      return {
+        'WWW-Authenticate': code === 'missing_api_key' ? challenge : `${challenge}, error="invalid_token"`,
+      };
+    case 403:
+      return {
+        'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${routed?.operation.scope}"`,
+      };
+    case 405:
+      return { Allow: route?.allow ?? '' };
+    case 409:
+      return code === 'idempotency_key_in_use' ? { 'Retry-After': '1' } : {};
+    case 415:
+      return acceptHeaders(details, routed?.operation);
+    case 429:
+      return { 'Retry-After': String(retryAfterSeconds(admission)) };
+    case 503:
+      return { 'Retry-After': String(unavailableRetrySeconds) };
+    default:
+      return {};
+  }
+}
+
+/** What a 415 says would be accepted. */
+export function acceptHeaders(details: Refusal['details'], operation: Operation | undefined): HeaderFields {
+  return {
+    // Sent only when the coding is at fault, so that it is not taken for a matter of the media type (RFC 9110, 12.5.3).
+    ...(details.some(({ name }) => name === 'Content-Encoding') && { 'Accept-Encoding': 'identity' }),
+    // RFC 5789, section 2.2.
+    ...(operation?.method === 'PATCH' && { 'Accept-Patch': operation.body?.types?.join(', ') ?? '' }),
+  };
+}
+
+function retryAfterSeconds(admission: Authenticated | Unauthenticated): number {
+  return admission.caller === undefined ? admission.state.secondsLeft : admission.verdict.retryAfterSeconds;
+}
+
+/** A 503 costs nothing: the request is given back, as far as the store can. */
+function refunded(
+  context: RequestContext,
+  admission: Authenticated | Unauthenticated | undefined,
+): Awaitable<Authenticated | Unauthenticated | undefined> {
+  if (admission?.caller === undefined || admission.verdict.refusal !== undefined) return admission;
+  return andThen(context.admission.refund(admission), (verdict) => ({ ...admission, verdict }));
+}
+
+function unauthenticated(
+  context: RequestContext,
+  { network }: IncomingRequest,
+  refusal: ErrorCode,
+): Awaitable<Unauthenticated> {
+  return andThen(context.admission.peek(network()), (state) => ({ caller: undefined, refusal, state }));
+}
+
+/** The route, not the address: a client may have put its key into the path or the query, where none belongs. */
+function logFailure(
+  context: RequestContext,
+  { request: { method }, requestId, route }: IncomingRequest,
+  { code, cause }: Refusal,
+  status: number,
+): void {
+  const fields = { requestId, method, route: route?.path, code, err: cause };
+  if (status === 503) context.outages.refused(fields);
+  else context.log.error(fields, 'request failed');
+}

@@ -1,0 +1,21 @@
+declare module '*.md' {
+  const text: string;
+  export default text;
+}
+declare module '*.svg' {
+  const text: string;
+  export default text;
+}
+declare module '*.css' {
+  const text: string;
+  export default text;
+}
+/** An asset imported `with { type: 'file' }`: the path of the file. */
+declare module '*.gz' {
+  const path: string;
+  export default path;
+}
+declare module '*.tgz' {
+  const path: string;
+  export default path;
+}

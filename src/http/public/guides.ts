@@ -1,0 +1,187 @@
+/** The guides for clients: the repository's own Markdown as pages below `/docs`, so that there is one text of them. */
+import icon from '../../../assets/guides/icon.svg' with { type: 'text' };
+import style from '../../../assets/guides/style.css' with { type: 'text' };
+import typescriptClient from '../../../client/README.md' with { type: 'text' };
+import errorCodes from '../../../docs/errors.md' with { type: 'text' };
+import animals from '../../../docs/guides/animals.md' with { type: 'text' };
+import apiKeys from '../../../docs/guides/api-keys.md' with { type: 'text' };
+import conditionalRequests from '../../../docs/guides/conditional-requests.md' with { type: 'text' };
+import errorsAndRetries from '../../../docs/guides/errors-and-retries.md' with { type: 'text' };
+import generatedClients from '../../../docs/guides/generated-clients.md' with { type: 'text' };
+import orders from '../../../docs/guides/orders.md' with { type: 'text' };
+import pagination from '../../../docs/guides/pagination.md' with { type: 'text' };
+import quickstart from '../../../docs/guides/quickstart.md' with { type: 'text' };
+import overview from '../../../docs/guides/README.md' with { type: 'text' };
+import rateLimits from '../../../docs/guides/rate-limits.md' with { type: 'text' };
+import requestsAndResponses from '../../../docs/guides/requests-and-responses.md' with { type: 'text' };
+import sandbox from '../../../docs/guides/sandbox.md' with { type: 'text' };
+import versioning from '../../../docs/guides/versioning.md' with { type: 'text' };
+import { clientErrors } from '../../contract/errors.ts';
+import type { HeaderFields } from '../pipeline/headers.ts';
+
+/** The guides by their path below `/docs`, in the order they are read. */
+const guides: ReadonlyMap<string, string> = new Map([
+  ['guides', overview],
+  ['guides/quickstart', quickstart],
+  ['guides/typescript-client', typescriptClient],
+  ['guides/api-keys', apiKeys],
+  ['guides/animals', animals],
+  ['guides/orders', orders],
+  ['guides/requests-and-responses', requestsAndResponses],
+  ['guides/pagination', pagination],
+  ['guides/rate-limits', rateLimits],
+  ['guides/errors-and-retries', errorsAndRetries],
+  ['guides/conditional-requests', conditionalRequests],
+  ['guides/generated-clients', generatedClients],
+  ['guides/versioning', versioning],
+  ['guides/sandbox', sandbox],
+  ['errors', errorCodes],
+]);
+
+/** The icon as HTML has it, beside the name: without a namespace, and without a title that would say the name twice. */
+export const inlineIcon = icon
+  .trim()
+  .replace(/ xmlns="[^"]*"/, ' aria-hidden="true"')
+  .replace(/<title>.*?<\/title>/, '');
+
+/** Where the page of an error code is, below the service's address. */
+export function errorPath(code: string): string {
+  return `/docs/errors/${code}`;
+}
+
+/** A page as the service sends it; it is rendered with its first request. */
+interface StaticPage {
+  readonly contentType: string;
+  readonly text: () => string;
+}
+
+/** Every page of the guides, its style and icon, by path. */
+function guidePages(): ReadonlyMap<string, StaticPage> {
+  const pages = new Map<string, StaticPage>([
+    ['/docs/style.css', { contentType: 'text/css; charset=utf-8', text: () => style }],
+    ['/docs/icon.svg', { contentType: 'image/svg+xml', text: () => icon }],
+  ]);
+  const add = (path: string, markdown: string) =>
+    pages.set(`/docs/${path}`, {
+      contentType: 'text/html; charset=utf-8',
+      text: () => guidePage(path, markdown),
+    });
+  for (const [path, markdown] of guides) add(path, markdown);
+  for (const code of Object.keys(clientErrors)) add(`errors/${code}`, errorMarkdown(code));
+  return pages;
+}
+
+/** What a browser is shown where nothing is served; `root` is the address of the service that clients use. */
+export function notFoundPage(root: string): string {
+  const text = 'Nothing is served at this address. Start with the [guides](README.md).';
+  return layout({ title: 'Page not found', toDocs: `${root}/docs/`, body: `# Page not found\n\n${text}` });
+}
+
+/** The section of one code, as a page. */
+function errorMarkdown(code: string): string {
+  const start = errorCodes.indexOf(`\n## ${code}\n`) + 1;
+  const end = errorCodes.indexOf('\n## ', start);
+  return errorCodes.slice(start, end === -1 ? undefined : end).replace(/^##/, '#');
+}
+
+function guidePage(path: string, body: string): string {
+  // Relative, so that it holds behind a proxy that serves the pages below another path.
+  return layout({ path, title: titleOf(body), toDocs: path.includes('/') ? '../' : '', body });
+}
+
+function titleOf(markdown: string): string {
+  return /^# (.*)$/m.exec(markdown)?.[1] ?? '';
+}
+
+interface Page {
+  /** Below `/docs`; undefined for a page that is not in the navigation. */
+  readonly path?: string;
+  readonly title: string;
+  /** What leads from the page to the folder `/docs/`. */
+  readonly toDocs: string;
+  /** Markdown. */
+  readonly body: string;
+}
+
+function layout({ path, title, toDocs, body }: Page): string {
+  const current = path?.startsWith('errors/') ? 'errors' : path;
+  const items = [...guides].map(([to, markdown]) => {
+    const mark = to === current ? ' aria-current="page"' : '';
+    return `<li><a href="${toDocs}${to}"${mark}>${to === 'guides' ? 'Overview' : titleOf(markdown)}</a></li>`;
+  });
+  // The reference page is the folder's own name.
+  const reference = path === undefined ? toDocs.slice(0, -1) : `${toDocs}../docs`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · Animal Store API</title>
+<link rel="icon" href="${toDocs}icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="${toDocs}style.css">
+</head>
+<body>
+<a class="skip" href="#content">Skip to content</a>
+<header>
+<a class="brand" href="${toDocs}guides">${inlineIcon}Animal Store API</a>
+<nav class="sections" aria-label="Sections"><a href="${toDocs}guides" aria-current="page">Guides</a><a href="${reference}">Reference</a></nav>
+</header>
+<div class="columns">
+<aside><nav aria-label="Guides"><ul class="guides">
+${items.join('\n')}
+</ul></nav></aside>
+<main id="content">
+${rendered(body, toDocs)}</main>
+</div>
+</body>
+</html>
+`;
+}
+
+function rendered(markdown: string, toDocs: string): string {
+  return Bun.markdown
+    .html(markdown, { headings: { ids: true } })
+    .replace(/<!--[\s\S]*?-->\n?/g, '')
+    .replaceAll('<table>', '<div class="scroll"><table>')
+    .replaceAll('</table>', '</table></div>')
+    .replace(/href="([^"]*\.md(?:#[^"]*)?)"/g, (_, target: string) => `href="${toDocs}${pageFor(target)}"`);
+}
+
+/** The page for a link between the Markdown files, below `/docs`. Each error code has a page. */
+function pageFor(target: string): string {
+  const [, file = '', fragment = ''] = /([\w-]+)\.md(?:#(.*))?$/.exec(target) ?? [];
+  if (file === 'errors') return fragment === '' ? 'errors' : `errors/${fragment}`;
+  const isClient = target.includes('client/README.md');
+  const page = isClient ? 'guides/typescript-client' : file === 'README' ? 'guides' : `guides/${file}`;
+  return fragment === '' ? page : `${page}#${fragment}`;
+}
+
+/** What every page of ours may load: its style and its pictures, from here and nowhere else. */
+const pageHeaders: HeaderFields = {
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'Cache-Control': 'no-cache',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+};
+
+/** The guides by path. Each is rendered with its first request and cached as a Blob, which is sent without a copy. */
+export function guideRoutes(): [path: string, page: () => Response][] {
+  return [...guidePages()].map(([path, { contentType, text }]) => {
+    const headers = { ...pageHeaders, 'Content-Type': contentType };
+    let body: Blob | undefined;
+    const page = () => {
+      body ??= new Blob([text()]);
+      return new Response(body, { headers });
+    };
+    return [path, page];
+  });
+}
+
+/** A page for people. */
+export function html(status: number, text: string): Response {
+  return new Response(text, {
+    status,
+    headers: { ...pageHeaders, 'Content-Type': 'text/html; charset=utf-8' },
+  });
+}

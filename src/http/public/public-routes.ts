@@ -1,0 +1,161 @@
+import { errors } from '../../contract/errors.ts';
+import { basePath } from '../../contract/operations.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import type { Trouble } from '../../domain/trouble.ts';
+import { FreeBudget } from '../listener/free-budget.ts';
+import type { IncomingRequest, RequestContext } from '../pipeline/context.ts';
+import { corsHeaders } from '../pipeline/cors.ts';
+import { hasSeveralHosts, severalHosts } from '../pipeline/head.ts';
+import { errorPageHeaders, type HeaderFields, writeForMethod } from '../pipeline/headers.ts';
+import { errorBody, failed, unavailableRetrySeconds } from '../pipeline/replies.ts';
+import { guideRoutes, html, notFoundPage } from './guides.ts';
+import { clientPackage, clientPackagePath, docsPage, docsScript } from './reference.ts';
+
+/** What is served outside the version: for people, operators and machines, without a credential. */
+export interface PublicRoutesOptions {
+  /** The OpenAPI document, as text; read once the service listens, because it names the address. */
+  readonly openapi: () => string;
+  readonly publicUrl: string | undefined;
+  /** Answers an address gets per minute, probes aside; more are refused with 429. */
+  readonly perMinute: number;
+  /**
+   * What does not work, as far as is known; empty when all does. Waits for nothing. Throws `service_unavailable` when no
+   * request can be answered.
+   */
+  readonly health: () => readonly Trouble[];
+}
+
+type Page = (request: Request) => Response | Promise<Response>;
+
+/** What load balancers ask: never refused, but answered later to an address that asks too often. */
+const probes = new Set(['/livez', '/readyz']);
+/** Below any balancer's time-out. */
+const probeHeldMs = 100;
+const refusalHeldMs = 1_000;
+
+const unavailable = errors.service_unavailable.status;
+const retrySoon = { 'Retry-After': String(unavailableRetrySeconds) };
+
+export function publicRoutesOf(
+  context: RequestContext,
+  options: PublicRoutesOptions,
+): (incoming: IncomingRequest, path: string) => Promise<Response> {
+  const budget = new FreeBudget(options.perMinute, context.clock);
+  const probeBudget = new FreeBudget(options.perMinute, context.clock);
+  const root = options.publicUrl ?? '';
+  const pages = new Map<string, Page>([
+    ...guideRoutes(),
+    ['/', () => new Response(null, { status: 302, headers: { Location: `${root}/docs` } })],
+    [clientPackagePath, clientPackage()],
+    ['/docs', docsPage(options.openapi)],
+    ['/docs/scalar.js', docsScript()],
+    ['/openapi.json', openapiPage(context, options)],
+    ['/livez', () => json(200, '{"status":"ok"}')],
+    ['/readyz', () => readiness(context, options)],
+    ['/.well-known/api-catalog', () => catalog(root)],
+  ]);
+  return async (incoming, path) => {
+    const { request, requestId } = incoming;
+    const page = pages.get(path);
+    const isProbe = probes.has(path);
+    const waitSeconds = (isProbe ? probeBudget : budget).take(incoming.network());
+    if (isProbe && waitSeconds > 0) await probeBudget.holdBack(probeHeldMs);
+    const response =
+      isProbe || waitSeconds === 0
+        ? await answer(context, incoming, page, root)
+        : await tooMany(budget, waitSeconds);
+    response.headers.set('X-Request-Id', requestId);
+    writeForMethod(response.headers, request.method);
+    context.requestLog?.(incoming, { status: response.status, page: page && path });
+    return response;
+  };
+}
+
+const tooManyMessage =
+  'Too many unauthenticated requests from this address. Retry after the number of seconds in the Retry-After header.';
+
+/** The refusal of an address over its budget. It is delayed, so that repeating at once gains nothing. */
+async function tooMany(budget: FreeBudget, waitSeconds: number): Promise<Response> {
+  const headers: HeaderFields = { 'Retry-After': String(waitSeconds) };
+  if (!(await budget.holdBack(refusalHeldMs))) headers.Connection = 'close';
+  return refused(new Refusal('rate_limit_exceeded', { message: tooManyMessage }), headers);
+}
+
+async function answer(
+  context: RequestContext,
+  { request, requestId }: IncomingRequest,
+  page: Page | undefined,
+  root: string,
+): Promise<Response> {
+  if (hasSeveralHosts(request)) return refused(severalHosts());
+  if (page === undefined) {
+    const refusal = new Refusal('route_not_found');
+    return wantsHtml(request) ? html(errors[refusal.code].status, notFoundPage(root)) : refused(refusal);
+  }
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    return refused(new Refusal('method_not_allowed'), { Allow: 'GET, HEAD' });
+  }
+  try {
+    return await page(request);
+  } catch (error) {
+    return failed(context, requestId, error);
+  }
+}
+
+function readiness(context: RequestContext, { health }: PublicRoutesOptions): Response {
+  if (context.isDraining())
+    return json(unavailable, '{"status":"stopping"}', { ...retrySoon, Connection: 'close' });
+  try {
+    const trouble = health();
+    return json(
+      200,
+      JSON.stringify(trouble.length === 0 ? { status: 'ready' } : { status: 'degraded', trouble }),
+    );
+  } catch (error) {
+    if (!(error instanceof Refusal) || !(error.cause instanceof Error)) throw error;
+    const body = { status: 'unavailable', trouble: [error.cause.message] };
+    return json(unavailable, JSON.stringify(body), retrySoon);
+  }
+}
+
+/** The OpenAPI document, which pages of configured origins may read. */
+function openapiPage(context: RequestContext, { openapi }: PublicRoutesOptions): Page {
+  let body: Blob | undefined;
+  return ({ headers }) => {
+    body ??= new Blob([openapi()]);
+    const cors = context.corsOrigins.size > 0 ? corsHeaders(headers, context.corsOrigins) : {};
+    return json(200, body, { ...toRevalidate, ...cors });
+  };
+}
+
+/** Browsers name it first in what they accept; programs that accept anything get JSON. */
+function wantsHtml({ headers }: Request): boolean {
+  return /^\s*text\/html\b/i.test(headers.get('accept') ?? '');
+}
+
+/** The API catalog (RFC 9727), a linkset (RFC 9264). */
+function catalog(publicUrl: string): Response {
+  const linkset = [
+    {
+      anchor: `${publicUrl}${basePath}`,
+      'service-desc': [{ href: `${publicUrl}/openapi.json`, type: 'application/json' }],
+      'service-doc': [{ href: `${publicUrl}/docs`, type: 'text/html' }],
+      status: [{ href: `${publicUrl}/readyz`, type: 'application/json' }],
+    },
+  ];
+  const type = 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"';
+  // RFC 9727 section 2 wants the link on HEAD, where a client asks whether there is a catalog.
+  const link = `<${publicUrl}/.well-known/api-catalog>; rel="api-catalog"`;
+  return json(200, JSON.stringify({ linkset }), { ...toRevalidate, 'Content-Type': type, Link: link });
+}
+
+function refused(refusal: Refusal, headers: HeaderFields = {}): Response {
+  return json(errors[refusal.code].status, errorBody(refusal), headers);
+}
+
+/** Documents change with the service's version and settings only; how things stand, and errors, with every moment. */
+const toRevalidate = { 'Cache-Control': 'no-cache' } as const;
+
+function json(status: number, body: string | Blob, headers: HeaderFields = {}): Response {
+  return new Response(body, { status, headers: { ...errorPageHeaders, ...headers } });
+}

@@ -1,0 +1,218 @@
+import { LRUCache } from 'lru-cache';
+import type { ErrorCode } from '../../contract/errors.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import { type Awaitable, andThen } from '../../domain/awaitable.ts';
+import { atMost } from '../../domain/bounded.ts';
+import type { Clock } from '../../domain/clock.ts';
+import { fingerprint, isWellFormedKey } from '../../domain/key.ts';
+import type { Verdict, WindowState } from '../../domain/limit.ts';
+import type { Versions } from '../../domain/resources.ts';
+import { type Held, SecondChanceCache } from '../../domain/second-chance-cache.ts';
+import type { Admission, Caller, FailureVerdict, KeyStore, LimitStore } from '../../storage/storage.ts';
+import { KnownKeys } from './known-keys.ts';
+
+/** Callers in the cache. */
+const heldCallers = 100_000;
+/** Revoked keys in the cache. */
+const heldUnknownKeys = 10_000;
+/** Attempts to read a caller that keeps changing. */
+const mostReadings = 4;
+
+/** The credential of a request. */
+export type Credential =
+  | { readonly kind: 'none' | 'malformed' }
+  | { readonly kind: 'key'; readonly key: string };
+
+/** A request of a known caller, checked and counted. */
+export interface Authenticated {
+  readonly caller: Caller;
+  readonly verdict: Verdict;
+  readonly versions: Versions;
+}
+
+/** A request without a valid key, counted against its address. */
+export interface Unauthenticated {
+  readonly caller: undefined;
+  readonly refusal: ErrorCode;
+  readonly state: WindowState;
+}
+
+/** A request with a key: where it comes from, and whether it costs nothing. */
+interface Attempt {
+  readonly print: string;
+  readonly address: () => string;
+  readonly isFree: boolean;
+}
+
+interface HeldCaller extends Held {
+  readonly caller: Caller;
+  /** The version of callers under which it was read. */
+  readonly version: number;
+}
+
+/** Checks credential, ban and limits, in this order. */
+export class AdmissionOperations {
+  readonly #keys: KeyStore;
+  readonly #limits: LimitStore;
+  readonly #clock: Clock;
+  readonly #changed: (change: CallerChange) => void;
+  readonly #held = new SecondChanceCache<string, HeldCaller>(heldCallers);
+  readonly #known: KnownKeys;
+  /** The version of callers under which a key was looked up in vain. */
+  readonly #unknownKeys = new LRUCache<string, number>(atMost(heldUnknownKeys));
+
+  /** `changed` receives what operators changed about a cached caller, when its key is used next. */
+  constructor(
+    keys: KeyStore,
+    limits: LimitStore,
+    clock: Clock,
+    changed: (change: CallerChange) => void = () => undefined,
+  ) {
+    this.#keys = keys;
+    this.#known = new KnownKeys(keys);
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#changed = changed;
+  }
+
+  /**
+   * Checks a request and counts it: against the caller's account, unless it is free, or as a failure of its address.
+   * Refuses `service_unavailable` while callers keep changing.
+   */
+  admit(
+    credential: Credential,
+    address: () => string,
+    isFree = false,
+  ): Awaitable<Authenticated | Unauthenticated> {
+    if (credential.kind !== 'key') {
+      return this.#fail(credential.kind === 'none' ? 'missing_api_key' : 'invalid_api_key', address());
+    }
+    const { key } = credential;
+    const print = fingerprint(key);
+    const attempt = { print, address, isFree };
+    const held = this.#held.get(print);
+    if (held !== undefined) return this.#decide(attempt, held, mostReadings);
+    // A typo, as its checksum tells.
+    if (!isWellFormedKey(key)) return this.#fail('invalid_api_key', address());
+    return this.#lookUp(attempt, mostReadings);
+  }
+
+  /** Refunds a request. */
+  refund({ caller, verdict }: Authenticated): Awaitable<Verdict> {
+    return this.#limits.refund(caller, verdict);
+  }
+
+  /** What an address has left of its failed authentications. */
+  peek(address: string): Awaitable<WindowState> {
+    return this.#limits.peek(address);
+  }
+
+  #decide(
+    attempt: Attempt,
+    held: HeldCaller | undefined,
+    readingsLeft: number,
+  ): Awaitable<Authenticated | Unauthenticated> {
+    if (held === undefined || held.caller.expiresAt <= this.#clock.now()) {
+      return this.#fail('invalid_api_key', attempt.address());
+    }
+    const { caller, version } = held;
+    const decided = attempt.isFree ? this.#look(held) : this.#limits.take(caller, version);
+    return andThen(decided, ({ verdict, versions }) => {
+      if (verdict !== undefined) return { caller, verdict, versions };
+      // Callers change faster than they can be read: that is no reason to call the key invalid.
+      if (readingsLeft === 0) throw new Refusal('service_unavailable');
+      return andThen(this.#read(attempt.print, versions), (again) =>
+        this.#decide(attempt, again, readingsLeft - 1),
+      );
+    });
+  }
+
+  /** The verdict that `take` would return, without counting. */
+  #look({ caller, version }: HeldCaller): Awaitable<Admission> {
+    return andThen(this.#limits.standing(caller), ({ verdict, versions }) => ({
+      verdict: versions.callers === version ? verdict : undefined,
+      versions,
+    }));
+  }
+
+  /**
+   * A key that is not cached: most are made up, and recognized without a look-up. One that was made is
+   * looked up once for each version of callers; until it is known which were, each is.
+   */
+  #lookUp(attempt: Attempt, readingsLeft: number): Awaitable<Authenticated | Unauthenticated> {
+    const { print, address } = attempt;
+    const { version } = this.#known;
+    const mayExist = version === undefined || this.#known.mayHave(print);
+    const unknownUnder = mayExist ? this.#unknownKeys.get(print) : version;
+    if (unknownUnder !== undefined) {
+      return andThen(this.#limits.failUnder(address(), unknownUnder), (failure) =>
+        failure === undefined
+          ? this.#lookUpAgain(attempt, readingsLeft)
+          : unauthenticated('invalid_api_key', failure),
+      );
+    }
+    return andThen(this.#limits.versions(), (versions) => {
+      if (version === undefined) this.#known.begin(versions.callers);
+      return andThen(this.#read(print, versions), (held) =>
+        held === undefined ? this.#lookUp(attempt, readingsLeft) : this.#decide(attempt, held, readingsLeft),
+      );
+    });
+  }
+
+  /** Callers changed since keys were read. */
+  #lookUpAgain(attempt: Attempt, readingsLeft: number): Awaitable<Authenticated | Unauthenticated> {
+    if (readingsLeft === 0) throw new Refusal('service_unavailable');
+    this.#unknownKeys.delete(attempt.print);
+    return andThen(this.#limits.versions(), ({ callers }) =>
+      andThen(this.#known.read(callers), () => this.#lookUp(attempt, readingsLeft - 1)),
+    );
+  }
+
+  #read(print: string, { callers: version }: Versions): Awaitable<HeldCaller | undefined> {
+    return andThen(this.#keys.findCaller(print), (caller) => {
+      const before = this.#held.get(print)?.caller;
+      if (before !== undefined) callerChanges(before, caller).forEach(this.#changed);
+      if (caller === undefined) {
+        this.#held.delete(print);
+        this.#unknownKeys.set(print, version);
+        return undefined;
+      }
+      const held = { caller, version, isRecent: false };
+      this.#held.set(print, held);
+      return held;
+    });
+  }
+
+  #fail(code: 'missing_api_key' | 'invalid_api_key', address: string): Awaitable<Unauthenticated> {
+    return andThen(this.#limits.fail(address), (failure) => unauthenticated(code, failure));
+  }
+}
+
+function unauthenticated(
+  code: 'missing_api_key' | 'invalid_api_key',
+  { state, refused }: FailureVerdict,
+): Unauthenticated {
+  return { caller: undefined, refusal: refused ? 'too_many_failed_authentications' : code, state };
+}
+
+/** An operator's change of a key or its account, as noticed when the key is used next. */
+interface CallerChange {
+  readonly message: string;
+  readonly fields: Readonly<Record<string, number | string | null>>;
+}
+
+/** The changes of a caller; `after` is undefined when its key is no longer valid. */
+function callerChanges(before: Caller, after: Caller | undefined): CallerChange[] {
+  const key = { key: before.keyId, account: before.accountId };
+  if (after === undefined) return [{ message: 'API key revoked', fields: key }];
+  const changes: CallerChange[] = [];
+  if (after.expiresAt !== before.expiresAt) {
+    const expiresAt = Number.isFinite(after.expiresAt) ? new Date(after.expiresAt).toISOString() : null;
+    changes.push({ message: 'API key expiry changed', fields: { ...key, expiresAt } });
+  }
+  const { perMinute, perDay } = after.quota;
+  if (perMinute !== before.quota.perMinute || perDay !== before.quota.perDay) {
+    changes.push({ message: 'account limits changed', fields: { account: key.account, perMinute, perDay } });
+  }
+  return changes;
+}

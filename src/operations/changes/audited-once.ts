@@ -1,0 +1,77 @@
+import { Refusal } from '../../contract/refusal.ts';
+import type { Resource } from '../../domain/resources.ts';
+import type { Transaction, UnitOfWork } from '../../storage/transaction.ts';
+import type { AuditedInput, auditedUnit } from './audited.ts';
+import { keptForMs } from './once.ts';
+
+/** Identifies an operator's request and its repetitions, as stored. */
+interface StoredOnce {
+  /** SHA-256 over the operator and the `Idempotency-Key`. */
+  readonly key: string;
+  /** SHA-256 over method, path and body. */
+  readonly request: string;
+  /** The secret that the change issues, readable only with the `Idempotency-Key`; `null` when it issues none. */
+  readonly sealed: string | null;
+}
+
+interface AuditedOnceInput extends AuditedInput {
+  readonly once: StoredOnce;
+}
+
+/** The outcome of the unit, and the secret that was issued with it: now or, when replayed, by the first request. */
+interface AuditedOnceOutcome {
+  readonly outcome: unknown;
+  readonly sealed: string | null;
+  readonly isReplayed: boolean;
+}
+
+/** Operators' answers are kept beside those of accounts, none of which has this id. */
+const operatorsId = 0;
+
+/**
+ * The unit of work that makes an operator's change, records it and keeps its outcome, in one transaction; or returns the outcome
+ * that is kept. What changed nothing is not kept.
+ */
+export function auditedOnceUnit(audited: ReturnType<typeof auditedUnit>) {
+  /** Units that find and keep answers write `pets`. */
+  const writesFor = (input: AuditedOnceInput) => [
+    ...new Set<Resource>(['pets', ...audited.writesFor(input)]),
+  ];
+  const run = async (
+    transaction: Transaction,
+    { once, ...input }: AuditedOnceInput,
+  ): Promise<AuditedOnceOutcome> => {
+    const since = input.at - keptForMs;
+    const place = { accountId: operatorsId, key: once.key };
+    const [kept] = await transaction.answers.find([place], since);
+    if (kept !== undefined) {
+      if (kept.request !== once.request) throw new Refusal('idempotency_key_reused');
+      return { ...parsed(kept.body ?? ''), isReplayed: true };
+    }
+    const done = { outcome: await audited.run(transaction, input), sealed: once.sealed };
+    if (done.outcome) {
+      const answer = { ...place, request: once.request, status: 200, body: text(done) } as const;
+      await transaction.answers.keep([{ ...answer, location: null, keptAt: input.at }], since);
+    }
+    return { ...done, isReplayed: false };
+  };
+  return { writes: audited.writes, writesFor, run } satisfies UnitOfWork<
+    AuditedOnceInput,
+    AuditedOnceOutcome
+  >;
+}
+
+type Done = Omit<AuditedOnceOutcome, 'isReplayed'>;
+
+/** JSON in which a bigint is an object of its digits; no outcome has such a member. */
+function text(done: Done): string {
+  return JSON.stringify(done, (_name, value: unknown) =>
+    typeof value === 'bigint' ? { int64: String(value) } : value,
+  );
+}
+
+function parsed(json: string): Done {
+  return JSON.parse(json, (_name, value: unknown) =>
+    typeof value === 'object' && value !== null && 'int64' in value ? BigInt(String(value.int64)) : value,
+  ) as Done;
+}

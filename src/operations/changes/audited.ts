@@ -1,0 +1,86 @@
+import type { Awaitable } from '../../domain/awaitable.ts';
+import type { Resource } from '../../domain/resources.ts';
+import type { BatchOfWork, Transaction, UnitOfWork } from '../../storage/transaction.ts';
+import { runAlone } from './once.ts';
+
+type Id = number | bigint;
+
+/** The object that a unit of work changes, for the audit log. */
+interface Subject {
+  readonly kind: string;
+  /** The id that the input names; undefined when the unit makes the object. */
+  readonly of: (input: unknown) => Id | undefined;
+  /** Whether the change is recorded even if the object looks the same afterwards. */
+  readonly always?: true;
+  /** The object as JSON, without secrets; `null` when it is not there. */
+  readonly read: (transaction: Transaction, id: Id) => Promise<string | null>;
+}
+
+/** A change that operators may make. */
+export interface Audited {
+  readonly subject: Subject;
+}
+
+export type AuditedUnits = Readonly<Record<string, Audited & (UnitOfWork | BatchOfWork)>>;
+
+/** The subjects of changes to objects of one kind, by how a change names its object. */
+export function subjectsOf<T>(
+  kind: string,
+  find: (transaction: Transaction, id: Id) => Awaitable<T | undefined>,
+  json: (object: T) => string,
+) {
+  const read: Subject['read'] = async (transaction, id) => {
+    const object = await find(transaction, id);
+    return object === undefined ? null : json(object);
+  };
+  const by = (of: Subject['of']): Subject => ({ kind, of, read });
+  return {
+    /** The change makes the object, and its outcome has the id. */
+    made: by(() => undefined),
+    byId: by((input) => (input as { readonly id: Id }).id),
+    byParam: (name: string) =>
+      by((input) => (input as { readonly params: Readonly<Record<string, Id>> }).params[name]),
+    by,
+  };
+}
+
+/** A change by an operator: the unit of work, its input and the actor. */
+export interface AuditedInput {
+  readonly unit: string;
+  readonly input: unknown;
+  /** As `actorText` writes it. */
+  readonly actor: string;
+  /** Unix ms. */
+  readonly at: number;
+}
+
+/**
+ * The unit of work that does one of these and appends what it changed to the audit log, in one transaction. What changes
+ * nothing is not recorded.
+ */
+export function auditedUnit(units: AuditedUnits) {
+  const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
+  /** Never none: what is read before the change stays as it is until the change. */
+  const writesFor = ({ unit }: AuditedInput): readonly Resource[] => {
+    const own = units[unit]?.writes ?? [];
+    return own.length > 0 ? own : ['callers'];
+  };
+  const run = async (
+    transaction: Transaction,
+    { unit: name, input, actor, at }: AuditedInput,
+  ): Promise<unknown> => {
+    const unit = units[name];
+    if (unit === undefined) throw new Error('There is no such unit of work.');
+    const { kind, of, read, always } = unit.subject;
+    const known = of(input);
+    const before = known === undefined ? null : await read(transaction, known);
+    const outcome = await runAlone(unit, transaction, input);
+    const id = known ?? (outcome as { readonly id: Id } | undefined)?.id;
+    if (id === undefined) return outcome;
+    const after = await read(transaction, id);
+    if (before === after && !always) return outcome;
+    await transaction.audit.add({ at, actor, operation: name, object: `${kind}:${id}`, before, after });
+    return outcome;
+  };
+  return { writes, writesFor, run } satisfies UnitOfWork<AuditedInput, unknown>;
+}

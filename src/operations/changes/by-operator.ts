@@ -1,0 +1,66 @@
+import { type Actor, actorText } from '../../domain/actor.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { InputOf, OutcomeOf } from '../../storage/transaction.ts';
+import type { NewAuditEntry } from '../../tables/operators.ts';
+import type { AuditedName, Store, units } from '../units.ts';
+import type { OperatorOnce } from './operator-once.ts';
+
+/** In whose name operators' changes are made, and on what. */
+export interface OperatorContext<Part extends Pick<Store, 'write'> = Store> {
+  readonly store: Part;
+  readonly clock: Clock;
+  readonly actor: Actor;
+  /** Of the request's `Idempotency-Key`; undefined without one. */
+  readonly once?: OperatorOnce | undefined;
+}
+
+type WriteContext = OperatorContext<Pick<Store, 'write'>>;
+type Outcome<Name extends AuditedName> = OutcomeOf<(typeof units)[Name]>;
+
+/**
+ * Makes a change for an operator, and records it; of a repeated request, returns what the first one did. Rejects with what the
+ * unit throws, as `Writer.write` does.
+ */
+export async function writeAs<Name extends AuditedName>(
+  context: WriteContext,
+  unit: Name,
+  input: InputOf<(typeof units)[Name]>,
+): Promise<Outcome<Name>> {
+  return (await write(context, unit, input, undefined)).outcome;
+}
+
+/** The same for a change that issues a secret; of a repeated request, resolves with the secret of the first one. */
+export async function issueAs<Name extends AuditedName>(
+  context: WriteContext,
+  unit: Name,
+  input: InputOf<(typeof units)[Name]>,
+  secret: string,
+): Promise<{ readonly outcome: Outcome<Name>; readonly secret: string }> {
+  const { outcome, sealed } = await write(context, unit, input, secret);
+  return { outcome, secret: context.once?.isReplayed ? context.once.open(sealed ?? '') : secret };
+}
+
+async function write<Name extends AuditedName>(
+  { store, actor, clock, once }: WriteContext,
+  unit: Name,
+  input: InputOf<(typeof units)[Name]>,
+  secret: string | undefined,
+): Promise<{ readonly outcome: Outcome<Name>; readonly sealed: string | null }> {
+  const change = { unit, input, actor: actorText(actor), at: clock.now() };
+  if (once === undefined) {
+    // The unit made it, of which `audited` knows no more than its name.
+    return { outcome: (await store.write('audited', change)) as Outcome<Name>, sealed: null };
+  }
+  const { key, request } = once;
+  const sealed = secret === undefined ? null : once.seal(secret);
+  const done = await store.write('auditedOnce', { ...change, once: { key, request, sealed } });
+  once.isReplayed = done.isReplayed;
+  return { outcome: done.outcome as Outcome<Name>, sealed: done.sealed };
+}
+
+export function entryOf(
+  { actor, clock }: Pick<OperatorContext, 'actor' | 'clock'>,
+  what: Omit<NewAuditEntry, 'at' | 'actor'>,
+): NewAuditEntry {
+  return { at: clock.now(), actor: actorText(actor), ...what };
+}

@@ -1,0 +1,67 @@
+import { createCipheriv, createDecipheriv, createHash, hkdfSync } from 'node:crypto';
+import type { RandomBytes } from '../../domain/key.ts';
+
+/** Fewest characters of an operator's `Idempotency-Key`: a UUID without its hyphens. It has to resist guessing. */
+export const fewestCharacters = 32;
+
+const saltBytes = 16;
+const keyBytes = 32;
+const ivBytes = 12;
+const tagBytes = 16;
+const cipher = 'aes-256-gcm';
+
+interface OperatorOnceOptions {
+  readonly idempotencyKey: string;
+  /** The operator, as `actorText` writes it. */
+  readonly actor: string;
+  /** SHA-256 over method, path and body. */
+  readonly request: string;
+  readonly randomBytes: RandomBytes;
+}
+
+/**
+ * A request of an operator that is done once, however often it comes (`Idempotency-Key`). A secret that it issues is stored under a
+ * key derived from the `Idempotency-Key`, which is stored only as a hash: only a repetition by the same operator can read it.
+ */
+export class OperatorOnce {
+  /** What the store finds it by. */
+  readonly key: string;
+  readonly request: string;
+  /** Whether the outcome is that of an earlier request. */
+  isReplayed = false;
+  readonly #options: OperatorOnceOptions;
+
+  constructor(options: OperatorOnceOptions) {
+    const { actor, idempotencyKey, request } = options;
+    this.#options = options;
+    this.key = createHash('sha256').update(`${actor}\n${idempotencyKey}`).digest('hex');
+    this.request = request;
+  }
+
+  seal(secret: string): string {
+    const salt = this.#options.randomBytes(saltBytes);
+    const { key, iv } = this.#derived(salt);
+    const encryption = createCipheriv(cipher, key, iv);
+    const sealed = [encryption.update(secret, 'utf8'), encryption.final()];
+    return Buffer.concat([salt, encryption.getAuthTag(), ...sealed]).toString('base64url');
+  }
+
+  /** Throws when it was sealed by another request. */
+  open(sealed: string): string {
+    const bytes = Buffer.from(sealed, 'base64url');
+    const { key, iv } = this.#derived(bytes.subarray(0, saltBytes));
+    const decryption = createDecipheriv(cipher, key, iv);
+    decryption.setAuthTag(bytes.subarray(saltBytes, saltBytes + tagBytes));
+    return (
+      decryption.update(bytes.subarray(saltBytes + tagBytes), undefined, 'utf8') + decryption.final('utf8')
+    );
+  }
+
+  /** Each salt gives another key, so the vector may follow from it as well. */
+  #derived(salt: Uint8Array): { key: Buffer; iv: Buffer } {
+    const { idempotencyKey, actor, request } = this.#options;
+    const info = `animal-store operator-once\n${actor}\n${request}`;
+    const derived = Buffer.from(hkdfSync('sha256', idempotencyKey, salt, info, keyBytes + ivBytes));
+    return { key: derived.subarray(0, keyBytes), iv: derived.subarray(keyBytes) };
+  }
+}

@@ -1,0 +1,215 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { NewPet, Pet, PetStatus } from '../../contract/pets.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import { petStatuses } from '../../domain/pet-status.ts';
+import type { ImportRun } from '../../tables/imports.ts';
+import type { NewAuditEntry } from '../../tables/operators.ts';
+import { entryOf, type OperatorContext } from '../changes/by-operator.ts';
+import type { Store } from '../units.ts';
+
+const rowsPerGroup = 1_000;
+/** How long the store is left alone between groups, so that a process serving it gets its own writes in. */
+const restMs = 1;
+
+/** Where a row stands in its input: the number of its first line, from 1. */
+interface Placed {
+  readonly line: number;
+  readonly endLine: number;
+}
+
+interface AcceptedRow extends Placed {
+  readonly pet: NewPet;
+}
+
+export interface RejectedRow extends Placed {
+  /** What is wrong with it, and what would be right. */
+  readonly reason: string;
+  /** The row as it stands in the input. */
+  readonly bytes: Uint8Array;
+}
+
+export type ImportRow = AcceptedRow | RejectedRow;
+
+/** A committed group of rows. */
+export interface ImportGroup {
+  /** How far the import is with this group. */
+  readonly progress: ImportProgress;
+  readonly rejected: readonly RejectedRow[];
+  /** The ids of the group's first and last animal; undefined when it has none, or nothing is written. */
+  readonly firstId: bigint | undefined;
+  readonly lastId: bigint | undefined;
+}
+
+export type ImportProgress = Omit<ImportRun, 'source'>;
+
+interface ImportTask {
+  /** SHA-256 of the whole input, or the name of a part of it; undefined for one that cannot be read twice, and so cannot be resumed. */
+  readonly source: string | undefined;
+  /** The file's name, for the audit log; undefined when it is unknown. */
+  readonly file?: string | undefined;
+  /** What `find` said of the source. An unfinished import is resumed; a finished one starts again. */
+  readonly stored: ImportProgress | undefined;
+  /** The rows that are not committed yet, in order. */
+  readonly rows: AsyncIterable<readonly ImportRow[]>;
+  /** Ends the import early, without an error, when it is aborted. */
+  readonly signal: AbortSignal;
+}
+
+/** The rows of an input that are imported: those that fit all that is given. */
+export interface ImportPart {
+  /** Rows before this line are left out. */
+  readonly fromLine: number;
+  readonly status?: PetStatus | undefined;
+  readonly categoryId?: bigint | undefined;
+}
+
+export function partSource(content: string, { fromLine, status, categoryId }: ImportPart): string {
+  const filters = [
+    ...(status === undefined ? [] : [`status=${status}`]),
+    ...(categoryId === undefined ? [] : [`categoryId=${categoryId}`]),
+  ];
+  return `${content}:${fromLine}${filters.length > 0 ? `?${filters.join('&')}` : ''}`;
+}
+
+const partForm = /^(\d+)\??(?:status=(\w+))?&?(?:categoryId=(-?\d+))?$/;
+
+function partOf(source: string, content: string): ImportPart {
+  const [, fromLine, status, categoryId] = partForm.exec(source.slice(content.length + 1)) ?? [];
+  return {
+    fromLine: Number(fromLine),
+    status: petStatuses.find((one) => one === status),
+    categoryId: categoryId === undefined ? undefined : BigInt(categoryId),
+  };
+}
+
+/** Whether a row can belong to both parts: each extends from its first line to the end of the input. */
+export function mayOverlap(one: ImportPart, other: ImportPart): boolean {
+  const differ = <T>(a: T | undefined, b: T | undefined) => a !== undefined && b !== undefined && a !== b;
+  return !differ(one.status, other.status) && !differ(one.categoryId, other.categoryId);
+}
+
+type ImportContext = OperatorContext<Pick<Store, 'imports' | 'write'>>;
+
+interface Commit {
+  readonly pets: readonly NewPet[];
+  readonly source: string | undefined;
+  readonly progress: ImportProgress;
+  /** The last line of the progress that is stored. */
+  readonly storedLine: number;
+  readonly entry: NewAuditEntry | undefined;
+}
+
+const nothing: ImportProgress = { lastLine: 0, added: 0, rejected: 0, finished: false };
+
+/** Adds many animals from one input, every row exactly once, however often it is interrupted. */
+export class ImportOperations {
+  readonly #context: ImportContext | undefined;
+
+  /** Without a store it is a dry run: everything is read and checked, nothing is written. */
+  constructor(context: ImportContext | undefined) {
+    this.#context = context;
+  }
+
+  /** The progress of an input; undefined when its import never began. */
+  async find(source: string): Promise<ImportProgress | undefined> {
+    return this.#context?.store.imports.find(source);
+  }
+
+  /** The parts of this input that were imported alone. */
+  async partsOf(content: string): Promise<ImportPart[]> {
+    const parts = (await this.#context?.store.imports.findParts(content)) ?? [];
+    return parts
+      .map(({ source }) => partOf(source, content))
+      .sort((one, other) => one.fromLine - other.fromLine);
+  }
+
+  /**
+   * Adds the rows, in groups, and yields after the commit of each. The last group says whether all is in.
+   * The audit log records the first animals, in their transaction, and how the import ended. Refuses `import_invalid` when the
+   * same input is being imported by somebody else, and `service_unavailable`; the groups yielded before are in.
+   */
+  async *add({ source, file, stored, rows, signal }: ImportTask): AsyncGenerator<ImportGroup> {
+    let progress = stored === undefined || stored.finished ? nothing : stored;
+    const before = progress === nothing ? null : progress;
+    let storedLine = stored?.lastLine ?? 0;
+    let hasBegun = false;
+    const commit = async (group: readonly ImportRow[], finished: boolean): Promise<ImportGroup> => {
+      const pets = group.flatMap((row) => ('pet' in row ? [row.pet] : []));
+      progress = advanced(progress, group, pets.length, finished);
+      const begins = !hasBegun && pets.length > 0;
+      const ends = hasBegun && group.length === 0;
+      const entry = begins || ends ? this.#entry(source, before, { file, ...progress }) : undefined;
+      hasBegun ||= begins;
+      const added = await this.#commit({ pets, source, progress, storedLine, entry });
+      storedLine = progress.lastLine;
+      const rejected = group.filter((row) => 'reason' in row);
+      return { progress, rejected, firstId: added.at(0)?.id, lastId: added.at(-1)?.id };
+    };
+    for await (const group of groupsOf(rows)) {
+      if (signal.aborted) break;
+      yield await commit(group, false);
+      await sleep(restMs);
+    }
+    yield await commit([], !signal.aborted);
+  }
+
+  async #commit({ pets, source, progress, storedLine, entry }: Commit): Promise<readonly Pet[]> {
+    if (this.#context === undefined) return [];
+    if (source === undefined && pets.length === 0 && entry === undefined) return [];
+    const run = source === undefined ? {} : { run: { source, ...progress }, fromLine: storedLine };
+    const added = await this.#context.store.write('commitImport', { pets, ...run, entry });
+    if (added !== undefined) return added;
+    const message = 'Another import of the same input is running. Wait for it to finish.';
+    throw new Refusal('import_invalid', { message });
+  }
+
+  /** The entry of the audit log: the progress before this run, and now. */
+  #entry(
+    source: string | undefined,
+    before: ImportProgress | null,
+    after: ImportProgress & { readonly file: string | undefined },
+  ) {
+    return (
+      this.#context &&
+      entryOf(this.#context, {
+        operation: 'importPets',
+        object: `import:${source === undefined ? 'standard input' : shortened(source)}`,
+        before: before && JSON.stringify(before),
+        after: JSON.stringify(after),
+      })
+    );
+  }
+}
+
+/** The beginning of the SHA-256, and the part of the input. */
+function shortened(source: string): string {
+  return source.slice(0, 12) + source.slice(64);
+}
+
+function advanced(
+  before: ImportProgress,
+  group: readonly ImportRow[],
+  added: number,
+  finished: boolean,
+): ImportProgress {
+  return {
+    lastLine: group.at(-1)?.endLine ?? before.lastLine,
+    added: before.added + added,
+    rejected: before.rejected + group.length - added,
+    finished,
+  };
+}
+
+/** Regroups batches of any size into groups of `rowsPerGroup`; only the last one may be smaller. */
+async function* groupsOf(batches: AsyncIterable<readonly ImportRow[]>): AsyncGenerator<readonly ImportRow[]> {
+  let group: ImportRow[] = [];
+  for await (const batch of batches) {
+    for (const row of batch) {
+      group.push(row);
+      if (group.length < rowsPerGroup) continue;
+      yield group;
+      group = [];
+    }
+  }
+  if (group.length > 0) yield group;
+}

@@ -1,0 +1,125 @@
+import type { Import, ImportReport } from '../../contract/admin/imports.ts';
+import { errors } from '../../contract/errors.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import type { Clock } from '../../domain/clock.ts';
+import { iso, isoOrNull } from '../shown.ts';
+
+const mostEnded = 20;
+/** Characters of rejected lines that are kept for them together; beyond that, the oldest reports go. */
+const mostRejectCharacters = 16_777_216;
+
+export type About = Pick<Import, 'requestId' | 'actor' | 'fileName' | 'format'>;
+
+type Progress = Pick<Import, 'bytes' | 'bytesRead' | 'added' | 'rejected'>;
+
+export class ListedImport {
+  readonly id: number;
+  readonly #about: About;
+  readonly #clock: Clock;
+  readonly #startedAt: number;
+  readonly #stop = new AbortController();
+  #endedAt: number | null = null;
+  #state: Import['state'] = 'receiving';
+  #error: string | null = null;
+  #progress: () => Progress;
+  bytesReceived = 0;
+  report: ImportReport | null = null;
+
+  constructor(id: number, about: About, clock: Clock) {
+    this.id = id;
+    this.#about = about;
+    this.#clock = clock;
+    this.#startedAt = clock.now();
+    this.#progress = () => ({ bytes: this.bytesReceived, bytesRead: 0, added: 0, rejected: 0 });
+  }
+
+  get view(): Import {
+    return {
+      id: this.id,
+      ...this.#about,
+      state: this.#state,
+      startedAt: iso(this.#startedAt),
+      endedAt: isoOrNull(this.#endedAt),
+      ...this.#progress(),
+      error: this.#error,
+    };
+  }
+
+  get hasEnded(): boolean {
+    return this.#endedAt !== null;
+  }
+
+  /** Aborted when an operator stops it. */
+  get stopped(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  run(progress: () => Progress): void {
+    this.#state = 'running';
+    this.#progress = progress;
+  }
+
+  end(report: ImportReport): void {
+    this.report = report;
+    this.#close(report.state);
+  }
+
+  fail(error: unknown, wasStopped: boolean): void {
+    const refusal = error instanceof Refusal ? error : new Refusal('internal_error');
+    if (!wasStopped) this.#error = refusal.message ?? errors[refusal.code].message;
+    this.#close(wasStopped ? 'stopped' : 'failed');
+  }
+
+  #close(state: Import['state']): void {
+    const last = this.#progress();
+    this.#progress = () => last;
+    this.#state = state;
+    this.#endedAt = this.#clock.now();
+  }
+}
+
+/** The imports of files that operators sent to this process: those that run, and the latest that have ended. */
+export class ImportList {
+  readonly #clock: Clock;
+  #listed: ListedImport[] = [];
+  #lastId = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  begin(about: About): ListedImport {
+    // Also after a restart, no id means another import.
+    this.#lastId = Math.max(this.#lastId + 1, this.#clock.now());
+    const listed = new ListedImport(this.#lastId, about, this.#clock);
+    this.#listed.unshift(listed);
+    return listed;
+  }
+
+  prune(): void {
+    const ended = this.#listed.filter(({ hasEnded }) => hasEnded);
+    const tooOld = new Set(ended.slice(mostEnded));
+    this.#listed = this.#listed.filter((listed) => !tooOld.has(listed));
+    let characters = 0;
+    for (const listed of ended) {
+      characters += listed.report?.rejectsFile.length ?? 0;
+      if (characters > mostRejectCharacters) listed.report = null;
+    }
+  }
+
+  /** The latest first. */
+  list(): Import[] {
+    return this.#listed.map(({ view }) => view);
+  }
+
+  /** Refuses `import_not_found`. */
+  find(id: bigint): ListedImport {
+    const found = this.#listed.find((listed) => BigInt(listed.id) === id);
+    if (found === undefined) throw new Refusal('import_not_found');
+    return found;
+  }
+}

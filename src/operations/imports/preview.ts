@@ -1,0 +1,55 @@
+import type { ImportPreview } from '../../contract/admin/imports.ts';
+import { maxPreviewBytes } from '../../contract/bounds.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import type { Format } from '../files/formats.ts';
+import { Rows } from '../files/rows.ts';
+import { replacedText } from './run.ts';
+
+/** The first rows of a file as an import would read them. Refuses `import_invalid` and `body_too_large`. */
+export async function previewOf(
+  format: Format,
+  newIds: boolean,
+  upload: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<ImportPreview> {
+  const bytes = await bytesOf(upload);
+  async function* read() {
+    yield bytes;
+  }
+  const reader = format.newReader({ newIds });
+  const rows: ImportPreview['rows'] = [];
+  const options = {
+    reader,
+    afterLine: 0,
+    fits: () => true,
+    mustHaveRow: false,
+    onPassedOver: undefined,
+    signal,
+  };
+  for await (const group of new Rows({ ...options, input: { name: 'The file', read } })) {
+    for (const row of group) {
+      if ('pet' in row) {
+        const { name, categoryId, status } = row.pet;
+        rows.push({ line: row.line, name, categoryId: String(categoryId), status, reason: null, text: null });
+      } else {
+        const text = replacedText(row.bytes);
+        rows.push({ line: row.line, name: null, categoryId: null, status: null, reason: row.reason, text });
+      }
+    }
+  }
+  return { columns: [...reader.columns], rows };
+}
+
+async function bytesOf(upload: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of upload) {
+    length += chunk.length;
+    if (length > maxPreviewBytes) {
+      const message = `A preview reads at most ${maxPreviewBytes} bytes. Send the beginning of the file.`;
+      throw new Refusal('body_too_large', { message });
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,110 @@
+import type { ImportReport } from '../../contract/admin/imports.ts';
+import { mostRejects } from '../../contract/admin/imports.ts';
+import { invalidFile, type RecordReader } from '../files/records.ts';
+import { Rows } from '../files/rows.ts';
+import type { Spooled } from '../files/spooled.ts';
+import type { ImportOperations, ImportProgress, RejectedRow } from './imports.ts';
+
+/** Rejected lines in a response, in bytes: each may be as long as a request. */
+const mostRejectBytes = 8_388_608;
+
+const nothing = { added: 0, rejected: 0, finished: false };
+
+interface ImportRunOptions {
+  readonly file: Spooled;
+  /** For the audit log. */
+  readonly fileName: string | undefined;
+  readonly reader: RecordReader;
+  readonly signal: AbortSignal;
+}
+
+/** The import of a file that has arrived. It ends early when the signal is aborted. */
+export class ImportRun {
+  readonly #imports: ImportOperations;
+  readonly #options: ImportRunOptions;
+  #rows: Rows | undefined;
+  #counts: Omit<ImportProgress, 'lastLine'> = nothing;
+
+  constructor(imports: ImportOperations, options: ImportRunOptions) {
+    this.#imports = imports;
+    this.#options = options;
+  }
+
+  get progress() {
+    const { added, rejected } = this.#counts;
+    return { bytes: this.#options.file.bytes, bytesRead: this.#rows?.bytesRead ?? 0, added, rejected };
+  }
+
+  /** Adds the rows of the file that are not in yet. Refuses `import_invalid`. */
+  async report(): Promise<ImportReport> {
+    const { sha256: source, read } = this.#options.file;
+    const stored = await this.#imports.find(source);
+    if (stored === undefined && (await this.#imports.partsOf(source)).length > 0) {
+      throw invalidFile(
+        'A part of this file was imported with the command line. Import the rest of it, or all of it again, there.',
+      );
+    }
+    const rejects = new Rejects(this.#options.reader);
+    const rows = new Rows({
+      input: { name: 'The file', read },
+      reader: this.#options.reader,
+      afterLine: stored?.lastLine ?? 0,
+      fits: () => true,
+      mustHaveRow: false,
+      onPassedOver: (row) => rejects.add(row),
+      signal: this.#options.signal,
+    });
+    this.#rows = rows;
+    this.#counts = stored ?? nothing;
+    if (stored?.finished) await allOf(rows);
+    else {
+      const task = { source, file: this.#options.fileName, stored, rows, signal: this.#options.signal };
+      for await (const { progress, rejected } of this.#imports.add(task)) {
+        this.#counts = progress;
+        for (const row of rejected) rejects.add(row);
+      }
+    }
+    const { added, rejected, finished } = this.#counts;
+    const state = finished ? 'imported' : 'stopped';
+    return { state: stored?.finished ? 'already_imported' : state, added, rejected, ...rejects.inReport() };
+  }
+}
+
+/** Reads a file that is already imported to its end, because reading reports its rejected rows. */
+async function allOf(rows: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of rows);
+}
+
+class Rejects {
+  readonly #reader: RecordReader;
+  readonly #rows: RejectedRow[] = [];
+  #bytes = 0;
+
+  constructor(reader: RecordReader) {
+    this.#reader = reader;
+  }
+
+  add(row: RejectedRow): void {
+    this.#bytes += row.bytes.length;
+    // A copy, for the row is a part of what was read of the file.
+    if (this.#rows.length < mostRejects && this.#bytes <= mostRejectBytes)
+      this.#rows.push({ ...row, bytes: Buffer.from(row.bytes) });
+  }
+
+  inReport(): Pick<ImportReport, 'rejects' | 'rejectsFile'> {
+    const rejects = this.#rows.map(({ line, reason, bytes }) => ({
+      line,
+      reason,
+      text: replacedText(bytes),
+    }));
+    const rows = this.#rows.map(({ line, reason, bytes }) =>
+      replacedText(this.#reader.rejected(line, reason, bytes)),
+    );
+    return { rejects, rejectsFile: rows.length === 0 ? '' : this.#reader.rejectsHeader() + rows.join('') };
+  }
+}
+
+/** Bytes that are no UTF-8 become replacement characters: JSON has no others. */
+export function replacedText(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString();
+}

@@ -1,0 +1,175 @@
+/** Recent traffic of a process, for the console and Prometheus. */
+
+import type { TrafficSecond as ShownSecond } from '../../contract/admin/system.ts';
+import type { OutcomeCounts } from '../../storage/admin.ts';
+
+/** Upper bounds of the latency histogram's buckets, in seconds; above the last one is one more. */
+export const latencyBounds = [
+  0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+  10,
+] as const;
+
+/** How long seconds are kept, in seconds. */
+export const keptSeconds = 300;
+
+/** Requests of one operation that ended in one way. */
+interface TrafficCount {
+  /** An operationId, or `none`. */
+  readonly operation: string;
+  /** `ok`, or an error code. */
+  readonly code: string;
+  readonly requests: number;
+}
+
+export interface TrafficLatency {
+  readonly operation: string;
+  /** Requests in each bucket, not cumulative: one more than there are bounds. */
+  readonly buckets: readonly number[];
+  readonly sumSeconds: number;
+}
+
+/** A second of the last five minutes in which there were requests. */
+export interface TrafficSecond extends OutcomeCounts {
+  /** Unix s of its beginning. */
+  readonly at: number;
+  /** Requests in each bucket of latency, as above. */
+  readonly buckets: readonly number[];
+}
+
+/** Samples of the event loop's delay. */
+export interface EventLoopTimes {
+  /** Of the last minute, in seconds. */
+  readonly maxSeconds: number;
+  /** Since the start. */
+  readonly sumSeconds: number;
+  readonly looks: number;
+}
+
+/** What a process has counted since its start. Plain data: workers send theirs to the supervisor, which adds them up. */
+export interface Traffic {
+  /** Unix ms. A process that replaces it starts counting from zero. */
+  readonly startedAt: number;
+  readonly counts: readonly TrafficCount[];
+  readonly latencies: readonly TrafficLatency[];
+  readonly seconds: readonly TrafficSecond[];
+  readonly inFlight: number;
+  readonly pageCache: { readonly hits: number; readonly misses: number };
+  readonly eventLoop: EventLoopTimes;
+  readonly memoryBytes: number;
+  /** Facts of the store as this process sees it. */
+  readonly store: Readonly<Record<string, string | number | boolean | null>>;
+}
+
+/** The traffic of all serving processes of this instance. */
+export interface TrafficSource {
+  /** One for each process. Counts of processes that have ended are included, so that no sum ever falls. */
+  traffic(): Promise<readonly Traffic[]>;
+}
+
+/** What several processes, or generations of one, counted together. */
+type TrafficSum = Omit<Traffic, 'startedAt' | 'store'>;
+
+export function sumOf(all: readonly Traffic[]): TrafficSum {
+  const total = (read: (one: Traffic) => number) => all.reduce((sum, one) => sum + read(one), 0);
+  return {
+    counts: summed(
+      all.flatMap(({ counts }) => counts),
+      ({ operation, code }) => `${operation} ${code}`,
+      (one, other) => ({ ...one, requests: one.requests + other.requests }),
+    ),
+    latencies: summed(
+      all.flatMap(({ latencies }) => latencies),
+      ({ operation }) => operation,
+      (one, other) => ({
+        ...one,
+        buckets: added(one.buckets, other.buckets),
+        sumSeconds: one.sumSeconds + other.sumSeconds,
+      }),
+    ),
+    seconds: summed(
+      all.flatMap(({ seconds }) => seconds),
+      ({ at }) => at,
+      (one, other) => ({
+        at: one.at,
+        ok: one.ok + other.ok,
+        refused: one.refused + other.refused,
+        limited: one.limited + other.limited,
+        failed: one.failed + other.failed,
+        buckets: added(one.buckets, other.buckets),
+      }),
+    )
+      .sort((one, other) => one.at - other.at)
+      .slice(-keptSeconds),
+    inFlight: total(({ inFlight }) => inFlight),
+    pageCache: {
+      hits: total(({ pageCache }) => pageCache.hits),
+      misses: total(({ pageCache }) => pageCache.misses),
+    },
+    eventLoop: {
+      maxSeconds: Math.max(0, ...all.map(({ eventLoop }) => eventLoop.maxSeconds)),
+      sumSeconds: total(({ eventLoop }) => eventLoop.sumSeconds),
+      looks: total(({ eventLoop }) => eventLoop.looks),
+    },
+    memoryBytes: total(({ memoryBytes }) => memoryBytes),
+  };
+}
+
+/** The items, those with the same name as one, in the order in which the names came. */
+function summed<Item>(
+  items: readonly Item[],
+  nameOf: (item: Item) => string | number,
+  add: (one: Item, other: Item) => Item,
+): Item[] {
+  const byName = new Map<string | number, Item>();
+  for (const item of items) {
+    const name = nameOf(item);
+    const known = byName.get(name);
+    byName.set(name, known === undefined ? item : add(known, item));
+  }
+  return [...byName.values()];
+}
+
+function added(one: readonly number[], other: readonly number[]): number[] {
+  return one.map((count, index) => count + (other[index] ?? 0));
+}
+
+const nothing: Omit<TrafficSecond, 'at'> = { ok: 0, refused: 0, limited: 0, failed: 0, buckets: [] };
+
+/** Every complete second of the last five minutes since the start, including those without requests. */
+export function liveSeconds(
+  seconds: readonly TrafficSecond[],
+  startedAt: number,
+  now: number,
+): ShownSecond[] {
+  const bySecond = new Map(seconds.map((second) => [second.at, second]));
+  const first = Math.max(now - keptSeconds + 1, startedAt);
+  return Array.from({ length: Math.max(0, now - first) }, (_, index) => {
+    const { ok, refused, limited, failed, buckets } = bySecond.get(first + index) ?? nothing;
+    return {
+      at: new Date((first + index) * 1_000).toISOString(),
+      ...{ ok, refused, limited, failed },
+      p50: quantile(buckets, 0.5),
+      p99: quantile(buckets, 0.99),
+    };
+  });
+}
+
+/**
+ * The latency in microseconds that this share of the requests did not exceed, from the histogram: evenly spread within
+ * a bucket. Null without requests.
+ */
+function quantile(buckets: readonly number[], share: number): number | null {
+  const all = buckets.reduce((sum, count) => sum + count, 0);
+  if (all === 0) return null;
+  let below = 0;
+  for (const [index, count] of buckets.entries()) {
+    if (below + count >= all * share) {
+      const from = latencyBounds[index - 1] ?? 0;
+      // Of what is above the last bound no more is known.
+      const to = latencyBounds[index] ?? from;
+      return Math.round((from + (to - from) * ((all * share - below) / count)) * 1_000_000);
+    }
+    below += count;
+  }
+  return null;
+}

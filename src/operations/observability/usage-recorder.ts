@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Clock, dayMs, minuteMs } from '../../domain/clock.ts';
+import type { UsageBounds } from '../../storage/admin.ts';
+import type { Instance } from '../../tables/usage.ts';
+import { keptForMs } from '../changes/once.ts';
+import type { Store } from '../units.ts';
+import type { TrafficCounter } from './traffic-counter.ts';
+
+/** How often usage is recorded: so much may be missing after a crash. */
+const recordEveryMs = 10_000;
+/** The first sign of life waits until the first requests are answered. */
+const firstRecordMs = 1_000;
+/** How long the end waits for the last record; a slower store has other problems. */
+const lastRecordMs = 400;
+/** Rows of each kind in a write, so that a client's change behind it does not wait long. */
+const rowsPerWrite = 250;
+/** Interval between searches for expired rows. */
+const pruneEveryMs = 600_000;
+
+/** The last sign of life of an instance that was stopped in good order. */
+export const stoppedAt = 0;
+
+interface UsageRecorderOptions {
+  readonly store: Pick<Store, 'write' | 'health'>;
+  readonly counter: TrafficCounter;
+  readonly clock: Clock;
+  /** The instance whose sign of life is recorded. */
+  readonly instance: Omit<Instance, 'seenAt'>;
+  /** Whether this process also removes what is too old, kept answers included: one of several is enough. */
+  readonly prunes: boolean;
+  /** Logs that usage is lost. The store logs that it cannot be written. */
+  readonly notice: (message: string, fields: Readonly<Record<string, unknown>>) => void;
+}
+
+/** How long usage is kept. */
+function usageBounds(now: number): UsageBounds {
+  return {
+    minutes: now - 2 * dayMs,
+    hours: now - 7 * dayMs,
+    days: now - 400 * dayMs,
+    instances: now - dayMs,
+  };
+}
+
+/**
+ * Records what a process counted, off the way of its requests: every ten seconds, earlier when there is much, and at its
+ * end. What cannot be written stays counted, and is written with what comes later.
+ */
+export class UsageRecorder implements AsyncDisposable {
+  readonly #options: UsageRecorderOptions;
+  #timer: NodeJS.Timeout;
+  #recording: Promise<void> | undefined;
+  #isFailing = false;
+  #isEnding = false;
+  #nextPruneAt: number;
+
+  constructor(options: UsageRecorderOptions) {
+    this.#options = options;
+    options.counter.keys.whenMany = () => void this.record();
+    // Not while the service starts, with every other instance of a cluster.
+    this.#nextPruneAt = options.clock.steady() + minuteMs;
+    this.#timer = this.#after(firstRecordMs);
+  }
+
+  /** Records all that is counted so far. Never rejects: what fails is tried again. */
+  record(): Promise<void> {
+    this.#recording ??= this.#recordAll().finally(() => {
+      this.#recording = undefined;
+    });
+    return this.#recording;
+  }
+
+  /** Records the last of it, and that this was a stop in good order; what cannot be written now is lost. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isEnding = true;
+    clearTimeout(this.#timer);
+    const last = (this.#recording ?? Promise.resolve()).then(() => this.record());
+    await Promise.race([last, sleep(lastRecordMs, undefined, { ref: false })]);
+  }
+
+  #after(ms: number): NodeJS.Timeout {
+    return setTimeout(() => void this.#tick(), ms).unref();
+  }
+
+  async #tick(): Promise<void> {
+    await this.record();
+    if (this.#options.prunes && !this.#isFailing) await this.#prune();
+    if (!this.#isEnding) this.#timer = this.#after(recordEveryMs);
+  }
+
+  async #recordAll(): Promise<void> {
+    const { store, counter, notice } = this.#options;
+    const lost = counter.keys.takeLost();
+    if (lost > 0) notice('requests are missing from the usage of keys', { requests: lost });
+    try {
+      // The outage of a store that no request can use is logged where it was noticed; it is not written to.
+      store.health();
+      // What could not be written before comes first, and then what was counted since.
+      if (this.#hasMore()) await this.#recordGroups();
+      await this.#recordGroups();
+      this.#isFailing = false;
+    } catch {
+      this.#isFailing = true;
+    }
+  }
+
+  #hasMore(): boolean {
+    const { counter } = this.#options;
+    return counter.hasMinutes || counter.keys.hasRows;
+  }
+
+  /** Writes groups of rows: at least one, for the sign of life. What is counted during the write is for the next time. */
+  async #recordGroups(): Promise<void> {
+    do await this.#recordGroup();
+    while (this.#hasMore());
+  }
+
+  async #recordGroup(): Promise<void> {
+    const { store, counter, clock, instance } = this.#options;
+    const minutes = counter.peekMinutes(rowsPerWrite);
+    const keys = counter.keys.peek(rowsPerWrite);
+    const seenAt = this.#isEnding ? stoppedAt : clock.now();
+    await store.write('recordUsage', { minutes, keys, instance: { ...instance, seenAt } });
+    counter.dropMinutes(minutes.length);
+    counter.keys.drop(keys);
+  }
+
+  /** Removes some expired rows, and continues the next time if there are more. */
+  async #prune(): Promise<void> {
+    const { store, clock } = this.#options;
+    if (clock.steady() < this.#nextPruneAt) return;
+    try {
+      const now = clock.now();
+      const mayBeMore = [
+        await store.write('pruneUsage', usageBounds(now)),
+        await store.write('pruneAnswers', now - keptForMs),
+      ];
+      if (!mayBeMore.includes(true)) this.#nextPruneAt = clock.steady() + pruneEveryMs;
+    } catch {
+      // Expired rows can wait; the store has logged its outage.
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import { categoryJson, type categoryOperations } from '../../contract/categories.ts';
+import { int64Min } from '../../contract/json.ts';
+import { andThen } from '../../domain/awaitable.ts';
+import { subjectsOf } from '../changes/audited.ts';
+import { checkPreconditions } from '../changes/preconditions.ts';
+import { found } from '../refusals.ts';
+import { pageOf } from './pages.ts';
+import type { ReadersOf, UnitsOf } from './rows.ts';
+
+export const categoryReaders = {
+  listCategories: ({ categories }, { query }) =>
+    pageOf(
+      { ...query },
+      { path: '/categories', least: int64Min, read: (after, limit) => categories.list(after, limit) },
+    ),
+  getCategory: ({ categories }, { params }) =>
+    andThen(categories.find(params.categoryId), (category) => found(category, 'category_not_found')),
+} satisfies ReadersOf<typeof categoryOperations>;
+
+const category = subjectsOf('category', ({ categories }, id) => categories.find(BigInt(id)), categoryJson);
+
+export const categoryUnits = {
+  putCategory: {
+    writes: ['categories'],
+    subject: category.byParam('categoryId'),
+    run: async ({ categories }, { params, body, preconditions }) => {
+      const before = await categories.find(params.categoryId);
+      checkPreconditions(preconditions, before && categoryJson(before));
+      const after = { id: params.categoryId, name: body.name };
+      if (before?.name !== after.name) await categories.put(after);
+      return { category: after, isNew: before === undefined };
+    },
+  },
+  deleteCategory: {
+    writes: ['categories'],
+    subject: category.byParam('categoryId'),
+    run: async ({ categories }, { params, preconditions }) => {
+      const before = found(await categories.find(params.categoryId), 'category_not_found');
+      checkPreconditions(preconditions, categoryJson(before));
+      await categories.remove(before.id);
+    },
+  },
+} as const satisfies UnitsOf<typeof categoryOperations>;

@@ -1,0 +1,81 @@
+import { type Order, orderJson, type orderOperations } from '../../contract/orders.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import { andThen } from '../../domain/awaitable.ts';
+import { next, type OrderStep, petStatusAfter, stepsOf } from '../../domain/order-status.ts';
+import { subjectsOf } from '../changes/audited.ts';
+import { checkPreconditions } from '../changes/preconditions.ts';
+import { found, invalidMember } from '../refusals.ts';
+import { pageOf } from './pages.ts';
+import type { ReadersOf, UnitsOf } from './rows.ts';
+
+export const orderReaders = {
+  listOrders: ({ orders }, { query }) => {
+    const { status, petId } = query;
+    return pageOf(query, {
+      path: '/orders',
+      read: (after = 0n, limit) => orders.list(after, limit, { status, petId }),
+    });
+  },
+  getOrder: ({ orders }, { params }) =>
+    andThen(orders.find(params.orderId), (order) => found(order, 'order_not_found')),
+} satisfies ReadersOf<typeof orderOperations>;
+
+type OrderUnits = UnitsOf<typeof orderOperations>;
+
+const subject = subjectsOf('order', ({ orders }, id) => orders.find(BigInt(id)), orderJson);
+
+/** An order and the animal it holds change together. */
+const writes = ['pets', 'orders'] as const;
+
+const taking = (step: OrderStep) =>
+  ({
+    writes,
+    subject: subject.byParam('orderId'),
+    run: async ({ pets, orders }, { params, preconditions, now }) => {
+      const order = found(await orders.find(params.orderId), 'order_not_found');
+      checkPreconditions(preconditions, orderJson(order));
+      const status = next(order.status, step);
+      if (status === undefined) throw stepRefusal(order, step);
+      const pet = await pets.find(order.petId);
+      const petStatus = pet && petStatusAfter(step, pet.status);
+      if (pet !== undefined && petStatus !== undefined)
+        await pets.replace(pet, { ...pet, status: petStatus });
+      // The clock of the process that asks may have been set back since.
+      const changed = { ...order, status, updatedAt: Math.max(now, order.updatedAt) };
+      await orders.update(order.id, { status, updatedAt: changed.updatedAt });
+      return changed;
+    },
+  }) as const satisfies OrderUnits['approveOrder'];
+
+export const orderUnits = {
+  placeOrder: {
+    writes,
+    subject: subject.made,
+    run: async ({ pets, orders }, { body: { petId, reference }, now }) => {
+      const pet = await pets.find(petId);
+      if (pet === undefined) throw invalidMember('petId', 'is the id of no animal');
+      if (pet.status !== 'available') {
+        throw new Refusal('pet_not_available', {
+          message: `The animal is "${pet.status}". Only an available animal can be ordered.`,
+        });
+      }
+      await pets.replace(pet, { ...pet, status: 'pending' });
+      return orders.add({ petId, status: 'placed', reference, createdAt: now, updatedAt: now });
+    },
+  },
+  approveOrder: taking('approve'),
+  deliverOrder: taking('deliver'),
+  cancelOrder: taking('cancel'),
+  returnOrder: taking('return'),
+} as const satisfies OrderUnits;
+
+function stepRefusal({ status }: Order, step: OrderStep): Refusal {
+  const steps = stepsOf(status);
+  const has =
+    steps.length === 0
+      ? 'This status is final.'
+      : `It has the ${steps.length === 1 ? 'step' : 'steps'} ${steps.join(' and ')}.`;
+  return new Refusal('order_transition_not_allowed', {
+    message: `The order is ${status}, which does not have the step ${step}. ${has}`,
+  });
+}

@@ -1,0 +1,42 @@
+import { filtersText, type ListQuery, readCursor, writeCursor } from '../../contract/cursor.ts';
+import type { Page } from '../../contract/operation.ts';
+import { type Awaitable, andThen } from '../../domain/awaitable.ts';
+
+interface PageQuery extends ListQuery {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+interface PagedList<Item> {
+  /** Its path, which keeps its cursors apart from those of other lists. */
+  readonly path: string;
+  /** Lowest id of the list; defaults to 1. */
+  readonly least?: bigint;
+  /** Up to `limit` items behind the one with the id `after`, from the first on when that is undefined. */
+  readonly read: (after: bigint | undefined, limit: number) => Awaitable<Item[]>;
+}
+
+/** A page of a list in the order of ids, or against it. Refuses `invalid_cursor`. */
+export function pageOf<Item extends { readonly id: bigint | number }>(
+  query: PageQuery,
+  { path, least = 1n, read }: PagedList<Item>,
+): Awaitable<Page<Item>> {
+  const { limit, cursor } = query;
+  const filters = filtersText(path, query);
+  const after = cursor === undefined ? undefined : readCursor(cursor, filters, least).after;
+  return andThen(read(after, limit + 1), (found) =>
+    pageFrom(found, limit, ({ id }) => writeCursor({ filters, after: BigInt(id) })),
+  );
+}
+
+/** The page that was read; `found` has one item more than `limit` when there is a next page. */
+export function pageFrom<Item>(
+  found: readonly Item[],
+  limit: number,
+  cursorOf: (last: Item) => string,
+): Page<Item> {
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  const hasNext = found.length > limit && last !== undefined;
+  return { items, next: hasNext ? cursorOf(last) : undefined };
+}

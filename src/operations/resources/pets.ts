@@ -1,0 +1,79 @@
+import { type NewPet, type Pet, petJson, type petOperations } from '../../contract/pets.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import { andThen } from '../../domain/awaitable.ts';
+import { mayFollow, statusesAfter } from '../../domain/pet-status.ts';
+import type { Transaction } from '../../storage/transaction.ts';
+import { subjectsOf } from '../changes/audited.ts';
+import { checkPreconditions } from '../changes/preconditions.ts';
+import { found } from '../refusals.ts';
+import { pageOf } from './pages.ts';
+import type { ReadersOf, UnitsOf } from './rows.ts';
+
+export const petReaders = {
+  listPets: ({ pets }, { query }) => {
+    const { status, categoryId, id: ids } = query;
+    return pageOf(query, {
+      path: '/pets',
+      read: (after = 0n, limit) => pets.list(after, limit, { status, categoryId, ids }),
+    });
+  },
+  getPet: ({ pets }, { params }) => andThen(pets.find(params.petId), (pet) => found(pet, 'pet_not_found')),
+  getInventory: ({ pets }, { query }) => pets.inventory(query.categoryId),
+} satisfies ReadersOf<typeof petOperations>;
+
+const pet = subjectsOf('pet', ({ pets }, id) => pets.find(BigInt(id)), petJson);
+
+export const petUnits = {
+  createPet: {
+    writes: ['pets'],
+    subject: pet.made,
+    all: ({ pets }: Transaction, inputs: readonly { readonly body: NewPet }[]) =>
+      pets.add(inputs.map(({ body }) => body)),
+  },
+  updatePet: {
+    writes: ['pets', 'orders'],
+    subject: pet.byParam('petId'),
+    run: async ({ pets, orders }, { params, body, preconditions }) => {
+      const before = found(await pets.find(params.petId), 'pet_not_found');
+      checkPreconditions(preconditions, petJson(before));
+      const after: Pet = {
+        id: before.id,
+        name: body.name ?? before.name,
+        categoryId: body.categoryId ?? before.categoryId,
+        status: body.status ?? before.status,
+      };
+      if (petJson(after) === petJson(before)) return before;
+      if (after.status !== before.status) {
+        await refuseReserved(orders, before.id);
+        if (!mayFollow(before.status, after.status)) throw transitionRefusal(before, after);
+      }
+      await pets.replace(before, after);
+      return after;
+    },
+  },
+  deletePet: {
+    writes: ['pets', 'orders'],
+    subject: pet.byParam('petId'),
+    run: async ({ pets, orders }, { params, preconditions }) => {
+      const before = found(await pets.find(params.petId), 'pet_not_found');
+      checkPreconditions(preconditions, petJson(before));
+      await refuseReserved(orders, before.id);
+      await pets.remove(before);
+    },
+  },
+} as const satisfies UnitsOf<typeof petOperations>;
+
+async function refuseReserved(orders: Transaction['orders'], petId: bigint): Promise<void> {
+  const order = await orders.findBy('open', petId);
+  if (order === undefined) return;
+  throw new Refusal('pet_reserved', {
+    message: `The animal is reserved by order ${order.id}, which is ${order.status}. Deliver or cancel the order first.`,
+  });
+}
+
+function transitionRefusal(before: Pet, after: Pet): Refusal {
+  const allowed = statusesAfter(before.status).map((status) => `"${status}"`);
+  return new Refusal('status_transition_not_allowed', {
+    message: `The animal is "${before.status}" and cannot become "${after.status}"; it can become ${allowed.join(' or ')}.`,
+  });
+}

@@ -1,0 +1,21 @@
+import type { rateLimitOperations } from '../../contract/rate-limit.ts';
+import type { WindowState } from '../../domain/limit.ts';
+import type { Authenticated } from '../admission/admission.ts';
+import type { ReadersOf } from './rows.ts';
+
+export const rateLimitReaders: ReadersOf<typeof rateLimitOperations, [Authenticated]> = {
+  getRateLimit: (_store, _input, { caller, verdict }) => ({
+    plan: caller.plan,
+    minute: windowView(verdict.minute),
+    day: windowView(verdict.day),
+    bannedUntil: verdict.refusal === 'api_key_banned' ? secondsToIso(verdict.resetAt) : null,
+  }),
+};
+
+function windowView({ limit, remaining, resetAt }: WindowState) {
+  return { limit, remaining, resetAt: secondsToIso(resetAt) };
+}
+
+function secondsToIso(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString();
+}

@@ -1,0 +1,16 @@
+/** What clients and operators do with the resources of the store. A new resource is registered here. */
+import type { sharedOperations } from '../../contract/operations.ts';
+import { categoryReaders, categoryUnits } from './categories.ts';
+import { orderReaders, orderUnits } from './orders.ts';
+import { petReaders, petUnits } from './pets.ts';
+import type { ReadersOf, UnitsOf } from './rows.ts';
+
+export const sharedReaders: ReadersOf<typeof sharedOperations> = {
+  ...petReaders,
+  ...categoryReaders,
+  ...orderReaders,
+};
+
+export const sharedUnits = { ...petUnits, ...categoryUnits, ...orderUnits } as const satisfies UnitsOf<
+  typeof sharedOperations
+>;

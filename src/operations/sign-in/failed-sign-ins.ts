@@ -1,0 +1,44 @@
+import { LRUCache } from 'lru-cache';
+import { type Clock, minuteMs } from '../../domain/clock.ts';
+
+/** Failures of a network within a window, before the next one gets 429. */
+const most = 10;
+/** Networks that are remembered. Beyond that, those that failed longest ago are forgotten. */
+const mostNetworks = 10_000;
+
+interface Failures {
+  readonly endsAt: number;
+  count: number;
+}
+
+/** Counts failed sign-ins by network, in windows of a minute that begin with the first one. */
+export class FailedSignIns {
+  readonly #clock: Clock;
+  readonly #byNetwork = new LRUCache<string, Failures>({ max: mostNetworks });
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Seconds until the network may try again; 0 when it may now. */
+  waitSeconds(network: string): number {
+    const failures = this.#current(network);
+    if (failures === undefined || failures.count < most) return 0;
+    return Math.max(1, Math.ceil((failures.endsAt - this.#clock.now()) / 1_000));
+  }
+
+  /** Counts a failure; returns how many the window has with it. */
+  add(network: string): number {
+    let failures = this.#current(network);
+    if (failures === undefined) {
+      failures = { endsAt: this.#clock.now() + minuteMs, count: 0 };
+      this.#byNetwork.set(network, failures);
+    }
+    return ++failures.count;
+  }
+
+  #current(network: string): Failures | undefined {
+    const failures = this.#byNetwork.get(network);
+    return failures !== undefined && this.#clock.now() < failures.endsAt ? failures : undefined;
+  }
+}

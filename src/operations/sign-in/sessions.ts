@@ -1,0 +1,218 @@
+import { LRUCache } from 'lru-cache';
+import type { Session as ShownSession, SignIn, sessionOperations } from '../../contract/admin/sessions.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import { type Actor, actorOf, actorText } from '../../domain/actor.ts';
+import { atMost } from '../../domain/bounded.ts';
+import { type Clock, hourMs, minuteMs } from '../../domain/clock.ts';
+import { fingerprint, isWellFormedKey, makeKey, type RandomBytes } from '../../domain/key.ts';
+import type { InputOf } from '../../storage/transaction.ts';
+import type { Session } from '../../tables/operators.ts';
+import type { HandlersOf, SignedIn } from '../admin/handlers.ts';
+import { isUnavailable } from '../refusals.ts';
+import type { sessionUnits } from '../units/operators.ts';
+import type { Store } from '../units.ts';
+import type { OneTimeCode } from './one-time-code.ts';
+
+/** Longest lifetime of a session. */
+export const sessionMs = 12 * hourMs;
+/** A session that is not used ends after this long. */
+const idleMs = hourMs;
+/** Shortest interval between records of its use. */
+const noteUseEveryMs = minuteMs;
+
+/** The two secrets of a session. Neither authenticates it alone. */
+export interface SessionSecrets {
+  /** Sent by the browser, to every port of the host. */
+  readonly inCookie: string;
+  readonly inPage: string;
+}
+
+/** A new session. Its secrets are known only here. */
+export interface NewSession {
+  readonly secrets: SessionSecrets;
+  /** False while the store cannot be written: this process remembers the session until it stops. */
+  readonly isStored: boolean;
+  readonly signedIn: SignedIn;
+}
+
+interface SessionsOptions {
+  readonly store: Pick<Store, 'operators' | 'sessions' | 'write'>;
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+  readonly code: OneTimeCode;
+  /** The actor of a sign-in by one-time code. */
+  readonly codeActor: Actor;
+}
+
+/** Sign-ins and sessions. The store keeps one SHA-256 over both secrets of a session. */
+export class SessionOperations {
+  readonly #options: SessionsOptions;
+  readonly #unstored = new UnstoredSessions();
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+  }
+
+  /** The operator with this token. */
+  async byToken(token: string): Promise<SignedIn | undefined> {
+    const operator = await this.#operatorOf(token);
+    return operator && { actor: operatorActor(operator.name), role: operator.role, expiresAt: undefined };
+  }
+
+  /** The operator whose session has these secrets; undefined when there is none, or it has ended. */
+  async bySecrets(secrets: SessionSecrets): Promise<SignedIn | undefined> {
+    const id = idOf(secrets);
+    if (id === undefined) return undefined;
+    const unstored = this.#unstored.find(id);
+    const session = unstored ?? (await this.#options.store.sessions.find(id));
+    const now = this.#options.clock.now();
+    if (session === undefined || now >= session.expiresAt || now >= session.usedAt + idleMs) return undefined;
+    if (unstored === undefined) {
+      if (await this.#hasEnded(session)) return undefined;
+      if (now >= session.usedAt + noteUseEveryMs) await this.#noteUse(session.fingerprint, now);
+    } else {
+      const { tokenFingerprint: token } = unstored;
+      if (token !== undefined && (await this.#options.store.operators.findBy('token', token)) === undefined)
+        return undefined;
+      this.#unstored.add({ ...unstored, usedAt: now });
+    }
+    return { actor: actorOf(session.actor), role: session.role, expiresAt: session.expiresAt };
+  }
+
+  /** Begins a session with new secrets, also while the store cannot be written. Refuses `sign_in_failed`. */
+  async signIn({ token, code }: SignIn): Promise<NewSession> {
+    const now = this.#options.clock.now();
+    const who = token === undefined ? this.#byCode(code ?? '') : await this.#operatorOf(token);
+    if (who === undefined) throw new Refusal('sign_in_failed');
+    const actor = who.id === undefined ? this.#options.codeActor : operatorActor(who.name);
+    const secrets: SessionSecrets = {
+      inCookie: makeKey(this.#options.randomBytes, 'session'),
+      inPage: makeKey(this.#options.randomBytes, 'page'),
+    };
+    const session: Session = {
+      fingerprint: fingerprintOf(secrets),
+      operatorId: who.id,
+      actor: actorText(actor),
+      role: who.role,
+      usedAt: now,
+      expiresAt: now + sessionMs,
+    };
+    const isStored = await this.#written('addSession', { session, idleMs, lastFour: who.lastFour });
+    const tokenFingerprint = token && fingerprint(token);
+    if (!isStored) this.#unstored.add({ ...session, tokenFingerprint });
+    return { secrets, isStored, signedIn: { actor, role: who.role, expiresAt: session.expiresAt } };
+  }
+
+  async signOut(secrets: SessionSecrets): Promise<void> {
+    const id = idOf(secrets);
+    if (id === undefined || this.#unstored.remove(id)) return;
+    if (!(await this.#written('removeSession', id))) this.#unstored.end(id);
+  }
+
+  async #operatorOf(token: string) {
+    return isWellFormedKey(token, 'token')
+      ? this.#options.store.operators.findBy('token', fingerprint(token))
+      : undefined;
+  }
+
+  #byCode(code: string) {
+    const role = 'admin' as const;
+    return this.#options.code.redeem(code)
+      ? { id: undefined, name: '', role, lastFour: undefined }
+      : undefined;
+  }
+
+  /** The transaction that revokes an operator removes the operator's sessions, but not one that is added at that moment. */
+  async #hasEnded({ fingerprint, operatorId }: Session): Promise<boolean> {
+    if (this.#unstored.hasEnded(fingerprint)) return true;
+    if (operatorId === undefined) return false;
+    const operator = await this.#options.store.operators.find(operatorId);
+    return operator?.revokedAt !== null;
+  }
+
+  async #noteUse(fingerprint: string, at: number): Promise<void> {
+    await this.#written('useSession', { fingerprint, at });
+  }
+
+  /** Whether it was written: a store that cannot be written does not keep operators out. */
+  async #written<Name extends keyof typeof sessionUnits>(
+    name: Name,
+    input: InputOf<(typeof sessionUnits)[Name]>,
+  ): Promise<boolean> {
+    try {
+      await this.#options.store.write(name, input);
+      return true;
+    } catch (error) {
+      if (isUnavailable(error)) return false;
+      throw error;
+    }
+  }
+}
+
+/** What a session is stored under. */
+export function fingerprintOf({ inCookie, inPage }: SessionSecrets): string {
+  return fingerprint(inCookie + inPage);
+}
+
+/** The same; undefined for what is no secret of a session. */
+function idOf(secrets: SessionSecrets): string | undefined {
+  const { inCookie, inPage } = secrets;
+  const isWellFormed = isWellFormedKey(inCookie, 'session') && isWellFormedKey(inPage, 'page');
+  return isWellFormed ? fingerprintOf(secrets) : undefined;
+}
+
+function operatorActor(name: string): Actor {
+  return { kind: 'operator', name };
+}
+
+export function sessionShown({ actor, role, expiresAt }: SignedIn): ShownSession {
+  return {
+    operator: actorText(actor),
+    role,
+    expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
+  };
+}
+
+export const sessionHandlers = {
+  getSession: (_services, _input, asking) => sessionShown(asking),
+} satisfies HandlersOf<unknown, Pick<typeof sessionOperations, 'getSession'>>;
+
+/** Sessions that are remembered. Beyond that, those that were not used for longest are forgotten. */
+const most = 1_000;
+
+/** A session that the store could not take. */
+interface UnstoredSession extends Session {
+  /** SHA-256 of its operator's token; undefined for a code. The session ends with the token. */
+  readonly tokenFingerprint: string | undefined;
+}
+
+/**
+ * Sessions that the store could not write, for example on a full disk: new ones, and ends of stored ones. They are kept in this
+ * process until it stops.
+ */
+export class UnstoredSessions {
+  readonly #sessions = new LRUCache<string, UnstoredSession>(atMost(most));
+  readonly #ended = new LRUCache<string, true>(atMost(most));
+
+  add(session: UnstoredSession): void {
+    this.#sessions.set(session.fingerprint, session);
+  }
+
+  find(fingerprint: string): UnstoredSession | undefined {
+    return this.#sessions.get(fingerprint);
+  }
+
+  /** Ends a session that is only here; tells whether there was one. */
+  remove(fingerprint: string): boolean {
+    return this.#sessions.delete(fingerprint);
+  }
+
+  /** Ends a session that the store has and cannot remove. */
+  end(fingerprint: string): void {
+    this.#ended.set(fingerprint, true);
+  }
+
+  hasEnded(fingerprint: string): boolean {
+    return this.#ended.has(fingerprint);
+  }
+}

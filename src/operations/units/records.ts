@@ -1,0 +1,45 @@
+import type { NewPet, Pet } from '../../contract/pets.ts';
+import type { UsageBounds, UsageReport } from '../../storage/admin.ts';
+import type { Transaction, Units } from '../../storage/transaction.ts';
+import type { ImportRun } from '../../tables/imports.ts';
+import type { NewAuditEntry } from '../../tables/operators.ts';
+
+interface ImportCommit {
+  readonly pets: readonly NewPet[];
+  readonly run?: ImportRun;
+  readonly fromLine?: number;
+  /** For the audit log: that the import has begun, or ended. */
+  readonly entry?: NewAuditEntry | undefined;
+}
+
+export const recordUnits = {
+  commitImport: {
+    writes: ['pets'],
+    run: async (
+      { imports, pets, audit }: Transaction,
+      { pets: read, run, fromLine, entry }: ImportCommit,
+    ): Promise<Pet[] | undefined> => {
+      if (run !== undefined) {
+        const stored = await imports.find(run.source);
+        // Two imports of the same input at once would add its animals twice.
+        if (fromLine !== undefined && fromLine !== (stored?.lastLine ?? 0)) return undefined;
+        await imports.put(run);
+      }
+      const added = await pets.add(read);
+      if (entry !== undefined) await audit.add(entry);
+      return added;
+    },
+  },
+  recordUsage: {
+    writes: [],
+    run: async ({ usage, instances }: Transaction, report: UsageReport) => {
+      await usage.add(report);
+      await instances.put(report.instance);
+    },
+  },
+  pruneUsage: { writes: [], run: ({ usage }: Transaction, bounds: UsageBounds) => usage.prune(bounds) },
+  /** Removes answers that were kept before an instant (Unix ms). */
+  pruneAnswers: { writes: [], run: ({ answers }: Transaction, since: number) => answers.prune(since) },
+  /** Records what an operator does outside the data, such as lifting a ban. */
+  recordAudit: { writes: [], run: ({ audit }: Transaction, entry: NewAuditEntry) => audit.add(entry) },
+} as const satisfies Units;

@@ -1,0 +1,75 @@
+import {
+  type AnswerRow,
+  answerId,
+  answerOfRow,
+  answersPrunedAtOnce,
+  answersRemovedAtOnce,
+} from '../../answer-row.ts';
+import type { AnswerKey, AnswerWrites, KeptAnswer } from '../../transaction.ts';
+import type { Statements } from '../statements.ts';
+
+/** Keys and answers are JSON in one parameter: there may be as many as a group has writes. */
+export class PostgresAnswerWrites implements AnswerWrites {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  /** A statement behind the one that locks what the unit writes: it sees what was kept by who had the lock before. */
+  async find(keys: readonly AnswerKey[], since: number): Promise<(KeptAnswer | undefined)[]> {
+    const ids = keys.map(({ accountId, key }) => answerId(accountId, key));
+    const rows = await this.#statements.run<(AnswerRow & { id: string })[]>(
+      (sql) => sql`
+        SELECT id, request, status, body, location, kept_at AS "keptAt" FROM idempotent_answers
+        WHERE id = ANY (ARRAY(SELECT json_array_elements_text(${JSON.stringify(ids)}::text::json)))
+          AND kept_at >= ${since}`,
+    );
+    const kept = new Map(rows.map(({ id, ...row }) => [id, row]));
+    return keys.map(({ accountId, key }, index) => {
+      const row = kept.get(ids[index] ?? '');
+      return row && answerOfRow(accountId, key, row);
+    });
+  }
+
+  /** Nobody waits to remove what somebody else removes just now. */
+  async keep(answers: readonly KeptAnswer[], since: number): Promise<void> {
+    const rows = answers.map(({ accountId, key, request, status, body, location, keptAt }) => {
+      return [answerId(accountId, key), request, status, body, location, keptAt];
+    });
+    const most = answersRemovedAtOnce * answers.length;
+    await this.#statements.run(
+      (sql) => sql`
+        WITH kept AS (
+          SELECT value->>0 AS id, value->>1 AS request, (value->>2)::bigint AS status, value->>3 AS body,
+                 value->>4 AS location, (value->>5)::bigint AS kept_at
+          FROM json_array_elements(${JSON.stringify(rows)}::text::json) AS answer (value)
+        ), removed AS (
+          DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
+            SELECT id FROM idempotent_answers WHERE kept_at < ${since} AND id NOT IN (SELECT id FROM kept)
+            ORDER BY kept_at LIMIT ${most} FOR UPDATE SKIP LOCKED
+          ))
+        )
+        INSERT INTO idempotent_answers (id, request, status, body, location, kept_at)
+        SELECT id, request, status, body, location, kept_at FROM kept ORDER BY id
+        ON CONFLICT (id) DO UPDATE SET
+          request = excluded.request, status = excluded.status, body = excluded.body,
+          location = excluded.location, kept_at = excluded.kept_at`,
+    );
+  }
+
+  /** Nobody waits to remove what somebody else removes or keeps just now. */
+  async prune(since: number): Promise<boolean> {
+    const [row] = await this.#statements.run<{ removed: bigint }[]>(
+      (sql) => sql`
+        WITH removed AS (
+          DELETE FROM idempotent_answers WHERE id = ANY (ARRAY(
+            SELECT id FROM idempotent_answers WHERE kept_at < ${since}
+            ORDER BY kept_at LIMIT ${answersPrunedAtOnce} FOR UPDATE SKIP LOCKED
+          )) RETURNING 1
+        )
+        SELECT count(*) AS removed FROM removed`,
+    );
+    return row?.removed === BigInt(answersPrunedAtOnce);
+  }
+}

@@ -1,0 +1,61 @@
+import type { SQL } from 'bun';
+import { type AuditEntry, audit } from '../../../tables/operators.ts';
+import { rowsReader, selection } from '../../../tables/sql.ts';
+import type { AuditFilter, AuditStore } from '../../admin.ts';
+import type { Runner } from '../statements.ts';
+
+const entriesOf = rowsReader(audit);
+
+export class PostgresAudit implements AuditStore {
+  readonly #runner: Runner;
+
+  constructor(runner: Runner) {
+    this.#runner = runner;
+  }
+
+  async list(before: bigint | undefined, limit: number, filter: AuditFilter): Promise<AuditEntry[]> {
+    const rows = await this.#runner.run((sql) => page(sql, before, limit, filter));
+    return entriesOf([...rows]);
+  }
+}
+
+/** Later than any time. */
+const endless = 9_223_372_036_854_775_807n;
+
+/**
+ * The page begins behind the entry that it follows or at the end of the time that is asked for, whichever is earlier. As in
+ * `PostgresEntity`, the order names all columns of the index that has what is filtered, and what comes behind that is read as far
+ * as the page goes, and dropped.
+ */
+function page(
+  sql: SQL,
+  before: bigint | undefined,
+  limit: number,
+  { since = 0, until, actor, object }: AuditFilter,
+): SQL.Query<unknown[]> {
+  const end = until === undefined ? endless : BigInt(until);
+  const entryAt = sql`(SELECT at FROM audit WHERE id = ${before ?? null}::bigint)`;
+  const endAt = sql`least(${entryAt}, ${end}::bigint)`;
+  const endId = sql`CASE WHEN ${entryAt} < ${end}::bigint THEN ${before ?? null}::bigint ELSE 0 END`;
+  const filters: readonly (readonly [column: SQL.Query<unknown>, value: string | undefined])[] = [
+    [sql`object`, object],
+    [sql`actor`, actor],
+  ];
+  let columns = sql``;
+  let values = sql``;
+  let order = sql``;
+  let belongs = sql`at >= ${since}`;
+  for (const [column, value] of filters) {
+    if (value === undefined) continue;
+    columns = sql`${columns} ${column},`;
+    values = sql`${values} ${value}::text,`;
+    order = sql`${order} ${column} DESC,`;
+    belongs = sql`${belongs} AND ${column} = ${value}`;
+  }
+  return sql`
+    SELECT ${sql.unsafe(selection(audit))} FROM (
+      SELECT * FROM audit WHERE (${columns} at, id) < (${values} ${endAt}, ${endId})
+      ORDER BY ${order} at DESC, id DESC LIMIT ${limit}
+    ) AS page WHERE ${belongs}
+    ORDER BY at DESC, id DESC`;
+}

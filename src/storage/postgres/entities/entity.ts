@@ -1,0 +1,246 @@
+import type { SQL } from 'bun';
+import type { Resource } from '../../../domain/resources.ts';
+import {
+  addedRow,
+  listPlan,
+  rowsReader,
+  selection,
+  setFilters,
+  sqlKey,
+  sqlName,
+  storedValues,
+} from '../../../tables/sql.ts';
+import type {
+  FilterIn,
+  KeyIn,
+  LookupIn,
+  NewIn,
+  RowIn,
+  SqlType,
+  SqlValue,
+  Table,
+} from '../../../tables/table.ts';
+import type { EntityReads, EntityWrites } from '../../entity.ts';
+import type { Runner, Versioned } from '../statements.ts';
+import { movedText, risenVersionText, versionCounter } from '../versions.ts';
+
+const casts: Readonly<Record<SqlType, string>> = { integer: 'bigint', text: 'text', boolean: 'boolean' };
+
+/** A parameter, by its number from 1. */
+const place = (number: number, type: SqlType) => `$${number}::${casts[type]}`;
+
+interface ListText {
+  readonly text: string;
+  /** The filters in the order of the statement's parameters. */
+  readonly equal: readonly string[];
+}
+
+/** The statements of a described table that only read, made once. */
+class ReadTexts {
+  readonly select: string;
+  readonly find: string;
+  readonly findMany: string;
+  readonly rowsOf: (found: readonly unknown[]) => never[];
+  /** The name of the key's column. */
+  readonly key: string;
+  readonly ofKey: string;
+  readonly #table: Table;
+  readonly #lists = new Map<string, ListText>();
+
+  constructor(table: Table) {
+    const [key] = sqlKey(table);
+    this.#table = table;
+    this.rowsOf = rowsReader(table) as (found: readonly unknown[]) => never[];
+    this.key = key?.name ?? '';
+    this.ofKey = `WHERE ${this.key} = ${place(1, key?.type ?? 'integer')}`;
+    this.select = `SELECT ${selection(table)} FROM ${table.name}`;
+    this.find = `${this.select} ${this.ofKey}`;
+    const listed = `SELECT value::${casts[key?.type ?? 'integer']} FROM json_array_elements_text($1::text::json) AS value`;
+    this.findMany = `${this.select} WHERE ${this.key} = ANY (ARRAY(${listed}))`;
+  }
+
+  findBy(lookup: string): string {
+    const { by = [], where = 'true' } = this.#table.lookups[lookup] ?? {};
+    const equal = by.map((name, index) => `${sqlName(name)} = ${place(index + 1, this.#typeOf(name))} AND `);
+    return `${this.select} WHERE ${equal.join('')}${where}`;
+  }
+
+  list(filtered: readonly string[], isContinued: boolean): ListText {
+    const name = `${filtered} ${isContinued}`;
+    const known = this.#lists.get(name);
+    if (known !== undefined) return known;
+    const { equal, merged } = listPlan(this.#table, filtered);
+    const limit = `LIMIT $${equal.length + (isContinued ? 2 : 1)}`;
+    const ranges = merged?.values.map((value) =>
+      this.#range(equal, isContinued, limit, [sqlName(merged.name), `'${value}'::text`]),
+    );
+    const text =
+      ranges === undefined
+        ? this.#range(equal, isContinued, limit)
+        : `SELECT * FROM (${ranges.join(' UNION ALL ')}) AS merged ORDER BY ${this.key} ${limit}`;
+    const list = { text, equal };
+    this.#lists.set(name, list);
+    return list;
+  }
+
+  /**
+   * Rows with equal values in the first columns of an index, by ascending key. The order names every column of the index,
+   * so that no other index serves: the server might walk one on the key alone past all rows with other values. Rows behind
+   * the range are read up to the limit, and dropped.
+   */
+  #range(
+    equal: readonly string[],
+    isContinued: boolean,
+    limit: string,
+    ...merged: readonly (readonly [column: string, value: string])[]
+  ): string {
+    const after = place(equal.length + 1, this.#typeOf(this.#table.key[0] ?? ''));
+    const fixed = [
+      ...equal.map((name, index) => [sqlName(name), place(index + 1, this.#typeOf(name))] as const),
+      ...merged,
+    ];
+    if (fixed.length === 0) {
+      return `${this.select} ${isContinued ? `WHERE ${this.key} > ${after}` : ''} ORDER BY ${this.key} ${limit}`;
+    }
+    const index = [...fixed.map(([column]) => column), this.key];
+    const values = fixed.map(([, value]) => value);
+    const begin = isContinued ? [...values, after] : [...values, '(-9223372036854775808)::bigint'];
+    const belongs = fixed.map(([column, value]) => `${column} = ${value}`).join(' AND ');
+    return `SELECT ${selection(this.#table)} FROM (
+      SELECT * FROM ${this.#table.name} WHERE (${index}) ${isContinued ? '>' : '>='} (${begin}) ORDER BY ${index} ${limit}
+    ) AS page WHERE ${belongs}`;
+  }
+
+  #typeOf(name: string): SqlType {
+    return this.#table.columns[name]?.type ?? 'text';
+  }
+}
+
+const texts = new Map<unknown, ReadTexts>();
+
+function textsOf(table: Table): ReadTexts {
+  const known = texts.get(table) ?? new ReadTexts(table);
+  texts.set(table, known);
+  return known;
+}
+
+/** The rows of a described table. */
+export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
+  protected readonly runner: Runner;
+  protected readonly texts: ReadTexts;
+  readonly #table: Table;
+
+  constructor(table: T, runner: Runner) {
+    this.runner = runner;
+    this.#table = table as Table;
+    this.texts = textsOf(this.#table);
+  }
+
+  /** Reads rows with a statement that begins with `select`. */
+  protected async rows(text: string, ...values: readonly SqlValue[]): Promise<RowIn<T>[]> {
+    const found = await this.runner.run((sql): SQL.Query<unknown[]> => sql.unsafe(text, [...values]));
+    return this.texts.rowsOf([...found]);
+  }
+
+  async find(key: KeyIn<T>): Promise<RowIn<T> | undefined> {
+    const [row] = await this.rows(this.texts.find, key as SqlValue);
+    return row;
+  }
+
+  findMany(keys: readonly KeyIn<T>[]): Promise<RowIn<T>[]> {
+    return this.rows(this.texts.findMany, JSON.stringify(keys.map(String)));
+  }
+
+  async findBy(lookup: LookupIn<T>, ...values: readonly SqlValue[]): Promise<RowIn<T> | undefined> {
+    const [row] = await this.rows(this.texts.findBy(lookup), ...values);
+    return row;
+  }
+
+  list(after?: KeyIn<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterIn<T>): Promise<RowIn<T>[]> {
+    const given = filter as Readonly<Record<string, SqlValue>> | undefined;
+    const filtered = setFilters(this.#table, given);
+    const { text, equal } = this.texts.list(filtered, after !== undefined);
+    const values = equal.map((name) => given?.[name] ?? null);
+    if (after !== undefined) values.push(after as SqlValue);
+    return this.rows(text, ...values, limit);
+  }
+
+  async add(row: NewIn<T>): Promise<RowIn<T>> {
+    const added = await this.#insert(row, '');
+    if (added === undefined) throw new Error(`The table "counters" has no row "${this.#table.name}".`);
+    return added;
+  }
+
+  addUnique(row: NewIn<T>): Promise<RowIn<T> | undefined> {
+    return this.#insert(row, 'ON CONFLICT DO NOTHING');
+  }
+
+  async put(row: RowIn<T>): Promise<void> {
+    const others = storedValues(this.#table, row as object).filter(({ name }) => name !== this.texts.key);
+    const assignments = others.map(({ name }) => `${name} = excluded.${name}`);
+    await this.#insert(row, `ON CONFLICT (${this.texts.key}) DO UPDATE SET ${assignments.join(', ')}`);
+  }
+
+  /** The row of the counter is locked until the commit, so that ids are committed in their order. */
+  async #insert(row: unknown, conflict: string): Promise<RowIn<T> | undefined> {
+    const { name, isCounted, resource, raisesOnInsert } = this.#table;
+    const raised = raisesOnInsert ? resource : undefined;
+    const stored = storedValues(this.#table, row as object);
+    const columns = stored.map((column) => column.name);
+    const places = stored.map(({ type }, index) => place(index + 1, type));
+    // The counter's row has the version of a resource, too; one statement may change a row once only.
+    const isOneRow = isCounted && raised !== undefined && versionCounter(raised) === name;
+    const before = [
+      isCounted &&
+        `taken AS (UPDATE counters SET last = last + 1 ${isOneRow ? `, ${risenVersionText}` : ''}
+         WHERE name = '${name}' RETURNING last, version)`,
+      raised !== undefined && !isOneRow && movedText(raised),
+    ].filter((expression) => expression !== false);
+    const source = [isCounted && 'taken', raised !== undefined && !isOneRow && 'moved'].filter(Boolean);
+    const version = isOneRow ? 'taken' : 'moved';
+    const text = `${before.length > 0 ? `WITH ${before}` : ''}
+      INSERT INTO ${name} (${isCounted ? ['id', ...columns] : columns})
+      SELECT ${isCounted ? ['last', ...places] : places} ${source.length > 0 ? `FROM ${source}` : ''} ${conflict}
+      RETURNING ${isCounted ? 'id' : '1'}${raised === undefined ? '' : `, (SELECT version FROM ${version}) AS version`}`;
+    const [added] = await this.#change<{ id: bigint }>(
+      text,
+      stored.map(({ value }) => value),
+      raised,
+    );
+    return added && (addedRow(this.#table, row as object, added.id) as RowIn<T>);
+  }
+
+  async update(key: KeyIn<T>, changes: Partial<NewIn<T>>): Promise<void> {
+    const { name, resource } = this.#table;
+    const stored = storedValues(this.#table, changes);
+    const assignments = stored.map(
+      ({ name: column, type }, index) => `${column} = ${place(index + 2, type)}`,
+    );
+    const values = [key as SqlValue, ...stored.map(({ value }) => value)];
+    await this.#change(
+      resource === undefined
+        ? `UPDATE ${name} SET ${assignments} ${this.texts.ofKey}`
+        : `WITH ${movedText(resource)} UPDATE ${name} SET ${assignments} FROM moved ${this.texts.ofKey} RETURNING version`,
+      values,
+      resource,
+    );
+  }
+
+  async remove(key: KeyIn<T>): Promise<void> {
+    const { name, resource } = this.#table;
+    await this.#change(
+      resource === undefined
+        ? `DELETE FROM ${name} ${this.texts.ofKey}`
+        : `WITH ${movedText(resource)} DELETE FROM ${name} USING moved ${this.texts.ofKey} RETURNING version`,
+      [key as SqlValue],
+      resource,
+    );
+  }
+
+  #change<Row>(text: string, values: readonly SqlValue[], resource: Resource | undefined): Promise<Row[]> {
+    const statement = (sql: SQL): SQL.Query<(Row & Versioned)[]> => sql.unsafe(text, [...values]);
+    const { runner } = this;
+    if (resource === undefined || runner.change === undefined) return runner.run(statement);
+    return runner.change(resource, statement);
+  }
+}

@@ -1,0 +1,96 @@
+import type { SQL } from 'bun';
+import type { Inventory } from '../../../contract/inventory.ts';
+import type { NewPet, Pet } from '../../../contract/pets.ts';
+import { pets } from '../../../tables/pets.ts';
+import type { PetFilter, PetStore } from '../../storage.ts';
+import type { PetWrites } from '../../transaction.ts';
+import type { Statements, Versioned } from '../statements.ts';
+import { risenVersion } from '../versions.ts';
+import { PostgresEntity } from './entity.ts';
+
+export class PostgresPets extends PostgresEntity<typeof pets> implements PetStore {
+  override list(after?: bigint, limit?: number, filter: PetFilter = {}): Promise<Pet[]> {
+    const { ids, ...others } = filter;
+    return ids === undefined ? super.list(after, limit, others) : this.#named(ids, after, limit, others);
+  }
+
+  async inventory(categoryId?: bigint): Promise<Inventory> {
+    const [row] = await this.runner.run(
+      (sql): SQL.Query<Record<keyof Inventory, bigint>[]> =>
+        categoryId === undefined
+          ? sql`SELECT available, pending, sold FROM inventory`
+          : sql`SELECT available, pending, sold FROM inventory_by_category WHERE category_id = ${categoryId}`,
+    );
+    const { available, pending, sold } = row ?? { available: 0n, pending: 0n, sold: 0n };
+    return { available: Number(available), pending: Number(pending), sold: Number(sold) };
+  }
+
+  /** Finds the animals by their ids first, since a request names few of them. */
+  #named(
+    ids: readonly bigint[],
+    after = 0n,
+    limit = ids.length,
+    { status, categoryId }: PetFilter = {},
+  ): Promise<Pet[]> {
+    const named = '(SELECT * FROM pets WHERE id = ANY ($1::text::bigint[]) OFFSET 0) AS named';
+    const text = `${this.texts.select.replace('FROM pets', `FROM ${named}`)}
+      WHERE id > $2::bigint AND status = coalesce($3::text, status)
+        AND category_id = coalesce($4::bigint, category_id)
+      ORDER BY id LIMIT $5`;
+    return this.rows(text, `{${ids}}`, after, status ?? null, categoryId ?? null, limit);
+  }
+}
+
+/** By hand, since creating animals is the hot path: one statement adds those of a whole group. */
+export class PostgresPetWrites implements PetWrites {
+  readonly #statements: Statements;
+  readonly #pets: PostgresEntity<typeof pets>;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+    this.#pets = new PostgresEntity(pets, statements);
+  }
+
+  /**
+   * The counter's row is locked until the commit, so that ids become visible in their order, on every instance, without
+   * gaps.
+   */
+  async add(added: readonly NewPet[]): Promise<Pet[]> {
+    const [row] = await this.#statements.change<Versioned & { readonly last: bigint }>(
+      'pets',
+      (sql) => sql`
+        WITH taken AS (
+          UPDATE counters SET last = last + ${added.length}::bigint, ${risenVersion(sql)}
+          WHERE name = 'pets' RETURNING last, version
+        ), added AS (
+          INSERT INTO pets (id, name, category_id, status)
+          SELECT last - ${added.length}::bigint + pet.number, pet.name, pet.category_id, pet.status
+          FROM taken, json_to_recordset(${rowsOf(added)}::text::json)
+            AS pet (number bigint, name text, category_id bigint, status text)
+        )
+        SELECT last, version FROM taken`,
+    );
+    const before = (row?.last ?? 0n) - BigInt(added.length);
+    return added.map((pet, index) => ({ id: before + BigInt(index + 1), ...pet }));
+  }
+
+  find(id: bigint): Promise<Pet | undefined> {
+    return this.#pets.find(id);
+  }
+
+  replace({ id }: Pet, { name, categoryId, status }: Pet): Promise<void> {
+    return this.#pets.update(id, { name, categoryId, status });
+  }
+
+  remove({ id }: Pet): Promise<void> {
+    return this.#pets.remove(id);
+  }
+}
+
+/** Animals as one parameter. Categories go as text, for JavaScript's numbers would round them. */
+function rowsOf(added: readonly NewPet[]): string {
+  const rows = added.map(({ name, categoryId, status }, index) => {
+    return { number: index + 1, name, category_id: String(categoryId), status };
+  });
+  return JSON.stringify(rows);
+}

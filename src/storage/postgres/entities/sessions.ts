@@ -1,0 +1,31 @@
+import type { sessions } from '../../../tables/operators.ts';
+import type { SessionWrites } from '../../admin.ts';
+import { PostgresEntity } from './entity.ts';
+
+export class PostgresSessions extends PostgresEntity<typeof sessions> implements SessionWrites {
+  /** Skips a session that is being used or removed: there is nothing to wait for. */
+  async use(fingerprint: string, usedAt: number): Promise<void> {
+    await this.runner.run(
+      (sql) => sql`
+        UPDATE sessions SET used_at = greatest(used_at, ${usedAt})
+        WHERE fingerprint = ANY (ARRAY(
+          SELECT fingerprint FROM sessions WHERE fingerprint = ${fingerprint} FOR UPDATE SKIP LOCKED
+        ))`,
+    );
+  }
+
+  async removeOf(operatorId: number): Promise<void> {
+    await this.runner.run((sql) => sql`DELETE FROM sessions WHERE operator_id = ${operatorId}`);
+  }
+
+  /** Skips sessions that another transaction is removing. */
+  async removeOld(usedBefore: number, now: number): Promise<void> {
+    await this.runner.run(
+      (sql) => sql`
+        DELETE FROM sessions WHERE fingerprint = ANY (ARRAY(
+          SELECT fingerprint FROM sessions WHERE used_at < ${usedBefore} OR expires_at <= ${now}
+          FOR UPDATE SKIP LOCKED
+        ))`,
+    );
+  }
+}

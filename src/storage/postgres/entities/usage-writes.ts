@@ -1,0 +1,106 @@
+import type { SQL } from 'bun';
+import { dayMs, hourMs } from '../../../domain/clock.ts';
+import type { UsageBounds, UsageReport, UsageWrites } from '../../admin.ts';
+import type { Statements } from '../statements.ts';
+
+/** Most rows of a table that are removed at once. */
+const removedAtOnce = 1_000;
+
+/** Usage as it is written. Rows are JSON in one parameter: there may be as many as there are keys. */
+export class PostgresUsageWrites implements UsageWrites {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  /** Every process locks the tables in one order, and the rows of each by their keys, to avoid deadlock. */
+  async add({ minutes, keys }: UsageReport): Promise<void> {
+    if (keys.length > 0) {
+      const rows = JSON.stringify(
+        keys.map((key) => [
+          key.hour,
+          key.keyId,
+          key.accountId,
+          key.ok,
+          key.refused,
+          key.limited,
+          key.failed,
+          key.deprecated,
+          key.lastUsedAt,
+        ]),
+      );
+      await this.#statements.run((sql) => addPeriods(sql, sql`usage_hours`, sql`hour`, hourMs, rows));
+      await this.#statements.run((sql) => addPeriods(sql, sql`usage_days`, sql`day`, dayMs, rows));
+    }
+    // Everybody's requests are in the same few of these: they are locked no longer than it takes.
+    if (minutes.length > 0) {
+      const rows = minutes.map(({ minute, operation, code, requests }) => [
+        minute,
+        operation,
+        code,
+        requests,
+      ]);
+      await this.#statements.run((sql) => addMinutes(sql, JSON.stringify(rows)));
+    }
+  }
+
+  async prune({ minutes, hours, days, instances }: UsageBounds): Promise<boolean> {
+    const removed = [
+      await this.#statements.run((sql) => remove(sql, sql`usage_minutes`, sql`minute`, minutes)),
+      await this.#statements.run((sql) => remove(sql, sql`usage_hours`, sql`hour`, hours)),
+      await this.#statements.run((sql) => remove(sql, sql`usage_days`, sql`day`, days)),
+      await this.#statements.run((sql) => remove(sql, sql`instances`, sql`seen_at`, instances)),
+    ];
+    return removed.some(([row]) => row?.removed === BigInt(removedAtOnce));
+  }
+}
+
+function addMinutes(sql: SQL, rows: string): SQL.Query<unknown> {
+  return sql`
+    INSERT INTO usage_minutes AS counted (minute, operation, code, requests)
+    SELECT (value->>0)::bigint AS minute, value->>1 AS operation, value->>2 AS code, sum((value->>3)::bigint)
+    FROM json_array_elements(${rows}::text::json) AS reported (value)
+    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+    ON CONFLICT (minute, operation, code) DO UPDATE SET requests = counted.requests + excluded.requests`;
+}
+
+/** Adds what keys did to a table of periods of this length. */
+function addPeriods(
+  sql: SQL,
+  table: SQL.Query<unknown>,
+  period: SQL.Query<unknown>,
+  lengthMs: number,
+  rows: string,
+): SQL.Query<unknown> {
+  return sql`
+    INSERT INTO ${table} AS counted
+      (${period}, key_id, account_id, ok, refused, limited, failed, deprecated, last_used_at)
+    SELECT (value->>0)::bigint / ${lengthMs}::bigint * ${lengthMs}::bigint, (value->>1)::bigint,
+           max((value->>2)::bigint), sum((value->>3)::bigint), sum((value->>4)::bigint), sum((value->>5)::bigint),
+           sum((value->>6)::bigint), sum((value->>7)::bigint), max((value->>8)::bigint)
+    FROM json_array_elements(${rows}::text::json) AS reported (value)
+    GROUP BY 1, 2 ORDER BY 1, 2
+    ON CONFLICT (${period}, key_id) DO UPDATE SET
+      ok = counted.ok + excluded.ok, refused = counted.refused + excluded.refused,
+      limited = counted.limited + excluded.limited, failed = counted.failed + excluded.failed,
+      deprecated = counted.deprecated + excluded.deprecated,
+      last_used_at = greatest(counted.last_used_at, excluded.last_used_at)`;
+}
+
+/** Removes some of the rows from before an instant; nobody waits for what somebody else removes or counts just now. */
+function remove(
+  sql: SQL,
+  table: SQL.Query<unknown>,
+  time: SQL.Query<unknown>,
+  before: number,
+): SQL.Query<{ removed: bigint }[]> {
+  return sql`
+    WITH removed AS (
+      DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM ${table} WHERE ${time} < ${before} ORDER BY ${time} LIMIT ${removedAtOnce}
+        FOR UPDATE SKIP LOCKED
+      )) RETURNING 1
+    )
+    SELECT count(*) AS removed FROM removed`;
+}

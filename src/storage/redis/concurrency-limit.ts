@@ -1,0 +1,64 @@
+import { DeadlineQueue, type Pending } from '../deadline-queue.ts';
+import { StorageUnavailable } from '../storage.ts';
+
+/** Too many requests to perform in time: nothing was done, and the server works. */
+export class Overloaded extends StorageUnavailable {}
+
+interface ConcurrencyBounds {
+  /** Most requests in flight; the others wait, first come, first served. */
+  readonly inFlight: number;
+  readonly waiting: number;
+  readonly waitMs: number;
+}
+
+interface Waiting extends Pending {
+  readonly start: () => void;
+}
+
+/** Bounds the requests in flight to a server, so that the others wait here, where they can be refused. */
+export class ConcurrencyLimit {
+  readonly #bounds: ConcurrencyBounds;
+  readonly #waiting: DeadlineQueue<Waiting>;
+  #inFlight = 0;
+
+  constructor(bounds: ConcurrencyBounds) {
+    this.#bounds = bounds;
+    this.#waiting = new DeadlineQueue({
+      most: bounds.waiting,
+      overload: (size) => new Overloaded(`too many queued requests (${size})`),
+    });
+  }
+
+  get isBusy(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** Rejects with `Overloaded` when too many wait already, or it would have to wait too long. */
+  run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#inFlight < this.#bounds.inFlight) return this.#start(work);
+    return new Promise((resolve, reject) => {
+      const start = () => void this.#start(work).then(resolve, reject);
+      this.#waiting.add({ dueAt: performance.now() + this.#bounds.waitMs, start, reject });
+    });
+  }
+
+  #start<T>(work: () => Promise<T>): Promise<T> {
+    this.#inFlight++;
+    const done = () => {
+      this.#inFlight--;
+      this.#next();
+    };
+    const result = work();
+    result.then(done, done);
+    return result;
+  }
+
+  #next(): void {
+    const now = performance.now();
+    let [next] = this.#waiting.take(1);
+    for (; next !== undefined && next.dueAt < now; [next] = this.#waiting.take(1)) {
+      next.reject(new Overloaded(`a request was queued for more than ${this.#bounds.waitMs} ms`));
+    }
+    next?.start();
+  }
+}

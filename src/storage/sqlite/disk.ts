@@ -1,0 +1,38 @@
+/** Sizes of files, free space, and durable writes. */
+import { closeSync, fsyncSync, openSync, statfsSync, statSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** 0 where there is no file. */
+export function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** Free bytes of the disk with a file's folder, without those reserved for root. */
+export function freeBytesOf(path: string): number {
+  const { bavail, bsize } = statfsSync(dirname(path));
+  return bavail * bsize;
+}
+
+export function writeAll(file: number, bytes: Uint8Array, position: number): void {
+  for (let written = 0; written < bytes.length; ) {
+    written += writeSync(file, bytes, written, bytes.length - written, position + written);
+  }
+}
+
+export function syncFile(path: string): void {
+  sync(path, 'r+');
+}
+
+/** Makes created and renamed files in the folder of a file durable. */
+export function syncFolderOf(path: string): void {
+  sync(dirname(path), 'r');
+}
+
+function sync(path: string, flags: 'r' | 'r+'): void {
+  const file = openSync(path, flags);
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,44 @@
+import type { Database, Statement } from 'bun:sqlite';
+import { type Account, accounts, folded } from '../../../tables/accounts.ts';
+import type { SqlValue } from '../../../tables/table.ts';
+import type { AccountFilter, AccountPosition, AccountStore } from '../../storage.ts';
+import { type ReadIn, SqliteEntity } from './entity.ts';
+
+/** Whether it is open, as the indexes have it. */
+const isOpen = '(closed_at IS NULL)';
+
+/** Behind every name with this prefix: no name contains the last of all code points, which is no character. */
+const endOf = (prefix: string) => `${prefix}\u{10ffff}`;
+
+type List = Statement<unknown, SqlValue[]>;
+
+export class SqliteAccounts extends SqliteEntity<typeof accounts> implements AccountStore {
+  readonly #byState: List;
+  readonly #byName: List;
+  readonly #byBoth: List;
+
+  constructor(database: Database, read: ReadIn) {
+    super(database, accounts, { read });
+    /** A page by name: the accounts with the same name as the last one of the page before, then those behind it. */
+    const page = (condition: string) => `
+      ${this.select.replace(' FROM', ', name_folded FROM')} WHERE ${condition} name_folded = ?1 AND id > ?2
+      UNION ALL
+      ${this.select.replace(' FROM', ', name_folded FROM')} WHERE ${condition} name_folded > ?1 AND name_folded < ?3
+      ORDER BY name_folded, id LIMIT ?4`;
+    this.#byState = this.prepare(`${this.select} WHERE ${isOpen} = ? AND id > ? ORDER BY id LIMIT ?`);
+    this.#byName = this.prepare(page(''));
+    this.#byBoth = this.prepare(page(`${isOpen} = ?5 AND`));
+  }
+
+  search(after: AccountPosition | undefined, limit: number, { name, isClosed }: AccountFilter): Account[] {
+    const id = after?.id ?? 0;
+    if (name === undefined) {
+      return isClosed === undefined ? this.list(id, limit) : this.rows(this.#byState, !isClosed, id, limit);
+    }
+    const prefix = folded(name);
+    const range = [after === undefined ? prefix : folded(after.name), id, endOf(prefix), limit];
+    return isClosed === undefined
+      ? this.rows(this.#byName, ...range)
+      : this.rows(this.#byBoth, ...range, !isClosed);
+  }
+}

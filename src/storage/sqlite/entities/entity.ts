@@ -1,0 +1,166 @@
+import type { Changes as Changed, Database, Statement } from 'bun:sqlite';
+import type { Resource } from '../../../domain/resources.ts';
+import {
+  addedRow,
+  listPlan,
+  rowsReader,
+  selection,
+  setFilters,
+  sqlKey,
+  sqlName,
+  storedValues,
+} from '../../../tables/sql.ts';
+import type { FilterIn, KeyIn, LookupIn, NewIn, RowIn, SqlValue, Table } from '../../../tables/table.ts';
+import type { EntityReads, EntityWrites } from '../../entity.ts';
+
+/** Runs a read: in the snapshot of the event-loop tick, or within a transaction. */
+export type ReadIn = <Result>(work: () => Result) => Result;
+
+/** Notes that the version of a resource rises with the commit. */
+export type Touch = (resource: Resource) => void;
+
+interface Connected {
+  readonly read?: ReadIn;
+  readonly touch?: Touch;
+}
+
+type Prepared = Statement<unknown, SqlValue[]>;
+
+interface PreparedList {
+  readonly statement: Prepared;
+  /** The filters in the order of the statement's parameters. */
+  readonly equal: readonly string[];
+}
+
+/** The rows of a described table, on one connection. */
+export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
+  protected readonly database: Database;
+  protected readonly read: ReadIn;
+  protected readonly rowsOf: (found: readonly unknown[]) => RowIn<T>[];
+  /** `SELECT … FROM` the table, for the rest of a statement to follow. */
+  protected readonly select: string;
+  readonly #touch: Touch;
+  readonly #table: Table;
+  readonly #ofKey: string;
+  readonly #find: Prepared;
+  readonly #first: (statement: Prepared, key: SqlValue) => unknown;
+  readonly #lists = new Map<string, PreparedList>();
+
+  constructor(database: Database, table: T, { read, touch = () => undefined }: Connected = {}) {
+    this.database = database;
+    this.read = read ?? ((work) => work());
+    // `get` is faster, but leaves the statement unfinished until the snapshot ends. A writer has no snapshot, so that its log
+    // would grow.
+    this.#first = read ? (statement, key) => statement.get(key) : (statement, key) => statement.all(key)[0];
+    this.#touch = touch;
+    this.#table = table as Table;
+    this.rowsOf = rowsReader(table as Table<RowIn<T>, never>);
+    this.select = `SELECT ${selection(this.#table)} FROM ${this.#table.name}`;
+    this.#ofKey = `WHERE ${this.#table.key.map(sqlName)} = ?1`;
+    this.#find = this.prepare(`${this.select} ${this.#ofKey}`);
+  }
+
+  protected prepare(statement: string): Prepared {
+    return this.database.query<unknown, SqlValue[]>(statement);
+  }
+
+  protected rows(statement: Prepared, ...values: SqlValue[]): RowIn<T>[] {
+    return this.rowsOf(this.read(() => statement.all(...values)));
+  }
+
+  find(key: KeyIn<T>): RowIn<T> | undefined {
+    const found = this.read(() => this.#first(this.#find, key as SqlValue));
+    return found === null || found === undefined ? undefined : this.rowsOf([found])[0];
+  }
+
+  findMany(keys: readonly KeyIn<T>[]): RowIn<T>[] {
+    const [key] = sqlKey(this.#table);
+    const listed = `SELECT CAST(value AS ${key?.type}) FROM json_each(?1)`;
+    const statement = this.prepare(`${this.select} WHERE ${key?.name} IN (${listed})`);
+    return this.rows(statement, JSON.stringify(keys.map(String)));
+  }
+
+  findBy(lookup: LookupIn<T>, ...values: readonly SqlValue[]): RowIn<T> | undefined {
+    const { by = [], where = 'true' } = this.#table.lookups[lookup] ?? {};
+    const equal = by.map((name, index) => `${sqlName(name)} = ?${index + 1} AND `).join('');
+    return this.rows(this.prepare(`${this.select} WHERE ${equal}${where}`), ...values)[0];
+  }
+
+  list(after?: KeyIn<T>, limit = Number.MAX_SAFE_INTEGER, filter?: FilterIn<T>): RowIn<T>[] {
+    const given = filter as Readonly<Record<string, SqlValue>> | undefined;
+    const filtered = setFilters(this.#table, given);
+    const { statement, equal } = this.#listOf(filtered, after !== undefined);
+    const values = equal.map((name) => given?.[name] ?? null);
+    if (after !== undefined) values.push(after as SqlValue);
+    return this.rows(statement, ...values, limit);
+  }
+
+  #listOf(filtered: readonly string[], isContinued: boolean): PreparedList {
+    const name = `${filtered} ${isContinued}`;
+    const known = this.#lists.get(name);
+    if (known !== undefined) return known;
+    const { equal, merged } = listPlan(this.#table, filtered);
+    const conditions = equal.map((column, index) => `${sqlName(column)} = ?${index + 1}`);
+    const key = this.#table.key.map(sqlName);
+    const places = equal.length + (isContinued ? 1 : 0);
+    const behind = isContinued ? [`${key} > ?${places}`] : [];
+    const range = (also: readonly string[]) => {
+      const all = [...conditions, ...also, ...behind];
+      return all.length === 0 ? this.select : `${this.select} WHERE ${all.join(' AND ')}`;
+    };
+    // No more rows of each range are read than the page needs.
+    const ranges = merged?.values.map((value) => range([`${sqlName(merged.name)} = '${value}'`])) ?? [
+      range([]),
+    ];
+    const text = `${ranges.join(' UNION ALL ')} ORDER BY ${key} LIMIT ?${places + 1}`;
+    const list = { statement: this.prepare(text), equal };
+    this.#lists.set(name, list);
+    return list;
+  }
+
+  add(row: NewIn<T>): RowIn<T> {
+    const { lastInsertRowid } = this.#insert(row, '');
+    return addedRow(this.#table, row as object, lastInsertRowid) as RowIn<T>;
+  }
+
+  addUnique(row: NewIn<T>): RowIn<T> | undefined {
+    const { changes, lastInsertRowid } = this.#insert(row, 'ON CONFLICT DO NOTHING');
+    return changes === 0 ? undefined : (addedRow(this.#table, row as object, lastInsertRowid) as RowIn<T>);
+  }
+
+  put(row: RowIn<T>): void {
+    const key = sqlKey(this.#table).map(({ name }) => name);
+    const others = storedValues(this.#table, row as object).filter(({ name }) => !key.includes(name));
+    const assignments = others.map(({ name }) => `${name} = excluded.${name}`);
+    this.#insert(row, `ON CONFLICT (${key}) DO UPDATE SET ${assignments.join(', ')}`);
+  }
+
+  #insert(row: unknown, conflict: string): Changed {
+    const { name, resource, raisesOnInsert } = this.#table;
+    if (resource !== undefined && raisesOnInsert) this.#touch(resource);
+    const stored = storedValues(this.#table, row as object);
+    const columns = stored.map((column) => column.name).join(', ');
+    const places = stored.map((_, index) => `?${index + 1}`).join(', ');
+    const statement = this.prepare(`INSERT INTO ${name} (${columns}) VALUES (${places}) ${conflict}`);
+    return statement.run(...stored.map(({ value }) => value));
+  }
+
+  update(key: KeyIn<T>, changes: Partial<NewIn<T>>): void {
+    const stored = storedValues(this.#table, changes);
+    const assignments = stored.map(({ name }, index) => `${name} = ?${index + 2}`).join(', ');
+    this.#change(
+      `UPDATE ${this.#table.name} SET ${assignments}`,
+      key,
+      stored.map(({ value }) => value),
+    );
+  }
+
+  remove(key: KeyIn<T>): void {
+    this.#change(`DELETE FROM ${this.#table.name}`, key);
+  }
+
+  #change(statement: string, key: KeyIn<T>, values: readonly SqlValue[] = []): void {
+    if (this.#table.resource !== undefined) this.#touch(this.#table.resource);
+    this.prepare(`${statement} ${this.#ofKey}`).run(key as SqlValue, ...values);
+  }
+}

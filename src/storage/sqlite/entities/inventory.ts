@@ -1,0 +1,111 @@
+import type { Database } from 'bun:sqlite';
+import type { Inventory } from '../../../contract/inventory.ts';
+import type { NewPet } from '../../../contract/pets.ts';
+import { petStatuses } from '../../../domain/pet-status.ts';
+
+/** What of an animal is counted. */
+export type Counted = Pick<NewPet, 'categoryId' | 'status'>;
+
+type InventoryRow = Record<keyof Inventory, bigint>;
+
+const columns = 'available, pending, sold';
+
+/** How many animals there are in each status, as the counts beside them say. */
+export class SqliteInventory {
+  readonly #total;
+  readonly #ofCategory;
+
+  constructor(database: Database) {
+    this.#total = database.query<InventoryRow, []>(`SELECT ${columns} FROM inventory WHERE id = 1`);
+    this.#ofCategory = database.query<InventoryRow, [bigint]>(
+      `SELECT ${columns} FROM inventory_by_category WHERE category_id = ?`,
+    );
+  }
+
+  read(categoryId: bigint | undefined): Inventory {
+    const [row] = categoryId === undefined ? this.#total.all() : this.#ofCategory.all(categoryId);
+    return {
+      available: Number(row?.available ?? 0n),
+      pending: Number(row?.pending ?? 0n),
+      sold: Number(row?.sold ?? 0n),
+    };
+  }
+}
+
+type Counts = Record<keyof Inventory, number>;
+
+/** How much the counts of categories change. */
+export class InventoryChange {
+  readonly #categories = new Map<bigint, Counts>();
+
+  /** So many more animals of this kind; fewer when it is negative. */
+  count({ categoryId, status }: Counted, by: number): void {
+    this.#of(categoryId)[status] += by;
+  }
+
+  /** As if what the other counted had been counted here. */
+  include(other: InventoryChange): void {
+    for (const [categoryId, counts] of other.#categories) {
+      const own = this.#of(categoryId);
+      for (const status of petStatuses) own[status] += counts[status];
+    }
+  }
+
+  /** The categories whose counts change. */
+  *categories(): Generator<readonly [bigint, Readonly<Counts>]> {
+    for (const entry of this.#categories) {
+      const [, counts] = entry;
+      if (petStatuses.some((status) => counts[status] !== 0)) yield entry;
+    }
+  }
+
+  clear(): void {
+    this.#categories.clear();
+  }
+
+  #of(categoryId: bigint): Counts {
+    const known = this.#categories.get(categoryId);
+    if (known !== undefined) return known;
+    const counts = { available: 0, pending: 0, sold: 0 };
+    this.#categories.set(categoryId, counts);
+    return counts;
+  }
+}
+
+/** Keeps the counts, in the transaction of what changes the animals: one statement for each category, and one for all. */
+export class InventoryWrites {
+  readonly #count;
+  readonly #countCategory;
+  readonly #dropEmpty;
+
+  constructor(database: Database) {
+    this.#count = database.query<never, [number, number, number]>(
+      'UPDATE inventory SET available = available + ?, pending = pending + ?, sold = sold + ? WHERE id = 1',
+    );
+    this.#countCategory = database.query<never, [bigint, number, number, number]>(
+      `INSERT INTO inventory_by_category (category_id, ${columns}) VALUES (?, ?, ?, ?)
+       ON CONFLICT (category_id) DO UPDATE SET
+         available = available + excluded.available,
+         pending = pending + excluded.pending,
+         sold = sold + excluded.sold`,
+    );
+    this.#dropEmpty = database.query<never, [bigint]>(
+      `DELETE FROM inventory_by_category
+       WHERE category_id = ? AND available = 0 AND pending = 0 AND sold = 0`,
+    );
+  }
+
+  write(change: InventoryChange): void {
+    const total = { available: 0, pending: 0, sold: 0 };
+    for (const [categoryId, { available, pending, sold }] of change.categories()) {
+      this.#countCategory.run(categoryId, available, pending, sold);
+      if (available + pending + sold < 0) this.#dropEmpty.run(categoryId);
+      total.available += available;
+      total.pending += pending;
+      total.sold += sold;
+    }
+    if (petStatuses.some((status) => total[status] !== 0)) {
+      this.#count.run(total.available, total.pending, total.sold);
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import { type PlanName, planNames, type Quota, quotaOf } from '../domain/plan.ts';
+import { type Scope, scopesOfText, scopesText } from '../domain/scope.ts';
+import {
+  integer,
+  type NoFilters,
+  nullable,
+  oneOf,
+  secret,
+  shaped,
+  type Table,
+  table,
+  text,
+  textOf,
+} from './table.ts';
+
+export interface Account {
+  readonly id: number;
+  readonly name: string;
+  readonly plan: PlanName;
+  readonly quota: Quota;
+  /** Unix ms. */
+  readonly createdAt: number;
+  /** Unix ms; `null` while it is open. The keys of a closed account find no caller. */
+  readonly closedAt: number | null;
+}
+
+export type NewAccount = Omit<Account, 'id' | 'closedAt'>;
+
+export interface Key {
+  readonly id: number;
+  readonly accountId: number;
+  readonly name: string;
+  readonly lastFour: string;
+  /** In the order of `scopes`, each once. */
+  readonly scopes: readonly Scope[];
+  /** Unix ms; `null`: never. */
+  readonly createdAt: number;
+  readonly expiresAt: number | null;
+  readonly revokedAt: number | null;
+  /** The key it was rotated to. */
+  readonly successorId: number | null;
+}
+
+/** `fingerprint` is the SHA-256 of the key. */
+export type NewKey = Omit<Key, 'id' | 'revokedAt' | 'successorId'> & { readonly fingerprint: string };
+
+/** What is stored of a quota; `null` unless the plan is `enterprise`. */
+export interface StoredQuota {
+  readonly plan: PlanName;
+  readonly perMinute: number | null;
+  readonly perDay: number | null;
+}
+
+/** The quota of the plan, or that of an enterprise account. */
+export function quotaOfStored({ plan, perMinute, perDay }: StoredQuota): Quota {
+  return perMinute === null || perDay === null ? quotaOf(plan).quota : { perMinute, perDay };
+}
+
+/** A name as it is searched and sorted: without differences of case, or between encodings of one character. */
+export function folded(name: string): string {
+  return name.normalize('NFKC').toLowerCase();
+}
+
+export const accounts: Table<Account, NewAccount & Partial<Account>, NoFilters> = shaped(
+  table(
+    'accounts',
+    {
+      id: integer,
+      name: text,
+      nameFolded: secret(text),
+      plan: oneOf<PlanName>(planNames),
+      perMinute: nullable(integer),
+      perDay: nullable(integer),
+      createdAt: integer,
+      closedAt: nullable(integer),
+    },
+    { isCounted: true, resource: 'callers', silentInsert: 'an account without keys is no caller' },
+  ),
+  {
+    // Rows of a search also have the folded name.
+    read: ({ id, name, plan, perMinute, perDay, createdAt, closedAt }) => {
+      return { id, name, plan, quota: quotaOfStored({ plan, perMinute, perDay }), createdAt, closedAt };
+    },
+    write: ({ quota, ...account }: Partial<Account>) => ({
+      ...account,
+      ...(account.name !== undefined && { nameFolded: folded(account.name) }),
+      ...(account.plan !== undefined && customQuota(account.plan, quota)),
+    }),
+  },
+);
+
+/** Only enterprise accounts store a quota. */
+function customQuota(plan: PlanName, quota: Quota | undefined) {
+  return plan === 'enterprise' ? quota : { perMinute: null, perDay: null };
+}
+
+export const keys: Table<Key, NewKey & Partial<Key>, { readonly accountId?: number | undefined }> = table(
+  'keys',
+  {
+    id: integer,
+    accountId: integer,
+    name: text,
+    fingerprint: secret(text),
+    lastFour: text,
+    scopes: textOf<readonly Scope[]>(scopesOfText, scopesText),
+    createdAt: integer,
+    expiresAt: nullable(integer),
+    revokedAt: nullable(integer),
+    successorId: nullable(integer),
+  },
+  {
+    isCounted: true,
+    indexes: [['accountId']],
+    filters: ['accountId'],
+    references: { accountId: 'accounts' },
+    resource: 'callers',
+  },
+);

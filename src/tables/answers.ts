@@ -1,0 +1,11 @@
+import { integer, nullable, table, text } from './table.ts';
+
+/** Responses kept for repetitions of the same request (`Idempotency-Key`). `id` is the account's id, a colon and the key. */
+export const answers = table('idempotent_answers', {
+  id: text,
+  request: text,
+  status: integer,
+  body: nullable(text),
+  location: nullable(text),
+  keptAt: integer,
+});

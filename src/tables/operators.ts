@@ -1,0 +1,100 @@
+import { type Role, roles } from '../domain/role.ts';
+import { int64, integer, nullable, oneOf, optional, secret, table, text } from './table.ts';
+
+export interface Operator {
+  readonly id: number;
+  readonly name: string;
+  readonly role: Role;
+  /** Of the token. */
+  readonly lastFour: string;
+  /** Unix ms. */
+  readonly createdAt: number;
+  readonly revokedAt: number | null;
+}
+
+/** `fingerprint` is the SHA-256 of the token. */
+export type NewOperator = Omit<Operator, 'id' | 'revokedAt'> & { readonly fingerprint: string };
+
+/** The name of a revoked operator may be given again. */
+export const operators = table(
+  'operators',
+  {
+    id: integer,
+    name: text,
+    role: oneOf<Role>(roles),
+    fingerprint: secret(text),
+    lastFour: text,
+    createdAt: integer,
+    revokedAt: nullable(integer),
+  },
+  {
+    isCounted: true,
+    lookups: {
+      name: { by: ['name'], where: 'revoked_at IS NULL' },
+      token: { by: ['fingerprint'], where: 'revoked_at IS NULL' },
+    },
+  },
+);
+
+/** A session of the console. */
+export interface Session {
+  /** SHA-256 over its secrets. */
+  readonly fingerprint: string;
+  /** Undefined for a session that began with a one-time code. */
+  readonly operatorId?: number | undefined;
+  /** As the audit log has it (`actorText`). */
+  readonly actor: string;
+  readonly role: Role;
+  /** Unix ms. */
+  readonly usedAt: number;
+  readonly expiresAt: number;
+}
+
+export const sessions = table(
+  'sessions',
+  {
+    fingerprint: text,
+    operatorId: optional(integer),
+    actor: text,
+    role: oneOf<Role>(roles),
+    usedAt: integer,
+    expiresAt: integer,
+  },
+  {
+    key: ['fingerprint'],
+    references: { operatorId: 'operators' },
+    notCopied: 'operators sign in again after a move',
+  },
+);
+
+/** A change that an operator made. */
+export interface AuditEntry {
+  readonly id: bigint;
+  /** Unix ms. */
+  readonly at: number;
+  /** As `actorText` writes it. */
+  readonly actor: string;
+  /** The unit of work, such as `updateAccount`. */
+  readonly operation: string;
+  /** What was changed, such as `account:7`. */
+  readonly object: string;
+  /** JSON; `null` for nothing. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+export type NewAuditEntry = Omit<AuditEntry, 'id'>;
+
+export const audit = table(
+  'audit',
+  {
+    id: int64,
+    at: integer,
+    actor: text,
+    operation: text,
+    object: text,
+    before: nullable(text),
+    after: nullable(text),
+  },
+  { isCounted: true },
+);

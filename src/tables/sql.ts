@@ -1,0 +1,122 @@
+/** The SQL that follows from the description of a table, as far as both engines share it. */
+import type { Column, SqlType, SqlValue, Table } from './table.ts';
+
+/** A column as SQL names it. */
+export interface SqlColumn {
+  readonly name: string;
+  readonly type: SqlType;
+}
+
+export function sqlName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+const columnOf = ({ columns }: Table, name: string) => columns[name] as Column;
+
+/** All columns, those of the key first. */
+export function sqlColumns(table: Table): SqlColumn[] {
+  const names = [...new Set([...table.key, ...Object.keys(table.columns)])];
+  return names.map((name) => ({ name: sqlName(name), type: columnOf(table, name).type }));
+}
+
+export function sqlKey(table: Table): SqlColumn[] {
+  return sqlColumns(table).slice(0, table.key.length);
+}
+
+/** What a SELECT reads of a row: all but secrets, under the names of the description. */
+export function selection({ columns }: Table): string {
+  return Object.entries(columns)
+    .filter(([, { is }]) => is !== 'secret')
+    .map(([name]) => (sqlName(name) === name ? name : `${sqlName(name)} AS "${name}"`))
+    .join(', ');
+}
+
+/**
+ * Converts rows that a SELECT of `selection` found. It changes the given rows, which nothing else refers to; rows that are
+ * stored as they are read cost nothing.
+ */
+export function rowsReader<Row>({ columns, shape }: Table<Row, never>): (found: readonly unknown[]) => Row[] {
+  const converted = Object.entries(columns).flatMap(([name, { is, read }]) => {
+    const whenNull = is === 'optional' ? undefined : null;
+    if (is === 'secret' || (read === undefined && is !== 'optional')) return [];
+    return [{ name, whenNull, read: read as ((stored: unknown) => unknown) | undefined }];
+  });
+  const isPlain = converted.length === 0 && shape === undefined;
+  if (isPlain) return (found) => found as Row[];
+  const rowOf = (found: unknown) => {
+    const row = found as Record<string, unknown>;
+    for (const { name, whenNull, read } of converted) {
+      const stored = row[name];
+      if (stored === null) row[name] = whenNull;
+      else if (read !== undefined) row[name] = read(stored);
+    }
+    return shape === undefined ? (row as Row) : shape.read(row as never);
+  };
+  return (found) => found.map(rowOf);
+}
+
+/** The columns that are stored of all or a part of a row, in the order of the description, with their values. */
+export function storedValues(table: Table, row: object): (SqlColumn & { readonly value: SqlValue })[] {
+  const shaped: Readonly<Record<string, unknown>> = table.shape
+    ? table.shape.write(row as never)
+    : { ...row };
+  return Object.entries(table.columns)
+    .filter(([name]) => name in shaped)
+    .map(([name, { type, write }]) => {
+      const value = (shaped[name] ?? null) as SqlValue;
+      return {
+        name: sqlName(name),
+        type,
+        value: value === null || write === undefined ? value : write(value as never),
+      };
+    });
+}
+
+/** A row as `add` returns it: what was stored without its secrets, and NULL where nothing was. */
+export function addedRow<Row>(table: Table<Row, never>, row: object, id: number | bigint): Row {
+  const { columns, isCounted, shape } = table;
+  const counted = isCounted ? { id: columns.id?.read === undefined ? BigInt(id) : Number(id) } : {};
+  const added: Record<string, unknown> = { ...counted, ...(shape ? shape.write(row as never) : row) };
+  for (const [name, { is }] of Object.entries(columns)) {
+    if (is === 'secret') delete added[name];
+    if (is === 'nullable') added[name] ??= null;
+  }
+  return shape ? shape.read(added as never) : (added as Row);
+}
+
+/** How a list with some of its filters is read: the rows that have equal values in the first columns of an index. */
+export interface ListPlan {
+  /** The filtered columns, in the order of the index. */
+  readonly equal: readonly string[];
+  /** A column of the index that is not filtered, and its few values: the list merges a range for each. */
+  readonly merged: { readonly name: string; readonly values: readonly string[] } | undefined;
+}
+
+/** Finds the index for a list that is filtered by these columns. Throws when the description has none. */
+export function listPlan(table: Table, filtered: readonly string[]): ListPlan {
+  if (filtered.length === 0) return { equal: [], merged: undefined };
+  const exact = table.indexes.find(
+    (index) => index.length === filtered.length && filtered.every((name) => index.includes(name)),
+  );
+  if (exact !== undefined) return { equal: exact, merged: undefined };
+  for (const index of table.indexes) {
+    const last = index.at(-1) ?? '';
+    const { values } = columnOf(table, last);
+    const equal = index.slice(0, -1);
+    const isServed = equal.length === filtered.length && filtered.every((name) => equal.includes(name));
+    if (isServed && values !== undefined) return { equal, merged: { name: last, values } };
+  }
+  throw new Error(`The table "${table.name}" has no index for a list filtered by ${filtered.join(' and ')}.`);
+}
+
+/** The filters of a list that are set, in the order of the description. */
+export function setFilters(table: Table, filter: Readonly<Record<string, unknown>> | undefined): string[] {
+  return filter === undefined ? [] : table.filters.filter((name) => filter[name] !== undefined);
+}
+
+/** Converts every integer of a found row to a number. It changes the given row, which nothing else refers to. */
+export function withNumbers<Row>(found: object): Row {
+  const row = found as Record<string, unknown>;
+  for (const name in row) if (typeof row[name] === 'bigint') row[name] = Number(row[name]);
+  return row as Row;
+}

@@ -1,0 +1,197 @@
+/**
+ * What a description of a table says. From it follow its rows as TypeScript types, the statements of both engines, what
+ * `copy` moves, and the schema that the migrations of both engines are checked against.
+ */
+import type { Resource } from '../domain/resources.ts';
+
+/** A value as SQL stores it. SQLite stores a boolean as 0 or 1. */
+export type SqlValue = bigint | number | string | boolean | null;
+
+export type SqlType = 'integer' | 'text' | 'boolean';
+
+type Presence = 'required' | 'nullable' | 'optional' | 'secret';
+
+export interface Column<Value = unknown, Is extends Presence = Presence> {
+  readonly type: SqlType;
+  readonly is: Is;
+  /** The values that a status or a role can have. */
+  readonly values?: readonly string[];
+  /** Converts a stored value, other than NULL; missing where both are alike. */
+  readonly read?: (stored: never) => Value;
+  readonly write?: (value: never) => SqlValue;
+}
+
+/** A 64-bit integer. */
+export const int64 = { type: 'integer', is: 'required' } as Column<bigint, 'required'>;
+
+/** An integer within ±2^53: a count, an id of operators, or an instant in Unix ms. */
+export const integer: Column<number, 'required'> = { type: 'integer', is: 'required', read: Number };
+
+export const boolean: Column<boolean, 'required'> = {
+  type: 'boolean',
+  is: 'required',
+  read: (stored: bigint | boolean) => stored === true || stored === 1n,
+};
+
+export const text = { type: 'text', is: 'required' } as Column<string, 'required'>;
+
+/** Text that is one of these values. */
+export const oneOf = <Value extends string>(values: readonly Value[]): Column<Value, 'required'> => ({
+  type: 'text',
+  is: 'required',
+  values,
+});
+
+/** Text that stands for another value. */
+export const textOf = <Value>(
+  read: (stored: string) => Value,
+  write: (value: Value) => string,
+): Column<Value, 'required'> => ({ type: 'text', is: 'required', read, write });
+
+/** NULL is `null`. */
+export const nullable = <Value>(column: Column<Value, 'required'>): Column<Value | null, 'nullable'> => ({
+  ...column,
+  is: 'nullable',
+});
+
+/** NULL is `undefined`. */
+export const optional = <Value>(
+  column: Column<Value, 'required'>,
+): Column<Value | undefined, 'optional'> => ({
+  ...column,
+  is: 'optional',
+});
+
+/** Written and searched for, but never part of what is read. */
+export const secret = <Value>(column: Column<Value, 'required'>): Column<Value, 'secret'> => ({
+  ...column,
+  is: 'secret',
+});
+
+export type Columns = Readonly<Record<string, Column>>;
+
+type ValueOf<C> = C extends Column<infer Value, Presence> ? Value : never;
+type NamesOf<C extends Columns, Is extends Presence> = {
+  [Name in keyof C]: C[Name] extends Column<unknown, Is> ? Name : never;
+}[keyof C];
+type Flat<Type> = { [Name in keyof Type]: Type[Name] };
+
+/** What is read of a row. */
+export type RowOf<C extends Columns> = Flat<
+  { readonly [Name in NamesOf<C, 'required' | 'nullable'>]: ValueOf<C[Name]> } & {
+    readonly [Name in NamesOf<C, 'optional'>]?: ValueOf<C[Name]>;
+  }
+>;
+
+/** What is stored of a row. A column that can be NULL may be missing. */
+export type NewRowOf<C extends Columns> = Flat<
+  { readonly [Name in NamesOf<C, 'required' | 'secret'>]: ValueOf<C[Name]> } & {
+    readonly [Name in NamesOf<C, 'nullable' | 'optional'>]?: ValueOf<C[Name]> | undefined;
+  }
+>;
+
+/** How a row is found besides by its key: by equal values, among the rows that fulfil a condition. At most one may. */
+export interface Lookup<Name = string> {
+  readonly by: readonly Name[];
+  /** SQL of both engines, worded as in the partial unique index. */
+  readonly where?: string;
+}
+
+interface Description<C extends Columns> {
+  /** The columns of the primary key. Defaults to `id`. */
+  readonly key?: readonly (keyof C & string)[];
+  /** The table's counter numbers its rows, and never gives out an id twice. */
+  readonly isCounted?: boolean;
+  /** Indexes that lists are read by: rows with equal values, by ascending key, which follows these columns. */
+  readonly indexes?: readonly (readonly (keyof C & string)[])[];
+  /** Columns that lists are filtered by, in any combination; each combination needs an index. */
+  readonly filters?: readonly (keyof C & string)[];
+  readonly lookups?: Readonly<Record<string, Lookup<keyof C & string>>>;
+  /** Columns that the schema requires to have the key of another table. */
+  readonly references?: { readonly [Name in keyof C & string]?: string };
+  /** The resource whose version rises with each change of a row. */
+  readonly resource?: Resource;
+  /** Why a new row raises no version. */
+  readonly silentInsert?: string;
+  /** Why `copy` leaves the rows behind. */
+  readonly notCopied?: string;
+}
+
+/** A described table. `Row` is what is read of a row, `New` what is stored of a new one. */
+export interface Table<Row = unknown, New = never, Filter = unknown, LookupName extends string = string> {
+  readonly name: string;
+  readonly columns: Columns;
+  readonly key: readonly string[];
+  readonly isCounted: boolean;
+  readonly indexes: readonly (readonly string[])[];
+  readonly filters: readonly string[];
+  readonly lookups: Readonly<Record<string, Lookup>>;
+  readonly references: Readonly<Record<string, string>>;
+  readonly resource: Resource | undefined;
+  readonly raisesOnInsert: boolean;
+  readonly notCopied: string | undefined;
+  /** Converts what is read, and what is stored, where a row has another shape than its columns. */
+  readonly shape?: Shape<Row, New> | undefined;
+  /** No value: carries the types. */
+  readonly types?: { readonly filter: Filter; readonly lookup: LookupName };
+}
+
+interface Shape<Row, New> {
+  readonly read: (row: never) => Row;
+  /** Some or all of what is stored of a row. */
+  readonly write: (row: Partial<New>) => Readonly<Record<string, unknown>>;
+}
+
+/** Lists that have no filter take none. */
+export type NoFilters = Readonly<Record<string, never>>;
+
+type FilterOf<C extends Columns, D> = D extends { filters: readonly (infer Name extends keyof C)[] }
+  ? { readonly [Each in Name]?: ValueOf<C[Each]> | undefined }
+  : NoFilters;
+type LookupOf<D> = D extends { lookups: infer All } ? keyof All & string : never;
+type StoredOf<C extends Columns, D> = D extends { isCounted: true } ? Omit<NewRowOf<C>, 'id'> : NewRowOf<C>;
+
+/** Describes a table. Columns have names in camel case here, and in snake case in SQL. */
+export function table<C extends Columns, const D extends Description<C> = Description<C>>(
+  name: string,
+  columns: C,
+  description?: D & Description<C>,
+): Table<RowOf<C>, StoredOf<C, D>, FilterOf<C, D>, LookupOf<D>> {
+  const settings: Description<C> = description ?? {};
+  const {
+    key = ['id'],
+    isCounted = false,
+    indexes = [],
+    filters = [],
+    lookups = {},
+    references = {},
+  } = settings;
+  const { resource, silentInsert, notCopied } = settings;
+  return {
+    name,
+    columns,
+    key,
+    isCounted,
+    indexes,
+    filters,
+    lookups,
+    references: references as Readonly<Record<string, string>>,
+    resource,
+    raisesOnInsert: resource !== undefined && silentInsert === undefined,
+    notCopied,
+  };
+}
+
+/** The table with rows of another shape than its columns. */
+export function shaped<Row, New, Filter, Name extends string, Columnar>(
+  described: Table<Columnar, never, Filter, Name>,
+  shape: { read: (row: Columnar) => Row; write: (row: Partial<New>) => Readonly<Record<string, unknown>> },
+): Table<Row, New, Filter, Name> {
+  return { ...described, shape };
+}
+
+export type RowIn<T> = T extends Table<infer Row, never> ? Row : never;
+export type NewIn<T> = T extends Table<unknown, infer New> ? New : never;
+export type FilterIn<T> = T extends Table<unknown, never, infer Filter> ? Filter : never;
+export type LookupIn<T> = T extends Table<unknown, never, unknown, infer Name> ? Name : never;
+export type KeyIn<T> = RowIn<T> extends { readonly id: infer Id } ? Id : string;

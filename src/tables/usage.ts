@@ -1,0 +1,39 @@
+import { integer, table, text } from './table.ts';
+
+/** The requests of a key in an hour or a day. */
+const keyCounts = {
+  keyId: integer,
+  accountId: integer,
+  ok: integer,
+  refused: integer,
+  limited: integer,
+  failed: integer,
+  deprecated: integer,
+  lastUsedAt: integer,
+} as const;
+
+export const usageMinutes = table(
+  'usage_minutes',
+  { minute: integer, operation: text, code: text, requests: integer },
+  { key: ['minute', 'operation', 'code'] },
+);
+
+export const usageHours = table('usage_hours', { hour: integer, ...keyCounts }, { key: ['hour', 'keyId'] });
+
+export const usageDays = table('usage_days', { day: integer, ...keyCounts }, { key: ['day', 'keyId'] });
+
+/** A process of the service, with its workers. */
+export interface Instance {
+  readonly name: string;
+  readonly version: string;
+  /** Unix ms. */
+  readonly startedAt: number;
+  /** Unix ms; 0 after an orderly stop. */
+  readonly seenAt: number;
+}
+
+export const instances = table(
+  'instances',
+  { name: text, version: text, startedAt: integer, seenAt: integer },
+  { key: ['name'], notCopied: 'instances report themselves' },
+);

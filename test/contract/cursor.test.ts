@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { filtersText, readCursor, writeCursor } from '../../src/contract/cursor.ts';
+import { int64Min } from '../../src/contract/json.ts';
+import { petStatuses } from '../../src/domain/pet-status.ts';
+import { always } from '../support/property.ts';
+
+const anyId = fc.oneof(
+  fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
+  fc.constantFrom(-(2n ** 63n), -1n, 0n, 1n, 2n ** 63n - 1n),
+);
+const anyInt64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+const anyFilters = fc
+  .record(
+    {
+      status: fc.constantFrom(...petStatuses),
+      categoryId: anyInt64,
+      id: fc.array(anyInt64, { minLength: 1, maxLength: 100 }),
+    },
+    { requiredKeys: [] },
+  )
+  .map((query) => filtersText('/pets', query));
+
+/** The code a refused cursor is refused with; undefined when it is read. */
+function refusal(text: string, filters = ''): unknown {
+  try {
+    readCursor(text, filters, int64Min);
+    return undefined;
+  } catch (thrown) {
+    return (thrown as { code?: unknown }).code;
+  }
+}
+
+describe('a cursor', () => {
+  test('is read back exactly as it was written', () => {
+    always(fc.tuple(anyId, anyFilters), ([after, filters]) => {
+      expect(readCursor(writeCursor({ after, filters }), filters, int64Min)).toEqual({ after, filters });
+    });
+  });
+
+  test('needs no escaping in a URL, and at most the 64 characters the contract says', () => {
+    always(fc.tuple(anyId, anyFilters), ([after, filters]) => {
+      expect(writeCursor({ after, filters })).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+    });
+  });
+
+  test('is refused with any other filters', () => {
+    always(fc.tuple(anyId, anyFilters, anyFilters), ([after, made, used]) => {
+      fc.pre(made !== used);
+      expect(refusal(writeCursor({ after, filters: made }), used)).toBe('invalid_cursor');
+    });
+  });
+
+  test('is refused when the service never wrote it', () => {
+    const forged = fc
+      .oneof(fc.string(), fc.tuple(fc.constantFrom(...petStatuses, ''), fc.integer()).map(String))
+      .map((text) => Buffer.from(text).toString('base64url'));
+    always(fc.oneof(fc.string(), fc.base64String(), forged), (text) => {
+      expect(refusal(text)).toBe('invalid_cursor');
+    });
+  });
+
+  test('after an id that is no int64 is refused', () => {
+    for (const after of [2n ** 63n, -(2n ** 63n) - 1n, 9_999_999_999_999_999_999n]) {
+      expect(refusal(writeCursor({ after, filters: '' }))).toBe('invalid_cursor');
+    }
+  });
+
+  test('before the least id that an item can have is refused', () => {
+    for (const after of [0n, -1n]) {
+      expect(() => readCursor(writeCursor({ after, filters: '' }), '', 1n)).toThrow();
+    }
+  });
+
+  test('in another spelling of the same bytes is refused', () => {
+    const cursor = writeCursor({ after: 12n, filters: 'sold' });
+    for (const text of [`${cursor}=`, `${cursor} `, `${cursor}\n`, ` ${cursor}`]) {
+      expect(refusal(text, 'sold')).toBe('invalid_cursor');
+    }
+  });
+});
+
+test('filters whose text has separators are others than filters that are separate', () => {
+  const texts = [{ name: 'a&open=b' }, { name: 'a', open: 'b' }, { name: 'a%26open=b' }].map((query) =>
+    filtersText('/accounts', query),
+  );
+  expect(new Set(texts).size).toBe(3);
+});

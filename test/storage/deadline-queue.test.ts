@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'bun:test';
+import { DeadlineQueue, type Pending } from '../../src/storage/deadline-queue.ts';
+
+interface Entry extends Pending {
+  readonly id: number;
+}
+
+/** A queue of entries that are due at their id, and the ids of those that were rejected. */
+function queueOf(most: number, ...ids: number[]) {
+  const rejected: number[] = [];
+  const queue = new DeadlineQueue<Entry>({ most, overload: (size) => new Error(`${size} wait`) });
+  const entry = (id: number): Entry => ({ id, dueAt: id, reject: () => rejected.push(id) });
+  const numbers = ids.map((id) => queue.add(entry(id)));
+  return { queue, entry, numbers, rejected };
+}
+
+const idsOf = (entries: readonly Entry[]) => entries.map(({ id }) => id);
+
+describe('a queue with deadlines', () => {
+  test('is first in, first out', () => {
+    const { queue, entry } = queueOf(9, 1, 2, 3);
+    expect(idsOf(queue.take(2))).toEqual([1, 2]);
+    queue.add(entry(4));
+    expect([queue.oldest?.id, queue.size]).toEqual([3, 2]);
+    expect(idsOf(queue.take(9))).toEqual([3, 4]);
+    expect([queue.oldest, queue.size]).toEqual([undefined, 0]);
+  });
+
+  test('refuses an entry beyond its bound, and accepts one when another has left', () => {
+    const { queue, entry, numbers } = queueOf(2, 1, 2);
+    expect(() => queue.add(entry(3))).toThrow('2 wait');
+    queue.remove(numbers[1] ?? 0);
+    queue.add(entry(4));
+    expect(idsOf(queue.take(9))).toEqual([1, 4]);
+  });
+
+  test('removes an entry once, wherever it is', () => {
+    const { queue, numbers } = queueOf(9, 1, 2, 3, 4);
+    const removed = [2, 0, 2].map((index) => queue.remove(numbers[index] ?? 0)?.id);
+    expect(removed).toEqual([3, 1, undefined]);
+    expect(idsOf(queue.take(9))).toEqual([2, 4]);
+    expect(queue.remove(numbers[3] ?? 0)).toBeUndefined();
+  });
+
+  test('puts entries back before all others', () => {
+    const { queue } = queueOf(9, 1, 2, 3, 4);
+    const [, second, third] = queue.take(3);
+    queue.putBack([second as Entry, third as Entry]);
+    expect(queue.size).toBe(3);
+    expect(idsOf(queue.take(9))).toEqual([2, 3, 4]);
+  });
+
+  test('rejects the entries that are due in any order of deadlines, and in the end all', () => {
+    const { queue, rejected } = queueOf(9, 5, 1, 9, 3);
+    expect(queue.expire('late', 3)).toBe(2);
+    expect([rejected, queue.oldest?.id]).toEqual([[1, 3], 5]);
+    expect(queue.expire('closed')).toBe(2);
+    expect([rejected, queue.size]).toEqual([[1, 3, 5, 9], 0]);
+  });
+
+  test('keeps numbers and order while thousands pass the oldest entry', () => {
+    const { queue, entry, numbers } = queueOf(Number.POSITIVE_INFINITY, 0);
+    const passing = (count: number) => {
+      for (let id = 1; id <= count; id++) expect(queue.remove(queue.add(entry(id)))?.id).toBe(id);
+    };
+    passing(3_000);
+    expect([queue.size, queue.oldest?.id]).toEqual([1, 0]);
+    expect(queue.remove(numbers[0] ?? 0)?.id).toBe(0);
+    passing(3_000);
+    const last = queue.add(entry(7));
+    expect(queue.remove(last)?.id).toBe(7);
+    expect(queue.size).toBe(0);
+  });
+
+  test('looks for entries that are due for as long as there are some', async () => {
+    const queue = new DeadlineQueue({ look: { everyMs: 1, work: () => queue.expire('late') } });
+    for (let round = 0; round < 2; round++) {
+      const error = await new Promise((_, reject) => queue.add({ dueAt: 0, reject })).catch((late) => late);
+      expect([error, queue.size]).toEqual(['late', 0]);
+    }
+  });
+});
