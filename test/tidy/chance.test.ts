@@ -36,12 +36,9 @@ test('test data is not random without a seed', () => {
 });
 
 test('no test kills a process after a sleep', () => {
-  const allowed: Allowances = {
-    'test/stress/upgrade.ts': [1, 'Every moment of an upgrade has to do; no test expects one of them.'],
-  };
   const advice =
     'Wait for the event the kill is to follow: said(), logged(), until(), a held proxy, or test/faults/strace.ts:';
-  refuseBeyond(allowed, advice, placesOf(bareTests, sleepThenKill));
+  refuseBeyond({}, advice, placesOf(bareTests, sleepThenKill));
 });
 
 test('no test expects that something random occurred at least once', () => {

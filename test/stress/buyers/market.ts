@@ -5,8 +5,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../support/wait.ts';
 import { Chance } from '../generate/chance.ts';
+import type { ShopPlace } from '../shop-places.ts';
 import { Buyer, type Owners } from './buyer.ts';
-import type { Ground } from './ground.ts';
 import { takeStock } from './stocktaking.ts';
 import { Till } from './till.ts';
 
@@ -33,7 +33,7 @@ const killsOfTrade = 3;
 /** After so many kills a server goes away. */
 const killsPerFault = 4;
 
-export async function market(ground: Ground, options: MarketOptions): Promise<MarketFigures> {
+export async function market(ground: ShopPlace, options: MarketOptions): Promise<MarketFigures> {
   const { buyers: count, animals, kills, seed, progress } = options;
   const till = new Till(ground);
   const owners: Owners = new Map();
@@ -91,13 +91,13 @@ class Killer {
   readonly tally = new Map<string, number>();
   kills = 0;
   hasFailed = false;
-  readonly #ground: Ground;
+  readonly #ground: ShopPlace;
   readonly #chance: Chance;
 
   readonly #nextMoment: () => () => boolean;
 
   /** `nextMoment` begins to wait, and returns whether it has come. */
-  constructor(ground: Ground, chance: Chance, nextMoment: () => () => boolean) {
+  constructor(ground: ShopPlace, chance: Chance, nextMoment: () => () => boolean) {
     this.#ground = ground;
     this.#chance = chance;
     this.#nextMoment = nextMoment;

@@ -1,7 +1,7 @@
 /** The store read whole, over HTTP and past the service, when nobody buys: both agree with each other and with the buyers. */
 
+import type { ShopPlace } from '../shop-places.ts';
 import type { Bought } from './buyer.ts';
-import type { Ground } from './ground.ts';
 
 interface Animal {
   readonly id: number;
@@ -15,7 +15,7 @@ interface Stock {
 }
 
 /** Throws unless the store has exactly the orders that the buyers were told of, and each open one holds its animal. */
-export async function takeStock(ground: Ground, told: readonly Bought[]): Promise<Stock> {
+export async function takeStock(ground: ShopPlace, told: readonly Bought[]): Promise<Stock> {
   const served = await overHttp(ground);
   const stored = await pastService(ground);
   same('What is served and what is stored', JSON.stringify(served), JSON.stringify(stored));
@@ -48,7 +48,8 @@ function countBy(animals: readonly Animal[]): Record<string, number> {
   return Object.fromEntries([...groups].map(([status, those]) => [status, those.length]));
 }
 
-async function overHttp({ urls: [url = ''], key }: Ground): Promise<Stock> {
+async function overHttp({ urls, key }: ShopPlace): Promise<Stock> {
+  const [url = ''] = urls();
   const read = async (target: string) => {
     const response = await fetch(url + target, { headers: { Authorization: `Bearer ${key}` } });
     if (!response.ok) throw new Error(`${target} was answered ${response.status}: ${await response.text()}`);
@@ -74,7 +75,7 @@ async function overHttp({ urls: [url = ''], key }: Ground): Promise<Stock> {
   };
 }
 
-async function pastService({ rows }: Ground): Promise<Stock> {
+async function pastService({ rows }: ShopPlace): Promise<Stock> {
   const animals = await rows<Animal>('SELECT id, status FROM pets ORDER BY id');
   const orders = await rows<Bought>('SELECT id, pet_id AS "petId", status FROM orders ORDER BY id');
   const [inventory] = await rows<Record<string, number>>('SELECT available, pending, sold FROM inventory');

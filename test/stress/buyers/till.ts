@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { maxWaitMs } from '../../support/wait.ts';
 import type { Chance } from '../generate/chance.ts';
-import type { Ground } from './ground.ts';
+import type { ShopPlace } from '../shop-places.ts';
 
 const pauseMs = { least: 5, most: 50 } as const;
 /** How many of the tries a client gives up before it can have the answer, and after which time. */
@@ -16,10 +16,10 @@ export interface Said {
 
 /** Sends what the buyers send, each as often as it takes until it is answered. */
 export class Till {
-  readonly #ground: Ground;
+  readonly #ground: ShopPlace;
   readonly counts = { answered: 0, unanswered: 0, unavailable: 0, 'in use': 0, replayed: 0 };
 
-  constructor(ground: Ground) {
+  constructor(ground: ShopPlace) {
     this.#ground = ground;
   }
 
@@ -38,7 +38,7 @@ export class Till {
     const until = performance.now() + maxWaitMs;
     for (let isInDoubt = false; performance.now() < until; isInDoubt = true) {
       const givesUp = chance.often(impatient.often) ? chance.int(1, impatient.mostMs) : undefined;
-      const url = `${chance.pick(this.#ground.urls)}/v1${target}`;
+      const url = `${chance.pick(this.#ground.urls())}/v1${target}`;
       const said = await this.#try(url, { ...request, headers }, givesUp);
       if (said !== undefined) return { ...said, isInDoubt };
       await sleep(chance.int(pauseMs.least, pauseMs.most));
