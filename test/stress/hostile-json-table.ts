@@ -1,7 +1,7 @@
 /** Bodies made to break JSON parsers, and whether the contract lets an animal come of them. */
 import { type HostileBody, largest, member, name, of } from './hostile-json-body.ts';
 import { encodings, numbers, strings } from './hostile-json-scalars.ts';
-import { words } from './words.ts';
+import { texts, words } from './words.ts';
 
 function duplicates(): HostileBody[] {
   const names = [
@@ -11,9 +11,8 @@ function duplicates(): HostileBody[] {
   const twice = names.flatMap((text) => [
     of(`member ${text} twice`, 'invalid_body', member(`"${text}":1,"${text}":1`)),
     of(
-      `member ${text} at both ends`,
-      'invalid_body',
-      `{"${text}":"sold","name":"a","categoryId":1,"${text}":"sold"}`,
+      ...texts(`member ${text} at both ends|invalid_body`),
+      ...texts(`{"${text}":"sold","name":"a","categoryId":1,"${text}":"sold"}`),
     ),
     of(`member ${text} twice in an inner object`, 'invalid_body', name(`{"${text}":1,"${text}":1}`)),
   ]);
@@ -59,9 +58,8 @@ function depths(): HostileBody[] {
   const closed = [33, 100, 1_000, 8_000].flatMap((depth) => [
     of(`an array ${depth} deep`, 'invalid_json', '['.repeat(depth) + ']'.repeat(depth)),
     of(
-      `an object ${depth} deep`,
-      'invalid_json',
-      `${'{"a":'.repeat(Math.min(depth, 2_700))}1${'}'.repeat(Math.min(depth, 2_700))}`,
+      ...texts(`an object ${depth} deep|invalid_json`),
+      ...texts(`${'{"a":'.repeat(Math.min(depth, 2_700))}1${'}'.repeat(Math.min(depth, 2_700))}`),
     ),
   ]);
   const shallow = [2, 16, 31].map((depth) =>
@@ -76,26 +74,14 @@ const shapesBroken = [
     {"name":"a","categoryId":1,} [1,] {name:"a"} {"name"="a"} {"name":"a";"categoryId":1} {}// #
     undefined nul TRUE None {"name":undefined} {1:1} {null:1} <pet/> {"name":"a"
   `,
-  '// a\n{}',
-  '/* a */{}',
-  '{"a":1 "b":2}',
-  '\u0000',
-  '{}\u0000',
-  '\u00a0{}',
-  '\u2028{}',
-  '\f{}',
-  '\v{}',
-  ")]}'\n{}",
-  'name: a',
-  ' ',
+  ...texts('// a\n{}|/* a */{}|{"a":1 "b":2}|\u0000|{}\u0000|\u00a0{}|\u2028{}|\f{}|\v{}|)]}\'\n{}'),
+  ...texts('name: a| '),
   '\n'.repeat(16_000),
   '{}'.repeat(8_000),
   '"'.repeat(16_001),
   ','.repeat(16_000),
   '{"a":{}'.repeat(100),
-  '[1,2',
-  '-',
-  '"',
+  ...texts('[1,2|-|"'),
 ];
 
 const shapesRefused = [
@@ -103,13 +89,9 @@ const shapesRefused = [
   `[${'1,'.repeat(8_000)}1]`,
   `[${'{},'.repeat(5_400)}{}]`,
   `{${Array.from({ length: 1_500 }, (_, index) => `"${index.toString(36)}":1`).join(',')}}`,
-  '{"name":"a"}',
-  '{"categoryId":1}',
-  '{"name":null,"categoryId":null}',
-  '{"name":"a","categoryId":"1"}',
-  '{"name":["a"],"categoryId":[1]}',
-  '{"name":{"toString":"a"},"categoryId":{"valueOf":1}}',
-  '{"name":true,"categoryId":true}',
+  ...texts('{"name":"a"}|{"categoryId":1}|{"name":null,"categoryId":null}'),
+  ...texts('{"name":"a","categoryId":"1"}|{"name":["a"],"categoryId":[1]}'),
+  ...texts('{"name":{"toString":"a"},"categoryId":{"valueOf":1}}|{"name":true,"categoryId":true}'),
   member('"status":null'),
   member('"status":["sold"]'),
   member('"status":""'),

@@ -1,6 +1,6 @@
 /** Attacks on the head of a request: its lines, their ends, the target, Host, and the key. */
 import { type Attack, animal, json, type Kit } from './raw-attacks-kit.ts';
-import { words } from './words.ts';
+import { texts, words } from './words.ts';
 
 export function lineEnds({ request, post, secret, open }: Kit): Attack[] {
   const get = request('GET /v1/pets/0', 'X-A: b\r\n');
@@ -45,42 +45,15 @@ export function lineEnds({ request, post, secret, open }: Kit): Attack[] {
 }
 
 const oddLines = [
-  'GET  /v1/pets/0',
-  'GET\t/v1/pets/0',
-  ' GET /v1/pets/0',
-  'GET /v1/pets/0 ',
-  'GET /v1/pets/0 HTTP/1.1',
-  'get /v1/pets/0',
-  'GeT /v1/pets/0',
-  'FOO /v1/pets/0',
-  'GET, /v1/pets/0',
-  'GET http://animals.example/v1/pets/0',
-  'GET HTTP://other.example/v1/pets/0',
-  'GET //animals.example/v1/pets/0',
-  'GET animals.example:80',
-  'CONNECT animals.example:80',
-  'CONNECT /v1/pets/0',
-  'OPTIONS *',
-  'GET *',
-  'GET ?limit=1',
-  'GET v1/pets/0',
-  'GET /v1/pets/0#a',
-  'GET /v1/pets/0?a=b#c',
-  'GET /v1/pets/%00',
-  'GET /v1/pets/\x7f',
-  'GET /v1/pets/\xff',
-  'GET /v1\\pets\\0',
-  'GET /v1/../v1/pets/0',
-  'GET /v1/pets/0%0d%0aX:%20a',
-  'GET /v1/pets/0%20HTTP/1.1%0d%0a',
-  'PRI *',
-  'TRACE /v1/pets/0',
-  'HEAD /v1/pets/0',
-  'PROPFIND /v1/pets/0',
-  'GET file:///v1/pets/0',
-  'GET http:///v1/pets/0',
-  'GET http://a@b/v1/pets/0',
-  'GET /v1/pets/0;a',
+  ...texts('GET  /v1/pets/0|GET\t/v1/pets/0| GET /v1/pets/0|GET /v1/pets/0 |GET /v1/pets/0 HTTP/1.1'),
+  ...texts('get /v1/pets/0|GeT /v1/pets/0|FOO /v1/pets/0|GET, /v1/pets/0'),
+  ...texts('GET http://animals.example/v1/pets/0|GET HTTP://other.example/v1/pets/0'),
+  ...texts('GET //animals.example/v1/pets/0|GET animals.example:80|CONNECT animals.example:80'),
+  ...texts('CONNECT /v1/pets/0|OPTIONS *|GET *|GET ?limit=1|GET v1/pets/0|GET /v1/pets/0#a'),
+  ...texts('GET /v1/pets/0?a=b#c|GET /v1/pets/%00|GET /v1/pets/\x7f|GET /v1/pets/\xff|GET /v1\\pets\\0'),
+  ...texts('GET /v1/../v1/pets/0|GET /v1/pets/0%0d%0aX:%20a|GET /v1/pets/0%20HTTP/1.1%0d%0a|PRI *'),
+  ...texts('TRACE /v1/pets/0|HEAD /v1/pets/0|PROPFIND /v1/pets/0|GET file:///v1/pets/0'),
+  ...texts('GET http:///v1/pets/0|GET http://a@b/v1/pets/0|GET /v1/pets/0;a'),
 ];
 
 const oddVersions = [
@@ -88,10 +61,7 @@ const oddVersions = [
     HTTP/1.0 HTTP/0.9 HTTP/1.2 HTTP/1.10 HTTP/2.0 HTTP/2 HTTP/11 HTTP/1.1x http/1.1 HTTPS/1.1
     HTTP/1,1
   `,
-  'HTTP/ 1.1',
-  '',
-  'HTTP/1.1 ',
-  'HTTP/1.1\t',
+  ...texts('HTTP/ 1.1||HTTP/1.1 |HTTP/1.1\t'),
 ];
 
 export function requestLines({ request, secret }: Kit): Attack[] {
@@ -128,10 +98,7 @@ export function hosts({ request }: Kit): Attack[] {
   const get = request('GET /v1/pets/0');
   const values = [
     ...words`a,b a/b a/v1/pets? a#b a?b a@b a:b a:99999 [::1] [::1 a\b a%00 "a" ..`,
-    '',
-    ' ',
-    'a b',
-    '\xe9',
+    ...texts('| |a b|\xe9'),
     'a'.repeat(5_000),
   ];
   const odd = values.map((value) => ({
@@ -187,9 +154,8 @@ export function headerAttacks({ request, withKey, open, hidden, secret }: Kit): 
     [
       'Transfer-Encoding named in Connection',
       request(
-        'POST /v1/pets',
-        `${json}Connection: Transfer-Encoding\r\nTransfer-Encoding: chunked\r\n`,
-        `0\r\n\r\n${secret}`,
+        ...texts(`POST /v1/pets|${json}Connection: Transfer-Encoding\r\nTransfer-Encoding: chunked\r\n`),
+        ...texts(`0\r\n\r\n${secret}`),
       ),
     ],
     [
