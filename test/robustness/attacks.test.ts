@@ -1,8 +1,10 @@
 /** The tests of `npm run stress` about attackers, with small counts. */
 import { expect, test } from 'bun:test';
+import { fileSizeLimits } from '../faults/disk.ts';
 import { rawAttacks } from '../stress/raw-attacks.ts';
 import { noKeyAnywhere } from '../stress/secrets.ts';
 import { slowClients } from '../stress/slow-clients.ts';
+import { testWith } from '../support/requirements.ts';
 
 const seed = 20_301_205;
 const progress = () => undefined;
@@ -17,6 +19,6 @@ test('slow connections keep nobody else waiting', async () => {
   expect(figures['at most at once']).toBeGreaterThan(80);
 });
 
-test('no part of a key is in a log, a file or an answer', async () => {
-  expect((await noKeyAnywhere({ rounds: 20, seed, progress })).answers).toBeGreaterThan(300);
+testWith(...fileSizeLimits)('no part of a key is in a log, a file or an answer', async () => {
+  expect((await noKeyAnywhere({ rounds: 20, seed, progress })).answers).toBeGreaterThan(600);
 });

@@ -70,20 +70,15 @@ export function lengths({ post, request, secret }: Kit): Attack[] {
     what: `${JSON.stringify(name)} for a name`,
     bytes: post(`${name}: ${secret.length}\r\n`, secret),
   }));
-  const reads = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'PUT', 'TRACE'].flatMap((method) => [
-    {
-      what: `a body on ${method}`,
-      bytes: request(`${method} /v1/pets/0`, `Content-Length: ${secret.length}\r\n`, secret),
-    },
-    {
-      what: `a chunked body on ${method}`,
-      bytes: request(
-        ...texts(`${method} /v1/pets/0|Transfer-Encoding: chunked\r\n`),
-        ...texts(`${secret.length.toString(16)}\r\n${secret}\r\n0\r\n\r\n`),
-      ),
-    },
-    { what: `no length on ${method}, but a body`, bytes: request(`${method} /v1/pets/0`, '', secret) },
-  ]);
+  const chunked = `${secret.length.toString(16)}\r\n${secret}\r\n0\r\n\r\n`;
+  const reads = words`GET HEAD DELETE OPTIONS PUT TRACE`.flatMap((method) => {
+    const sent = (headers: string, body: string) => request(`${method} /v1/pets/0`, headers, body);
+    return [
+      { what: `a body on ${method}`, bytes: sent(`Content-Length: ${secret.length}\r\n`, secret) },
+      { what: `a chunked body on ${method}`, bytes: sent('Transfer-Encoding: chunked\r\n', chunked) },
+      { what: `no length on ${method}, but a body`, bytes: sent('', secret) },
+    ];
+  });
   return [...spelled, ...pairs, ...names, ...reads];
 }
 

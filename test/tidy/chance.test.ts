@@ -28,7 +28,6 @@ const fixedPort =
 
 test('test data is not random without a seed', () => {
   const allowed: Allowances = {
-    'test/process/logs.test.ts': [1, 'A key that no store has; which one does not matter.'],
     'test/support/server-process.ts': [1, 'A port that is taken is replaced by another.'],
   };
   const advice = 'Use randomFrom(seed) of test/support/random.ts, or always() of test/support/property.ts:';
