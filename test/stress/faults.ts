@@ -1,5 +1,4 @@
 /** Kills, power failures and failing system calls, many of them. Their short forms are in test/faults and test/process. */
-import { auditRounds, clusterStore, embeddedStore } from '../faults/audit-rounds.ts';
 import { killRounds } from '../faults/kill-rounds.ts';
 import { powerLosses, recordAnimals } from '../faults/power.ts';
 import { syscallFaults } from '../faults/syscalls.ts';
@@ -51,23 +50,6 @@ const workerKills = [
   }),
 );
 
-const audits = [
-  { name: 'audit', open: embeddedStore },
-  { name: 'audit-cluster', open: clusterStore },
-].map(
-  ({ name, open }): StressTest => ({
-    name,
-    promise:
-      'kill -9 while operators change everything there is: the audit log has an entry for each change that was made and for ' +
-      'no other, and for each object what the store has; no ban ends without a recorded request (rounds: kills)',
-    rounds: 100,
-    async run(options) {
-      await using store = await openOrThrow(open);
-      return { ...(await auditRounds(store, options)) };
-    },
-  }),
-);
-
 const buying = { buyers: 200, animals: 1_000 };
 
 const buyers = [
@@ -114,11 +96,4 @@ const power: StressTest = {
   },
 };
 
-export const faultTests: readonly StressTest[] = [
-  ...kills,
-  ...workerKills,
-  ...audits,
-  ...buyers,
-  syscalls,
-  power,
-];
+export const faultTests: readonly StressTest[] = [...kills, ...workerKills, ...buyers, syscalls, power];
