@@ -4,8 +4,6 @@ import { powerLosses, recordAnimals } from '../faults/power.ts';
 import { syscallFaults } from '../faults/syscalls.ts';
 import { killWorkers } from '../process/worker-kills.ts';
 import { embeddedStores, serverStores } from '../process/worker-stores.ts';
-import { market } from './buyers/market.ts';
-import { clusterShop, embeddedShop, impatientSettings } from './shop-places.ts';
 import { openOrThrow, type StressTest } from './stress-test.ts';
 
 const killing = [
@@ -50,27 +48,6 @@ const workerKills = [
   }),
 );
 
-const buying = { buyers: 200, animals: 1_000 };
-
-const buyers = [
-  { name: 'buyers', open: () => embeddedShop(2) },
-  { name: 'buyers-cluster', open: () => clusterShop(impatientSettings) },
-].map(
-  ({ name, open }): StressTest => ({
-    name,
-    promise:
-      `${buying.buyers} clients want the same ${buying.animals} animals, while workers, instances and servers are killed: each ` +
-      'is sold exactly once, each order is placed exactly once, and an animal is pending exactly while an open order ' +
-      'holds it (rounds: kills)',
-    rounds: 200,
-    async run({ rounds, seed, progress }) {
-      await using place = await openOrThrow(open);
-      const figures = await market(place, { ...buying, kills: rounds, seed, progress });
-      return { ...figures.kills, races: figures.rounds, orders: figures.orders, ...figures.counts };
-    },
-  }),
-);
-
 const syscalls: StressTest = {
   name: 'syscalls',
   promise:
@@ -96,4 +73,4 @@ const power: StressTest = {
   },
 };
 
-export const faultTests: readonly StressTest[] = [...kills, ...workerKills, ...buyers, syscalls, power];
+export const faultTests: readonly StressTest[] = [...kills, ...workerKills, syscalls, power];

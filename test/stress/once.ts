@@ -117,14 +117,23 @@ export async function eachOnce(
   await using proxy = await cuttingProxy(place.urls, new Chance(seed, -1), spoiling);
   const failures = new Failures(seed);
   const chance = new Chance(seed, -2);
+  const tally: Record<string, number> = {};
+  const count = (what: string) => {
+    tally[what] = (tally[what] ?? 0) + 1;
+  };
   let kills = 0;
   let killing = Promise.resolve();
   const working = new Workers(proxy.url, place.key, (writes) => {
     progress(`${writes} of ${rounds} writes`);
     if (writes % perKill !== 0 || writes > rounds) return;
-    kills++;
-    // One kill after the other, while the clients continue.
-    killing = killing.then(() => failures.guard('kill', async () => void (await place.kill(chance))));
+    const takesAway = ++kills % 2 === 0;
+    // One fault after the other, while the clients continue.
+    killing = killing.then(() =>
+      failures.guard('kill', async () => {
+        if (takesAway && place.takeAway) count(await place.takeAway(chance));
+        count(await place.kill(chance));
+      }),
+    );
   });
   const workers = Math.min(mostWorkers, Math.ceil(rounds / writesEach));
   await Promise.all(
@@ -139,6 +148,7 @@ export async function eachOnce(
     'animals, orders and categories':
       working.expected.pets.size + working.expected.orders.size + working.categories.size,
     'kill -9': kills,
+    ...tally,
     'repeated by the client': working.seen.retries,
     'ended without an answer and called again': working.seen.calledAgain,
     'removals answered that nothing is there': working.seen.removedBefore,
@@ -175,7 +185,8 @@ export const onceTests: readonly StressTest[] = shopKinds.map(({ name, title, op
   name: `once${name}`,
   promise:
     'writes of the client, through a proxy that cuts connections, holds answers up and replaces them, are each done ' +
-    `exactly once, and none is lost, through kill -9, ${title} (rounds: writes)`,
+    'exactly once, of several buyers of an animal exactly one gets it, and an animal is pending exactly while an open ' +
+    `order holds it, through kill -9 and outages, ${title} (rounds: writes)`,
   rounds: 10_000,
   async run(options) {
     await using place = await openOrThrow(open);

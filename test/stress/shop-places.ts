@@ -1,13 +1,11 @@
 /** Where the shop is served, for proofs that kill what serves it: on either store, by one process or several. */
-import { Database } from 'bun:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SQL } from 'bun';
 import type { AdminServices } from '../../src/app/app.ts';
 import { scopes } from '../../src/domain/scope.ts';
 import { embeddedStores } from '../process/worker-stores.ts';
-import { patientSettings, startCluster } from '../support/cluster.ts';
+import { startCluster } from '../support/cluster.ts';
 import { allReady } from '../support/load.ts';
-import { ample, dataFileIn, type Service } from '../support/process.ts';
+import { ample, type Service } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { until } from '../support/wait.ts';
 import type { Chance } from './generate/chance.ts';
@@ -21,8 +19,6 @@ export interface ShopPlace extends AsyncDisposable {
   kill(chance: Chance): Promise<string>;
   /** Takes a server away for up to 1.5 s, and returns what happened to it; an embedded store has no servers. */
   takeAway?(chance: Chance): Promise<string>;
-  /** Reads the store past the service. */
-  rows<Row>(statement: string): Promise<Row[]>;
 }
 
 /** Undefined when this machine has no servers to test with. */
@@ -31,7 +27,7 @@ type Open = () => Promise<ShopPlace | undefined>;
 export const shopKinds: readonly { readonly name: string; readonly title: string; readonly open: Open }[] = [
   { name: '', title: 'on the embedded store', open: () => embeddedShop(1) },
   { name: '-workers', title: 'on the embedded store with two workers', open: () => embeddedShop(2) },
-  { name: '-cluster', title: 'on three instances with PostgreSQL and Redis', open: () => clusterShop() },
+  { name: '-cluster', title: 'on three instances with PostgreSQL and Redis', open: clusterShop },
 ];
 
 async function ownerKey({ accounts, keys }: AdminServices): Promise<string> {
@@ -41,7 +37,7 @@ async function ownerKey({ accounts, keys }: AdminServices): Promise<string> {
 
 const quiet = { LOG_LEVEL: 'info', LOG_REQUESTS: 'off' };
 
-export async function embeddedShop(workers: number): Promise<ShopPlace> {
+async function embeddedShop(workers: number): Promise<ShopPlace> {
   await using made = new AsyncDisposableStack();
   const stores = made.use(await embeddedStores());
   const key = await ownerKey(stores.operator);
@@ -62,10 +58,6 @@ export async function embeddedShop(workers: number): Promise<ShopPlace> {
       service = await start();
       return 'the whole service';
     },
-    rows: async <Row>(statement: string) => {
-      using database = new Database(dataFileIn(stores.folder), { readonly: true });
-      return database.query<Row, []>(statement).all();
-    },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
@@ -78,13 +70,11 @@ async function killWorker({ pid, stderr }: Service, chance: Chance): Promise<str
   return 'a worker';
 }
 
-/** Timeouts that notice an outage within a round. */
-export const impatientSettings = { POSTGRES_TIMEOUT_MS: '2000', REDIS_TIMEOUT_MS: '50' };
+/** Timeouts that notice an outage soon. */
+const impatient = { POSTGRES_TIMEOUT_MS: '2000', REDIS_TIMEOUT_MS: '50' };
 
-export async function clusterShop(
-  timeouts: Readonly<Record<string, string>> = patientSettings,
-): Promise<ShopPlace | undefined> {
-  const cluster = await startCluster({ instances: 3, environment: { ...quiet, ...timeouts } });
+async function clusterShop(): Promise<ShopPlace | undefined> {
+  const cluster = await startCluster({ instances: 3, environment: { ...quiet, ...impatient } });
   if (cluster === undefined) return undefined;
   const key = await ownerKey(cluster.operator);
   const instances = [...cluster.instances];
@@ -118,10 +108,6 @@ export async function clusterShop(
       else await server.start();
       await until(() => allReady(urls()));
       return `${name} ${fault}`;
-    },
-    rows: async (statement) => {
-      await using sql = new SQL(cluster.postgres.url, { max: 1 });
-      return [...(await sql.unsafe(statement))];
     },
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   };
