@@ -1,6 +1,7 @@
 /** The tests of `npm run stress` about attackers, with small counts. */
 import { expect, test } from 'bun:test';
 import { fileSizeLimits } from '../faults/disk.ts';
+import { hostileJson } from '../stress/hostile-json.ts';
 import { rawAttacks } from '../stress/raw-attacks.ts';
 import { noKeyAnywhere } from '../stress/secrets.ts';
 import { slowClients } from '../stress/slow-clients.ts';
@@ -12,6 +13,11 @@ const progress = () => undefined;
 test('attacks on the framing of HTTP count as many requests as are answered, and mix up no keys', async () => {
   const { attacks } = await rawAttacks({ rounds: 1, seed, progress }, []);
   expect(attacks).toBeGreaterThanOrEqual(250);
+});
+
+test('hostile JSON is rejected or read exactly', async () => {
+  const { bodies } = await hostileJson({ rounds: 1, seed, progress }, Number.POSITIVE_INFINITY);
+  expect(bodies).toBeGreaterThanOrEqual(400);
 });
 
 test('slow connections keep nobody else waiting', async () => {

@@ -51,7 +51,7 @@ const workerKills = [
 const syscalls: StressTest = {
   name: 'syscalls',
   promise:
-    'EIO, ENOSPC or kill -9 at any system call of a creation, and of a checkpoint, makes no answer false, damages no ' +
+    'EIO or ENOSPC at any system call of a creation, and of a checkpoint, makes no answer false, damages no ' +
     'file and loses nothing acknowledged; needs strace',
   rounds: 1,
   run: async ({ progress }) => ({ ...(await syscallFaults({ every: 1, checkpoints: true, progress })) }),

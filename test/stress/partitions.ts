@@ -4,7 +4,7 @@ import { RedisClient } from 'bun';
 import { troubles } from '../../src/domain/trouble.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { allNames, allReady, load, readiness } from '../support/load.ts';
+import { allNames, areAll, load, readiness } from '../support/load.ts';
 import type { Service } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
 import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
@@ -142,7 +142,7 @@ async function run({ rounds, seed, progress }: StressOptions): Promise<Figures> 
     const adding = load(6, (number) => (clients[number % instances] as Client).add(`${round}-${number}`));
     await sleep(loadedMs.from + random() * (loadedMs.to - loadedMs.from));
     for (const { redis, postgres } of all) await Promise.all([redis.heal(), postgres.heal()]);
-    await until(() => allReady(urls), recoveryMs);
+    await until(() => areAll(urls, 'ready'), recoveryMs);
     await refused.check(`after ${name}`, urls);
     tally.add(name, await adding.stop());
     progress(`${round + 1} faults, ${tally.acknowledged.length} acknowledged, ${staleness.summary()}`);

@@ -4,7 +4,7 @@ import type { AdminServices } from '../../src/app/app.ts';
 import { scopes } from '../../src/domain/scope.ts';
 import { embeddedStores } from '../process/worker-stores.ts';
 import { startCluster } from '../support/cluster.ts';
-import { allReady } from '../support/load.ts';
+import { areAll } from '../support/load.ts';
 import { ample, type Service } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { until } from '../support/wait.ts';
@@ -106,7 +106,7 @@ async function clusterShop(): Promise<ShopPlace | undefined> {
       await sleep(chance.int(50, 1_500));
       if (fault === 'frozen') await server.thaw();
       else await server.start();
-      await until(() => allReady(urls()));
+      await until(() => areAll(urls(), 'ready'));
       return `${name} ${fault}`;
     },
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),

@@ -46,10 +46,10 @@ export async function readiness(url: string): Promise<{ status: string; trouble?
   return (await fetch(`${url}/readyz`)).json() as Promise<{ status: string; trouble?: string[] }>;
 }
 
-/** Whether all these instances are ready. */
-export async function allReady(urls: readonly string[]): Promise<boolean> {
+/** Whether /readyz of all these instances reports this status. */
+export async function areAll(urls: readonly string[], wanted: string): Promise<boolean> {
   const said = await Promise.all(urls.map(readiness));
-  return said.every(({ status }) => status === 'ready');
+  return said.every(({ status }) => status === wanted);
 }
 
 /** The names of all animals, page by page. */
