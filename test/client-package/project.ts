@@ -1,5 +1,6 @@
 /** The client's package as npm gets it, and an empty project that has installed it. */
 import { cp, mkdir, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { packagesInstalled } from '../support/packages.ts';
@@ -12,7 +13,11 @@ export const tools = join(tests, 'node_modules');
 
 /** Runs a command to its end; npm finds nothing of this machine's but the path. Its errors are shown when it fails. */
 export async function run(command: readonly string[], cwd: string) {
-  const environment = { HOME: '', npm_config_cache: join(cwd, '.npm'), npm_config_update_notifier: 'false' };
+  const environment = {
+    HOME: tmpdir(),
+    npm_config_cache: join(cwd, '.npm'),
+    npm_config_update_notifier: 'false',
+  };
   const { exitCode, stdout, stderr } = await finished(command, { cwd, environment });
   return { exitCode, output: stdout + (exitCode === 0 ? '' : stderr) };
 }
