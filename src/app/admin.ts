@@ -37,11 +37,9 @@ export interface AdminOptions {
   readonly backups: BackupOperations;
 }
 
-/** The admin listener of a service. */
 export interface Admin extends AsyncDisposable {
   /** Where operators find the console, without a trailing slash. */
   readonly url: string;
-  /** Where it listens. */
   readonly port: number;
   /** Makes the one-time code of a console link; the one before is good no more. */
   readonly makeCode: () => string;

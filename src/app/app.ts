@@ -40,13 +40,11 @@ export interface App extends AsyncDisposable {
   readonly url: string;
   /** The key of the account made for an empty store; undefined for any other store. */
   readonly firstKey: IssuedKey | undefined;
-  /** Undefined where the admin listener is off. */
   readonly console: Admin | undefined;
   /** How the connections to the store's server are protected, in words; undefined where there is no server. */
   readonly encryption: string | undefined;
   /** Resolves with the reason when the process has to end, for its store cannot be written any more. */
   readonly lost?: Promise<Error> | undefined;
-  /** What operators see of all processes. */
   readonly watch: Watch;
 }
 

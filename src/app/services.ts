@@ -36,7 +36,6 @@ export interface AdminServices extends OperatorServices, AsyncDisposable {
 /** How a store is opened. Defaults to managing an existing store. */
 export interface OpenOptions {
   readonly serving?: boolean;
-  /** Whether a store that is missing is made. */
   readonly create?: boolean;
   readonly worker?: ServingWorker | undefined;
   readonly supervising?: boolean;

@@ -11,7 +11,6 @@ function ownCommand(): string[] {
   return Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main];
 }
 
-/** The words that call this program in a shell. */
 export function commandInShell({ npm_command: npm }: Environment): string {
   if (Bun.isStandaloneExecutable) return shellWord(process.execPath);
   if (npm !== undefined) return 'npx animal-store';
@@ -40,7 +39,6 @@ export function backupTaskCommand(): string[] {
 /** Requests go first. */
 const politePriority = 5;
 
-/** Makes or verifies one backup for the process that started this one. */
 export async function runBackupTask(): Promise<0> {
   ignoreInterruption();
   setPriority(politePriority);

@@ -13,7 +13,6 @@ interface Moment {
 }
 
 interface Terminal {
-  /** Undefined for a terminal that does not report its width. */
   readonly columns?: number | undefined;
   write(text: string): unknown;
 }
@@ -97,7 +96,6 @@ export function doing(what: string): Disposable {
   return { [Symbol.dispose]: () => void (isVisible && process.stderr.write(eraseLine)) };
 }
 
-/** How many things a second, and how long the rest takes at this rate. */
 function rates(first: Moment, now: Moment, total: number | undefined): string[] {
   const seconds = (now.at - first.at) / 1_000;
   if (seconds === 0 || now.done === first.done) return [];
@@ -119,7 +117,6 @@ export function mebibytes(bytes: number): string {
   return `${(bytes / mib).toLocaleString('en-US', { maximumFractionDigits: 1 })} MiB`;
 }
 
-/** How much is written, copied or read, of all that there is as far as that is known. */
 export class BytesProgress implements Disposable {
   readonly #noun: string;
   #bar: Progress | undefined;
@@ -139,7 +136,6 @@ export class BytesProgress implements Disposable {
   }
 }
 
-/** How much is written, and then that it is checked. */
 export class BackupProgress implements Disposable {
   readonly #written = new BytesProgress('written');
   #line: Disposable | undefined;

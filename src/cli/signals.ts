@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 
-/** How a person, a terminal that is closed or a supervisor ends a command. */
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
@@ -22,11 +21,9 @@ export function ignoreUserSignals(): void {
   for (const name of ['SIGUSR1', 'SIGUSR2'] as const) process.on(name, () => {});
 }
 
-/** How often the parent process is looked for, when it passes no signals on. */
 const parentCheckMs = 500;
 
 export interface Interruption extends Disposable {
-  /** Aborted by the first signal. */
   readonly signal: AbortSignal;
 }
 

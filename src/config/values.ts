@@ -52,7 +52,6 @@ export function portBeside(servicePort: number): number {
   return servicePort === largestPort ? servicePort - 1 : servicePort + 1;
 }
 
-/** Where operators reach the admin API. */
 export function httpsOrigin(value: string): string {
   const url = URL.parse(value);
   if (url === null || url.protocol !== 'https:' || url.origin !== value.toLowerCase().replace(/\/$/, '')) {
@@ -66,14 +65,12 @@ export function text(value: string): string {
   return value;
 }
 
-/** Undefined when it is not set. */
 export function optional<T>(parse: Parse<T>): Parse<T | undefined> {
   return (value) => (value === '' ? undefined : parse(value));
 }
 
 const longestIntervalMs = 365 * dayMs;
 
-/** How often something is done, in ms. */
 export function interval(value: string): number {
   const [, count = '', unit = 's'] = /^([1-9]\d{0,8})([smhd])$/.exec(value) ?? [];
   const ms = Number(count) * (unitMs[unit] ?? 0);

@@ -1,12 +1,10 @@
 import type { ErrorDetail } from './errors.ts';
 import { Refusal } from './refusal.ts';
 
-/** Where a page of a list starts: after this id, within these filters. */
 interface Cursor {
   /** As `filtersText` writes them. */
   readonly filters: string;
   readonly after: bigint;
-  /** The name behind which it starts, in a list by name. */
   readonly name?: string | undefined;
 }
 

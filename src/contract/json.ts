@@ -29,7 +29,6 @@ export class JsonError extends Error {}
 export class MemberError extends Error {
   readonly mistakes: ReadonlyMap<string, string>;
   readonly value: unknown;
-  /** The members of the outermost object among them. */
   readonly outermost: ReadonlySet<string>;
   constructor(mistakes: ReadonlyMap<string, string>, value: unknown, outermost: ReadonlySet<string>) {
     super([...mistakes].map(([member, mistake]) => `${member} ${mistake}`).join('; '));

@@ -9,7 +9,6 @@ export function andThen<T, U>(value: Awaitable<T>, next: (value: T) => Awaitable
   return value instanceof Promise ? value.then(next) : next(value);
 }
 
-/** Does something else when it fails, at once or later. */
 export function orElse<T>(work: () => Awaitable<T>, next: (error: unknown) => Awaitable<T>): Awaitable<T> {
   try {
     const value = work();

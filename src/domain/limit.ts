@@ -11,13 +11,11 @@ export interface Window {
   readonly count: number;
 }
 
-/** Requests an account has used. */
 export interface Usage {
   readonly minute: Window;
   readonly day: Window;
 }
 
-/** A key's requests after 429. */
 export interface KeyPenalty {
   /** The first 429 of the running episode and the end of its Retry-After, in ms; 0 when there is no episode. */
   readonly episodeFrom: number;
@@ -254,7 +252,6 @@ export function exhausted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   return { refusal, limit, remaining, resetAt, retryAfterSeconds: secondsLeft, minute, day };
 }
 
-/** The verdict for a banned key. */
 export function banned(usage: Usage, penalty: KeyPenalty, quota: Quota, nowMs: number): Verdict {
   const resetAt = penalty.bannedUntil;
   const retryAfterSeconds = secondsUntil(resetAt, nowMs);

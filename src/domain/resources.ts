@@ -9,7 +9,6 @@ export type Resource = (typeof resources)[number];
  */
 export type Versions = Readonly<Record<Resource, number>>;
 
-/** Versions, by the number of each resource. */
 export function versionsFrom(number: (resource: Resource, index: number) => number): Versions {
   const versions: Partial<Record<Resource, number>> = {};
   for (const [index, resource] of resources.entries()) versions[resource] = number(resource, index);

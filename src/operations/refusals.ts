@@ -2,7 +2,6 @@ import type { ErrorCode } from '../contract/errors.ts';
 import { Refusal } from '../contract/refusal.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 
-/** The thing, or the refusal of a request for one that is not there. */
 export function found<T>(thing: T | undefined, otherwise: ErrorCode): T {
   if (thing === undefined) throw new Refusal(otherwise);
   return thing;
@@ -18,7 +17,6 @@ export function foundById<T>(thing: T | undefined, otherwise: keyof typeof nouns
   return thing;
 }
 
-/** The refusal of a body in which one member is wrong. */
 export function invalidMember(name: string, message: string): Refusal {
   return new Refusal('invalid_body', {
     message: `The request body is invalid: ${name} ${message}.`,
@@ -26,7 +24,6 @@ export function invalidMember(name: string, message: string): Refusal {
   });
 }
 
-/** What is read; undefined while the store cannot tell. */
 export async function ifAvailable<Value>(read: () => Awaitable<Value>): Promise<Value | undefined> {
   try {
     return await read();

@@ -34,7 +34,6 @@ export function shownAccount({ quota, createdAt, closedAt, ...account }: Account
   return { ...account, ...quota, createdAt: iso(createdAt), closedAt: isoOrNull(closedAt) };
 }
 
-/** A key without its usage. */
 export function storedKey({ scopes, createdAt, expiresAt, revokedAt, successorId, ...key }: Key) {
   return {
     ...key,

@@ -17,12 +17,10 @@ export interface NewSandboxAccount extends CustomQuota {
   readonly scopes?: readonly Scope[] | undefined;
 }
 
-/** Default limits of an enterprise account. */
 const ample: Quota = { perMinute: 10_000, perDay: 1_000_000 };
 
 type Services = Pick<AdminServices, 'accounts' | 'keys'>;
 
-/** Creates an account with one key. Throws `PlanError`. */
 export async function createAccount(
   { accounts, keys }: Services,
   { plan, perMinute, perDay, expiresInSeconds, scopes: given = scopes }: NewSandboxAccount,

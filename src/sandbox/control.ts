@@ -1,4 +1,3 @@
-/** The routes below `/sandbox`, which control the sandbox. */
 import * as z from 'zod';
 import { errors } from '../contract/errors.ts';
 import { Refusal } from '../contract/refusal.ts';
@@ -29,10 +28,8 @@ interface ControlOptions {
   readonly requests: Requests;
   /** Undefined in an isolated store, which has no others. */
   readonly stores: Stores | undefined;
-  /** The accounts of the start, which a reset restores. */
   readonly accounts: readonly SandboxAccount[];
   readonly createAccount: (account: NewSandboxAccount) => Promise<SandboxAccount>;
-  /** Refuses `account_not_found`. */
   readonly findAccount: (id: number) => Promise<unknown>;
   readonly reset: () => void;
 }
@@ -202,7 +199,6 @@ function invalid(message: string): Refusal {
   return new Refusal('invalid_body', { message });
 }
 
-/** The account that a request is limited to; undefined for all. */
 function whoseOf(url: string): Whose {
   const parameters = new URLSearchParams(queryOf(url));
   const text = parameters.get('account');

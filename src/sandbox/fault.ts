@@ -17,7 +17,6 @@ export interface Fault {
   readonly slowBodyMs?: number;
   readonly reply?: ReplyName;
   readonly operation?: OperationId;
-  /** The part of requests that it happens to, 1 for all. */
   readonly rate: number;
   readonly seed: number;
   readonly times?: number;

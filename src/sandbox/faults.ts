@@ -6,7 +6,6 @@ import { type Fault, parseFault } from './fault.ts';
 const heldHeaders = 10_000;
 export const mostFaults = 100;
 
-/** A requested fault, and how often it occurred. */
 export class AskedFault {
   readonly fault: Fault;
   hits = 0;
@@ -19,7 +18,6 @@ export class AskedFault {
     this.#state = fault.seed;
   }
 
-  /** Undefined if unlimited. */
   get left(): number | undefined {
     return this.fault.times === undefined ? undefined : this.fault.times - this.hits;
   }
@@ -48,7 +46,6 @@ export class Faults {
   readonly #asked = new Map<Whose, readonly AskedFault[]>();
   readonly #byHeader = new LRUCache<string, AskedFault>(atMost(heldHeaders));
 
-  /** Replaces the faults of these requests. */
   ask(whose: Whose, faults: readonly Fault[]): void {
     this.#asked.set(
       whose,

@@ -37,7 +37,6 @@ function lockOf(folder: string): string {
   return join(folder, 'running');
 }
 
-/** Removes the abandoned folders of this user's sandboxes. */
 function removeLeftovers(nowMs: number): void {
   for (const name of readdirSync(tmpdir())) {
     const path = join(tmpdir(), name);
@@ -46,7 +45,6 @@ function removeLeftovers(nowMs: number): void {
   }
 }
 
-/** Whether it is this user's own folder, and as old as that. */
 function isOwn(path: string, before = Number.POSITIVE_INFINITY): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   return found?.isDirectory() === true && found.uid === process.getuid?.() && found.mtimeMs < before;

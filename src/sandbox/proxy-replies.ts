@@ -29,7 +29,6 @@ export function isPerformed(name: ReplyName): boolean {
   return name === 'html-504' || changesBody(name);
 }
 
-/** Whether it is the service's own response with another body or type. */
 export function changesBody(name: ReplyName): boolean {
   return name === 'wrong-type' || name === 'half-body';
 }

@@ -6,7 +6,6 @@ import { refuse } from '../http/pipeline/replies.ts';
 import type { Exchange } from '../http/server.ts';
 
 interface RefusalOptions {
-  /** Seconds; defaults to the service's. */
   readonly retryAfter: number | undefined;
   readonly nowMs: number;
   /** Discards requested failures, so that the log shows only real ones. */
@@ -59,7 +58,6 @@ async function tooManyFailures(
   return refuse(context, incoming, { caller: undefined, refusal, state }, new Refusal(refusal));
 }
 
-/** Adds a mistake where the service lists them. */
 function refusalOf(code: ErrorCode): Refusal {
   const { status } = errors[code];
   if (status !== 400 && status !== 415) return new Refusal(code);

@@ -4,7 +4,6 @@ import type { PlanName } from '../domain/plan.ts';
 /** Requests that are remembered; the oldest are forgotten. */
 export const rememberedRequests = 10_000;
 
-/** A request under `/v1` and its outcome. */
 export interface RequestEntry {
   readonly number: number;
   /** When it came, by the sandbox's clock (ISO 8601). */
@@ -45,13 +44,11 @@ export class Requests {
     return entry;
   }
 
-  /** Of an account, or all. */
   list(accountId: number | undefined): RequestEntry[] {
     const latest = this.#entries.slice(-rememberedRequests);
     return accountId === undefined ? latest : latest.filter(({ account }) => account === accountId);
   }
 
-  /** Forgets those of an account, or all. */
   clear(accountId: number | undefined): void {
     if (accountId === undefined) this.#count = 0;
     this.#entries =

@@ -33,7 +33,6 @@ export interface SandboxOptions {
 }
 
 export interface Sandbox extends AsyncDisposable {
-  /** Where it listens, without a trailing slash. */
   readonly url: string;
   readonly accounts: readonly SandboxAccount[];
 }
@@ -44,7 +43,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   return start(options, undefined);
 }
 
-/** The sandbox that an isolated store belongs to. */
 interface Parent {
   readonly start: string;
   readonly accounts: readonly SandboxAccount[];

@@ -26,7 +26,6 @@ export class Breaker implements Disposable {
     return this.#outage.trouble;
   }
 
-  /** Has no effect while it is tripped. */
   trip(reason: unknown): void {
     if (this.trouble !== undefined || this.#stopped.signal.aborted) return;
     this.#outage.begin(failureText(reason));

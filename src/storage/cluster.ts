@@ -60,7 +60,6 @@ import type { Units } from './transaction.ts';
 /** Where the servers are, and how long they are waited for. */
 export interface ClusterSettings {
   readonly redisUrl: string;
-  /** Begins every key in Redis. */
   readonly redisPrefix: string;
   readonly redisTimeoutMs: number;
   readonly poolSize: number;
@@ -71,9 +70,7 @@ export interface ClusterOptions extends ClusterSettings {
   readonly url: string;
   readonly clock: Clock;
   readonly rules: LimitRules;
-  /** Whether this process answers requests. */
   readonly serving: boolean;
-  /** Whether an empty database is made a store. */
   readonly create: boolean;
   readonly units: Units;
   readonly notice: Notice;

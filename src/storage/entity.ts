@@ -33,7 +33,6 @@ export interface EntityWrites<T> extends EntityFinds<T> {
   remove(key: KeyIn<T>): Awaitable<void>;
 }
 
-/** What `make` makes of each table, by the names of the tables. */
 export function entitiesOf<Made extends object>(
   tables: { readonly [Name in keyof Made]: unknown },
   make: (table: unknown) => unknown,

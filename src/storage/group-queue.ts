@@ -26,13 +26,10 @@ export type Commit<Item, Outcome> = (
   dueAt: number,
 ) => Awaitable<readonly Settled<Outcome>[]>;
 
-/** What a queue has done since its start. */
 export interface QueueFacts {
-  /** Committed groups. */
   readonly groups: number;
   /** Writes in them, with those that failed by themselves. */
   readonly units: number;
-  /** That the groups took, with those that failed. */
   readonly seconds: number;
   readonly waiting: number;
 }
@@ -105,7 +102,6 @@ export class GroupQueue<Item, Outcome> {
 
   async #answer(group: readonly Waiting<Item, Outcome>[]): Promise<void> {
     const startedAt = performance.now();
-    // The oldest is first.
     const dueAt = group[0]?.dueAt ?? startedAt;
     try {
       const items = group.map(({ item }) => item);

@@ -14,7 +14,6 @@ export interface AccountBan extends Ban {
 export interface LimitSnapshots {
   findUsages(accountIds: readonly number[]): Promise<ReadonlyMap<number, Usage>>;
   findBans(accountIds: readonly number[]): Promise<readonly AccountBan[]>;
-  /** Those that run at this Unix second. */
   listBans(second: number): Promise<readonly AccountBan[]>;
   /** Several instances save the same account: within a window the higher count stays, else the later window. */
   saveUsage(usages: readonly AccountUsage[]): Promise<void>;

@@ -64,7 +64,6 @@ function warn(text: string): void {
   process.emitWarning(text);
 }
 
-/** Whether the store is files on this machine, which one process writes for all others. */
 export function isEmbedded(url: string): boolean {
   return sqlitePath(url) !== undefined;
 }

@@ -34,7 +34,6 @@ export class SharedVersions {
     return this.#redis;
   }
 
-  /** The last versions from PostgreSQL. */
   get postgres(): Versions {
     return this.#postgres;
   }
@@ -63,7 +62,6 @@ export class SharedVersions {
     }
   }
 
-  /** Whether the versions from PostgreSQL are still valid. */
   get isConfirmed(): boolean {
     return performance.now() - this.#askedAt < staleAtMostMs;
   }

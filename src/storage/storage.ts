@@ -46,17 +46,13 @@ export interface Port {
   listen(handler: (message: unknown) => void): void;
 }
 
-/** A serving process among several. */
 export interface ServingWorker {
   /** From 1. */
   readonly number: number;
-  /** How many there are. */
   readonly workers: number;
-  /** The way to the supervising process's store. */
   readonly port: Port;
 }
 
-/** Which animals: those that fit all that is given. */
 export type PetFilter = FilterIn<typeof pets> & { readonly ids?: readonly bigint[] | undefined };
 
 export interface PetStore extends EntityReads<typeof pets> {
@@ -65,7 +61,6 @@ export interface PetStore extends EntityReads<typeof pets> {
   inventory(categoryId?: bigint): Awaitable<Inventory>;
 }
 
-/** Which accounts: those that fit all that is given. */
 export interface AccountFilter {
   /** What the name begins with, in upper or lower case. */
   readonly name?: string | undefined;
@@ -80,7 +75,6 @@ export interface AccountStore extends EntityReads<typeof accounts> {
   search(after: AccountPosition | undefined, limit: number, filter: AccountFilter): Awaitable<Account[]>;
 }
 
-/** The account that a new store begins with. */
 export interface FirstAccount {
   readonly name: string;
   readonly plan: Exclude<PlanName, 'enterprise'>;
@@ -88,7 +82,6 @@ export interface FirstAccount {
   readonly createdAt: number;
 }
 
-/** Who calls: what a valid key stands for. */
 export interface Caller {
   readonly keyId: number;
   readonly accountId: number;
@@ -140,14 +133,12 @@ export interface LimitStore {
   take(caller: Caller, callersVersion: number): Awaitable<Admission>;
   /** Gives back what a request took that is answered for nothing (503). */
   refund(caller: Caller, taken: Verdict): Awaitable<Verdict>;
-  /** Counts one failed authentication of an address. */
   fail(address: string): Awaitable<FailureVerdict>;
   /**
    * The same for a key that is nobody's under `callersVersion`; undefined when that is not the version any more: nothing
    * was counted, look again.
    */
   failUnder(address: string, callersVersion: number): Awaitable<FailureVerdict | undefined>;
-  /** What the address has left, without counting. */
   peek(address: string): Awaitable<WindowState>;
   bans(): Awaitable<Ban[]>;
   /** Ends the ban and forgets its strikes and level; false when the key is not banned. */
@@ -155,11 +146,9 @@ export interface LimitStore {
 }
 
 export interface ImportStore extends EntityReads<typeof imports> {
-  /** The runs of parts of the input with this SHA-256. */
   findParts(content: string): Awaitable<ImportRun[]>;
 }
 
-/** The stores of the tables that descriptions are enough for. */
 export type EntityStores = { readonly [Name in keyof Entities]: EntityReads<Entities[Name]> };
 
 export interface Storage<All extends Units = Units> extends EntityStores, Writer<All>, AsyncDisposable {

@@ -34,13 +34,10 @@ export interface PetWrites {
   find(id: bigint): Awaitable<Pet | undefined>;
   /** Stores `after` in the place of `before`, which `find` gave. */
   replace(before: Pet, after: Pet): Awaitable<void>;
-  /** Its id is never given out again. */
   remove(pet: Pet): Awaitable<void>;
 }
 
-/** What an answer is kept under. */
 export interface AnswerKey {
-  /** Whose key it is. */
   readonly accountId: number;
   readonly key: string;
 }
@@ -51,7 +48,6 @@ export interface KeptAnswer extends AnswerKey {
   readonly request: string;
   readonly status: SuccessStatus;
   readonly body: string | null;
-  /** The path of what was made. */
   readonly location: string | null;
   /** Unix ms. */
   readonly keptAt: number;
@@ -95,7 +91,6 @@ export interface BatchOfWork<Input = never, Outcome = unknown> {
   readonly all: (transaction: Transaction, inputs: readonly Input[]) => Awaitable<readonly Outcome[]>;
 }
 
-/** All there are, by name. */
 export type Units = Readonly<Record<string, UnitOfWork | BatchOfWork>>;
 
 export type InputOf<Unit> =

@@ -7,7 +7,6 @@ export interface Call {
   readonly input: unknown;
 }
 
-/** Calls that are done together or fail together. */
 export interface Run {
   readonly calls: readonly Call[];
   readonly writes: readonly Resource[];

@@ -10,9 +10,7 @@ import {
   type ToWorker,
 } from './messages.ts';
 
-/** A worker's link to its supervisor. */
 export class SupervisorLink implements Disposable {
-  /** What to serve, once the supervisor says so. */
   readonly started: Promise<Start>;
   /** Resolves when the supervisor asks the worker to drain and end. */
   readonly stopped: Promise<void>;
@@ -43,7 +41,6 @@ export class SupervisorLink implements Disposable {
   readonly #lost: () => void;
   #answerTo: (question: unknown) => Promise<unknown> = async () => undefined;
 
-  /** Answers the questions of the supervisor from now on. */
   answer(answerTo: (question: unknown) => Promise<unknown>): void {
     this.#answerTo = answerTo;
   }

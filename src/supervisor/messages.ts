@@ -46,7 +46,6 @@ export type FromWorker =
   | { readonly kind: 'answer'; readonly answer: Asked }
   | { readonly kind: 'store'; readonly message: unknown };
 
-/** The port between the stores of a worker and its supervisor. */
 export class StorePort implements Port {
   readonly #send: (message: unknown) => void;
   #handler: ((message: unknown) => void) | undefined;
@@ -68,7 +67,6 @@ export class StorePort implements Port {
     for (const message of waiting) handler(message);
   }
 
-  /** Hands over a message from the other side. */
   receive(message: unknown): void {
     if (this.#handler === undefined) this.#waiting.push(message);
     else this.#handler(message);

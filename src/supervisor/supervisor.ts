@@ -74,7 +74,6 @@ export class Supervisor {
     return new Map(answers.filter(([, answer]) => answer !== undefined));
   }
 
-  /** Changes the settings of workers that are started from now on. */
   change(settings: Start['environment']): void {
     if (this.#serve === undefined) throw new Error('Not serving yet.');
     this.#serve = { ...this.#serve, environment: { ...this.#serve.environment, ...settings } };
@@ -104,7 +103,6 @@ export class Supervisor {
     await Promise.all([...endings, ...this.#kept]);
   }
 
-  /** Kills all workers, after a failed start. */
   async kill(): Promise<void> {
     this.#stopping.abort();
     for (const worker of this.#workers.values()) worker.kill();
@@ -145,7 +143,6 @@ export class Supervisor {
     worker.kill();
   }
 
-  /** Replaces a worker whenever it ends, until the stop. */
   async #keep(number: number, first: WorkerProcess): Promise<void> {
     const { log } = this.#options;
     const { signal } = this.#stopping;

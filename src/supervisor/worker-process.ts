@@ -16,7 +16,6 @@ interface Ending {
   readonly signal: string | number | null;
 }
 
-/** A worker that cannot serve, with the reason it reported. */
 export class WorkerFailed extends Error {
   readonly code: string | undefined;
   constructor({ message, code }: Failure) {
@@ -32,7 +31,6 @@ export class WorkerEnded extends Error {
   }
 }
 
-/** A serving process, as its supervisor sees it. */
 export class WorkerProcess {
   /** Undefined if the system could not start it. */
   readonly pid: number | undefined;
@@ -84,12 +82,10 @@ export class WorkerProcess {
     this.#send({ kind: 'start', start });
   }
 
-  /** The answer to a question; undefined after the time-out. */
   ask(question: unknown, withinMs: number): Promise<unknown> {
     return this.#questions.ask(question, withinMs);
   }
 
-  /** Whether it answers a heartbeat within the time. */
   async isThere(withinMs: number): Promise<boolean> {
     return (await this.ask(heartbeat, withinMs)) === true;
   }

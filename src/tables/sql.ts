@@ -1,7 +1,6 @@
 /** The SQL that follows from the description of a table, as far as both engines share it. */
 import type { Column, SqlType, SqlValue, Table } from './table.ts';
 
-/** A column as SQL names it. */
 export interface SqlColumn {
   readonly name: string;
   readonly type: SqlType;

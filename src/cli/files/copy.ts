@@ -76,7 +76,6 @@ function checksumCells([name, { count, sha256 }]: [string, Checksum]): string[] 
   return [name, grouped(count), sha256];
 }
 
-/** Runs a step to its end, showing how far it is, unless it is interrupted. */
 async function followed<Result>(
   step: AsyncGenerator<number, Result>,
   noun: string,

@@ -51,10 +51,8 @@ function rowsOf(format: Format, { escapeFormulas, ids }: ExportPetsOptions): Row
   return { header: format.headerWithId, row: (pet) => format.withId(pet.id, row(pet)) };
 }
 
-/** How many lines are written at once. */
 const linesPerWrite = 1_000;
 
-/** Exports NDJSON, which is read one line at a time. */
 export async function exportLines(
   config: Config,
   file: string,
@@ -80,7 +78,6 @@ export async function exportLines(
 
 interface Part {
   readonly text: string;
-  /** The number of things in the text. */
   readonly items: number;
 }
 
@@ -89,7 +86,6 @@ interface Source {
   readonly parts: AsyncIterable<Part>;
 }
 
-/** Writes what is read of the store, and reports how much it was. */
 async function exportTo(
   config: Config,
   file: string,

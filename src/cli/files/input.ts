@@ -11,7 +11,6 @@ export interface Input {
   readonly name: string;
   /** SHA-256 of the content; undefined for standard input, which can be read only once. */
   readonly source: string | undefined;
-  /** Undefined when it shows only at the end. */
   readonly bytes: number | undefined;
   /** The content; ends early, without an error, when the signal is aborted. */
   read(signal: AbortSignal): AsyncIterable<Buffer>;

@@ -7,7 +7,6 @@ import { refuseStoreFile } from './output.ts';
 
 export interface RejectsOptions {
   readonly path: string;
-  /** The file imported from; undefined for standard input. */
   readonly inputPath: string | undefined;
   readonly force: boolean;
 }
@@ -32,7 +31,6 @@ export class RejectsFile implements Disposable {
       throw new CommandError(`${path} already exists. Use --force to replace it, or choose another file.`);
   }
 
-  /** Adds rows; no rows make a file that says so. */
   write(rows: readonly RejectedRow[]): void {
     try {
       this.#file ??= this.#open();

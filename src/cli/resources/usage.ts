@@ -12,7 +12,6 @@ interface UsageOptions {
   readonly minutes?: true;
   readonly by: 'hour' | 'day';
   readonly limit: number;
-  /** Unix ms. */
   readonly since?: number;
   readonly until?: number;
   readonly json?: true;
@@ -63,7 +62,6 @@ interface Report {
   readonly firstTitle?: string;
 }
 
-/** The report that was chosen. */
 function reportOf({ account, key, deprecated, minutes, by, limit }: UsageOptions): Report {
   if ([account, key, deprecated, minutes].filter((chosen) => chosen !== undefined).length > 1) {
     throw new CommandError('Use only one of --account, --key, --deprecated and --minutes.', 2);

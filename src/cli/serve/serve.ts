@@ -52,7 +52,6 @@ export async function serve(
   log.info('stopped');
 }
 
-/** Says where the service and its console are, and what the first key is if there is one. */
 function announce(
   { url, firstKey, console }: App,
   { publicUrl, databaseUrl }: Config,

@@ -9,10 +9,8 @@ export const id = (description: string) =>
     .min(1)
     .meta({ description, override: { type: 'integer', format: 'int64', minimum: 1 }, examples: [1] });
 
-/** The same in a path. */
 export const idParameter = (description: string) => int64(`${description} ${int64Hint}`, 1);
 
-/** Display name of an account, key or operator. */
 export const nameOf = (what: string, example: string) => text(`Name of the ${what}.`, example);
 
 export const PlanName = enumOf(planNames).meta({
@@ -35,7 +33,6 @@ export const quotaMember = (description: string) =>
 
 const instantForm = 'must be an instant such as 2026-11-22T09:30:00Z';
 
-/** An instant in a query or a body, as Unix ms. */
 export const instantInput = (description: string) =>
   z.iso
     .datetime({ offset: true, error: instantForm })

@@ -5,7 +5,6 @@ import { type SessionSecrets, sessionMs } from '../../operations/sign-in/session
 import { credentialOf } from '../pipeline/head.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
 
-/** The operator of a request, and whether the browser sent the credential by itself. */
 export interface Authenticated extends SignedIn {
   readonly isByCookie: boolean;
 }

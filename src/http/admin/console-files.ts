@@ -9,7 +9,6 @@ interface ConsoleFile {
 /** By their path, such as `/` and `/assets/main-3f2a1b.js`. Those below `/assets/` have their content's hash in their names. */
 export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>;
 
-/** The page, relative to this file. */
 const page = '../../../console/index.html';
 
 /**

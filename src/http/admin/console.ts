@@ -5,7 +5,6 @@ import type { HeaderFields } from '../pipeline/headers.ts';
 import type { ConsoleFiles } from './console-files.ts';
 import type { AdminAnswer } from './replies.ts';
 
-/** A file as it is sent. */
 interface ReadyFile {
   readonly headers: HeaderFields;
   readonly plain: Blob;

@@ -17,7 +17,6 @@ export interface AdminContext {
   readonly site: Site;
   readonly sessions: SessionOperations;
   readonly failedSignIns: FailedSignIns;
-  /** Tokens of programs that read metrics. */
   readonly recentTokens: RecentTokens;
   readonly operations: AdminOperations;
   /** What of the store does not work, in words that anybody may read. */
@@ -35,7 +34,6 @@ export interface Page {
   readonly body: string;
 }
 
-/** A request, with what the router found out about it. */
 export interface AdminIncoming {
   readonly request: Request;
   readonly route: Route<AdminOperation> | undefined;

@@ -16,7 +16,6 @@ import { failed } from './replies.ts';
 
 /** A connection on which nothing moves is closed after this long, unless an operation is in progress. */
 const idleTimeoutSeconds = 20;
-/** Time for requests in flight when the listener stops. */
 const stopWithinMs = 200;
 
 interface AdminServerOptions {

@@ -8,7 +8,6 @@ import { socketsOn } from './sockets.ts';
 export class BusyConnections {
   readonly #peerPorts = new Map<Request, number>();
 
-  /** Keeps the connection of an authenticated request until it is released. */
   keep(request: Request, server: Pick<Bun.Server<undefined>, 'requestIP'>): void {
     this.#peerPorts.set(request, server.requestIP(request)?.port ?? 0);
   }

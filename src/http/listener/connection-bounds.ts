@@ -3,7 +3,6 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 
 export interface ConnectionBound {
   readonly most: number;
-  /** The number compared with `most`. */
   readonly open: () => number;
 }
 
@@ -64,7 +63,6 @@ function connectionsTo(port: number): number {
 /** What a system without `/proc` is taken to allow; macOS gives at least this (OPEN_MAX). */
 const assumedLimit = 10_240;
 
-/** How many the system lets this process open. */
 export function descriptorLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'latin1');

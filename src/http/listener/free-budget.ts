@@ -60,7 +60,6 @@ export function freeResponsesOf(clock: Clock): FreeBudget {
   return new FreeBudget(freeResponsesPerMinute, clock);
 }
 
-/** Identifies the connection of a request: address and port of its other end. */
 export function connectionOf(request: Request, server: Pick<Bun.Server<undefined>, 'requestIP'>): string {
   const peer = server.requestIP(request);
   return `${peer?.address} ${peer?.port}`;

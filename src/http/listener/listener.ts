@@ -21,12 +21,10 @@ const shortestLastCallMs = 10;
 const pollMs = 10;
 
 interface ListenerOptions {
-  /** Starts a server on the port. */
   readonly serve: (port: number) => Server;
   readonly port: number;
   /** How many connections there may be. Asked for once it listens, with the port. */
   readonly bound: (port: number) => ConnectionBound;
-  /** Connections that are closed last. */
   readonly busy: BusyConnections;
   readonly log: Logger;
 }
@@ -52,7 +50,6 @@ export class Listener implements Disposable {
     | undefined;
   #loggedAt = Number.NEGATIVE_INFINITY;
 
-  /** Throws when it cannot listen there. */
   constructor(options: ListenerOptions) {
     const { serve, port, bound } = options;
     this.#options = options;

@@ -51,7 +51,6 @@ export function socketsOn(port: number): PortSocket[] {
     }));
 }
 
-// The number of Linux (asm-generic/socket.h).
 const soAttachFilter = 26;
 
 /** Classic BPF over the TCP header. Each row: code, jump when true, jump when false, constant. */

@@ -7,7 +7,6 @@ import type { HeaderFields } from './headers.ts';
 /** What an operation answers, before the headers every answer carries. */
 export interface Answer {
   readonly status: number;
-  /** `null` for none. */
   readonly body: string | Blob | null;
   readonly etag?: string | undefined;
   readonly headers: HeaderFields;

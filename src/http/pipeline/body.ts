@@ -12,7 +12,6 @@ export interface JsonBody {
   readonly bytes: Uint8Array;
   readonly value: unknown;
   readonly mistakes: readonly ErrorDetail[];
-  /** The members of the outermost object among them: what these say is not known. */
   readonly ambiguous: ReadonlySet<string>;
 }
 

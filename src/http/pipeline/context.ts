@@ -24,7 +24,6 @@ export interface RequestContext {
   readonly log: Logger;
   readonly outages: Outages;
   readonly traffic: TrafficCounter;
-  /** Undefined while requests are not logged. */
   readonly requestLog: RequestLog | undefined;
   readonly bans: BanLog;
   readonly makeRequestId: () => string;
@@ -49,7 +48,6 @@ export interface IncomingRequest {
   readonly startedAt: number;
 }
 
-/** The outcome of a request, for the request log. */
 export interface Outcome {
   readonly status: number;
   readonly code?: ErrorCode | undefined;

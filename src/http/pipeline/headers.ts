@@ -46,7 +46,6 @@ class ReusedHeaders {
     return this.#headers;
   }
 
-  /** Nothing of the answer before may be left. */
   #writeOwn(own: HeaderFields, ofRoute: HeaderFields | undefined): void {
     for (const name in this.#own) if (own[name] === undefined) this.#headers.delete(name);
     for (const name in this.#ofRoute) if (own[name] === undefined) this.#headers.delete(name);
@@ -105,7 +104,6 @@ export function writeLimit(
   headers.set('X-RateLimit-Reset', String(resetAt));
 }
 
-/** Headers that certain methods need, for what the runtime makes of them. */
 export function writeForMethod(headers: Headers, method: string): void {
   // Bun leaves the date out where it leaves the body out.
   if (method === 'HEAD') headers.set('Date', new Date().toUTCString());

@@ -89,7 +89,6 @@ function readParams(
   return mistakes.length > 0 ? { mistakes } : { value: values };
 }
 
-/** Refuses a parameter that is no int64 with the refusal that the row names. */
 function refuseUnnameable({ params }: Operation, values: Readonly<Record<string, bigint>>): void {
   for (const name in params) {
     const otherwise = params[name]?.otherwise;

@@ -5,7 +5,6 @@ import type { Answer } from './answers.ts';
 
 /** Size of the cache in bytes: small enough for the processor's cache, large enough for the busy pages. */
 const heldSize = 8_388_608;
-/** Overhead of an entry, in bytes. */
 const entrySize = 512;
 
 /**

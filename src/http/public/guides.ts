@@ -44,18 +44,15 @@ export const inlineIcon = icon
   .replace(/ xmlns="[^"]*"/, ' aria-hidden="true"')
   .replace(/<title>.*?<\/title>/, '');
 
-/** Where the page of an error code is, below the service's address. */
 export function errorPath(code: string): string {
   return `/docs/errors/${code}`;
 }
 
-/** A page as the service sends it; it is rendered with its first request. */
 interface StaticPage {
   readonly contentType: string;
   readonly text: () => string;
 }
 
-/** Every page of the guides, its style and icon, by path. */
 function guidePages(): ReadonlyMap<string, StaticPage> {
   const pages = new Map<string, StaticPage>([
     ['/docs/style.css', { contentType: 'text/css; charset=utf-8', text: () => style }],
@@ -77,7 +74,6 @@ export function notFoundPage(root: string): string {
   return layout({ title: 'Page not found', toDocs: `${root}/docs/`, body: `# Page not found\n\n${text}` });
 }
 
-/** The section of one code, as a page. */
 function errorMarkdown(code: string): string {
   const start = errorCodes.indexOf(`\n## ${code}\n`) + 1;
   const end = errorCodes.indexOf('\n## ', start);
@@ -97,9 +93,7 @@ interface Page {
   /** Below `/docs`; undefined for a page that is not in the navigation. */
   readonly path?: string;
   readonly title: string;
-  /** What leads from the page to the folder `/docs/`. */
   readonly toDocs: string;
-  /** Markdown. */
   readonly body: string;
 }
 
@@ -178,7 +172,6 @@ export function guideRoutes(): [path: string, page: () => Response][] {
   });
 }
 
-/** A page for people. */
 export function html(status: number, text: string): Response {
   return new Response(text, {
     status,

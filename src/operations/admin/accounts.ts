@@ -23,7 +23,6 @@ import { shownPeriods, type UsageReports } from './usage.ts';
 
 const pageSize = 100;
 
-/** What changes about an account; what is undefined stays. */
 interface AccountUpdate {
   readonly name?: string | undefined;
   readonly plan?: string | undefined;
@@ -45,7 +44,6 @@ export class AccountOperations {
     return writeAs(this.#context, 'createAccount', account);
   }
 
-  /** All accounts that fit, page by page. */
   async *all(filter: AccountFilter = {}): AsyncGenerator<Account, void> {
     for (let after: Account | undefined; ; ) {
       const page = await this.#context.store.accounts.search(after, pageSize, filter);
@@ -99,7 +97,6 @@ export class AccountOperations {
     return (await this.#context.store.limits.standing(caller)).verdict;
   }
 
-  /** Gives the account other limits on the plan it has. If the plan changes at the same time, the limits of the new plan. */
   async #updateQuota(id: number, { name, custom = {}, preconditions }: AccountUpdate): Promise<Account> {
     for (;;) {
       const { plan, quota } = await this.find(id);

@@ -45,7 +45,6 @@ const storeHandlers = {
 
 export type StoreOperationId = ShopOperationId | keyof typeof storeHandlers;
 
-/** What each operation does that operators have for themselves. The compiler reports a missing one. */
 const handlers: HandlersOf<Services, HandledRows> = {
   ...storeHandlers,
   ...backupHandlers,
@@ -69,7 +68,6 @@ export interface File {
 }
 
 export interface Lines {
-  /** Each is JSON. */
   readonly lines: AsyncIterable<string>;
 }
 
@@ -115,7 +113,6 @@ function outcomeOf(
   return handler(services, input as never, { ...asking, preconditions });
 }
 
-/** Performs an operation that needs the store alone, in the name of the operator of the services. */
 export function performOnStore(
   services: OperatorServices,
   id: StoreOperationId,
@@ -133,7 +130,6 @@ type StoreHandler = (
 ) => Awaitable<unknown>;
 type Handler = (services: Services, input: never, asking: Asking) => Awaitable<unknown>;
 
-/** Whether clients have the operation as well. */
 export function isShopOperation(id: string): id is ShopOperationId {
   return Object.hasOwn(shopOperations, id);
 }
@@ -146,7 +142,6 @@ function performShared(
   preconditions: Preconditions,
 ): Awaitable<unknown> {
   if (isRead(shopOperations[id])) {
-    // The input was made by the row, so it is the one its reader takes.
     const read = sharedReaders[id as keyof typeof sharedReaders] as Reader;
     return read(services.store, { params, query, body } as never);
   }

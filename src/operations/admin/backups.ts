@@ -29,7 +29,6 @@ export interface BackupParts {
 export interface BackupSettings {
   /** How often one is made, in ms; undefined when only on request. */
   readonly everyMs: number | undefined;
-  /** How many of them are kept. */
   readonly keep: number;
 }
 
@@ -43,7 +42,6 @@ interface BackupContext extends BackupSettings {
 /** After a failure the next try is this much later, or after the interval if that is shorter. */
 const retryMs = 300_000;
 
-/** The outcome of a scheduled backup. */
 type ScheduledBackup =
   | { readonly kind: 'made'; readonly backup: Backup; readonly removed: readonly string[] }
   | { readonly kind: 'failed'; readonly reason: string };
@@ -65,7 +63,6 @@ export class BackupOperations implements AsyncDisposable {
   readonly #stopping = new AbortController();
   #running: { readonly ended: Promise<unknown>; done: number; total: number } | undefined;
   #lastError: string | undefined;
-  /** When the last one failed, Unix ms; undefined when it did not. */
   #failedAt: number | undefined;
   /** When the latest was made, Unix ms; undefined until the folder was read. */
   #latest: number | undefined;
@@ -136,7 +133,6 @@ export class BackupOperations implements AsyncDisposable {
     return { name, createdAt: new Date(createdAt).toISOString(), format, counts };
   }
 
-  /** The concern that backups fail; undefined while they succeed. */
   get concern(): Concern | undefined {
     if (this.#lastError === undefined) return undefined;
     return {
@@ -146,7 +142,6 @@ export class BackupOperations implements AsyncDisposable {
     };
   }
 
-  /** Undefined where there is no folder for them. */
   async figures(): Promise<BackupFigures | undefined> {
     const { parts, everyMs, clock } = this.#context;
     if (parts === undefined) return undefined;
@@ -154,7 +149,6 @@ export class BackupOperations implements AsyncDisposable {
     return { everyMs, latest, seconds: this.#seconds, made: this.#made, failed: this.#failed };
   }
 
-  /** Makes the one that is due and removes those that are too many; undefined when none is due. */
   async makeDue(): Promise<ScheduledBackup | undefined> {
     if (this.#running !== undefined || !(await this.#isDue())) return undefined;
     try {
@@ -166,7 +160,6 @@ export class BackupOperations implements AsyncDisposable {
     }
   }
 
-  /** Aborts a backup in progress and removes it. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     await this.#running?.ended.catch(() => undefined);
@@ -253,7 +246,6 @@ async function latestIn(folder: BackupFolder, now: number): Promise<NamedFile | 
   return files.find(({ createdAt }) => createdAt <= now);
 }
 
-/** What a `BackupError` says went wrong, in a word. */
 function faultOf(error: unknown): BackupFault | undefined {
   return error instanceof Error && 'fault' in error ? (error.fault as BackupFault) : undefined;
 }

@@ -13,7 +13,6 @@ export interface SignedIn {
 
 export interface Asking extends SignedIn {
   readonly preconditions: Preconditions;
-  /** As `X-Request-Id` has it. */
   readonly requestId: string;
   readonly signal: AbortSignal;
 }

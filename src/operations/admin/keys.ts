@@ -69,7 +69,6 @@ export class KeyOperations {
     return made && this.#issued(made, plan, key);
   }
 
-  /** All keys, of one account or of all, page by page. */
   async *all(accountId?: number): AsyncGenerator<Key, void> {
     for (let after = 0; ; ) {
       const page = await this.#context.store.keys.list(after, pageSize, { accountId });
@@ -95,7 +94,6 @@ export class KeyOperations {
     return this.#issued(outcome, account.plan, secret);
   }
 
-  /** Refuses `key_not_found`. */
   async revoke(id: number): Promise<void> {
     const hasKey = await writeAs(this.#context, 'revokeKey', { id, at: this.#context.clock.now() });
     foundById(hasKey || undefined, 'key_not_found', id);
@@ -107,7 +105,6 @@ export class KeyOperations {
     foundById(hasKey || undefined, 'key_not_found', id);
   }
 
-  /** Refuses `key_not_found`. */
   async find(id: number): Promise<Key> {
     return foundById(await this.#context.store.keys.find(id), 'key_not_found', id);
   }

@@ -24,9 +24,7 @@ interface SystemParts {
   readonly version: string;
   readonly runtime: string;
   readonly instance: string;
-  /** Unix ms. */
   readonly startedAt: number;
-  /** As they were at the start. */
   readonly settings: readonly Setting[];
   /** When deprecated operations go, in Unix ms. */
   readonly sunsets: ReadonlyMap<OperationId, number>;

@@ -12,19 +12,16 @@ import { iso } from '../shown.ts';
 import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 
-/** Default length of reports. */
 const defaultMs = { minutes: hourMs, hour: 7 * dayMs, day: 400 * dayMs, deprecated: 30 * dayMs } as const;
 
 /** The longest time that is reported at once; of a longer one, the end. A read of an embedded store blocks the event loop. */
 const longestMs = { minutes: 6 * hourMs, days: 31 * dayMs } as const;
 
-/** A requested range, in Unix ms. */
 interface AskedRange {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
 }
 
-/** The requests of a key, and whose it is. */
 interface CallerUsage extends KeyUsage {
   readonly keyName: string;
   readonly keyLastFour: string;
@@ -100,7 +97,6 @@ function namesOf(items: readonly { readonly id: number; readonly name: string }[
   return new Map(items.map(({ id, name }) => [id, name]));
 }
 
-/** One row for each minute and operation, in the order in which they come. */
 function minutesByOperation(rows: readonly MinuteUsage[]): OperationMinute[] {
   const found = new Map<string, { minute: number; operation: string; codes: Record<string, number> }>();
   for (const { minute, operation, code, requests } of rows) {

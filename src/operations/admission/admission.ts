@@ -11,14 +11,11 @@ import { type Held, SecondChanceCache } from '../../domain/second-chance-cache.t
 import type { Admission, Caller, FailureVerdict, KeyStore, LimitStore } from '../../storage/storage.ts';
 import { KnownKeys } from './known-keys.ts';
 
-/** Callers in the cache. */
 const heldCallers = 100_000;
-/** Revoked keys in the cache. */
 const heldUnknownKeys = 10_000;
 /** Attempts to read a caller that keeps changing. */
 const mostReadings = 4;
 
-/** The credential of a request. */
 export type Credential =
   | { readonly kind: 'none' | 'malformed' }
   | { readonly kind: 'key'; readonly key: string };
@@ -97,12 +94,10 @@ export class AdmissionOperations {
     return this.#lookUp(attempt, mostReadings);
   }
 
-  /** Refunds a request. */
   refund({ caller, verdict }: Authenticated): Awaitable<Verdict> {
     return this.#limits.refund(caller, verdict);
   }
 
-  /** What an address has left of its failed authentications. */
   peek(address: string): Awaitable<WindowState> {
     return this.#limits.peek(address);
   }

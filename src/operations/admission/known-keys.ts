@@ -23,7 +23,6 @@ export class KnownKeys {
     this.#keys = keys;
   }
 
-  /** False: no such key was made by the time of `version`. */
   mayHave(fingerprint: string): boolean {
     return this.#set.mayHave(fingerprint);
   }

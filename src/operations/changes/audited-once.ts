@@ -4,11 +4,9 @@ import type { Transaction, UnitOfWork } from '../../storage/transaction.ts';
 import type { AuditedInput, auditedUnit } from './audited.ts';
 import { keptForMs } from './once.ts';
 
-/** Identifies an operator's request and its repetitions, as stored. */
 interface StoredOnce {
   /** SHA-256 over the operator and the `Idempotency-Key`. */
   readonly key: string;
-  /** SHA-256 over method, path and body. */
   readonly request: string;
   /** The secret that the change issues, readable only with the `Idempotency-Key`; `null` when it issues none. */
   readonly sealed: string | null;

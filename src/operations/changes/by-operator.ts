@@ -5,12 +5,10 @@ import type { NewAuditEntry } from '../../tables/operators.ts';
 import type { AuditedName, Store, units } from '../units.ts';
 import type { OperatorOnce } from './operator-once.ts';
 
-/** In whose name operators' changes are made, and on what. */
 export interface OperatorContext<Part extends Pick<Store, 'write'> = Store> {
   readonly store: Part;
   readonly clock: Clock;
   readonly actor: Actor;
-  /** Of the request's `Idempotency-Key`; undefined without one. */
   readonly once?: OperatorOnce | undefined;
 }
 

@@ -18,7 +18,6 @@ export const keptForMs = dayMs;
 export interface Once {
   readonly accountId: number;
   readonly key: string;
-  /** SHA-256 over method, path and body. */
   readonly request: string;
 }
 
@@ -30,12 +29,8 @@ export interface OnceInput<Id extends OperationId = OperationId> {
 
 type OnceResult = Result & { readonly isReplayed: boolean };
 
-/** The outcome of one request of a batch: its result, or the code of its refusal. */
 export type OnceOutcome = OnceResult | 'idempotency_key_reused';
 
-/**
- * The unit of work that does one of these and keeps its answer, in one transaction; or answers what is kept.
- */
 export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork>>) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
   // Units that find and keep answers write `pets`, all of them (`AnswerWrites`).

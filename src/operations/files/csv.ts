@@ -54,7 +54,6 @@ const rejectHeader = 'line,reason,';
 export class CsvReader implements RecordReader {
   #header: string | undefined;
   #columns: readonly string[] = [];
-  /** Where name, categoryId and status stand. */
   #positions: readonly number[] = [];
   /** Whether the rows have line and reason in front, because they were rejected before. */
   #hasReasons = false;

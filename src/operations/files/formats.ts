@@ -13,7 +13,6 @@ export interface Format {
   readonly newReader: (options: ReaderOptions) => RecordReader;
   readonly header: string;
   readonly row: (pet: Pet) => string;
-  /** The same with ids. */
   readonly headerWithId: string;
   readonly withId: (id: bigint, row: string) => string;
 }

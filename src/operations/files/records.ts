@@ -6,14 +6,12 @@ import { type Line, maxRowBytes } from './lines.ts';
 
 /** A row as it stands in the input, not yet understood. */
 export interface InputRecord {
-  /** The first and the last of its lines. */
   readonly line: number;
   readonly endLine: number;
   /** Without the end of its last line. */
   readonly bytes: Buffer;
 }
 
-/** The animal of a record, or why it is rejected. */
 export type Checked = { readonly pet: NewPet } | { readonly reason: string };
 
 export interface ReaderOptions {
@@ -27,7 +25,6 @@ export interface RecordReader {
   /** The records left when the input ends. Refuses `import_invalid` when it ended too soon. */
   end(): InputRecord[];
   check(record: InputRecord): Checked;
-  /** The columns of the header, where the format has one. */
   readonly columns: readonly string[];
   /** The first line of a file of rejected rows, if the format has one. */
   rejectsHeader(): string;
@@ -35,7 +32,6 @@ export interface RecordReader {
   rejected(line: number, reason: string, bytes: Uint8Array): Uint8Array;
 }
 
-/** The refusal of a file that cannot be imported; `message` says what would be right. */
 export function invalidFile(message: string): Refusal {
   return new Refusal('import_invalid', { message });
 }
@@ -54,7 +50,6 @@ export function textOf({ bytes }: InputRecord): { readonly text: string } | { re
   }
 }
 
-/** Checks what a record says by the schema of the API. */
 export function checkPet(value: unknown): Checked {
   const validated = validate(NewPet, value, 'body');
   if ('value' in validated) return { pet: validated.value };
@@ -65,7 +60,6 @@ function worded({ name, message }: ErrorDetail): string {
   return name === 'id' ? `id ${idHint}` : `${name} ${message}`.trim();
 }
 
-/** What to do about an id in the input. */
 export const idHint = 'is not kept: with --new-ids, the animals get new ones';
 
 /** The record a line is. A carriage return before the line feed belongs to the end of the line. */

@@ -21,7 +21,6 @@ interface RowsOptions {
   readonly fits: (pet: NewPet) => boolean;
   /** Whether an input that ends before a row behind `afterLine` is a mistake. */
   readonly mustHaveRow: boolean;
-  /** Receives the rejected ones of the rows passed over. */
   readonly onPassedOver: ((row: RejectedRow) => void) | undefined;
   readonly signal: AbortSignal;
 }
@@ -32,7 +31,6 @@ export class Rows {
   #lastLine = 0;
   #hasRow = false;
   bytesRead = 0;
-  /** How many rows were valid, but not to be imported. */
   skipped = 0;
 
   constructor(options: RowsOptions) {

@@ -22,17 +22,13 @@ interface AcceptedRow extends Placed {
 }
 
 export interface RejectedRow extends Placed {
-  /** What is wrong with it, and what would be right. */
   readonly reason: string;
-  /** The row as it stands in the input. */
   readonly bytes: Uint8Array;
 }
 
 export type ImportRow = AcceptedRow | RejectedRow;
 
-/** A committed group of rows. */
 export interface ImportGroup {
-  /** How far the import is with this group. */
   readonly progress: ImportProgress;
   readonly rejected: readonly RejectedRow[];
   /** The ids of the group's first and last animal; undefined when it has none, or nothing is written. */
@@ -49,15 +45,12 @@ interface ImportTask {
   readonly file?: string | undefined;
   /** What `find` said of the source. An unfinished import is resumed; a finished one starts again. */
   readonly stored: ImportProgress | undefined;
-  /** The rows that are not committed yet, in order. */
   readonly rows: AsyncIterable<readonly ImportRow[]>;
   /** Ends the import early, without an error, when it is aborted. */
   readonly signal: AbortSignal;
 }
 
-/** The rows of an input that are imported: those that fit all that is given. */
 export interface ImportPart {
-  /** Rows before this line are left out. */
   readonly fromLine: number;
   readonly status?: PetStatus | undefined;
   readonly categoryId?: bigint | undefined;
@@ -94,7 +87,6 @@ interface Commit {
   readonly pets: readonly NewPet[];
   readonly source: string | undefined;
   readonly progress: ImportProgress;
-  /** The last line of the progress that is stored. */
   readonly storedLine: number;
   readonly entry: NewAuditEntry | undefined;
 }
@@ -110,12 +102,10 @@ export class ImportOperations {
     this.#context = context;
   }
 
-  /** The progress of an input; undefined when its import never began. */
   async find(source: string): Promise<ImportProgress | undefined> {
     return this.#context?.store.imports.find(source);
   }
 
-  /** The parts of this input that were imported alone. */
   async partsOf(content: string): Promise<ImportPart[]> {
     const parts = (await this.#context?.store.imports.findParts(content)) ?? [];
     return parts
@@ -163,7 +153,6 @@ export class ImportOperations {
     throw new Refusal('import_invalid', { message });
   }
 
-  /** The entry of the audit log: the progress before this run, and now. */
   #entry(
     source: string | undefined,
     before: ImportProgress | null,

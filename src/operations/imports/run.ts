@@ -12,7 +12,6 @@ const nothing = { added: 0, rejected: 0, finished: false };
 
 interface ImportRunOptions {
   readonly file: Spooled;
-  /** For the audit log. */
   readonly fileName: string | undefined;
   readonly reader: RecordReader;
   readonly signal: AbortSignal;

@@ -9,7 +9,6 @@ type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary';
 export type Labels = Readonly<Record<string, string>>;
 
 export interface Sample {
-  /** Behind the metric's name, as `_sum`. */
   readonly suffix?: string;
   readonly labels?: Labels;
   readonly value: number;
@@ -24,12 +23,10 @@ export interface Metric {
 
 export interface Measured {
   readonly processes: readonly Traffic[];
-  /** Facts of the store, as seen by the process that serves the metrics. */
   readonly facts: StoreFacts;
   readonly troubles: readonly string[];
   /** Keys that are banned now; undefined while the store cannot setSeries. */
   readonly bans: number | undefined;
-  /** Undefined where the service makes none. */
   readonly backups: BackupFigures | undefined;
   readonly about: Labels;
   /** Unix ms. */

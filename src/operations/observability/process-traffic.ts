@@ -47,7 +47,6 @@ interface ProcessTrafficParts {
   readonly pageCache: { readonly hits: number; readonly misses: number };
   readonly facts: () => Awaitable<StoreFacts>;
   readonly inFlight: () => number;
-  /** Unix ms. */
   readonly startedAt: number;
 }
 

@@ -41,7 +41,6 @@ class OperationCounts {
   readonly operation: string;
   readonly isDeprecated: boolean;
   readonly byCode = new Float64Array(codes.length);
-  /** What of it is in rows of minutes already. */
   readonly inMinutes = new Float64Array(codes.length);
   readonly buckets = new Float64Array(buckets);
   sumMs = 0;
@@ -67,14 +66,10 @@ export class TrafficCounter {
   );
   readonly #ofNone = new OperationCounts('none', false);
   readonly #seconds = new Uint32Array(keptSeconds * columns);
-  /** The Unix second that each row of them is of. */
   readonly #secondOf = new Float64Array(keptSeconds);
   #second = 0;
-  /** When the date is to be looked at, by `performance.now()`. */
   #lookAt = 0;
-  /** Where the row of the current second begins. */
   #row = 0;
-  /** Unix ms. */
   #minute = 0;
   readonly #minutes: MinuteUsage[] = [];
 
@@ -119,7 +114,6 @@ export class TrafficCounter {
     this.#minutes.splice(0, rows);
   }
 
-  /** Whether rows are left. */
   get hasMinutes(): boolean {
     return this.#minutes.length > 0;
   }

@@ -1,5 +1,3 @@
-/** Recent traffic of a process, for the console and Prometheus. */
-
 import type { TrafficSecond as ShownSecond } from '../../contract/admin/system.ts';
 import type { OutcomeCounts } from '../../storage/admin.ts';
 
@@ -9,10 +7,8 @@ export const latencyBounds = [
   10,
 ] as const;
 
-/** How long seconds are kept, in seconds. */
 export const keptSeconds = 300;
 
-/** Requests of one operation that ended in one way. */
 interface TrafficCount {
   /** An operationId, or `none`. */
   readonly operation: string;
@@ -28,19 +24,15 @@ export interface TrafficLatency {
   readonly sumSeconds: number;
 }
 
-/** A second of the last five minutes in which there were requests. */
 export interface TrafficSecond extends OutcomeCounts {
   /** Unix s of its beginning. */
   readonly at: number;
-  /** Requests in each bucket of latency, as above. */
   readonly buckets: readonly number[];
 }
 
-/** Samples of the event loop's delay. */
 export interface EventLoopTimes {
   /** Of the last minute, in seconds. */
   readonly maxSeconds: number;
-  /** Since the start. */
   readonly sumSeconds: number;
   readonly looks: number;
 }
@@ -56,17 +48,14 @@ export interface Traffic {
   readonly pageCache: { readonly hits: number; readonly misses: number };
   readonly eventLoop: EventLoopTimes;
   readonly memoryBytes: number;
-  /** Facts of the store as this process sees it. */
   readonly store: Readonly<Record<string, string | number | boolean | null>>;
 }
 
-/** The traffic of all serving processes of this instance. */
 export interface TrafficSource {
   /** One for each process. Counts of processes that have ended are included, so that no sum ever falls. */
   traffic(): Promise<readonly Traffic[]>;
 }
 
-/** What several processes, or generations of one, counted together. */
 type TrafficSum = Omit<Traffic, 'startedAt' | 'store'>;
 
 export function sumOf(all: readonly Traffic[]): TrafficSum {

@@ -16,7 +16,6 @@ interface PagedList<Item> {
   readonly read: (after: bigint | undefined, limit: number) => Awaitable<Item[]>;
 }
 
-/** A page of a list in the order of ids, or against it. Refuses `invalid_cursor`. */
 export function pageOf<Item extends { readonly id: bigint | number }>(
   query: PageQuery,
   { path, least = 1n, read }: PagedList<Item>,

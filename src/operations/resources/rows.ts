@@ -9,7 +9,6 @@ import type { Preconditions } from '../changes/preconditions.ts';
 
 type Rows = Readonly<Record<string, Operation>>;
 
-/** The parts of a store that readers see. */
 export type ReadStore = Pick<Storage, Exclude<Resource, 'callers'>>;
 
 /** What the reader of a row sees: the resources that it `reads`, because its answer is cached until one of them changes. */

@@ -13,11 +13,8 @@ import type { sessionUnits } from '../units/operators.ts';
 import type { Store } from '../units.ts';
 import type { OneTimeCode } from './one-time-code.ts';
 
-/** Longest lifetime of a session. */
 export const sessionMs = 12 * hourMs;
-/** A session that is not used ends after this long. */
 const idleMs = hourMs;
-/** Shortest interval between records of its use. */
 const noteUseEveryMs = minuteMs;
 
 /** The two secrets of a session. Neither authenticates it alone. */
@@ -53,7 +50,6 @@ export class SessionOperations {
     this.#options = options;
   }
 
-  /** The operator with this token. */
   async byToken(token: string): Promise<SignedIn | undefined> {
     const operator = await this.#operatorOf(token);
     return operator && { actor: operatorActor(operator.name), role: operator.role, expiresAt: undefined };
@@ -149,7 +145,6 @@ export class SessionOperations {
   }
 }
 
-/** What a session is stored under. */
 export function fingerprintOf({ inCookie, inPage }: SessionSecrets): string {
   return fingerprint(inCookie + inPage);
 }
@@ -180,7 +175,6 @@ export const sessionHandlers = {
 /** Sessions that are remembered. Beyond that, those that were not used for longest are forgotten. */
 const most = 1_000;
 
-/** A session that the store could not take. */
 interface UnstoredSession extends Session {
   /** SHA-256 of its operator's token; undefined for a code. The session ends with the token. */
   readonly tokenFingerprint: string | undefined;

@@ -12,14 +12,12 @@ export interface Limits {
   readonly quota: Quota;
 }
 
-/** What changes about an account; what is undefined stays. */
 interface AccountChange {
   readonly id: number;
   readonly name?: string | undefined;
   readonly limits?: Limits | undefined;
   /** The limits that these were derived from: if the account has others by now, `precondition_failed` is refused. */
   readonly basis?: Limits | undefined;
-  /** Unix ms. */
   readonly closedAt?: number | null;
   readonly preconditions?: Preconditions | undefined;
 }

@@ -83,7 +83,6 @@ async function revoke({ keys }: Transaction, { id, at }: { id: number; at: numbe
   return true;
 }
 
-/** Returns whether the key exists. */
 async function setScopes(
   { keys }: Transaction,
   { id, scopes, preconditions }: ScopesChange,

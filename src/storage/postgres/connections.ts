@@ -4,7 +4,6 @@ import { isOutOfConnections, NoAnswer, NoConnection } from './failures.ts';
 export interface ConnectionsOptions {
   readonly connection: ConnectionSettings;
   readonly size: number;
-  /** A connection was opened or lost. */
   readonly onChange: () => void;
   /** Another connection could not be opened; the open ones continue. */
   readonly onShortage: (error: Error) => void;
@@ -58,7 +57,6 @@ export class Connections {
     return { connections: this.#open.size, busy: busy.length };
   }
 
-  /** Opens as many connections as allowed. Rejects with `NoConnection` if one cannot be opened. */
   async fill(): Promise<void> {
     try {
       while (!this.#isFull()) await this.#grow();
@@ -69,7 +67,6 @@ export class Connections {
     }
   }
 
-  /** Replaces each connection after its pending statements. */
   renew(): void {
     for (const connection of this.#open) this.#retire(connection);
   }
@@ -103,7 +100,6 @@ export class Connections {
     }
   }
 
-  /** Waits for pending statements, up to a time, and closes all. */
   async close(timeoutSeconds: number): Promise<void> {
     this.#closed = true;
     clearInterval(this.#reaper);

@@ -17,7 +17,6 @@ export interface PostgresOptions {
   readonly notice: Notice;
 }
 
-/** Interval of probes during an outage. */
 const tryEveryMs = 500;
 /** Interval of attempts to connect after the server refused a connection. */
 const growEveryMs = 5_000;
@@ -124,7 +123,6 @@ export class PostgresDatabase implements AsyncDisposable {
     }
   }
 
-  /** Runs a transaction without a time-out, for migrations. */
   transaction<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     return this.#pool.transaction(work);
   }
@@ -133,12 +131,10 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#pool.facts;
   }
 
-  /** The encryption of the connections, as text for operators. */
   encryption(): Promise<string> {
     return this.read(askForEncryption).then(([row]) => describeEncryption(this.#options.url, row?.version));
   }
 
-  /** The current outage; undefined if there is none. */
   get trouble(): string | undefined {
     return this.#reaching.trouble ?? this.#working.trouble ?? this.#connecting.trouble;
   }

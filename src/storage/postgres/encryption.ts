@@ -20,7 +20,6 @@ export function sslModeOf(url: string): string {
 }
 
 interface Encryption {
-  /** Such as "TLSv1.3"; null for none. */
   readonly version: string | null;
 }
 

@@ -1,7 +1,6 @@
 import { SQL } from 'bun';
 import type { RowConflict } from '../storage.ts';
 
-/** No response: the server, or the network, is frozen. */
 export class NoAnswer extends Error {}
 
 /** No connection could be opened; `cause` says why. */
@@ -35,7 +34,6 @@ const refused = /^(28|3D|3F|42501|42P01|53|54|55|58|XX|25006)/;
 /** The server shuts down, or the connection is lost (classes 57P and 08). */
 const going = /^(57P|08)/;
 
-/** What the failure of a statement on an open connection means. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof TooLate || error instanceof NoConnection) return 'unavailable';
   if (error instanceof NoAnswer) return 'unanswered';
@@ -77,7 +75,6 @@ export function postgresReason(error: unknown): string {
   return message;
 }
 
-/** The SQLSTATE; empty if there is none. */
 function stateOf(error: unknown): string {
   if (!(error instanceof SQL.PostgresError) || !/SERVER_ERROR|SYNTAX_ERROR/.test(error.code)) return '';
   return String(error.errno ?? '');

@@ -1,7 +1,6 @@
 import type { SQL } from 'bun';
 import { folded } from '../../tables/accounts.ts';
 
-/** Requests of each key in a period. */
 const usageOfKeys = (period: 'hour' | 'day') => `
   CREATE TABLE usage_${period}s (
     ${period}    bigint NOT NULL,
@@ -82,7 +81,6 @@ export const operatorTables = `
   ALTER TABLE accounts ADD COLUMN name_folded text COLLATE "C", ADD COLUMN closed_at bigint;
   `;
 
-/** How many accounts are folded at once. */
 const foldedAtOnce = 1_000;
 
 /**

@@ -53,7 +53,6 @@ async function createFormat(sql: SQL): Promise<void> {
   await sql`INSERT INTO animal_store_format (version) VALUES (0)`;
 }
 
-/** 0 for a database that was never migrated. */
 async function versionOf(sql: SQL): Promise<number> {
   const [{ there }] = await sql`
     SELECT count(*) AS there FROM information_schema.tables

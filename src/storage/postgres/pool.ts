@@ -20,9 +20,7 @@ interface Sent<T> {
 
 export interface PoolFacts {
   readonly connections: number;
-  /** Connections with pending statements. */
   readonly busy: number;
-  /** Statements waiting for a connection. */
   readonly waiting: number;
   /** Statements and transactions, measured from when they were sent. */
   readonly roundTrips: RoundTrips;
@@ -30,7 +28,6 @@ export interface PoolFacts {
 
 /** Most statements waiting for a connection; further ones are refused at once. */
 const longestQueue = 10_000;
-/** Checks for due statements per time-out. */
 const looksPerTimeout = 20;
 
 /**
@@ -87,7 +84,6 @@ export class Pool {
     });
   }
 
-  /** Runs a transaction without a time-out. */
   transaction<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     return this.#add(true, Number.POSITIVE_INFINITY, (connection) => {
       connection.untimed = true;
@@ -102,17 +98,14 @@ export class Pool {
     return { ...this.#connections.facts, waiting: this.#waiting.size, roundTrips: this.#roundTrips };
   }
 
-  /** Opens as many connections as it may. Rejects with `NoConnection` when one cannot be had. */
   fill(): Promise<void> {
     return this.#connections.fill();
   }
 
-  /** Replaces all connections by new ones, when what they run is answered. */
   renew(): void {
     this.#connections.renew();
   }
 
-  /** Waits for pending statements, up to a time, and closes all connections. */
   async close(timeoutSeconds: number): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
@@ -158,7 +151,6 @@ export class Pool {
     });
   }
 
-  /** Sends what can be sent, oldest first. */
   #next(): void {
     for (let job = this.#waiting.oldest; job !== undefined; job = this.#waiting.oldest) {
       const connection = this.#connections.choose(job.exclusive);
@@ -168,7 +160,6 @@ export class Pool {
     }
   }
 
-  /** Rejects due statements, and closes connections that do not respond. */
   #look(): void {
     if (this.#waiting.size === 0 && this.#connections.facts.busy === 0) return;
     afterUnreadAnswers(() => {

@@ -20,10 +20,7 @@ interface BanRow {
   readonly level: bigint;
 }
 
-/**
- * What is restored in Redis after it lost its data: usage of a few seconds before, and bans. Strikes are not saved,
- * because they count for minutes only.
- */
+/** What is restored in Redis after it lost its data. Strikes are not saved: they count for minutes only. */
 export class PostgresSnapshots implements LimitSnapshots {
   readonly #database: PostgresDatabase;
 

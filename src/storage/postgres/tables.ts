@@ -5,7 +5,6 @@ import { PostgresDatabase, type PostgresOptions } from './database.ts';
 import { conflictOf } from './failures.ts';
 import { risenVersionText } from './versions.ts';
 
-/** Opens the database as rows. Throws `StorageUnusable`. */
 export async function openPostgresTables(options: PostgresOptions, mustExist: boolean): Promise<Tables> {
   await using opened = new AsyncDisposableStack();
   const database = opened.use(new PostgresDatabase(options));

@@ -33,7 +33,6 @@ export function lock(sql: SQL, wanted: ReadonlySet<Resource>): SQL.Query<unknown
     ORDER BY name FOR UPDATE OF counters`;
 }
 
-/** The committed versions. */
 export async function readVersions({ run }: Runner): Promise<Versions> {
   const rows = await run(
     (sql): SQL.Query<{ name: string; version: bigint }[]> => sql`SELECT name, version FROM counters`,

@@ -15,13 +15,9 @@ import { lock } from './versions.ts';
  */
 type Announce = (resource: Resource, version: number) => Promise<void>;
 
-/**
- * The part of the time-out after which a group begins no further unit. Each takes several round trips and holds locks:
- * a group that used all of the time would be rolled back, and block other instances.
- */
+/** After this part of the time-out a group begins no further unit: one rolled back late would block other instances. */
 const longestPart = 1 / 8;
 
-/** The versions that a group raised. */
 type Moved = Map<Resource, number>;
 
 /**

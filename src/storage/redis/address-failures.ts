@@ -32,10 +32,7 @@ export class AddressFailures {
     );
   }
 
-  /**
-   * What is left, without counting. It goes into responses that are refused for another reason, so it is never refused
-   * itself.
-   */
+  /** What is left, without counting. Never refused itself: it goes into responses that are refused for another reason. */
   async peek(address: string): Promise<WindowState> {
     const { link, localLimits, clock } = this.#context;
     const known = () => localLimits.peek(address, clock.now());
@@ -53,7 +50,6 @@ export class AddressFailures {
     return localLimits.fail(address, clock.now());
   }
 
-  /** Undefined if the version of callers is another one. */
   async #ask(
     address: string,
     count: 0 | 1,

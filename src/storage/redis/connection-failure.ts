@@ -30,7 +30,6 @@ export async function connectionFailure(url: string, timeoutMs: number): Promise
 }
 
 function open({ protocol, hostname, port }: URL): Socket {
-  // An IPv6 address stands in brackets.
   const host = hostname.replace(/^\[|\]$/g, '');
   const address = { host, port: Number(port || 6379) };
   if (protocol !== 'rediss:') return connect(address);

@@ -46,7 +46,6 @@ interface RedisLimitsOptions {
   readonly rules: LimitRules;
   readonly snapshots: LimitSnapshots;
   readonly versions: SharedVersions;
-  /** Whether this process answers requests. */
   readonly serving: boolean;
   readonly notice: Notice;
 }

@@ -34,7 +34,6 @@ export interface Unreported {
   readonly doubts: readonly Doubt[];
 }
 
-/** The known state of an account, and what is to be reported to Redis. */
 export interface Held {
   readonly usage: Usage;
   readonly minute: Unreported;
@@ -70,7 +69,6 @@ export class LocalLimits {
     this.#rules = rules;
   }
 
-  /** Adopts Redis' usage of an account. */
   learnUsage(accountId: number, usage: Usage): void {
     this.#accounts.set(accountId, { usage, minute: none, day: none });
     this.#changed.add(accountId);
@@ -116,7 +114,6 @@ export class LocalLimits {
     return this.#penalties.get(keyId) ?? noPenalty;
   }
 
-  /** Notes that Redis may have counted a request of this account. */
   doubt(accountId: number, number: number): void {
     const unanswered = this.#unanswered.get(accountId);
     if (unanswered === undefined) this.#unanswered.set(accountId, [number]);

@@ -13,7 +13,6 @@ const mostHeld = 100_000;
 /** How long a snapshot that was read is not read again. */
 const recalledForMs = 1_000;
 
-/** Accounts reported at once. */
 const reportGroup = 500;
 /** How often bans are read, if callers change meanwhile. */
 const mostReadings = 4;
@@ -30,12 +29,10 @@ export function discarding(): StorageUnavailable {
 
 const nothing: Unreported = { count: 0, doubts: [] };
 
-/** Restores what Redis, the local limits or the snapshots have lost from the others. */
 export class Reconciliation {
   readonly #context: RedisContext;
   readonly #reconciling = new Map<number, Promise<void>>();
   readonly #recalling = new Map<number, Promise<void>>();
-  /** When the snapshot was read, by key. */
   readonly #recalledAt = new LRUCache<number, number>(atMost(mostHeld));
   readonly #unreportedBans = new LRUCache<number, AccountBan>(atMost(mostHeld));
 
@@ -130,7 +127,6 @@ export class Reconciliation {
     const { localLimits } = this.#context;
     const { usage } = await this.#withBans(accountId);
     const snapshot = { usage: usage ?? unused, minute: nothing, day: nothing };
-    // Commands are done in order.
     await Promise.all([
       this.#restore(accountId, snapshot, 0),
       localLimits.knows(accountId) ? this.reportAccount(accountId) : undefined,

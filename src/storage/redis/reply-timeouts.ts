@@ -20,10 +20,8 @@ export class ReplyTimeouts {
   readonly #onTimeout: () => void;
   /** Due by the attentive clock, at the earliest time at which the server may count as down. */
   readonly #pending;
-  /** The attentive clock at the last check. */
   #attentiveMs = 0;
   #lookedAt = 0;
-  /** When the last reply arrived, by the attentive clock. */
   #heardAt = 0;
 
   /** `onTimeout` is called before all pending replies are rejected with `makeError`'s error. */

@@ -7,7 +7,6 @@ import type { Migrations } from './database.ts';
 import { SqliteWriter } from './writer.ts';
 import type { ThreadTask } from './writer-thread.ts';
 
-/** Where the units of work of a process run. */
 export type WriterPlace =
   /** In this thread, for a process that serves no requests. */
   | { readonly kind: 'here' }
@@ -41,7 +40,6 @@ interface ConnectOptions {
   readonly onOutcome: () => void;
 }
 
-/** Throws `StorageUnusable`. */
 export function connectWriter(options: ConnectOptions): ConnectedWriter {
   const { place, notice, onOutcome } = options;
   if (place.kind === 'here') return writerHere(options);

@@ -4,7 +4,6 @@ import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.
 import { fileReason, noStore } from './files.ts';
 import { backupApplicationId, hasCode, hasTable, pragma, storeApplicationId } from './sqlite-file.ts';
 
-/** A step of a migration: statements, or a function for what SQL alone cannot do. */
 type Migration = string | ((database: Database) => void);
 
 /** Ordered steps that bring a file of any older version up to date; the file's `user_version` counts them. */
@@ -19,12 +18,10 @@ const readingCacheKib = 8_192;
 export const writingCacheKib = 4_096;
 
 interface DatabaseOptions {
-  /** An existing file. */
   readonly path: string;
   readonly migrations: Migrations;
   /** Whether an empty file becomes a store; otherwise it is rejected. */
   readonly create: boolean;
-  /** Size of the page cache. */
   readonly cacheKib?: number;
   /** How long a statement may wait for the lock of another process. Blocks the thread. */
   readonly busyTimeoutMs: number;

@@ -1,4 +1,3 @@
-/** The files of an embedded store: names, creation and permissions. */
 import {
   accessSync,
   closeSync,
@@ -23,7 +22,6 @@ export interface StoreFiles {
   readonly limits: string;
   /** Locked by the process that serves the store; empty. */
   readonly lock: string;
-  /** Whether the data file was created. */
   readonly created: boolean;
 }
 

@@ -1,7 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { folded } from '../../tables/accounts.ts';
 
-/** Adds what operators need: accounts by name, closed accounts, operators with sessions, the audit log and usage. */
 export function addFrontDesk(database: Database): void {
   database.run(accounts);
   const names = database.query<{ id: bigint; name: string }, []>('SELECT id, name FROM accounts').all();

@@ -34,12 +34,10 @@ interface SqliteOptions {
   readonly rules: LimitRules;
   /** Whether this process serves requests, or supervises workers that do. */
   readonly serving: boolean;
-  /** Whether a missing store is created. */
   readonly create: boolean;
   readonly units: Units;
   readonly writer: WriterPlace;
   readonly notice: Notice;
-  /** Defaults to the current ones. */
   readonly migrations?: Migrations;
 }
 
@@ -161,7 +159,6 @@ function openFiles(options: SqliteOptions): Opened {
   };
 }
 
-/** Performs the writes of workers, and frees the locks of those that have ended. */
 function workerServer(serve: (port: Port) => Disposable, limits: Limits) {
   return (worker: number, port: Port): Disposable => {
     const served = serve(port);

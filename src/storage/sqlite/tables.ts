@@ -60,7 +60,6 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
   };
 }
 
-/** The transaction that adds rows. */
 function adding(database: Database) {
   const inventory = new InventoryWrites(database);
   return database.transaction((table: Table, rows: readonly TableRow[]) => {

@@ -9,13 +9,11 @@ import { SqliteWriter } from './writer.ts';
 /** The first message to the thread. The last one is `close`, to which it responds with `closed`. */
 export interface ThreadTask {
   readonly path: string;
-  /** How long a write waits for its commit, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 declare const self: Worker;
 
-/** Runs the thread. */
 export function runWriterThread(units: Units): void {
   self.onmessage = ({ data }: MessageEvent<ThreadTask>) => {
     const writer = new SqliteWriter({ ...data, migrations: dataMigrations, units });

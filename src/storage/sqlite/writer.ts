@@ -17,11 +17,9 @@ import { SqliteTransaction } from './transaction.ts';
 const lockRetryMs = 2;
 
 interface SqliteWriterOptions {
-  /** An existing, migrated data file. */
   readonly path: string;
   readonly migrations: Migrations;
   readonly units: Units;
-  /** How long a write waits for its commit, in milliseconds. */
   readonly timeoutMs: number;
 }
 

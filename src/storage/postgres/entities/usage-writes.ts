@@ -3,7 +3,6 @@ import { dayMs, hourMs } from '../../../domain/clock.ts';
 import type { UsageBounds, UsageReport, UsageWrites } from '../../admin.ts';
 import type { Statements } from '../statements.ts';
 
-/** Most rows of a table that are removed at once. */
 const removedAtOnce = 1_000;
 
 /** Usage as it is written. Rows are JSON in one parameter: there may be as many as there are keys. */
@@ -65,7 +64,6 @@ function addMinutes(sql: SQL, rows: string): SQL.Query<unknown> {
     ON CONFLICT (minute, operation, code) DO UPDATE SET requests = counted.requests + excluded.requests`;
 }
 
-/** Adds what keys did to a table of periods of this length. */
 function addPeriods(
   sql: SQL,
   table: SQL.Query<unknown>,

@@ -21,7 +21,6 @@ export interface MakeTask {
 /** How long the copy waits for another process's lock before it begins. */
 const busyTimeoutMs = 10_000;
 
-/** Where the limit file is copied to first. */
 const limitCopyOf = (target: string) => `${target}.limits`;
 
 /**
@@ -93,7 +92,6 @@ function complete(target: string, { createdAt, madeBy, hasLimits }: How): Omit<B
   }
 }
 
-/** Adds the limit file in pieces; returns its size. */
 function addLimits(database: Database, path: string): number {
   const insert = database.query('INSERT INTO backup_limits (bytes) VALUES (?)');
   const piece = Buffer.alloc(extentBytes);

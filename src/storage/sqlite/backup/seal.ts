@@ -15,7 +15,6 @@ export function makeSealTable(database: Database): void {
 }
 
 interface SealPage {
-  /** Offset in the file, and size. */
   readonly at: number;
   readonly bytes: number;
 }

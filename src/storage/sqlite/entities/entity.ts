@@ -37,7 +37,6 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   protected readonly database: Database;
   protected readonly read: ReadIn;
   protected readonly rowsOf: (found: readonly unknown[]) => RowIn<T>[];
-  /** `SELECT … FROM` the table, for the rest of a statement to follow. */
   protected readonly select: string;
   readonly #touch: Touch;
   readonly #table: Table;

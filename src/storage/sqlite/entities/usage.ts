@@ -24,7 +24,6 @@ const periods = (resolution: UsageResolution, owner: string) =>
    FROM usage_${resolution}s WHERE ${owner} AND ${resolution} >= ?2 AND ${resolution} < ?3
    GROUP BY ${resolution} ORDER BY ${resolution}`;
 
-/** When keys made their last request, and how many since the beginning of a day. */
 const lastUses = `
   SELECT id AS keyId,
          (SELECT last_used_at FROM usage_days WHERE account_id = keys.account_id AND key_id = keys.id

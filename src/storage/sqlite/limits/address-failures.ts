@@ -21,7 +21,6 @@ export class AddressFailures {
   readonly #file: LimitFile;
   readonly #table: LimitTable;
   readonly #seed: bigint;
-  /** The hash of the address that was found last. */
   #low = 0;
   #high = 0;
 

@@ -23,7 +23,6 @@ export class KeyPenalties {
   readonly #capacity: number;
   readonly table: LimitTable;
 
-  /** `strikes` is how many a record has room for. */
   constructor(file: LimitFile, strikes = file.strikes) {
     this.#file = file;
     this.#copies = new TwoCopies(file, copies);
@@ -97,7 +96,6 @@ export class KeyPenalties {
     return strikes;
   }
 
-  /** Which 64-bit word of the file is a place in the ring. */
   #place(record: number, index: number): number {
     return (record + ringByte) / 8 + (index % this.#capacity);
   }

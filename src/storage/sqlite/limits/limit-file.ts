@@ -24,7 +24,6 @@ const pageBytes = 4_096;
 interface ExtentHeader {
   readonly table: number;
   readonly index: number;
-  /** Strikes that a record has room for. */
   readonly strikes: number;
 }
 
@@ -42,7 +41,6 @@ export class LimitFile implements Disposable {
   readonly fd: number;
   i32: Int32Array;
   f64: Float64Array;
-  /** Extents that are mapped. */
   #mapped = 0;
   /** The first owner number of this start of the service, once this process counts. */
   #run: number | undefined;
@@ -123,7 +121,6 @@ export class LimitFile implements Disposable {
     return this.#run !== undefined && (this.i32[header.firstOwner] !== this.#run || !this.isSound);
   }
 
-  /** Requests a sync. */
   changed(): void {
     if (this.i32[header.changed] !== 1) this.i32[header.changed] = 1;
   }

@@ -32,7 +32,6 @@ export function makeLimits(path: string, how: NewFile, fill?: (file: LimitFile) 
   return new LimitFile(path);
 }
 
-/** A file that is rebuilt from its records. */
 interface Remains {
   readonly old: LimitFile;
   readonly survey: LimitSurvey;

@@ -1,4 +1,3 @@
-/** Opens the limit state of a store, for the service or for a command. */
 import { existsSync } from 'node:fs';
 import type { Clock } from '../../../domain/clock.ts';
 import type { LimitRules } from '../../../domain/limit.ts';
@@ -33,7 +32,6 @@ const lostOwners = 1_024;
 /** Most owner numbers; a file that has assigned them all is rebuilt. */
 const mostOwners = 2 ** 30;
 
-/** Throws `StorageUnusable`. */
 export function openLimits(options: OpenLimits): Limits {
   const { files, role } = options;
   if (process.platform === 'win32') {
@@ -54,7 +52,6 @@ function unusable({ limits }: StoreFiles, error: unknown): StorageUnusable {
   return new StorageUnusable(`Cannot open the limit state ${limits}: ${fileReason(error as Error, limits)}.`);
 }
 
-/** Throws `StorageUnusable`. */
 function openFile(files: StoreFiles): LimitFile {
   try {
     return new LimitFile(files.limits);

@@ -1,11 +1,9 @@
 import { checksumOf } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 
-/** Places in a record, in bytes or 32-bit words. */
 interface CopiesLayout {
   /** The sequence number, whose last bit is the index of the current copy. */
   readonly sequenceWord: number;
-  /** Where the first of the copies begins. */
   readonly copiesByte: number;
   readonly copyBytes: number;
   /** The checksum of the first copy; that of the second follows. */
@@ -28,7 +26,6 @@ export class TwoCopies {
     this.#layout = layout;
   }
 
-  /** The current state of the record; 0 if it was never written. */
   sequence(record: number): number {
     return Atomics.load(this.#file.i32, record / 4 + this.#layout.sequenceWord);
   }
