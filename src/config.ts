@@ -26,10 +26,7 @@ export class ConfigError extends Error {
   }
 }
 
-/**
- * Reads and checks every setting, and the `.env` files of a folder from which the runtime read some of them. Throws
- * `ConfigError` with all mistakes at once.
- */
+/** Reads and checks every setting, and the `.env` files of a folder. Throws `ConfigError` with all mistakes at once. */
 export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
   envFolder?: string,

@@ -45,10 +45,7 @@ export interface Admin extends AsyncDisposable {
   readonly makeCode: () => string;
 }
 
-/**
- * Starts the admin listener; undefined where it is off, or where its port was not set and is taken, which the log tells.
- * Throws `HostUnusable`, and `AdminPortTaken` for a port that was set.
- */
+/** Undefined where it is off, or its default port is taken. Throws `HostUnusable`, and `AdminPortTaken` for a port that was set. */
 export async function startAdmin(config: Config, options: AdminOptions): Promise<Admin | undefined> {
   const { admin, trustedProxies } = config;
   if (admin === undefined) return undefined;

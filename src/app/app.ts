@@ -57,10 +57,7 @@ export interface LocalApp extends App {
 /** Time that workers get to drain, finish pending requests and close the store, so that everything ends within 10 s. */
 const stopWorkersWithinMs = 9_750;
 
-/**
- * Starts the service in this process alone; disposing it drains and stops it. Throws `HostUnusable`, `StorageUnusable`,
- * or an error if the port is taken.
- */
+/** Disposing it drains and stops the service. Throws `HostUnusable`, `StorageUnusable`, or an error if the port is taken. */
 export async function startApp(
   config: Config,
   openapi: OpenapiOf,
@@ -89,10 +86,7 @@ export async function startApp(
   };
 }
 
-/**
- * Starts the service in several processes under this one, which serves nothing itself; disposing it drains and stops all.
- * `command` starts a worker, which calls `startService`. Throws like `startApp`.
- */
+/** The same in several processes under this one, which serves nothing itself. `command` starts a worker, which calls `startService`. */
 export async function startWorkers(
   config: Config,
   environment: Readonly<Record<string, string | undefined>>,

@@ -57,10 +57,7 @@ export function workerCommand(worker: number): string[] {
   return [...ownCommand(), serveWorker, String(worker)];
 }
 
-/**
- * Serves as the supervisor says and until it says so. Ends at once, with 1, when the supervisor is gone: the port has to
- * be free for the next one.
- */
+/** Serves until the supervisor says stop. Ends at once, with 1, when the supervisor is gone: the next one needs the port. */
 export async function runWorker(): Promise<0 | 1> {
   ignoreInterruption();
   const { SupervisorLink } = await import('../supervisor/link.ts');

@@ -42,10 +42,7 @@ export function writeCursor({ filters, after, name }: Cursor): string {
   return Buffer.from(`${filters}.${after}${name === undefined ? '' : `.${name}`}`).toString('base64url');
 }
 
-/**
- * Where a page starts: behind an id, `least` or above, and in a list by name behind a name. Throws `invalid_cursor` if this
- * service never wrote it, or wrote it for another list or other filters.
- */
+/** Throws `invalid_cursor` if this service never wrote it, wrote it for another list or filters, or `after` is below `least`. */
 export function readCursor(text: string, filters: string, least: bigint, isByName = false): Cursor {
   const cursor = parseCursor(text);
   const isRight = cursor?.filters === filters && (cursor.name !== undefined) === isByName;

@@ -15,10 +15,7 @@ export function dayOf(ms: number): number {
 export interface Clock {
   /** Unix ms by the system's clock, steps and all: for whatever is agreed on as a date, such as expiry and sunset. */
   now(): number;
-  /**
-   * Milliseconds that go on evenly whatever is done to the system's clock: for whatever lasts, such as windows,
-   * strikes and bans. Starts out as Unix ms and never goes back.
-   */
+  /** Milliseconds for durations (windows, strikes, bans). Starts as Unix ms, never goes back, ignores steps of the system's clock. */
   steady(): number;
   /**
    * Whole seconds to add to an instant of steady time to show it as a date, as of the last call of `steady`. They

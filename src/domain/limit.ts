@@ -93,10 +93,7 @@ export const defaultBanRules: BanRules = {
   forgivenAfterSeconds: 86_400,
 };
 
-/**
- * Decides one authenticated request: ban first, then both windows in one step. What does not change comes back
- * as the same object.
- */
+/** Decides one authenticated request: ban first, then both windows. What does not change is returned as the same object. */
 export function decide(
   usage: Usage,
   penalty: KeyPenalty,
@@ -184,10 +181,7 @@ export function asDate(state: WindowState, aheadSeconds: number): WindowState {
   return aheadSeconds === 0 ? state : { ...state, resetAt: state.resetAt + aheadSeconds };
 }
 
-/**
- * A ban as it may be believed at `nowMs`: if the date was set back while the service was stopped, one that was to end on
- * a date would last longer than any ban of its level does.
- */
+/** A ban's plausible end: one set by a date that was later set back would last longer than any ban of its level. */
 export function believableBan(bannedUntil: number, banLevel: number, rules: BanRules, nowMs: number): number {
   return Math.min(bannedUntil, Math.floor(nowMs / 1_000) + banSeconds(rules, banLevel));
 }

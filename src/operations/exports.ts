@@ -6,10 +6,7 @@ type ExportFilter = Pick<PetFilter, 'status' | 'categoryId'>;
 
 const pageLength = 1_000;
 
-/**
- * The animals that fit, by ascending id. Every one that is there throughout comes exactly once, as it is when it is read,
- * whatever is written during the export.
- */
+/** Exports animals by ascending id. One that exists throughout comes exactly once, whatever is written meanwhile. */
 export class ExportOperations {
   readonly #pets: PetStore;
 

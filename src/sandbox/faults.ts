@@ -70,10 +70,7 @@ export class Faults {
     return accountId === undefined ? ofAll : [...(this.#asked.get(accountId) ?? []), ...ofAll];
   }
 
-  /**
-   * The fault in a request's header. Equal ones of one account are one fault, so that `times` works. Throws
-   * `FaultError`.
-   */
+  /** Equal headers of an account are one fault, so that `times` works. Throws `FaultError`. */
   inHeader(accountId: Whose, text: string): AskedFault {
     const id = `${accountId ?? ''}:${text}`;
     const held = this.#byHeader.get(id);

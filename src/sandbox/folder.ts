@@ -13,10 +13,7 @@ export interface Folder extends Disposable {
   readonly path: string;
 }
 
-/**
- * A folder that is removed with its sandbox. A killed process leaves it behind without its lock, and the next sandbox
- * removes it.
- */
+/** Removed with its sandbox. A killed process leaves it without a lock, and the next sandbox removes it. */
 export function makeFolder(nowMs: number): Folder {
   const made = mkdtempSync(join(tmpdir(), newPrefix));
   // Before the folder gets the prefix by which other processes look for abandoned ones.

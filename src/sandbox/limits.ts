@@ -25,10 +25,7 @@ export class SandboxLimits {
     });
   }
 
-  /**
-   * Exhausts the window and lets it end in `seconds`; undefined leaves its end unchanged. An exhausted window stays as
-   * it is.
-   */
+  /** Exhausts the window, to end in `seconds` (default: unchanged). An exhausted window stays as it is. */
   useUp({ accountId, quota }: Caller, window: keyof Usage, seconds: number | undefined): void {
     const usage = this.#usage(accountId);
     const [length, count] =

@@ -9,10 +9,7 @@ export interface EntityFinds<T> {
     lookup: LookupIn<T>,
     ...values: readonly (string | number | bigint)[]
   ): Awaitable<RowIn<T> | undefined>;
-  /**
-   * Up to `limit` rows with a key above `after`, by ascending key; from the lowest on, and all of them, by default. Reads no
-   * more rows than that at any depth and size, with any filter.
-   */
+  /** Rows with a key above `after`, by ascending key. Reads no more rows than `limit` at any depth and size, with any filter. */
   list(after?: KeyIn<T>, limit?: number, filter?: FilterIn<T>): Awaitable<RowIn<T>[]>;
 }
 

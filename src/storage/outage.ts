@@ -24,10 +24,7 @@ export class Outage {
     this.#notice = notice;
   }
 
-  /**
-   * Begins an outage, or updates the reason of one. Another reason is reported once it persists: the first error of a
-   * server that goes down, such as a closed connection, is not the cause of the outage.
-   */
+  /** Another reason is reported once it persists: the first error of a server that goes down is not the cause. */
   begin(reason: string): void {
     const isNew = this.trouble === undefined;
     const trouble = `degraded: ${this.#part} unavailable: ${reason}`;

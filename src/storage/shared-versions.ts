@@ -1,9 +1,6 @@
 import { type Resource, resources, type Versions, versionsFrom } from '../domain/resources.ts';
 
-/**
- * Greatest age in ms of cached data when Redis does not announce a change: versions read from PostgreSQL are valid this
- * long.
- */
+/** Greatest age of cached data when Redis announces no change: versions from PostgreSQL are valid this long. */
 export const staleAtMostMs = 1_000;
 
 /** How often the versions are read from Redis and PostgreSQL while no request does, in ms. */

@@ -124,20 +124,14 @@ export interface Ban {
 
 export interface LimitStore {
   versions(): Awaitable<Versions>;
-  /**
-   * What a request of the caller would be told now: as admitted, with what is left, or as banned. Counts nothing, opens no
-   * window and is no strike.
-   */
+  /** The verdict of a request now, admitted or banned. Counts nothing, opens no window and is no strike. */
   standing(caller: Caller): Awaitable<{ readonly verdict: Verdict; readonly versions: Versions }>;
   /** Checks and counts one request of the caller as read under `callersVersion`, in one atomic step. */
   take(caller: Caller, callersVersion: number): Awaitable<Admission>;
   /** Gives back what a request took that is answered for nothing (503). */
   refund(caller: Caller, taken: Verdict): Awaitable<Verdict>;
   fail(address: string): Awaitable<FailureVerdict>;
-  /**
-   * The same for a key that is nobody's under `callersVersion`; undefined when that is not the version any more: nothing
-   * was counted, look again.
-   */
+  /** The same for an unknown key; undefined, with nothing counted, when `callersVersion` is no longer current. */
   failUnder(address: string, callersVersion: number): Awaitable<FailureVerdict | undefined>;
   peek(address: string): Awaitable<WindowState>;
   bans(): Awaitable<Ban[]>;
@@ -166,15 +160,9 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
   readonly usage: UsageStore;
   /** What the store tells of itself: engine, format, sizes, groups that this process committed. */
   facts(): Awaitable<StoreFacts>;
-  /**
-   * Does the writes of a worker, another process of the same service, that reaches this one through the port. Disposed of
-   * when that process has ended, however it did. Missing where every process does all by itself.
-   */
+  /** Performs the writes of a worker; dispose of it when that process has ended. Undefined where every process writes itself. */
   readonly serveWorker?: (worker: number, port: Port) => Disposable;
-  /**
-   * What does not work, as far as is known: asks nobody, so that it answers at once. Empty when all works. Throws
-   * `StorageUnavailable` when no request can be answered.
-   */
+  /** What does not work, without asking anybody. Throws `StorageUnavailable` when no request can be answered. */
   health(): Trouble[];
   /** Resolves with the reason when the process has to end, for it cannot write any more; undefined where that cannot be. */
   readonly lost?: Promise<Error>;

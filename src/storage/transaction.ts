@@ -10,10 +10,7 @@ import { entities } from '../tables/tables.ts';
 import type { SessionWrites, UsageWrites } from './admin.ts';
 import type { EntityWrites } from './entity.ts';
 
-/**
- * What a unit of work reads and changes within its transaction. What it reads stays as it is until the commit, for nobody
- * else changes a resource that the unit says it writes.
- */
+/** What a unit reads stays unchanged until the commit, because no other changes a resource that the unit writes. */
 export interface Transaction extends EntityTransaction {
   readonly pets: PetWrites;
   readonly answers: AnswerWrites;
@@ -57,10 +54,7 @@ export interface KeptAnswer extends AnswerKey {
 export interface AnswerWrites {
   /** What is kept under each of these keys and was so at `since` (Unix ms) or later, in their order. */
   find(keys: readonly AnswerKey[], since: number): Awaitable<(KeptAnswer | undefined)[]>;
-  /**
-   * Keeps them, each under another key and in the place of an older one, and removes some that were kept before `since`
-   * (Unix ms).
-   */
+  /** Replaces older answers with the same keys, and removes some that were kept before `since` (Unix ms). */
   keep(answers: readonly KeptAnswer[], since: number): Awaitable<void>;
   /** Removes some that were kept before `since` (Unix ms); tells whether there may be more. */
   prune(since: number): Awaitable<boolean>;
@@ -79,10 +73,7 @@ export interface UnitOfWork<Input = never, Outcome = unknown> {
   readonly run: (transaction: Transaction, input: Input) => Awaitable<Outcome>;
 }
 
-/**
- * A unit of work that refuses nobody, for all who ask for it at the same time: one call of the transaction, which an
- * engine may make one statement, unless it says otherwise.
- */
+/** A unit that never refuses, for all concurrent callers: one call of the transaction, which may become one statement. */
 export interface BatchOfWork<Input = never, Outcome = unknown> {
   readonly writes: readonly Resource[];
   /** It makes several calls of the transaction, each for all who ask. */

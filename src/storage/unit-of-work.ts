@@ -30,10 +30,7 @@ export function runsOf(units: Units, calls: readonly Call[]): Run[] {
   return runs;
 }
 
-/**
- * Throws if a unit changes a resource that it does not declare in `writes`: on PostgreSQL, others could change it
- * meanwhile. Only the embedded store checks this, on which the tests run every unit.
- */
+/** On PostgreSQL others could change an undeclared resource. Checked on the embedded store only, where tests run every unit. */
 export function checkDeclared(writes: readonly Resource[], resource: Resource): void {
   if (writes.includes(resource)) return;
   throw new Error(`A unit of work changed "${resource}". Add it to the unit's \`writes\`.`);

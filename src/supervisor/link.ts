@@ -16,10 +16,7 @@ export class SupervisorLink implements Disposable {
   readonly stopped: Promise<void>;
   readonly store: Port;
 
-  /**
-   * Throws if no supervisor started this process. `lost` is called when the supervisor has ended in any way: nothing
-   * else would stop this process, and the next supervisor needs the port.
-   */
+  /** Throws if no supervisor started this process. `lost` is called when it has ended in any way: the next one needs the port. */
   constructor(lost: () => void) {
     if (process.send === undefined) throw new Error('Workers are started by animal-store serve.');
     const started = Promise.withResolvers<Start>();

@@ -23,10 +23,7 @@ interface SupervisorOptions {
   /** How the worker with this number, from 1, is started. */
   readonly command: (worker: number) => readonly string[];
   readonly log: Logger;
-  /**
-   * Connects a new worker to the store. The result is disposed of after the process has ended and before another
-   * replaces it.
-   */
+  /** Connects a worker to the store. Disposed of after the process has ended and before another replaces it. */
   readonly connect: (worker: number, store: Port) => Disposable | undefined;
   readonly heartbeat?: Heartbeat;
 }
@@ -50,9 +47,7 @@ export class Supervisor {
     for (let number = 1; number <= options.workers; number++) this.#spawn(number);
   }
 
-  /**
-   * Starts all workers and keeps them running. Throws the first `WorkerFailed` or `WorkerEnded` if one fails to start.
-   */
+  /** Throws the first `WorkerFailed` or `WorkerEnded` if a worker fails to start. */
   async serve(serve: Serve): Promise<Listening> {
     const [first, ...others] = [...this.#workers];
     if (first === undefined) throw new RangeError('There are no workers.');
@@ -123,10 +118,7 @@ export class Supervisor {
     return worker.serving;
   }
 
-  /**
-   * Kills a worker that hangs, because its share of the connections would wait forever. Returns when it ends, or at the
-   * stop.
-   */
+  /** Kills a worker that hangs: its share of the connections would wait forever. Returns at its end or at the stop. */
   async #watch(number: number, worker: WorkerProcess): Promise<void> {
     const { log, heartbeat: { everyMs, mostMissed } = patient } = this.#options;
     const ended = new AbortController();

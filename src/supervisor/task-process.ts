@@ -28,10 +28,7 @@ interface TaskOptions {
   readonly onRead?: ((bytes: number) => void) | undefined;
 }
 
-/**
- * Performs a task in a separate process, which `command` starts and which calls `answerTask`. Rejects with `TaskFailed`
- * or `TaskEnded`.
- */
+/** `command` starts a process that calls `answerTask`. Rejects with `TaskFailed` or `TaskEnded`. */
 export async function runTask(
   command: readonly string[],
   task: unknown,

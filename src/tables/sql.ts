@@ -30,10 +30,7 @@ export function selection({ columns }: Table): string {
     .join(', ');
 }
 
-/**
- * Converts rows that a SELECT of `selection` found. It changes the given rows, which nothing else refers to; rows that are
- * stored as they are read cost nothing.
- */
+/** Converts rows of `selection` in place: nothing else refers to them. Rows that are stored as they are read cost nothing. */
 export function rowsReader<Row>({ columns, shape }: Table<Row, never>): (found: readonly unknown[]) => Row[] {
   const converted = Object.entries(columns).flatMap(([name, { is, read }]) => {
     const whenNull = is === 'optional' ? undefined : null;

@@ -34,10 +34,7 @@ export function addCopy(program: Command, environment: Environment): void {
     });
 }
 
-/**
- * The address of a store, from an option or else from the environment. It is checked here and not by the parser, whose
- * message would repeat it with its password. Throws `CommandError`.
- */
+/** Checked here and not by the parser, whose message would repeat the address with its password. Throws `CommandError`. */
 function storeUrl(
   option: string,
   given: string | undefined,

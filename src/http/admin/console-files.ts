@@ -11,10 +11,7 @@ export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>;
 
 const page = '../../../console/index.html';
 
-/**
- * Bundles the console from its sources: some 50 ms beside the event loop, and 6 MB that stay. Throws an `AggregateError` when
- * they cannot be bundled.
- */
+/** Bundles the console: takes some 50 ms beside the event loop, and 6 MB that stay. Throws an `AggregateError`. */
 export async function consoleFiles(): Promise<ConsoleFiles> {
   const { outputs } = await Bun.build({
     entrypoints: [fileURLToPath(new URL(page, import.meta.url))],

@@ -43,9 +43,6 @@ export interface AdminIncoming {
   readonly client: string;
   /** Its network, by which failed sign-ins are counted. */
   readonly network: string;
-  /**
-   * Keeps the connection of a signed-in operator open, although nothing moves on it and however many others there are: a
-   * backup takes its time, and so does a long file.
-   */
+  /** Exempts the connection from the idle time-out and the bound of connections: backups and long files take their time. */
   readonly mayTakeLong: (mayIt: boolean) => void;
 }

@@ -10,10 +10,7 @@ export class HostUnusable extends Error {
   }
 }
 
-/**
- * Throws `HostUnusable` unless some port of the address can be listened on. Asked beforehand, for afterwards the
- * runtime's error code may say "in use" of an address that is not there (oven-sh/bun#37690).
- */
+/** Throws `HostUnusable`. Asked first: the runtime may report "in use" for an address that is not there (oven-sh/bun#37690). */
 export async function checkHost(host: string, setting = 'HOST'): Promise<void> {
   try {
     await lookup(host);

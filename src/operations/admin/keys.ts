@@ -109,10 +109,7 @@ export class KeyOperations {
     return foundById(await this.#context.store.keys.find(id), 'key_not_found', id);
   }
 
-  /**
-   * The keys with how they are used, in their order. Those that `banned` has are banned, as `bannedIds` gives them;
-   * undefined while bans cannot be read.
-   */
+  /** The keys with their use, in order. `banned` is as `bannedIds` returns it; undefined while bans cannot be read. */
   async inUse(keys: readonly Key[], banned: ReadonlySet<number> | undefined): Promise<KeyInUse[]> {
     const now = this.#context.clock.now();
     const ids = keys.map(({ id }) => id);

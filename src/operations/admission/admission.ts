@@ -72,10 +72,7 @@ export class AdmissionOperations {
     this.#changed = changed;
   }
 
-  /**
-   * Checks a request and counts it: against the caller's account, unless it is free, or as a failure of its address.
-   * Refuses `service_unavailable` while callers keep changing.
-   */
+  /** Counts a request against its account, unless free, or as a failure of its address. Refuses `service_unavailable`. */
   admit(
     credential: Credential,
     address: () => string,
@@ -130,10 +127,7 @@ export class AdmissionOperations {
     }));
   }
 
-  /**
-   * A key that is not cached: most are made up, and recognized without a look-up. One that was made is
-   * looked up once for each version of callers; until it is known which were, each is.
-   */
+  /** Unknown keys are recognized without a look-up; others are looked up once for each version of callers. */
   #lookUp(attempt: Attempt, readingsLeft: number): Awaitable<Authenticated | Unauthenticated> {
     const { print, address } = attempt;
     const { version } = this.#known;

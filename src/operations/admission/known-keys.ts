@@ -27,10 +27,7 @@ export class KnownKeys {
     return this.#set.mayHave(fingerprint);
   }
 
-  /**
-   * Reads the keys made since; `version` was had before. While others are at it this waits for them, and `version` may
-   * be an older one afterwards.
-   */
+  /** Reads the keys made since. Callers share a read in progress; `version` may be older than this one afterwards. */
   read(version: number): Awaitable<void> {
     if (this.#reading !== undefined) return this.#reading;
     const reading = this.#readOn(version);

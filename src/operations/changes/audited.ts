@@ -50,10 +50,7 @@ export interface AuditedInput {
   readonly at: number;
 }
 
-/**
- * The unit of work that does one of these and appends what it changed to the audit log, in one transaction. What changes
- * nothing is not recorded.
- */
+/** Performs a unit and appends the change to the audit log, in one transaction. What changes nothing is not recorded. */
 export function auditedUnit(units: AuditedUnits) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
   /** Never none: what is read before the change stays as it is until the change. */

@@ -15,10 +15,7 @@ export interface OperatorContext<Part extends Pick<Store, 'write'> = Store> {
 type WriteContext = OperatorContext<Pick<Store, 'write'>>;
 type Outcome<Name extends AuditedName> = OutcomeOf<(typeof units)[Name]>;
 
-/**
- * Makes a change for an operator, and records it; of a repeated request, returns what the first one did. Rejects with what the
- * unit throws, as `Writer.write` does.
- */
+/** Makes and records a change; of a repeated request, returns the first outcome. Rejects as `Writer.write` does. */
 export async function writeAs<Name extends AuditedName>(
   context: WriteContext,
   unit: Name,

@@ -47,10 +47,7 @@ function hasOddQuotes(bytes: Buffer): boolean {
 const rejectPrefix = /^[^",]*,(?:"[^"]*(?:""[^"]*)*"|[^",]*),/;
 const rejectHeader = 'line,reason,';
 
-/**
- * Reads CSV. A record continues over line feeds while a quote is open; if it never becomes a record, its first line
- * alone is rejected and the lines after it are read again, so that one stray quote costs one row.
- */
+/** A record continues over line feeds while a quote is open. If that never ends, its first line alone is rejected. */
 export class CsvReader implements RecordReader {
   #header: string | undefined;
   #columns: readonly string[] = [];

@@ -143,10 +143,7 @@ export function liveSeconds(
   });
 }
 
-/**
- * The latency in microseconds that this share of the requests did not exceed, from the histogram: evenly spread within
- * a bucket. Null without requests.
- */
+/** The latency in µs that this share of the requests did not exceed, evenly spread within a bucket. Null without requests. */
 function quantile(buckets: readonly number[], share: number): number | null {
   const all = buckets.reduce((sum, count) => sum + count, 0);
   if (all === 0) return null;

@@ -39,10 +39,7 @@ function usageBounds(now: number): UsageBounds {
   };
 }
 
-/**
- * Records what a process counted, off the way of its requests: every ten seconds, earlier when there is much, and at its
- * end. What cannot be written stays counted, and is written with what comes later.
- */
+/** Records usage every ten seconds, earlier when there is much, and at the end. What cannot be written stays counted. */
 export class UsageRecorder implements AsyncDisposable {
   readonly #options: UsageRecorderOptions;
   #timer: NodeJS.Timeout;

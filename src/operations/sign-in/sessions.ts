@@ -180,10 +180,7 @@ interface UnstoredSession extends Session {
   readonly tokenFingerprint: string | undefined;
 }
 
-/**
- * Sessions that the store could not write, for example on a full disk: new ones, and ends of stored ones. They are kept in this
- * process until it stops.
- */
+/** Sessions and sign-outs that the store could not write, for example on a full disk. Kept until this process stops. */
 export class UnstoredSessions {
   readonly #sessions = new LRUCache<string, UnstoredSession>(atMost(most));
   readonly #ended = new LRUCache<string, true>(atMost(most));

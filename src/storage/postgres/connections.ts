@@ -35,10 +35,7 @@ export class Connections {
     this.#reaper = setInterval(() => this.#closeIdle(), idleMs / 2).unref();
   }
 
-  /**
-   * An idle connection, or else the one with the fewest pending statements that takes more. Opens another if none is
-   * idle.
-   */
+  /** An idle connection, or the least busy one that takes more. Opens another if none is idle. */
   choose(exclusive: boolean): Connection | undefined {
     const stalledSince = performance.now() - stalledMs;
     let best: Connection | undefined;

@@ -22,10 +22,7 @@ const tryEveryMs = 500;
 const growEveryMs = 5_000;
 const closeSeconds = 5;
 
-/**
- * The database and its outages: it cannot be reached, refuses connections, or refuses statements. Statements are
- * templates, prepared once per connection.
- */
+/** The database and its outages. Statements are templates, prepared once per connection. */
 export class PostgresDatabase implements AsyncDisposable {
   readonly #options: PostgresOptions;
   readonly #pool: Pool;
@@ -72,10 +69,7 @@ export class PostgresDatabase implements AsyncDisposable {
     );
   }
 
-  /**
-   * Runs one statement that writes. At `dueAt` (`performance.now()`) it is cancelled, and rejects with
-   * `StorageUnavailable` if nothing was done. Rejects with `WriteUncertain` if its outcome is unknown.
-   */
+  /** Cancelled at `dueAt` (`performance.now()`). `StorageUnavailable`: nothing was done. `WriteUncertain`: unknown. */
   write<T>(
     statement: Statement<T>,
     dueAt = performance.now() + this.#options.statementTimeoutMs,
@@ -87,10 +81,7 @@ export class PostgresDatabase implements AsyncDisposable {
     );
   }
 
-  /**
-   * Runs a transaction of several statements. It is rolled back at `dueAt` (`performance.now()`) unless its commit was
-   * sent. Rejects as `write` does, and with what `work` throws. `work` may be run twice.
-   */
+  /** Rolled back at `dueAt` unless its commit was sent. Rejects as `write` does, and with what `work` throws. May run `work` twice. */
   transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number): Promise<T> {
     let isCommitting = false;
     const once = () => {
@@ -187,10 +178,7 @@ async function upToTwice<T>(once: () => Promise<T>): Promise<T> {
 /** As many rows as the largest group, so that a full disk is noticed. */
 const trialRows = 1_000;
 
-/**
- * Reads and adds rows as requests do, and rolls it back, so that the server refuses it if it refuses requests. The
- * exception of the block undoes its changes without an error in the server's log.
- */
+/** Does what requests do and undoes it: an exception of the block leaves no error in the server's log. */
 function trialWrite(sql: SQL): SQL.Query<unknown> {
   return sql.unsafe(`
     DO $$

@@ -26,10 +26,7 @@ export type Failure = 'unavailable' | 'refused' | 'unanswered' | 'defect';
 const overtaken = /^(40001|40P01)/;
 /** Lock time-outs, cancelled statements, and transactions that were left idle, too. */
 const busy = /^(55P03|57014|25P03|40001|40P01)/;
-/**
- * Login, database, schema, table or permission missing, resources (disk, memory, connections), limits, state of
- * objects, system and internal errors, read-only transactions.
- */
+/** Missing login, schema or permission; resources, limits, object states, internal errors, read-only. */
 const refused = /^(28|3D|3F|42501|42P01|53|54|55|58|XX|25006)/;
 /** The server shuts down, or the connection is lost (classes 57P and 08). */
 const going = /^(57P|08)/;

@@ -83,10 +83,7 @@ export const operatorTables = `
 
 const foldedAtOnce = 1_000;
 
-/**
- * Folds the names of all accounts. Those that instances of an older version still make are folded by the server, which
- * knows upper and lower case as well as its locale does.
- */
+/** Names that older instances still add are folded by the server, which knows case as well as its locale does. */
 export async function foldNames(transaction: SQL): Promise<void> {
   for (let last = 0n; ; ) {
     const accounts = await transaction<{ id: bigint; name: string }[]>`

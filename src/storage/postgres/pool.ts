@@ -73,10 +73,7 @@ export class Pool {
     });
   }
 
-  /**
-   * Runs a transaction on an exclusive connection. It is rolled back at `dueAt` unless its commit was sent, before
-   * which `onCommit` is called.
-   */
+  /** Rolled back at `dueAt` unless its commit was sent; `onCommit` is called before that. */
   transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number, onCommit: () => void): Promise<T> {
     return this.#add(true, dueAt, (connection) => {
       const transaction = new TimedTransaction(connection, onCommit);

@@ -9,10 +9,7 @@ import type { Execute, Statement } from './statements.ts';
 import { PostgresTransaction } from './transaction.ts';
 import { lock } from './versions.ts';
 
-/**
- * Announces a change to every instance, by its version in PostgreSQL; 0 if the outcome is unknown. Called after the
- * commit and before the acknowledgement.
- */
+/** Called between commit and acknowledgement; `version` is 0 if the outcome is unknown. */
 type Announce = (resource: Resource, version: number) => Promise<void>;
 
 /** After this part of the time-out a group begins no further unit: one rolled back late would block other instances. */

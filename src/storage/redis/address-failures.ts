@@ -17,10 +17,7 @@ export class AddressFailures {
     );
   }
 
-  /**
-   * Counts a failure unless callers have changed. `callersVersion` is that of Redis, undefined if it is known to have
-   * changed; `isFresh` decides when Redis is down. Undefined if nothing was counted.
-   */
+  /** Undefined if callers have changed: nothing is counted. `isFresh` decides while Redis is down. */
   failUnder(
     address: string,
     callersVersion: number | undefined,

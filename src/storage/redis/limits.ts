@@ -50,10 +50,7 @@ interface RedisLimitsOptions {
   readonly notice: Notice;
 }
 
-/**
- * Limits shared by all instances. Redis decides by its own clock, in one round trip that also returns the versions.
- * While it is down, this instance decides alone, by the same rules, from the last known state.
- */
+/** Limits shared by all instances. While Redis is down, this one decides alone, by the same rules, from the last known state. */
 export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly link: RedisLink;
   readonly #context: RedisContext;

@@ -94,10 +94,7 @@ export class RedisLink implements Disposable {
     return this.#requests.run(() => this.run(...command));
   }
 
-  /**
-   * Rejects within the time-out: with `NoAnswer` if it is unknown whether the script ran, with another
-   * `StorageUnavailable` if it did not.
-   */
+  /** Rejects with `NoAnswer` if it is unknown whether the script ran, else with another `StorageUnavailable`. */
   async run(...command: Parameters<Run>): Promise<unknown> {
     const connection = this.#connection;
     if (connection === undefined) throw new StorageUnavailable(this.trouble ?? 'Redis is not connected');

@@ -43,10 +43,7 @@ export interface Held {
 const none: Unreported = { count: 0, doubts: [] };
 const one: Unreported = { count: 1, doubts: [] };
 
-/**
- * The last known state of accounts and keys. While Redis is down, it is continued by the same rules, and what is
- * counted is kept to be reported to Redis.
- */
+/** The last known state, continued by the same rules while Redis is down. What is counted is kept to be reported. */
 export class LocalLimits {
   readonly #rules: LimitRules;
   readonly #accounts = new LRUCache<number, Held>({
@@ -81,10 +78,7 @@ export class LocalLimits {
     else if (this.#penalties.size > 0) this.#penalties.delete(keyId);
   }
 
-  /**
-   * Adopts the snapshot of an account and one of its keys. Of the same window the higher count stays, otherwise the
-   * later window. A ban without a snapshot was lifted.
-   */
+  /** Of the same window the higher count stays, otherwise the later window. A ban without a snapshot was lifted. */
   recall(accountId: number, keyId: number, usage: Usage, ban: Pick<Ban, 'bannedUntil' | 'level'>): void {
     const held = this.#accounts.get(accountId);
     if (held === undefined) this.learnUsage(accountId, usage);

@@ -40,10 +40,7 @@ export class Reconciliation {
     this.#context = context;
   }
 
-  /**
-   * Restores an account in Redis that is new, long idle, or lost. Rejects with `StorageUnavailable` if its snapshot
-   * cannot be read; Redis still does not know the account then, so the next request tries again.
-   */
+  /** Restores an account that Redis lacks. Rejects with `StorageUnavailable`; the next request tries again. */
   reconcile(accountId: number): Promise<void> {
     return once(this.#reconciling, accountId, () => this.#reconcile(accountId));
   }

@@ -75,10 +75,7 @@ export class ReplyTimeouts {
     return silentMs >= allowedMs || this.#attentiveMs - askedAt >= allowedMs * longestParts;
   }
 
-  /**
-   * Rejects all pending replies of a closed connection. The client does not reject each of them itself, and replies of
-   * the next connection would keep such a one pending for long.
-   */
+  /** Rejects the replies of a closed connection, which the client does not reject itself. */
   abandon(): void {
     this.#pending.expire(this.#makeError());
   }

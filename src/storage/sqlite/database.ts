@@ -78,9 +78,7 @@ function migrate(database: Database, migrations: Migrations): number {
   return former;
 }
 
-/**
- * Throws `StorageUnusable` unless the file is a data file that can be served or migrated, or an empty one to be filled.
- */
+/** Throws `StorageUnusable` unless the file is a data file, or an empty one to be filled. */
 function check(database: Database, path: string, migrations: Migrations, create: boolean): void {
   if (isEmpty(database)) {
     if (create) return;
@@ -150,10 +148,7 @@ function translated(error: unknown): unknown {
   return isPassing(error) ? new StorageUnavailable(`${error.code}: ${error.message}`, error) : error;
 }
 
-/**
- * Converts the error of a commit. If the disk failed in the middle of it, the log may contain the whole transaction,
- * which a recovery after a crash would apply.
- */
+/** After a failure in the middle of a commit, the log may have the whole transaction, which a recovery would apply. */
 export function commitFailure(error: unknown): unknown {
   if (!hasCode(error, brokenOff)) return translated(error);
   return new WriteUncertain(`${error.code}: ${error.message}`, error);
@@ -164,10 +159,7 @@ interface Watched {
   verify(): void;
 }
 
-/**
- * Runs a statement or transaction, and converts errors to those of the storage interface. With `format`, a statement
- * that no longer fits the file, because another process has just migrated it, is reported as such and not as a defect.
- */
+/** Converts errors. With `format`, a statement that no longer fits a migrated file is reported as such and not as a defect. */
 export function attempt<T>(work: () => T, format?: Watched): T {
   try {
     return work();

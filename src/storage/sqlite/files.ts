@@ -95,9 +95,7 @@ function ownName(path: string): string {
 /** With less space, SQLite fails to open a file with "disk I/O error". */
 const fullDiskBytes = 131_072;
 
-/**
- * The message of an error on a file, with the cause that SQLite does not report: a full disk, or missing permissions.
- */
+/** Adds the cause that SQLite does not report: a full disk, or missing permissions. */
 export function fileReason({ message }: Error, path: string): string {
   const folder = dirname(path);
   try {

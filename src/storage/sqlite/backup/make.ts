@@ -23,10 +23,7 @@ const busyTimeoutMs = 10_000;
 
 const limitCopyOf = (target: string) => `${target}.limits`;
 
-/**
- * Copies a store, which may be served meanwhile, into a new file. Blocks until that is durable. Throws `BackupError`;
- * the caller removes the unfinished file.
- */
+/** Copies a store, which may be served meanwhile. Blocks. Throws `BackupError`; the caller removes the unfinished file. */
 export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): BackupFacts {
   try {
     makeFile(target);

@@ -18,9 +18,7 @@ export type BackupTask =
   | ({ readonly kind: 'make' } & MakeTask)
   | { readonly kind: 'verify'; readonly path: string };
 
-/**
- * Runs a task until it ends or `signal` aborts; `onRead` receives the bytes read so far. Rejects with `BackupError`.
- */
+/** Runs a task until it ends or `signal` aborts. Rejects with `BackupError`. */
 export type RunBackupTask = (
   task: BackupTask,
   signal: AbortSignal | undefined,

@@ -7,10 +7,7 @@ import type { ReadIn } from './entity.ts';
 /** Where a page begins: before this time and id. */
 type Position = [at: number | bigint, id: bigint];
 
-/**
- * A page of what fits `condition`, from `since` (Unix ms) to a position. The index has what fits it by time and id; SQLite
- * would not always choose it.
- */
+/** A page from `since` (Unix ms) to a position. Names the index, because SQLite would not always choose it. */
 const page = (index: string, condition: string) =>
   `SELECT ${selection(audit)} FROM audit INDEXED BY ${index}
    WHERE ${condition} at >= ? AND (at, id) < (?, ?) ORDER BY at DESC, id DESC LIMIT ?`;

@@ -13,10 +13,7 @@ const copies = { sequenceWord: 0, copiesByte: 8, copyBytes: 32, checksumsWord: 1
 const ringByte = 80;
 const strikeBytes = 8;
 
-/**
- * The penalty of each key. Changes require the lock of the key's account; lifting a ban requires none, because it
- * writes one word, which names the lifted state.
- */
+/** Changes require the lock of the key's account; lifting a ban requires none: it writes one word, the lifted state. */
 export class KeyPenalties {
   readonly #file: LimitFile;
   readonly #copies: TwoCopies;

@@ -56,10 +56,7 @@ interface LimitsOptions {
   readonly isSyncing: boolean;
 }
 
-/**
- * Limit state in a mapped file, which all processes of the service share. A request holds the lock of its account,
- * which also guards the account's keys, for the fraction of a microsecond in which `domain/limit.ts` decides.
- */
+/** Limit state in a file that all processes map. The lock of an account, held under a microsecond, also guards its keys. */
 export class SqliteLimits implements Limits {
   readonly #clock: Clock;
   readonly #rules: LimitRules;

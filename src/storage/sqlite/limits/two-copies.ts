@@ -13,10 +13,7 @@ interface CopiesLayout {
 /** Sequence numbers run from 1 to this, then continue with 2, so that the copies still alternate. */
 const lastSequence = 0x7fff_ffff;
 
-/**
- * Two copies of a record's state. A write fills the other copy and then increments the sequence number. A killed
- * process leaves the state before or after, and a torn write the one before.
- */
+/** A write fills the other copy, then increments the sequence number: a killed process or a torn write leaves a valid state. */
 export class TwoCopies {
   readonly #file: LimitFile;
   readonly #layout: CopiesLayout;
