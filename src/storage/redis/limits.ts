@@ -23,7 +23,7 @@ import {
   type LimitStore,
   StorageUnavailable,
 } from '../storage.ts';
-import { AddressFailures } from './address-failures.ts';
+import { countFailure, countFailureUnder, peekFailures } from './address-failures.ts';
 import { type StateAnswer, stateOf, usageOf, versionsOf, withoutUnopened } from './answers.ts';
 import { liftBan, listBans } from './ban-list.ts';
 import { RedisClock } from './clock.ts';
@@ -55,7 +55,6 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly link: RedisLink;
   readonly #context: RedisContext;
   readonly #reconciliation: Reconciliation;
-  readonly #failures: AddressFailures;
   readonly #serving: boolean;
   #polling: PeriodicTask | undefined;
 
@@ -85,7 +84,6 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       nextNumber: () => ++number,
     };
     this.#reconciliation = new Reconciliation(this.#context);
-    this.#failures = new AddressFailures(this.#context);
   }
 
   /** Connects. The service starts even if Redis is down. */
@@ -145,18 +143,15 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   fail(address: string): Promise<FailureVerdict> {
-    return this.#failures.fail(address);
+    return countFailure(this.#context, address);
   }
 
   failUnder(address: string, callersVersion: number): Promise<FailureVerdict | undefined> {
-    const { versions } = this.#context;
-    const { now, redis } = versions;
-    const known = callersVersion === now.callers ? redis.callers : undefined;
-    return this.#failures.failUnder(address, known, () => versions.isFresh(callersVersion));
+    return countFailureUnder(this.#context, address, callersVersion);
   }
 
   peek(address: string): Promise<WindowState> {
-    return this.#failures.peek(address);
+    return peekFailures(this.#context, address);
   }
 
   bans(): Promise<Ban[]> {
