@@ -9,7 +9,6 @@ type Values = { readonly [Name in SettingName]: ReturnType<(typeof settings)[Nam
 
 interface ShownSetting {
   readonly name: string;
-  /** Without passwords. */
   readonly value: string;
   readonly source: 'default' | 'environment';
   readonly about: string;
@@ -17,7 +16,6 @@ interface ShownSetting {
 
 export type Config = ReturnType<typeof configOf> & { readonly settings: readonly ShownSetting[] };
 
-/** Settings that cannot be used; `mistakes` lists all of them. */
 export class ConfigError extends Error {
   readonly mistakes: readonly string[];
   constructor(mistakes: readonly string[]) {
@@ -56,7 +54,6 @@ function shownSettings(environment: Readonly<Record<string, string | undefined>>
   });
 }
 
-/** Where the admin API listens; undefined where it does not. */
 function adminOf({ PORT, ADMIN_HOST: host, ADMIN_PORT, ADMIN_ORIGIN: origin }: Values) {
   if (ADMIN_PORT === 'off') return undefined;
   const port = ADMIN_PORT ?? portBeside(PORT);

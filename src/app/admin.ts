@@ -38,7 +38,6 @@ export interface AdminOptions {
 }
 
 export interface Admin extends AsyncDisposable {
-  /** Where operators find the console, without a trailing slash. */
   readonly url: string;
   readonly port: number;
   /** Makes the one-time code of a console link; the one before is good no more. */

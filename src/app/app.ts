@@ -36,7 +36,6 @@ export {
 export { openCopy } from './store.ts';
 
 export interface App extends AsyncDisposable {
-  /** Where it listens, without a trailing slash. */
   readonly url: string;
   /** The key of the account made for an empty store; undefined for any other store. */
   readonly firstKey: IssuedKey | undefined;
@@ -48,7 +47,6 @@ export interface App extends AsyncDisposable {
   readonly watch: Watch;
 }
 
-/** The service with its store open in this process. */
 export interface LocalApp extends App {
   readonly admin: AdminServices;
   readonly watch: ServiceWatch;

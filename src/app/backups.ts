@@ -28,7 +28,6 @@ export function backupMaker(path: string, command?: readonly string[]): BackupMa
 }
 
 export interface ServiceBackups {
-  /** Where making one on request is recorded. */
   readonly store: Pick<Store, 'write'>;
   readonly clock: Clock;
   readonly log: Logger;

@@ -28,7 +28,6 @@ export const systemRuntime = (backupCommand?: readonly string[]): Runtime => ({
   ...(backupCommand && { backupCommand }),
 });
 
-/** Everything an operator can do to a store, without serving it. */
 export interface AdminServices extends OperatorServices, AsyncDisposable {
   readonly storage: Store;
 }

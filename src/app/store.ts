@@ -11,7 +11,6 @@ export interface StoreOptions extends Omit<StorageOptions<typeof units>, 'units'
   readonly supervising?: boolean;
 }
 
-/** Opens the store a URL names. Throws `StorageUnusable`. */
 export function openStore({ worker, supervising = false, ...options }: StoreOptions): Promise<Store> {
   return openStorage({ ...options, units, writer: placeOf(options.serving && !supervising, worker) });
 }

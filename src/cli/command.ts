@@ -36,7 +36,6 @@ export interface Description {
   readonly summary: string;
   readonly about?: string | undefined;
   readonly examples: readonly string[];
-  /** What else there is to know, in lines of a terminal's width. */
   readonly notes?: readonly string[];
   /** False where settings change nothing; unless given, the help says where they are. */
   readonly readsSettings?: false;

@@ -85,7 +85,6 @@ export function counted(count: number | bigint, noun: string, plural = `${noun}s
   return `${grouped(count)} ${Number(count) === 1 ? noun : plural}`;
 }
 
-/** An instant (Unix ms) to the second, in UTC. */
 export function instant(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }

@@ -16,7 +16,6 @@ export function duration(text: string): number {
   return ms;
 }
 
-/** A duration that may also be `0`: at once. */
 export function durationOrNow(text: string): number {
   if (text === '0') return 0;
   const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];

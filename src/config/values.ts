@@ -191,7 +191,6 @@ export function oneOf<const T extends string>(values: readonly T[]): Parse<T> {
   };
 }
 
-/** Masks a value that contains a password, or looks as if it did. */
 export function withoutPassword(value: string, name?: string): string {
   const mayBearPassword = name === 'DATABASE_URL' || name === 'REDIS_URL' || value.includes('@');
   return mayBearPassword ? maskedUrl(value) : value;

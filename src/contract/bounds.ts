@@ -5,7 +5,6 @@ export const maxSignInBytes = 1_024;
 
 export const maxUploadBytes = 1_073_741_824;
 
-/** Largest beginning of a file that an import previews, in bytes. */
 export const maxPreviewBytes = 65_536;
 
 /** How many mistakes an error lists: a request of 16 KiB can hold thousands, each worth a line of the answer. */

@@ -2,13 +2,11 @@ import type { ErrorDetail } from './errors.ts';
 import { Refusal } from './refusal.ts';
 
 interface Cursor {
-  /** As `filtersText` writes them. */
   readonly filters: string;
   readonly after: bigint;
   readonly name?: string | undefined;
 }
 
-/** The query of a list by name: filters, limit and cursor. */
 export type ListQuery = Readonly<Record<string, unknown>>;
 
 const int64Max = 2n ** 63n - 1n;

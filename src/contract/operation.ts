@@ -25,11 +25,9 @@ type MediaType = (typeof mediaTypes)[keyof typeof mediaTypes];
 
 export interface Body {
   readonly schema: z.ZodObject<z.ZodRawShape, z.core.$strict>;
-  /** Accepted media types; defaults to `application/json`. */
   readonly types?: readonly MediaType[];
   /** Whether it may be left out, which means an object without members. */
   readonly optional?: true;
-  /** Largest size; defaults to `maxBodyBytes`. */
   readonly maxBytes?: number;
 }
 
@@ -38,7 +36,6 @@ export type SuccessStatus = 200 | 201 | 204;
 export interface Success<Outcome = never> {
   readonly descriptions: Readonly<Partial<Record<SuccessStatus, string>>>;
   readonly statusOf: (outcome: Outcome) => SuccessStatus;
-  /** The shape of the body; undefined for none. */
   readonly schema?: z.ZodType;
   readonly json?: (outcome: Outcome) => string;
   readonly location?: (outcome: Outcome) => string;
@@ -76,7 +73,6 @@ export interface Operation<Outcome = never> {
   readonly query?: z.ZodObject<z.ZodRawShape, z.core.$strict>;
   readonly body?: Body;
   readonly upload?: Upload;
-  /** The scope a key needs; undefined for none. */
   readonly scope?: Scope;
   /** The scope a key needs to see the body of a change; without it, the response is 204. */
   readonly readScope?: Scope;
@@ -88,12 +84,10 @@ export interface Operation<Outcome = never> {
   readonly paginated?: true;
   /** Whether it costs no request of the account, and is answered when none is left. */
   readonly free?: true;
-  /** False for a `POST` that takes no `Idempotency-Key`. */
   readonly repeatable?: false;
   readonly preconditions?: readonly Precondition[];
   readonly success: Success<Outcome>;
   readonly deprecation?: Deprecation;
-  /** Errors beyond those of every operation (`errorsOf`). */
   readonly errors: readonly ErrorCode[];
 }
 
@@ -176,7 +170,6 @@ export function okPage<Item>(
   return ok(schema, ({ items }: Page<Item>) => `[${items.map(json).join(',')}]`, description);
 }
 
-/** 201, with the path of what was made where it has one. */
 export function created<Outcome>(
   schema: z.ZodType,
   json: (outcome: Outcome) => string,

@@ -154,7 +154,6 @@ export function limitParameter(things: string) {
 
 export const cursorParameter = cursorOf(64);
 
-/** The position of a page in a list by name: the name is in it. */
 export const namedCursorParameter = cursorOf(1_440);
 
 function cursorOf(maxLength: number) {
@@ -170,7 +169,6 @@ function cursorOf(maxLength: number) {
 
 const int64Form = `must be an integer from ${int64Min} to ${int64Max}, in plain decimal digits`;
 
-/** An int64 in a query; values arrive as text. */
 export function int64Parameter(description: string) {
   return z
     .string()

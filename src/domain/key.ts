@@ -13,7 +13,6 @@ const form = /^[0-9A-Za-z]{38}$/;
 
 type SecretKind = keyof typeof prefixes;
 
-/** The system's generator: returns that many random bytes. */
 export type RandomBytes = (count: number) => Uint8Array;
 
 /** Makes a new key, or a secret of another kind. Bytes of 248 and above are thrown away, so that every character is equally likely. */

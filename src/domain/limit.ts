@@ -38,7 +38,6 @@ export interface BanRules {
 
 export interface LimitRules {
   readonly ban: BanRules;
-  /** Failed authentications per address and minute. */
   readonly failuresPerMinute: number;
 }
 
@@ -52,13 +51,11 @@ export interface WindowState {
 export type LimitRefusal = 'rate_limit_exceeded' | 'daily_quota_exceeded' | 'api_key_banned';
 
 export interface Verdict {
-  /** Why the request is refused; undefined when it is admitted. */
   readonly refusal: LimitRefusal | undefined;
   /** The binding window, as the X-RateLimit headers show it. */
   readonly limit: number;
   readonly remaining: number;
   readonly resetAt: number;
-  /** 0 when admitted. */
   readonly retryAfterSeconds: number;
   readonly minute: WindowState;
   readonly day: WindowState;

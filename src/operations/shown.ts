@@ -15,7 +15,6 @@ export interface KeyInUse extends Key {
   readonly state: KeyState;
   /** Unix ms, to the minute; `null` for never. */
   readonly lastUsedAt: number | null;
-  /** Since 00:00 UTC. */
   readonly requestsToday: number;
 }
 

@@ -13,7 +13,6 @@ export interface SandboxAccount extends Quota {
 export interface NewSandboxAccount extends CustomQuota {
   readonly plan: string;
   readonly expiresInSeconds?: number | undefined;
-  /** Of the key; all by default. */
   readonly scopes?: readonly Scope[] | undefined;
 }
 

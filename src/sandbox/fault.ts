@@ -22,7 +22,6 @@ export interface Fault {
   readonly times?: number;
 }
 
-/** An invalid fault; `message` says why, and what is valid. */
 export class FaultError extends Error {}
 
 /** A test that waits longer hangs. */
@@ -138,10 +137,8 @@ function unknown(pair: string): string {
 
 /** Effects on the response, of which a fault has at least one. */
 const effects = ['status', 'code', 'cut', 'ban', 'remaining', 'reply', 'delay', 'slow-body'] as const;
-/** Effects that exclude each other. */
 const outcomes = ['status', 'cut', 'ban', 'remaining', 'reply'] as const;
 
-/** Why a combination is invalid; undefined if it is valid. */
 function mistakeOf(fault: Fault, found: ReadonlyMap<string, unknown>): string | undefined {
   const { status, code, retryAfter, cut, slowBodyMs } = fault;
   const has = (name: string) => found.has(name) || (name === 'status' && found.has('code'));

@@ -35,7 +35,6 @@ export class SandboxLimits {
     this.#store.setUsage(accountId, { ...usage, [window]: { openedAt, count } });
   }
 
-  /** Bans the key, by default for as long as a first ban. */
   ban({ keyId }: Caller, seconds = this.#rules.firstBanSeconds): void {
     const { firstBanSeconds } = this.#rules;
     // A ban is believed only as long as those of its level last.

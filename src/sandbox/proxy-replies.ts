@@ -49,7 +49,6 @@ export async function proxyReply(name: ReplyName, response: Response | undefined
   return response;
 }
 
-/** The first half of the body; then the connection breaks. */
 async function halved(response: Response): Promise<Response> {
   const bytes = await response.bytes();
   const half = bytes.subarray(0, Math.ceil(bytes.length / 2));

@@ -37,7 +37,6 @@ export async function refusedAs(
   return response;
 }
 
-/** As if the request had no key, or one that is not valid. */
 async function unauthenticated({ context, incoming }: Exchange, code: ErrorCode): Promise<Response> {
   const credential = { kind: code === 'missing_api_key' ? 'none' : 'malformed' } as const;
   const admission = await context.admission.admit(credential, incoming.network);

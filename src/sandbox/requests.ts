@@ -1,7 +1,6 @@
 import type { ErrorCode } from '../contract/errors.ts';
 import type { PlanName } from '../domain/plan.ts';
 
-/** Requests that are remembered; the oldest are forgotten. */
 export const rememberedRequests = 10_000;
 
 export interface RequestEntry {
@@ -11,7 +10,6 @@ export interface RequestEntry {
   readonly method: string;
   readonly path: string;
   readonly operation: string | null;
-  /** Of its key; null without a valid one. */
   readonly account: number | null;
   readonly plan: PlanName | null;
   readonly requestId: string;

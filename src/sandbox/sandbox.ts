@@ -25,7 +25,6 @@ import { Stores } from './stores.ts';
 export interface SandboxOptions {
   readonly host: string;
   readonly port: number;
-  /** Origins whose pages may call the API, separated by commas. */
   readonly corsOrigins?: string | undefined;
   readonly log: Logger;
   readonly openapi: (config: Config, listening: string) => string;

@@ -36,7 +36,6 @@ export class Stores implements AsyncDisposable {
   #opening = 0;
   #count = 0;
 
-  /** `now` is in milliseconds and never goes back. */
   constructor(open: OpenAStore, now: () => number) {
     this.#open = open;
     this.#now = now;

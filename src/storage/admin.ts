@@ -42,7 +42,6 @@ export interface MinuteUsage {
 export interface KeyUsage extends OutcomeCounts {
   readonly keyId: number;
   readonly accountId: number;
-  /** Of deprecated operations. */
   readonly deprecated: number;
   /** Unix ms, to the minute. */
   readonly lastUsedAt: number;
@@ -103,7 +102,6 @@ export interface SessionWrites extends EntityWrites<typeof sessions> {
 }
 
 export interface UsageWrites {
-  /** Adds the counts to those that are there. */
   add(report: UsageReport): Awaitable<void>;
   /** Removes some of what is older than the bounds; tells whether there may be more. */
   prune(bounds: UsageBounds): Awaitable<boolean>;

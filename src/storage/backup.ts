@@ -56,7 +56,6 @@ export interface NamedFile {
   readonly bytes: number;
   /** As its name has it, Unix ms to the second. */
   readonly createdAt: number;
-  /** Of one made by hand; `null` for a scheduled one. */
   readonly label: string | null;
   readonly verified: VerificationResult | null;
 }
@@ -68,10 +67,8 @@ export interface VerificationResult {
   readonly counts: Readonly<Record<string, number>> | null;
 }
 
-/** The folder in which the service keeps backups of its store. */
 export interface BackupFolder {
   readonly path: string;
-  /** This store's backups, latest first. */
   list(): Promise<NamedFile[]>;
   /** The file of a name that `list` could have; undefined for any other. */
   pathOf(name: string): string | undefined;

@@ -5,7 +5,6 @@ export type { Notice } from './outage.ts';
 
 interface BreakerOptions {
   readonly name: string;
-  /** Resolves when it works again. */
   readonly probe: () => Promise<void>;
   readonly probeEveryMs: number;
   readonly notice: Notice;

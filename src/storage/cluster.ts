@@ -57,7 +57,6 @@ import { lookEveryMs, SharedVersions, staleAtMostMs } from './shared-versions.ts
 import type { EntityStores, Storage } from './storage.ts';
 import type { Units } from './transaction.ts';
 
-/** Where the servers are, and how long they are waited for. */
 export interface ClusterSettings {
   readonly redisUrl: string;
   readonly redisPrefix: string;
@@ -146,7 +145,6 @@ export function readsOf(runner: Runner) {
 async function redisFactsOf({ link }: RedisLimits): Promise<StoreFacts> {
   return {
     redisVersion: (await link.version()) ?? null,
-    // This instance counts alone while there is one.
     redisTrouble: link.trouble ?? null,
     redisRequests: link.roundTrips.count,
     redisSeconds: link.roundTrips.seconds,

@@ -20,9 +20,7 @@ export class DeadlineQueue<Entry extends Pending> {
   readonly #options: DeadlineQueueOptions;
   /** In the order of their numbers, with gaps for entries that have left. A map is three times as slow. */
   readonly #entries: (Entry | undefined)[] = [];
-  /** The number of the first place. */
   #base = 1;
-  /** The place of the oldest entry; there is none before it. */
   #head = 0;
   #size = 0;
   #timer: NodeJS.Timeout | undefined;

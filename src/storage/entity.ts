@@ -14,7 +14,6 @@ export interface EntityFinds<T> {
 }
 
 export interface EntityReads<T> extends EntityFinds<T> {
-  /** The rows with these keys, in any order. */
   findMany(keys: readonly KeyIn<T>[]): Awaitable<RowIn<T>[]>;
 }
 
@@ -23,9 +22,7 @@ export interface EntityWrites<T> extends EntityFinds<T> {
   add(row: NewIn<T>): Awaitable<RowIn<T>>;
   /** As `add`; undefined, and nothing added, when a unique index has the values of another row. */
   addUnique(row: NewIn<T>): Awaitable<RowIn<T> | undefined>;
-  /** Stores the row in the place of one with the same key. */
   put(row: RowIn<T>): Awaitable<void>;
-  /** Stores these values in the row with the key. */
   update(key: KeyIn<T>, changes: Partial<NewIn<T>>): Awaitable<void>;
   remove(key: KeyIn<T>): Awaitable<void>;
 }

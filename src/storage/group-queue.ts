@@ -53,7 +53,6 @@ export class GroupQueue<Item, Outcome> {
   #units = 0;
   #tookMs = 0;
 
-  /** `timeoutMs` is how long a write may take from its arrival. */
   constructor(timeoutMs: number, commit: Commit<Item, Outcome>) {
     this.#timeoutMs = timeoutMs;
     this.#commit = commit;

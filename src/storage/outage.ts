@@ -16,7 +16,6 @@ export class Outage {
   readonly #notice: Notice;
   readonly #reported = new Set<string>();
   #inARow = 0;
-  /** Why it does not work; undefined while it does. */
   trouble: string | undefined;
 
   constructor(part: string, notice: Notice) {

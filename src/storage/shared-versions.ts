@@ -17,7 +17,6 @@ export class SharedVersions {
   #postgres = versionsFrom(() => 0);
   /** When the versions of Redis last changed (`performance.now()`). */
   readonly #redisMoved: Record<Resource, number> = { ...versionsFrom(() => 0) };
-  /** When they were requested from PostgreSQL. */
   #askedAt = Number.NEGATIVE_INFINITY;
   #fallback = 0;
 

@@ -47,7 +47,6 @@ export interface Port {
 }
 
 export interface ServingWorker {
-  /** From 1. */
   readonly number: number;
   readonly workers: number;
   readonly port: Port;
@@ -62,7 +61,6 @@ export interface PetStore extends EntityReads<typeof pets> {
 }
 
 export interface AccountFilter {
-  /** What the name begins with, in upper or lower case. */
   readonly name?: string | undefined;
   readonly isClosed?: boolean | undefined;
 }
@@ -172,7 +170,6 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
 
 export type TableValue = string | bigint | null;
 
-/** A row as the engines have it in common, its key first. */
 export type TableRow = readonly TableValue[];
 
 /** Why rows do not fit what a store holds, which was changed meanwhile: a key is taken, or what they refer to is missing. */

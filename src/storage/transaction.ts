@@ -18,7 +18,6 @@ export interface Transaction extends EntityTransaction {
   readonly usage: UsageWrites;
 }
 
-/** The tables that units write as their descriptions say. */
 export const written = { ...entities, accounts, keys, imports, audit } as const;
 
 export type EntityTransaction = {
@@ -41,7 +40,6 @@ export interface AnswerKey {
 
 /** What a success answered, kept for repetitions of the same request (`Idempotency-Key`). */
 export interface KeptAnswer extends AnswerKey {
-  /** SHA-256 over the request: method, path and body. */
   readonly request: string;
   readonly status: SuccessStatus;
   readonly body: string | null;
@@ -78,7 +76,6 @@ export interface BatchOfWork<Input = never, Outcome = unknown> {
   readonly writes: readonly Resource[];
   /** It makes several calls of the transaction, each for all who ask. */
   readonly isSeveralCalls?: true;
-  /** Returns the outcomes in the order of the inputs. */
   readonly all: (transaction: Transaction, inputs: readonly Input[]) => Awaitable<readonly Outcome[]>;
 }
 

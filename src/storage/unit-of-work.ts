@@ -10,7 +10,6 @@ export interface Call {
 export interface Run {
   readonly calls: readonly Call[];
   readonly writes: readonly Resource[];
-  /** Whether it is one call of the transaction. */
   readonly isOneCall: boolean;
   readonly start: (transaction: Transaction) => Awaitable<readonly unknown[]>;
 }

@@ -70,7 +70,6 @@ export class PortWriter implements Writer<Units> {
     });
   }
 
-  /** Why the last write failed; undefined if it did not. */
   get trouble(): string | undefined {
     return this.#outage.trouble;
   }
@@ -80,7 +79,6 @@ export class PortWriter implements Writer<Units> {
     return { ...this.#facts, waiting: this.#pending.size };
   }
 
-  /** Whether the other end does not respond, or has ended. */
   get isSilent(): boolean {
     return this.#silence !== undefined;
   }
@@ -94,7 +92,6 @@ export class PortWriter implements Writer<Units> {
     });
   }
 
-  /** Rejects all writes, now and later: the other end has ended. */
   end(reason: string): void {
     this.#giveUp(reason);
     this.#silence = reason;

@@ -12,7 +12,6 @@ import {
 
 export class SupervisorLink implements Disposable {
   readonly started: Promise<Start>;
-  /** Resolves when the supervisor asks the worker to drain and end. */
   readonly stopped: Promise<void>;
   readonly store: Port;
 
@@ -56,7 +55,6 @@ export class SupervisorLink implements Disposable {
     process.disconnect?.();
   }
 
-  /** A failed answer is `undefined`. */
   async #answer({ number, content }: Asked): Promise<void> {
     const answer = content === heartbeat ? true : await this.#answerTo(content).catch(() => undefined);
     this.#send({ kind: 'answer', answer: { number, content: answer } });

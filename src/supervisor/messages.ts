@@ -4,12 +4,10 @@ import type { Port } from '../storage/storage.ts';
 export interface Start {
   /** The supervisor's settings, so that a worker started later has the same ones. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The number of this worker, from 1, and of all. */
   readonly worker: number;
   readonly workers: number;
   /** The port to share; 0 for any, which the first worker finds. */
   readonly port: number;
-  /** When the supervisor started, in Unix ms. */
   readonly startedAt: number;
 }
 
@@ -24,7 +22,6 @@ export interface Failure {
   readonly code?: string | undefined;
 }
 
-/** A question to a worker, or the answer with its number. */
 export interface Asked {
   readonly number: number;
   readonly content: unknown;
@@ -33,7 +30,6 @@ export interface Asked {
 /** The question that a worker answers as long as its event loop runs. */
 export const heartbeat = 'are you there';
 
-/** `store`: passed on to the store, whatever it is. */
 export type ToWorker =
   | { readonly kind: 'start'; readonly start: Start }
   | { readonly kind: 'stop' }

@@ -20,7 +20,6 @@ const patient: Heartbeat = { everyMs: 5_000, mostMissed: 4 };
 
 interface SupervisorOptions {
   readonly workers: number;
-  /** How the worker with this number, from 1, is started. */
   readonly command: (worker: number) => readonly string[];
   readonly log: Logger;
   /** Connects a worker to the store. Disposed of after the process has ended and before another replaces it. */

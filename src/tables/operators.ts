@@ -5,7 +5,6 @@ export interface Operator {
   readonly id: number;
   readonly name: string;
   readonly role: Role;
-  /** Of the token. */
   readonly lastFour: string;
   /** Unix ms. */
   readonly createdAt: number;

@@ -82,7 +82,6 @@ export function addedRow<Row>(table: Table<Row, never>, row: object, id: number 
 
 /** How a list with some of its filters is read: the rows that have equal values in the first columns of an index. */
 export interface ListPlan {
-  /** The filtered columns, in the order of the index. */
   readonly equal: readonly string[];
   /** A column of the index that is not filtered, and its few values: the list merges a range for each. */
   readonly merged: { readonly name: string; readonly values: readonly string[] } | undefined;

@@ -136,7 +136,6 @@ interface Shape<Row, New> {
   readonly write: (row: Partial<New>) => Readonly<Record<string, unknown>>;
 }
 
-/** Lists that have no filter take none. */
 export type NoFilters = Readonly<Record<string, never>>;
 
 type FilterOf<C extends Columns, D> = D extends { filters: readonly (infer Name extends keyof C)[] }
@@ -176,7 +175,6 @@ export function table<C extends Columns, const D extends Description<C> = Descri
   };
 }
 
-/** The table with rows of another shape than its columns. */
 export function shaped<Row, New, Filter, Name extends string, Columnar>(
   described: Table<Columnar, never, Filter, Name>,
   shape: { read: (row: Columnar) => Row; write: (row: Partial<New>) => Readonly<Record<string, unknown>> },

@@ -19,7 +19,6 @@ export interface ListOptions {
 }
 
 export interface Listing extends Pick<Operation, 'path' | 'success' | 'paginated'> {
-  /** The page or, of a list without pages, all of it. */
   readonly read: (query: ListQuery) => Awaitable<unknown>;
   /** The JSON of an item, where it is not the row's. */
   readonly json?: (item: never) => string;

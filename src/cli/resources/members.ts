@@ -13,7 +13,6 @@ export interface Member {
   readonly name: string;
   readonly schema: z.ZodType;
   readonly isRequired: boolean;
-  /** The name of its option: `category` for `categoryId`. */
   readonly word: string;
   /** The name of its argument, or of the value of its option, in the help. */
   readonly placeholder: string;

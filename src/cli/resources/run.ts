@@ -65,7 +65,6 @@ async function perform<Outcome>(
   input: object,
 ): Promise<Outcome> {
   try {
-    // The schemas of its row made the input.
     return (await performOnStore(admin, operationId as StoreOperationId, input as never)) as Outcome;
   } catch (error) {
     // Wrong use of the command, not a refusal.

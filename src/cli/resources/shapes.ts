@@ -34,10 +34,8 @@ type Column<Item> =
   | readonly [title: string, cell: MemberOf<Item> | ((item: Item) => string)];
 
 interface Shape<Item> {
-  /** Defaults to all members. */
   readonly columns?: readonly Column<Item>[];
   readonly none?: string;
-  /** The text of one; defaults to a table with its columns. */
   readonly text?: (item: Item) => string;
 }
 

@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { largestQuota, planNames } from '../../domain/plan.ts';
 import { enumOf, int64, int64Hint, text } from '../values.ts';
 
-/** An id of an account, key or operator, in an answer. */
 export const id = (description: string) =>
   z
     .int()

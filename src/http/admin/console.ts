@@ -22,7 +22,6 @@ export class Console {
     this.#make = make;
   }
 
-  /** Rejects when the files cannot be made. */
   async answer(request: Request, path: string): Promise<AdminAnswer | undefined> {
     this.#ready ??= this.#makeReady();
     const file = (await this.#ready).get(path);
@@ -51,7 +50,6 @@ export class Console {
 }
 
 function fileHeaders(path: string, type: string): HeaderFields {
-  // An asset's name changes with its content.
   const isHashed = path.startsWith('/assets/');
   return {
     'Content-Type': type,

@@ -41,7 +41,6 @@ export interface AdminIncoming {
   readonly path: Readonly<Record<string, string>>;
   readonly requestId: string;
   readonly client: string;
-  /** Its network, by which failed sign-ins are counted. */
   readonly network: string;
   /** Exempts the connection from the idle time-out and the bound of connections: backups and long files take their time. */
   readonly mayTakeLong: (mayIt: boolean) => void;

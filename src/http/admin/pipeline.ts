@@ -32,7 +32,6 @@ export async function adminPipeline(context: AdminContext, incoming: AdminIncomi
     checkRole(routed, signedIn);
     incoming.mayTakeLong(signedIn !== undefined);
     const answer = await answerTo(context, incoming, routed, signedIn);
-    // A stream ends later.
     if (!(answer.body instanceof ReadableStream)) incoming.mayTakeLong(false);
     return reply(incoming, answer);
   } catch (error) {

@@ -49,7 +49,6 @@ function explained({ troubles }: AdminContext, refusal: Refusal, isSignedIn: boo
   return new Refusal(code, { message: [message, ...reasons].join(' ') });
 }
 
-/** The answer when not even the refusal of a request succeeds. */
 export function failed({ log, makeRequestId }: AdminContext, error: unknown): Response {
   const requestId = makeRequestId();
   log.error({ requestId, err: error }, 'request failed');

@@ -81,7 +81,6 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       idleTimeout: idleTimeoutSeconds,
       // Bun would show stacks to clients otherwise, unless NODE_ENV is "production".
       development: false,
-      // The pipeline bounds bodies itself.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       routes: Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
       fetch: page,

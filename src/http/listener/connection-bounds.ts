@@ -14,7 +14,6 @@ const shareByDefault = 0.75;
 export const mostOfOperators = 256;
 const shareOfOperators = 0.1;
 const leastOfOperators = 16;
-/** A count of the system's connections is reused this long. */
 const countedForMs = 500;
 
 /** Bounds the connections to the public port by the descriptors of this process, whatever they are used for. */

@@ -84,7 +84,6 @@ export function refuseNewConnections(port: number): boolean {
       .map(({ setOption }) => setOption(soAttachFilter, ptr(program), program.byteLength))
       .includes(true);
   } catch {
-    // The system cannot do it: the socket is closed without this.
     return false;
   }
 }

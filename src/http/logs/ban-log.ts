@@ -8,7 +8,6 @@ const heldBans = 10_000;
 /** Logs a ban when its first request is refused, and not again. */
 export class BanLog {
   readonly #log: Logger;
-  /** The end of the last logged ban, in Unix seconds, by key id. */
   readonly #logged = new LRUCache<number, number>(atMost(heldBans));
 
   constructor(log: Logger) {

@@ -47,7 +47,6 @@ export class Outages implements Disposable {
   }
 
   #begin(part: string, text: string): void {
-    // An ongoing outage continues for another reason.
     if (!this.#known.has(part)) this.#known.set(part, { beganAt: performance.now(), refused: 0 });
     this.#log.warn({ part }, text);
   }

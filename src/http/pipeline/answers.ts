@@ -13,7 +13,6 @@ export interface Answer {
 }
 
 interface AnswerContext {
-  /** Where the operations are; links begin with it. */
   readonly base: string;
   readonly params?: Readonly<Record<string, bigint>> | undefined;
   readonly hasTag?: boolean;

@@ -86,7 +86,6 @@ const brokenOffMessage = 'The request body is incomplete.';
 
 const slowMessage = `The request body did not arrive within ${bodyTimeoutMs / 1_000} seconds.`;
 
-/** A chunked body, whose length is not declared. */
 async function readChunks(request: Request, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;

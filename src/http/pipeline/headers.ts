@@ -7,7 +7,6 @@ export type HeaderFields = Record<string, string>;
 
 type Admission = Authenticated | Unauthenticated;
 
-/** What an error carries that is answered before any check. */
 export const errorPageHeaders = {
   'Content-Type': 'application/json',
   'Cache-Control': cacheControl.error,
@@ -111,7 +110,6 @@ export function writeForMethod(headers: Headers, method: string): void {
   if (method === 'CONNECT') headers.set('Connection', 'close');
 }
 
-/** What does not change from one answer to the next is made once. */
 const policies = new WeakMap<Quota, string>();
 
 function policyOf(quota: Quota): string {

@@ -114,7 +114,6 @@ function standardBody(code: ErrorCode) {
   return { code, message, status };
 }
 
-/** Of refusals that say no more than their code does, as most. */
 const standardBodies = Object.fromEntries(
   Object.keys(errors).map((code) => [code, JSON.stringify(standardBody(code as ErrorCode))]),
 ) as Record<ErrorCode, string>;

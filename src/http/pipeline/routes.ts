@@ -11,7 +11,6 @@ export interface RoutedOperation {
 }
 
 export interface Route<Routed = RoutedOperation> {
-  /** As Bun's router writes it. */
   readonly path: string;
   readonly methods: ReadonlyMap<string, Routed>;
   readonly allow: string;

@@ -38,7 +38,6 @@ export class AccountOperations {
     this.#context = context;
   }
 
-  /** Throws `PlanError` for a plan that cannot be given. */
   async create(name: string, plan: string, custom: CustomQuota = {}): Promise<Account> {
     const account = { name, ...quotaOf(plan, custom), createdAt: this.#context.clock.now() };
     return writeAs(this.#context, 'createAccount', account);
@@ -89,7 +88,6 @@ export class AccountOperations {
     return foundAccount(await writeAs(this.#context, 'reopenAccount', { id, closedAt: null }), id);
   }
 
-  /** What is used of both windows now. Costs the account nothing. */
   async limits(id: number): Promise<Verdict> {
     const { plan, quota } = await this.find(id);
     // No key has the id 0, so the verdict is not that of a banned key.
@@ -165,7 +163,6 @@ async function accountPage(
   );
 }
 
-/** Refuses `invalid_body` for a plan that cannot be given. */
 async function planned<T>(change: Promise<T>): Promise<T> {
   try {
     return await change;

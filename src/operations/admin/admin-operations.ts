@@ -60,7 +60,6 @@ export interface AdminRequest {
   readonly repeatable: { readonly idempotencyKey: string; readonly request: string } | undefined;
 }
 
-/** A result, lines that are made while they are sent, or a file. */
 type AdminPerformed = (Result & { readonly isReplayed?: boolean }) | Lines | File;
 
 export interface File {

@@ -11,7 +11,6 @@ const pageSize = 1_000;
 const keysAtOnce = 100;
 
 interface AuditQuery extends AuditFilter {
-  /** What was done to the account with this id, or to its keys. */
   readonly account?: bigint | undefined;
 }
 

@@ -27,7 +27,6 @@ export interface BackupParts {
 }
 
 export interface BackupSettings {
-  /** How often one is made, in ms; undefined when only on request. */
   readonly everyMs: number | undefined;
   readonly keep: number;
 }
@@ -48,9 +47,7 @@ type ScheduledBackup =
 
 /** What is measured of the backups of a service. Its own are counted since it started. */
 export interface BackupFigures {
-  /** How often one is to be made, in ms; undefined when only on request. */
   readonly everyMs: number | undefined;
-  /** The latest in the folder, also if made by another process. */
   readonly latest: NamedFile | undefined;
   /** Duration of the latest backup of this service; undefined while there is none. */
   readonly seconds: number | undefined;

@@ -13,7 +13,6 @@ export class BanOperations {
     this.#context = context;
   }
 
-  /** Those that end first come first. */
   async list(): Promise<KeyBan[]> {
     const { store } = this.#context;
     const bans = await store.limits.bans();

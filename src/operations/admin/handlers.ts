@@ -7,7 +7,6 @@ import type { Preconditions } from '../changes/preconditions.ts';
 export interface SignedIn {
   readonly actor: Actor;
   readonly role: Role;
-  /** Unix ms; undefined for a token, which stays. */
   readonly expiresAt: number | undefined;
 }
 

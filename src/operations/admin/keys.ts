@@ -172,7 +172,6 @@ function endOf({ id, accountId, revokedAt, successorId }: Key): Refusal {
   return new Refusal('key_ended', { message });
 }
 
-/** How long a key that is replaced keeps working by default. */
 const defaultGraceSeconds = 86_400;
 
 interface Services extends Pick<OperatorContext, 'store' | 'clock'> {

@@ -29,10 +29,8 @@ interface CallerUsage extends KeyUsage {
 }
 
 interface OperationMinute {
-  /** Unix ms of its beginning. */
   readonly minute: number;
   readonly operation: string;
-  /** Requests by outcome: `ok`, or an error code. */
   readonly codes: Readonly<Record<string, number>>;
 }
 

@@ -20,14 +20,12 @@ export type Credential =
   | { readonly kind: 'none' | 'malformed' }
   | { readonly kind: 'key'; readonly key: string };
 
-/** A request of a known caller, checked and counted. */
 export interface Authenticated {
   readonly caller: Caller;
   readonly verdict: Verdict;
   readonly versions: Versions;
 }
 
-/** A request without a valid key, counted against its address. */
 export interface Unauthenticated {
   readonly caller: undefined;
   readonly refusal: ErrorCode;
@@ -43,7 +41,6 @@ interface Attempt {
 
 interface HeldCaller extends Held {
   readonly caller: Caller;
-  /** The version of callers under which it was read. */
   readonly version: number;
 }
 
@@ -119,7 +116,6 @@ export class AdmissionOperations {
     });
   }
 
-  /** The verdict that `take` would return, without counting. */
   #look({ caller, version }: HeldCaller): Awaitable<Admission> {
     return andThen(this.#limits.standing(caller), ({ verdict, versions }) => ({
       verdict: versions.callers === version ? verdict : undefined,
@@ -148,7 +144,6 @@ export class AdmissionOperations {
     });
   }
 
-  /** Callers changed since keys were read. */
   #lookUpAgain(attempt: Attempt, readingsLeft: number): Awaitable<Authenticated | Unauthenticated> {
     if (readingsLeft === 0) throw new Refusal('service_unavailable');
     this.#unknownKeys.delete(attempt.print);

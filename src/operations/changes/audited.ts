@@ -44,7 +44,6 @@ export function subjectsOf<T>(
 export interface AuditedInput {
   readonly unit: string;
   readonly input: unknown;
-  /** As `actorText` writes it. */
   readonly actor: string;
   /** Unix ms. */
   readonly at: number;

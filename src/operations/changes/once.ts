@@ -11,7 +11,6 @@ import type {
   UnitOfWork,
 } from '../../storage/transaction.ts';
 
-/** How long the answer of a request is kept for its repetitions. */
 export const keptForMs = dayMs;
 
 /** Identifies a request and its repetitions (`Idempotency-Key`). */
@@ -65,7 +64,6 @@ export function onceBatch<Input>(operationId: OperationId, unit: BatchOfWork<Inp
     const answers = new Map(
       found.flatMap((kept) => (kept === undefined ? [] : [[nameOf(kept), kept] as const])),
     );
-    // Of those with the same key the first one is done.
     const first = new Map<string, Asked>();
     for (const each of asked) {
       const name = nameOf(each.once);

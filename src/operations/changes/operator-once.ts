@@ -42,7 +42,6 @@ export class OperatorOnce {
     return Buffer.concat([salt, encryption.getAuthTag(), ...sealed]).toString('base64url');
   }
 
-  /** Throws when it was sealed by another request. */
   open(sealed: string): string {
     const bytes = Buffer.from(sealed, 'base64url');
     const { key, iv } = this.#derived(bytes.subarray(0, saltBytes));

@@ -178,7 +178,6 @@ function headerMistakes(found: readonly string[], newIds: boolean): string[] {
 
 export const csvHeader = `${columns.join(',')}\n`;
 
-/** An animal as a row; only fields that need quotes have them. */
 export function csvRow({ name, categoryId, status }: Pet): string {
   return `${fieldText(name)},${categoryId},${status}\n`;
 }

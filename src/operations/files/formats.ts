@@ -8,7 +8,6 @@ export type FormatName = (typeof importFormats)[number];
 
 export interface Format {
   readonly name: FormatName;
-  /** The first line that can be a row. */
   readonly firstLine: 1 | 2;
   readonly newReader: (options: ReaderOptions) => RecordReader;
   readonly header: string;

@@ -4,7 +4,6 @@ import { Refusal } from '../../contract/refusal.ts';
 import { validate } from '../../contract/validation.ts';
 import { type Line, maxRowBytes } from './lines.ts';
 
-/** A row as it stands in the input, not yet understood. */
 export interface InputRecord {
   readonly line: number;
   readonly endLine: number;
@@ -28,7 +27,6 @@ export interface RecordReader {
   readonly columns: readonly string[];
   /** The first line of a file of rejected rows, if the format has one. */
   rejectsHeader(): string;
-  /** A rejected row, with line and reason in front. */
   rejected(line: number, reason: string, bytes: Uint8Array): Uint8Array;
 }
 
@@ -68,7 +66,6 @@ export function recordOf({ number, bytes }: Line): InputRecord {
   return { line: number, endLine: number, bytes: bytes.subarray(0, end) };
 }
 
-/** Lines that are one record, with their line feeds. */
 export function joined(lines: readonly Line[]): InputRecord {
   const parts = lines.flatMap(({ bytes }) => [bytes, lineFeed]).slice(0, -1);
   const last = lines.at(-1)?.number ?? 0;

@@ -16,7 +16,6 @@ interface RowsInput {
 interface RowsOptions {
   readonly input: RowsInput;
   readonly reader: RecordReader;
-  /** Rows that begin on this line or before it are passed over. */
   readonly afterLine: number;
   readonly fits: (pet: NewPet) => boolean;
   /** Whether an input that ends before a row behind `afterLine` is a mistake. */

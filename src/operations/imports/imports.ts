@@ -46,7 +46,6 @@ interface ImportTask {
   /** What `find` said of the source. An unfinished import is resumed; a finished one starts again. */
   readonly stored: ImportProgress | undefined;
   readonly rows: AsyncIterable<readonly ImportRow[]>;
-  /** Ends the import early, without an error, when it is aborted. */
   readonly signal: AbortSignal;
 }
 
@@ -170,7 +169,6 @@ export class ImportOperations {
   }
 }
 
-/** The beginning of the SHA-256, and the part of the input. */
 function shortened(source: string): string {
   return source.slice(0, 12) + source.slice(64);
 }

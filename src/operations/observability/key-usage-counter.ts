@@ -7,11 +7,9 @@ const mostRows = 40_000;
 const manyRows = 10_000;
 
 export type KeyUsageRow = { -readonly [Name in keyof KeyUsage]: KeyUsage[Name] } & {
-  /** Unix ms of its beginning. */
   readonly hour: number;
 };
 
-/** Counts requests by key and hour until they are taken. */
 export class KeyUsageCounter {
   #hour = 0;
   #current = new Map<number, KeyUsageRow>();

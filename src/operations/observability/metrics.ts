@@ -29,7 +29,6 @@ export interface Measured {
   readonly bans: number | undefined;
   readonly backups: BackupFigures | undefined;
   readonly about: Labels;
-  /** Unix ms. */
   readonly startedAt: number;
 }
 
@@ -209,7 +208,6 @@ function sumOfFact(facts: readonly StoreFacts[], name: string): number | undefin
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
 
-/** A value that may be unknown, which makes no sample. */
 type Value = Sample | StoreFacts[string] | undefined;
 
 function labelled(labels: Labels, value: StoreFacts[string] | undefined): Sample | undefined {

@@ -10,9 +10,7 @@ export const latencyBounds = [
 export const keptSeconds = 300;
 
 interface TrafficCount {
-  /** An operationId, or `none`. */
   readonly operation: string;
-  /** `ok`, or an error code. */
   readonly code: string;
   readonly requests: number;
 }
@@ -151,7 +149,6 @@ function quantile(buckets: readonly number[], share: number): number | null {
   for (const [index, count] of buckets.entries()) {
     if (below + count >= all * share) {
       const from = latencyBounds[index - 1] ?? 0;
-      // Of what is above the last bound no more is known.
       const to = latencyBounds[index] ?? from;
       return Math.round((from + (to - from) * ((all * share - below) / count)) * 1_000_000);
     }

@@ -31,11 +31,9 @@ type WriteInput<Row> = (Row extends { params: unknown } ? Pick<InputOfRow<Row>, 
       ? Pick<InputOfRow<Row>, 'body'>
       : unknown) &
   (Row extends { preconditions: unknown } ? { readonly preconditions: Preconditions } : unknown) & {
-    /** Unix ms. */
     readonly now: number;
   };
 
-/** The rows that change something, as units of work. */
 export type UnitsOf<All extends Rows> = {
   readonly [Id in keyof All as All[Id]['method'] extends 'GET' ? never : Id]: Audited &
     (

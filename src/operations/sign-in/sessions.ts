@@ -37,7 +37,6 @@ interface SessionsOptions {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly code: OneTimeCode;
-  /** The actor of a sign-in by one-time code. */
   readonly codeActor: Actor;
 }
 
@@ -193,7 +192,6 @@ export class UnstoredSessions {
     return this.#sessions.get(fingerprint);
   }
 
-  /** Ends a session that is only here; tells whether there was one. */
   remove(fingerprint: string): boolean {
     return this.#sessions.delete(fingerprint);
   }

@@ -8,7 +8,6 @@ interface ImportCommit {
   readonly pets: readonly NewPet[];
   readonly run?: ImportRun;
   readonly fromLine?: number;
-  /** For the audit log: that the import has begun, or ended. */
   readonly entry?: NewAuditEntry | undefined;
 }
 
@@ -38,7 +37,6 @@ export const recordUnits = {
     },
   },
   pruneUsage: { writes: [], run: ({ usage }: Transaction, bounds: UsageBounds) => usage.prune(bounds) },
-  /** Removes answers that were kept before an instant (Unix ms). */
   pruneAnswers: { writes: [], run: ({ answers }: Transaction, since: number) => answers.prune(since) },
   /** Records what an operator does outside the data, such as lifting a ban. */
   recordAudit: { writes: [], run: ({ audit }: Transaction, entry: NewAuditEntry) => audit.add(entry) },

@@ -1,7 +1,6 @@
 import { SQL } from 'bun';
 import { sslModeOf } from './encryption.ts';
 
-/** Time-out of connecting, as a multiple of a statement's. */
 const connectTimeouts = 1.5;
 
 export interface ConnectionSettings {

@@ -7,7 +7,6 @@ export interface ConnectionsOptions {
   readonly onChange: () => void;
   /** Another connection could not be opened; the open ones continue. */
   readonly onShortage: (error: Error) => void;
-  /** No connection can be opened, or one does not respond. */
   readonly onUnreachable: (error: Error) => void;
 }
 

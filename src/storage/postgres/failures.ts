@@ -42,7 +42,6 @@ export function failureOf(error: unknown): Failure {
   return 'defect';
 }
 
-/** Another transaction interfered; a retry may succeed. */
 export function isOvertaken(error: unknown): boolean {
   return overtaken.test(stateOf(error));
 }

@@ -10,7 +10,6 @@ interface CallerState {
   readonly usage: Usage;
   /** Without strikes: they stay with Redis. */
   readonly penalty: KeyPenalty;
-  /** How far dates are ahead of steady time, in ms. */
   readonly aheadMs: number;
   /** The epoch of Redis' clock; undefined if it is the one of the request. */
   readonly epoch: number | undefined;

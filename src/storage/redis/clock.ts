@@ -18,7 +18,6 @@ export class RedisClock {
     this.#clock = clock;
   }
 
-  /** Estimate of Redis' date, Unix ms. */
   now(): number {
     return this.#clock.steady() + this.#datesAheadMs;
   }

@@ -22,7 +22,6 @@ const heldStates = 100_000;
 /** Most requests without a reply per account; beyond them one may be charged twice. */
 const mostUnanswered = 1_000;
 
-/** Something that Redis may have counted: it did not reply. */
 interface Doubt {
   readonly number: number;
   readonly count: number;
@@ -71,7 +70,6 @@ export class LocalLimits {
     this.#changed.add(accountId);
   }
 
-  /** Adopts Redis' penalty of a key, without strikes. */
   learnPenalty(keyId: number, penalty: Omit<KeyPenalty, 'strikes'>): void {
     const isClear = penalty.episodeUntil === 0 && penalty.bannedUntil === 0;
     if (!isClear) this.#penalties.set(keyId, { ...penalty, strikes: [] });
@@ -114,7 +112,6 @@ export class LocalLimits {
     else if (unanswered.length < mostUnanswered) unanswered.push(number);
   }
 
-  /** Checks and counts a request; `newBan` if it led to one. */
   take(caller: Caller, nowMs: number): { verdict: Verdict; newBan: KeyPenalty | undefined } {
     const before = this.#accounts.get(caller.accountId) ?? { usage: unused, minute: none, day: none };
     const known = this.penalty(caller.keyId);
@@ -181,7 +178,6 @@ export class LocalLimits {
     });
   }
 
-  /** Takes up to `count` accounts whose usage has changed. */
   takeChanged(count: number): { accountId: number; usage: Usage }[] {
     const changed: { accountId: number; usage: Usage }[] = [];
     for (const accountId of this.#changed) {

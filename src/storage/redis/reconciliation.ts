@@ -10,13 +10,11 @@ import type { AccountSnapshot } from './snapshot-store.ts';
 
 /** Most cached keys, and most bans to be reported to Redis. */
 const mostHeld = 100_000;
-/** How long a snapshot that was read is not read again. */
 const recalledForMs = 1_000;
 
 const reportGroup = 500;
 /** How often bans are read, if callers change meanwhile. */
 const mostReadings = 4;
-/** The version for bans that were decided here. */
 const anyVersion = -1;
 
 /** How often a script is run for an account that Redis does not know. */

@@ -33,7 +33,6 @@ export class ReplyTimeouts {
     this.#pending = new DeadlineQueue({ look: { everyMs: this.#lookMs, work: () => this.#look() } });
   }
 
-  /** The reply, or a rejection once the server counts as down. */
   within<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#pending.size === 0) this.#moveClock();

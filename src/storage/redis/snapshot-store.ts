@@ -116,9 +116,7 @@ export class SnapshotStore implements AsyncDisposable {
     try {
       await this.#snapshots.saveBan(ban);
       if (this.#unsavedBans.get(ban.keyId) === ban) this.#unsavedBans.delete(ban.keyId);
-    } catch {
-      // Retried with the next save.
-    }
+    } catch {}
   }
 
   async #save(): Promise<void> {

@@ -16,7 +16,6 @@ export type WriterPlace =
   | { readonly kind: 'supervisor'; readonly worker: ServingWorker };
 
 interface ConnectedWriter extends Writer<Units>, AsyncDisposable {
-  /** Why the last write failed; undefined if it did not. */
   readonly trouble: string | undefined;
   /** Statistics of the process or thread that writes, as far as known here. */
   readonly facts: QueueFacts;

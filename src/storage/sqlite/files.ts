@@ -17,7 +17,6 @@ import { freeBytesOf } from './disk.ts';
 import { fileMagic } from './limits/layout.ts';
 
 export interface StoreFiles {
-  /** The data file, with links resolved. */
   readonly data: string;
   readonly limits: string;
   /** Locked by the process that serves the store; empty. */

@@ -32,7 +32,6 @@ export class Snapshot implements Disposable {
     );
   }
 
-  /** Runs a query. Throws `StorageUnavailable`. */
   read<T>(work: () => T): T {
     this.#open();
     return attempt(work, this.#format);

@@ -2,7 +2,6 @@ import { type Database, SQLiteError } from 'bun:sqlite';
 
 /** Marks a data file as this service's, so that another program's database is never migrated ("AnSt"). */
 export const storeApplicationId = 0x416e5374;
-/** Marks a backup, which is no store ("AnSB"). */
 export const backupApplicationId = 0x416e5342;
 
 export function pragma(database: Database, name: string): number {

@@ -59,7 +59,6 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     return this.#queue.facts;
   }
 
-  /** Waits for pending writes, then closes the connection. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#queue.idle();
     this.#database.close();

@@ -30,11 +30,9 @@ const place = (number: number, type: SqlType) => `$${number}::${casts[type]}`;
 
 interface ListText {
   readonly text: string;
-  /** The filters in the order of the statement's parameters. */
   readonly equal: readonly string[];
 }
 
-/** The statements of a described table that only read, made once. */
 class ReadTexts {
   readonly select: string;
   readonly find: string;

@@ -58,7 +58,6 @@ function open(path: string): number {
   }
 }
 
-/** Whether the file is marked as a backup. Checks nothing else. */
 export function isBackup(path: string): boolean {
   try {
     return headerOf(path).applicationId === backupApplicationId;

@@ -73,7 +73,6 @@ export class SqliteBackupFolder implements BackupFolder {
     }
   }
 
-  /** Undefined for a name that this folder does not give. */
   #partsOf(name: string): Pick<NamedFile, 'createdAt' | 'label'> | undefined {
     if (!name.startsWith(this.#prefix) || !name.endsWith(suffix)) return undefined;
     const [, hour, minute, second, label = null] =

@@ -9,7 +9,6 @@ import { checkStore, countsOf, newestFormat } from './backup-file.ts';
 import { makeSealTable, seal, sealPageOf } from './seal.ts';
 
 export interface MakeTask {
-  /** The data file, and the limit file beside it. */
   readonly data: string;
   readonly limits: string;
   /** The path of the unfinished backup, which does not exist yet. */

@@ -25,7 +25,6 @@ export type RunBackupTask = (
   onRead?: (bytes: number) => void,
 ) => Promise<unknown>;
 
-/** Interval of progress reports and of checks for space. */
 const lookEveryMs = 100;
 /** Estimate of how often a verification reads the file: for the digest, for SQLite's check, and to count rows. */
 const timesRead = 3.25;

@@ -27,7 +27,6 @@ export function sealPageOf(database: Database): SealPage {
   return { at: Number(page.at), bytes: Number(page.bytes) };
 }
 
-/** Writes the digest to a file that no process has open. */
 export function seal(path: string, page: SealPage): void {
   const file = openSync(path, 'r+');
   try {

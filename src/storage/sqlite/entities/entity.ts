@@ -28,11 +28,9 @@ type Prepared = Statement<unknown, SqlValue[]>;
 
 interface PreparedList {
   readonly statement: Prepared;
-  /** The filters in the order of the statement's parameters. */
   readonly equal: readonly string[];
 }
 
-/** The rows of a described table, on one connection. */
 export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   protected readonly database: Database;
   protected readonly read: ReadIn;

@@ -46,7 +46,6 @@ export class InventoryChange {
     }
   }
 
-  /** The categories whose counts change. */
   *categories(): Generator<readonly [bigint, Readonly<Counts>]> {
     for (const entry of this.#categories) {
       const [, counts] = entry;

@@ -13,7 +13,6 @@ import {
   type TableLayout,
 } from './layout.ts';
 
-/** The words that the checksum of the header is of. */
 const headerWords = header.checksum;
 /** Words of an extent's header: magic, format, table, index in the table, and strikes. Their checksum follows. */
 const extentWords = 5;
@@ -125,7 +124,6 @@ export class LimitFile implements Disposable {
     if (this.i32[header.changed] !== 1) this.i32[header.changed] = 1;
   }
 
-  /** Marks every page as dirty without changing it. */
   touch(): void {
     for (let word = 0; word < this.i32.length; word += pageBytes / 4) Atomics.or(this.i32, word, 0);
   }

@@ -36,13 +36,11 @@ export interface Limits {
   peek(address: string): WindowState;
   bans(): Ban[];
   lift(keyId: number): boolean;
-  /** Why limit state is not being saved; undefined while it is. */
   readonly trouble: string | undefined;
   /** Throws `StorageUnavailable` if the state was overwritten, so that requests cannot be counted until a restart. */
   expectIntact(): void;
   /** Frees the locks of the last process with this worker number, which was killed. */
   freeLocksOf(worker: number): void;
-  /** The last call. */
   close(): Promise<void>;
 }
 
@@ -52,7 +50,6 @@ interface LimitsOptions {
   readonly notice: Notice;
   /** A different number for each process that counts. */
   readonly worker: number;
-  /** Whether this process syncs the file for all. */
   readonly isSyncing: boolean;
 }
 

@@ -32,7 +32,6 @@ export function makeLimits(path: string, how: NewFile, fill?: (file: LimitFile) 
 interface Remains {
   readonly old: LimitFile;
   readonly survey: LimitSurvey;
-  /** Whether its header is sound, and its times are valid. */
   readonly isDated: boolean;
   readonly clock: Clock;
   readonly rules: BanRules;

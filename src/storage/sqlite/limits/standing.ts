@@ -50,7 +50,6 @@ function isToCome({ minute, day }: Usage, nowMs: number): boolean {
   return Math.max(minute.openedAt, day.openedAt) * 1_000 > nowMs + apartMs;
 }
 
-/** The usage, in windows that began by this second. */
 function opened({ minute, day }: Usage, second: number): Usage {
   return {
     minute: { openedAt: Math.min(minute.openedAt, second), count: minute.count },
