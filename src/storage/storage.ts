@@ -3,7 +3,8 @@ import type { Inventory } from '../contract/inventory.ts';
 import type { Pet } from '../contract/pets.ts';
 import { Refusal } from '../contract/refusal.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
-import type { Verdict, WindowState } from '../domain/limit.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { LimitRules, Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
 import type { Versions } from '../domain/resources.ts';
 import type { Scope } from '../domain/scope.ts';
@@ -16,6 +17,7 @@ import type { FilterIn, Table } from '../tables/table.ts';
 import type { Entities } from '../tables/tables.ts';
 import type { AuditStore, StoreFacts, UsageStore } from './admin.ts';
 import type { EntityReads } from './entity.ts';
+import type { Notice } from './outage.ts';
 import type { Units, Writer } from './transaction.ts';
 
 /** The store cannot do this right now, and nothing was changed: disk full, server gone, lock not had in time. */
@@ -142,6 +144,19 @@ export interface ImportStore extends EntityReads<typeof imports> {
 }
 
 export type EntityStores = { readonly [Name in keyof Entities]: EntityReads<Entities[Name]> };
+
+/** What a store of either engine is opened with. */
+export interface StoreSettings<All extends Units = Units> {
+  readonly clock: Clock;
+  readonly rules: LimitRules;
+  /** Whether this process serves requests, or supervises workers that do. */
+  readonly serving: boolean;
+  /** Whether an embedded store that is missing, or the tables of an empty database, are created. */
+  readonly create: boolean;
+  readonly units: All;
+  /** Receives outages and recoveries. */
+  readonly notice: Notice;
+}
 
 export interface Storage<All extends Units = Units> extends EntityStores, Writer<All>, AsyncDisposable {
   /** Whether opening it made it; not known of a store across the network. */

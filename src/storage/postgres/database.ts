@@ -53,7 +53,7 @@ export class PostgresDatabase implements AsyncDisposable {
     this.#reaching = breaker('PostgreSQL', tryEveryMs, async () => {
       await this.#pool.read((sql) => sql`SELECT 1`);
     });
-    this.#connecting = breaker('PostgreSQL connections', growEveryMs, () => this.#pool.fill());
+    this.#connecting = breaker('PostgreSQL connections', growEveryMs, () => this.#pool.connections.fill());
     this.#working = breaker('PostgreSQL queries', tryEveryMs, () => this.#trialWrite());
   }
 
@@ -99,7 +99,7 @@ export class PostgresDatabase implements AsyncDisposable {
   /** Migrates the database; an empty one only if `create`. Throws `StorageUnusable`, also if it cannot be reached. */
   async migrate(create = true): Promise<void> {
     try {
-      const former = await migrate((work) => this.transaction(work), create);
+      const former = await migrate((work) => this.#pool.transaction(work), create);
       if (former > 0) {
         this.#options.notice(`migrated the database from format ${former} to ${migrationSteps.length}`);
       }
@@ -112,10 +112,6 @@ export class PostgresDatabase implements AsyncDisposable {
         { cause: error },
       );
     }
-  }
-
-  transaction<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
-    return this.#pool.transaction(work);
   }
 
   get poolFacts(): PoolFacts {
@@ -157,7 +153,7 @@ export class PostgresDatabase implements AsyncDisposable {
 
   /** A session that is read-only stays so, whatever becomes of its server: new ones are made. */
   async #trialWrite(): Promise<void> {
-    if (this.#wasReadOnly) this.#pool.renew();
+    if (this.#wasReadOnly) this.#pool.connections.renew();
     await this.#pool.write(trialWrite).catch((error) => {
       this.#wasReadOnly = isReadOnly(error);
       throw error;

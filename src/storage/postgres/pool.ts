@@ -37,7 +37,7 @@ const looksPerTimeout = 20;
  */
 export class Pool {
   readonly #timeoutMs: number;
-  readonly #connections: Connections;
+  readonly connections: Connections;
   readonly #waiting = new DeadlineQueue<Job>({
     most: longestQueue,
     overload: (size) => new TooLate(`too many queued statements (${size})`),
@@ -49,7 +49,7 @@ export class Pool {
 
   constructor(options: Omit<ConnectionsOptions, 'onChange'>) {
     this.#timeoutMs = options.connection.statementTimeoutMs;
-    this.#connections = new Connections({
+    this.connections = new Connections({
       ...options,
       onChange: () => this.#next(),
       onUnreachable: (error) => {
@@ -92,22 +92,14 @@ export class Pool {
   }
 
   get facts(): PoolFacts {
-    return { ...this.#connections.facts, waiting: this.#waiting.size, roundTrips: this.#roundTrips };
-  }
-
-  fill(): Promise<void> {
-    return this.#connections.fill();
-  }
-
-  renew(): void {
-    this.#connections.renew();
+    return { ...this.connections.facts, waiting: this.#waiting.size, roundTrips: this.#roundTrips };
   }
 
   async close(timeoutSeconds: number): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
     this.#waiting.expire(new TooLate('the store is closing'));
-    await this.#connections.close(timeoutSeconds);
+    await this.connections.close(timeoutSeconds);
   }
 
   #dueAt(): number {
@@ -118,14 +110,14 @@ export class Pool {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw new TooLate('the store is closed');
       const start = (connection: Connection) => {
-        this.#connections.sent(connection, exclusive);
+        this.connections.sent(connection, exclusive);
         const startedAt = performance.now();
         const { answer, stop = reject } = send(connection);
         const number = this.#sent.add({ dueAt, reject: stop });
         const answered = () => {
           this.#roundTrips.add(startedAt);
           this.#sent.remove(number);
-          this.#connections.answered(connection);
+          this.connections.answered(connection);
           this.#next();
         };
         // Neither has an effect if it was rejected before.
@@ -141,7 +133,7 @@ export class Pool {
         );
       };
       const isNext = this.#waiting.size === 0;
-      const connection = isNext ? this.#connections.choose(exclusive) : undefined;
+      const connection = isNext ? this.connections.choose(exclusive) : undefined;
       if (connection !== undefined) return start(connection);
       this.#waiting.add({ exclusive, dueAt, start, reject });
       if (!isNext) this.#next();
@@ -150,7 +142,7 @@ export class Pool {
 
   #next(): void {
     for (let job = this.#waiting.oldest; job !== undefined; job = this.#waiting.oldest) {
-      const connection = this.#connections.choose(job.exclusive);
+      const connection = this.connections.choose(job.exclusive);
       if (connection === undefined) return;
       this.#waiting.take(1);
       job.start(connection);
@@ -158,12 +150,12 @@ export class Pool {
   }
 
   #look(): void {
-    if (this.#waiting.size === 0 && this.#connections.facts.busy === 0) return;
+    if (this.#waiting.size === 0 && this.connections.facts.busy === 0) return;
     afterUnreadAnswers(() => {
       const now = performance.now();
       this.#waiting.expire(new TooLate(`no free connection within ${this.#timeoutMs} ms`), now);
       this.#sent.expire(new TooLate(`no response within ${this.#timeoutMs} ms`), now);
-      this.#connections.endSilent();
+      this.connections.endSilent();
     });
   }
 }

@@ -1,18 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../domain/clock.ts';
 import {
   admitted,
   banned,
   daySeconds,
   exhausted,
-  type LimitRules,
   minuteSeconds,
   type Verdict,
   type WindowState,
 } from '../../domain/limit.ts';
 import { type Resource, resources, type Versions } from '../../domain/resources.ts';
 import type { LimitSnapshots } from '../limit-snapshots.ts';
-import type { Notice } from '../outage.ts';
 import { PeriodicTask } from '../periodic-task.ts';
 import { lookEveryMs, type SharedVersions, staleAtMostMs } from '../shared-versions.ts';
 import {
@@ -22,6 +19,7 @@ import {
   type FailureVerdict,
   type LimitStore,
   StorageUnavailable,
+  type StoreSettings,
 } from '../storage.ts';
 import { countFailure, countFailureUnder, peekFailures } from './address-failures.ts';
 import { type StateAnswer, stateOf, usageOf, versionsOf, withoutUnopened } from './answers.ts';
@@ -37,17 +35,13 @@ import { kinds, scriptTexts } from './scripts.ts';
 import { SnapshotStore } from './snapshot-store.ts';
 import { standingOf } from './standings.ts';
 
-interface RedisLimitsOptions {
+interface RedisLimitsOptions extends Pick<StoreSettings, 'clock' | 'rules' | 'serving' | 'notice'> {
   readonly url: string;
   readonly prefix: string;
   readonly process: RedisContext['process'];
   readonly timeoutMs: number;
-  readonly clock: Clock;
-  readonly rules: LimitRules;
   readonly snapshots: LimitSnapshots;
   readonly versions: SharedVersions;
-  readonly serving: boolean;
-  readonly notice: Notice;
 }
 
 /** Limits shared by all instances. While Redis is down, this one decides alone, by the same rules, from the last known state. */
