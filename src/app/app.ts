@@ -55,7 +55,7 @@ export interface LocalApp extends App {
 /** Time that workers get to drain, finish pending requests and close the store, so that everything ends within 10 s. */
 const stopWorkersWithinMs = 9_750;
 
-/** Disposing it drains and stops the service. Throws `HostUnusable`, `StorageUnusable`, or an error if the port is taken. */
+/** Disposing it drains and stops the service. Throws `StorageUnusable`, or an error if the host or the port cannot be listened on. */
 export async function startApp(
   config: Config,
   openapi: OpenapiOf,

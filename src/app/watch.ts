@@ -12,9 +12,9 @@ import { EventLoopDelay, ProcessTraffic } from '../operations/observability/proc
 import type { TrafficSource } from '../operations/observability/traffic.ts';
 import { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import { UsageRecorder } from '../operations/observability/usage-recorder.ts';
-import type { LoggingControl } from '../operations/observability/worker-questions.ts';
 import {
   answerAsWorker,
+  type LoggingControl,
   type WorkerQuestion,
   WorkersLogging,
   WorkersTraffic,

@@ -1,6 +1,5 @@
 import type { AdminServices } from '../app/app.ts';
-import type { CustomQuota, PlanName, Quota } from '../domain/plan.ts';
-import { planNames } from '../domain/plan.ts';
+import { type CustomQuota, type PlanName, planNames, type Quota } from '../domain/plan.ts';
 import { type Scope, scopes } from '../domain/scope.ts';
 
 /** An account with its key, which is no secret in a sandbox. */

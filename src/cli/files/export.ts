@@ -1,7 +1,7 @@
 import { type AdminServices, openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
 import type { PetStatus } from '../../contract/pets.ts';
-import { ExportOperations } from '../../operations/exports.ts';
+import { exportedCount, exportedPages } from '../../operations/exports.ts';
 import { spreadsheetRow } from '../../operations/files/csv.ts';
 import type { Format, FormatName } from '../../operations/files/formats.ts';
 import { Progress } from '../progress.ts';
@@ -27,12 +27,14 @@ export async function exportPets(config: Config, file: string, options: ExportPe
   const { format, status, category: categoryId } = options;
   const { header, row } = rowsOf(formatOf(file, format), options);
   await exportTo(config, file, options, ['animal', 'animals'], async ({ storage }) => {
-    const exports = new ExportOperations(storage.pets, { status, categoryId });
+    const filter = { status, categoryId };
     const parts = async function* (): AsyncGenerator<Part> {
       yield { text: header, items: 0 };
-      for await (const page of exports.pages()) yield { text: page.map(row).join(''), items: page.length };
+      for await (const page of exportedPages(storage.pets, filter)) {
+        yield { text: page.map(row).join(''), items: page.length };
+      }
     };
-    return { total: await exports.count(), parts: parts() };
+    return { total: await exportedCount(storage.pets, filter), parts: parts() };
   });
 }
 

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { BusyConnections } from './busy-connections.ts';
-import type { ConnectionBound } from './connection-bounds.ts';
-import { descriptorLimit, openDescriptors } from './connection-bounds.ts';
+import { type ConnectionBound, descriptorLimit, openDescriptors } from './connection-bounds.ts';
 import { refuseNewConnections } from './sockets.ts';
 
 type Server = Bun.Server<undefined>;

@@ -2,8 +2,7 @@ import type * as z from 'zod';
 import { maxBodyBytes, maxUploadBytes } from '../../contract/bounds.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
 import { JsonError, MemberError, parseJson } from '../../contract/json.ts';
-import type { Upload } from '../../contract/operation.ts';
-import { type Body, mediaTypes } from '../../contract/operation.ts';
+import { type Body, mediaTypes, type Upload } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { bodyTimeoutMs, dropBudget, remainderParsed } from '../listener/unread-body.ts';
 

@@ -10,7 +10,6 @@ import { Refusal } from '../../contract/refusal.ts';
 import type { Verdict } from '../../domain/limit.ts';
 import { type CustomQuota, PlanError, quotaOf } from '../../domain/plan.ts';
 import type { Scope } from '../../domain/scope.ts';
-import type { AccountFilter } from '../../storage/storage.ts';
 import type { Account } from '../../tables/accounts.ts';
 import { type OperatorContext, writeAs } from '../changes/by-operator.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
@@ -20,8 +19,6 @@ import { shownAccount, shownLimits } from '../shown.ts';
 import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 import { shownPeriods, type UsageReports } from './usage.ts';
-
-const pageSize = 100;
 
 interface AccountUpdate {
   readonly name?: string | undefined;
@@ -43,31 +40,13 @@ export class AccountOperations {
     return writeAs(this.#context, 'createAccount', account);
   }
 
-  async *all(filter: AccountFilter = {}): AsyncGenerator<Account, void> {
-    for (let after: Account | undefined; ; ) {
-      const page = await this.#context.store.accounts.search(after, pageSize, filter);
-      yield* page;
-      after = page.at(-1);
-      if (page.length < pageSize) return;
-    }
-  }
-
   async find(id: number): Promise<Account> {
     return foundAccount(await this.#context.store.accounts.find(id), id);
   }
 
-  async rename(id: number, name: string): Promise<Account> {
-    return foundAccount(await writeAs(this.#context, 'updateAccount', { id, name }), id);
-  }
-
-  /** Takes effect within the store's `staleAtMostMs`. Throws `PlanError`. */
-  async setPlan(id: number, planName: string, custom: CustomQuota = {}): Promise<Account> {
-    return this.update(id, { plan: planName, custom });
-  }
-
   /**
-   * Changes the name, the plan or both in one step; limits without a plan are those of the plan it has. Throws `PlanError`,
-   * and refuses `precondition_failed`.
+   * Changes the name, the plan or both in one step; limits without a plan are those of the plan it has. Takes effect within
+   * the store's `staleAtMostMs`. Throws `PlanError`, and refuses `precondition_failed`.
    */
   async update(id: number, { name, plan, custom = {}, preconditions }: AccountUpdate): Promise<Account> {
     const isDerived = plan === undefined && (custom.perMinute ?? custom.perDay) !== undefined;

@@ -83,19 +83,16 @@ export class AdminOperations {
     request: AdminRequest,
     asking: Omit<Asking, 'preconditions'>,
   ): Awaitable<AdminPerformed> {
-    const once = this.#onceOf(request, asking);
+    const { repeatable } = request;
+    const { randomBytes } = this.#parts;
+    const once =
+      repeatable && new OperatorOnce({ ...repeatable, actor: actorText(asking.actor), randomBytes });
     const services = servicesAs(this.#parts, asking.actor, once);
     return andThen(outcomeOf(services, operation.operationId, request, asking), (outcome) => {
       if (operation.success.file) return { file: outcome as FileContent };
       if (operation.success.lines) return { lines: outcome as AsyncIterable<string> };
       return { ...resultOf(operation, outcome), isReplayed: once?.isReplayed ?? false };
     });
-  }
-
-  #onceOf({ repeatable }: AdminRequest, { actor }: Pick<Asking, 'actor'>): OperatorOnce | undefined {
-    if (repeatable === undefined) return undefined;
-    const { randomBytes } = this.#parts;
-    return new OperatorOnce({ ...repeatable, actor: actorText(actor), randomBytes });
   }
 }
 

@@ -3,13 +3,12 @@ import {
   type BackupState,
   type backupOperations,
   defaultLabel,
-  type LastVerification,
   type Verification,
 } from '../../contract/admin/backups.ts';
 import type { Concern } from '../../contract/admin/system.ts';
 import type { FileContent } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
-import { type Actor, actorText } from '../../domain/actor.ts';
+import type { Actor } from '../../domain/actor.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type {
   BackupFault,
@@ -18,6 +17,8 @@ import type {
   NamedFile,
   VerificationResult,
 } from '../../storage/backup.ts';
+import { entryOf } from '../changes/by-operator.ts';
+import { iso } from '../shown.ts';
 import type { Writes } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 
@@ -127,7 +128,7 @@ export class BackupOperations implements AsyncDisposable {
     if (verified.kind !== 'backup') throw new Refusal('backup_not_found');
     const { createdAt, format, counts } = verified;
     await this.#note(name, { isSound: true, message: null, counts });
-    return { name, createdAt: new Date(createdAt).toISOString(), format, counts };
+    return { name, createdAt: iso(createdAt), format, counts };
   }
 
   get concern(): Concern | undefined {
@@ -174,8 +175,8 @@ export class BackupOperations implements AsyncDisposable {
 
   async #record(actor: Actor, operation: string, name: string, after: string | null): Promise<void> {
     const { store, clock } = this.#context;
-    const entry = { at: clock.now(), actor: actorText(actor), operation, object: `backup:${name}` };
-    await store.write('recordAudit', { ...entry, before: null, after });
+    const what = { operation, object: `backup:${name}`, before: null, after };
+    await store.write('recordAudit', entryOf({ actor, clock }, what));
   }
 
   async #note(name: string, result: Omit<VerificationResult, 'at'>): Promise<void> {
@@ -228,13 +229,13 @@ function backupView({ name, label, bytes, createdAt, verified }: NamedFile): Bac
     name,
     label,
     bytes,
-    createdAt: new Date(createdAt).toISOString(),
-    lastVerification: verified && verificationView(verified),
+    createdAt: iso(createdAt),
+    lastVerification: verified && {
+      ...verified,
+      at: iso(verified.at),
+      counts: verified.counts && { ...verified.counts },
+    },
   };
-}
-
-function verificationView({ at, isSound, message, counts }: VerificationResult): LastVerification {
-  return { at: new Date(at).toISOString(), isSound, message, counts: counts && { ...counts } };
 }
 
 /** The latest, as far as the folder can be read; those of a date that is still to come do not count. */

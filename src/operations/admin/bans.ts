@@ -64,7 +64,9 @@ function banReason(level: number): string {
   return `${what}, again after ${level === 1 ? 'an earlier ban' : `${level} earlier bans`}.`;
 }
 
-function mapById<Item extends { readonly id: number }>(items: readonly Item[]): ReadonlyMap<number, Item> {
+export function mapById<Item extends { readonly id: number }>(
+  items: readonly Item[],
+): ReadonlyMap<number, Item> {
   return new Map(items.map((item) => [item.id, item]));
 }
 

@@ -14,8 +14,6 @@ import { isoOrNull, type KeyInUse, type KeyState, shownKey } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
 import { shownPeriods, type UsageReports } from './usage.ts';
 
-const pageSize = 100;
-
 /** Lifetime of a key: a number of ms from now, or until an instant (Unix ms); `null` for unlimited. */
 type Lifetime = number | { readonly until: number } | null;
 
@@ -67,15 +65,6 @@ export class KeyOperations {
     const account = { name: accountName, plan, createdAt: stored.createdAt };
     const made = await this.#context.store.write('createFirstKey', { account, key: stored });
     return made && this.#issued(made, plan, key);
-  }
-
-  async *all(accountId?: number): AsyncGenerator<Key, void> {
-    for (let after = 0; ; ) {
-      const page = await this.#context.store.keys.list(after, pageSize, { accountId });
-      yield* page;
-      if (page.length < pageSize) return;
-      after = page.at(-1)?.id ?? after;
-    }
   }
 
   /**

@@ -10,6 +10,7 @@ import type {
 } from '../../storage/admin.ts';
 import { iso } from '../shown.ts';
 import type { Store } from '../units.ts';
+import { mapById } from './bans.ts';
 import type { HandlersOf } from './handlers.ts';
 
 const defaultMs = { minutes: hourMs, hour: 7 * dayMs, day: 400 * dayMs, deprecated: 30 * dayMs } as const;
@@ -31,7 +32,7 @@ interface CallerUsage extends KeyUsage {
 interface OperationMinute {
   readonly minute: number;
   readonly operation: string;
-  readonly codes: Readonly<Record<string, number>>;
+  readonly codes: Record<string, number>;
 }
 
 /** Who makes how many requests, as it was recorded: those of the last 10 seconds may be missing. */
@@ -79,24 +80,20 @@ export class UsageReports {
   async #named(usages: readonly KeyUsage[]): Promise<CallerUsage[]> {
     const { keys, accounts } = this.#store;
     const found = await keys.findMany(usages.map(({ keyId }) => keyId));
-    const known = new Map(found.map((key) => [key.id, key]));
+    const known = mapById(found);
     const accountIds = new Set(usages.map(({ accountId }) => accountId));
-    const accountNames = namesOf(await accounts.findMany([...accountIds]));
+    const owners = mapById(await accounts.findMany([...accountIds]));
     return usages.map((usage) => ({
       ...usage,
       keyName: known.get(usage.keyId)?.name ?? '',
       keyLastFour: known.get(usage.keyId)?.lastFour ?? '',
-      accountName: accountNames.get(usage.accountId) ?? '',
+      accountName: owners.get(usage.accountId)?.name ?? '',
     }));
   }
 }
 
-function namesOf(items: readonly { readonly id: number; readonly name: string }[]) {
-  return new Map(items.map(({ id, name }) => [id, name]));
-}
-
 function minutesByOperation(rows: readonly MinuteUsage[]): OperationMinute[] {
-  const found = new Map<string, { minute: number; operation: string; codes: Record<string, number> }>();
+  const found = new Map<string, OperationMinute>();
   for (const { minute, operation, code, requests } of rows) {
     const name = `${minute} ${operation}`;
     const row = found.get(name) ?? { minute, operation, codes: {} };
@@ -108,11 +105,7 @@ function minutesByOperation(rows: readonly MinuteUsage[]): OperationMinute[] {
 
 export const usageHandlers = {
   listMinutes: async ({ usage }, { query }) =>
-    (await usage.minutes(query)).map(({ minute, operation, codes }) => ({
-      minute: iso(minute),
-      operation,
-      codes: { ...codes },
-    })),
+    (await usage.minutes(query)).map(({ minute, ...row }) => ({ minute: iso(minute), ...row })),
   listTopCallers: async ({ usage }, { query }) =>
     (await usage.topCallers(query, query.limit)).map(shownCaller),
   listDeprecatedCallers: async ({ usage }, { query }) =>

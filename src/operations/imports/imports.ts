@@ -161,16 +161,12 @@ export class ImportOperations {
       this.#context &&
       entryOf(this.#context, {
         operation: 'importPets',
-        object: `import:${source === undefined ? 'standard input' : shortened(source)}`,
+        object: `import:${source === undefined ? 'standard input' : source.slice(0, 12) + source.slice(64)}`,
         before: before && JSON.stringify(before),
         after: JSON.stringify(after),
       })
     );
   }
-}
-
-function shortened(source: string): string {
-  return source.slice(0, 12) + source.slice(64);
 }
 
 function advanced(

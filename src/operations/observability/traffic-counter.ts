@@ -1,5 +1,4 @@
-import type { ErrorCode } from '../../contract/errors.ts';
-import { errors } from '../../contract/errors.ts';
+import { type ErrorCode, errors } from '../../contract/errors.ts';
 import { allOperations, type OperationId } from '../../contract/operations.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { MinuteUsage } from '../../storage/admin.ts';

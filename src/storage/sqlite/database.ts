@@ -80,7 +80,8 @@ function migrate(database: Database, migrations: Migrations): number {
 
 /** Throws `StorageUnusable` unless the file is a data file, or an empty one to be filled. */
 function check(database: Database, path: string, migrations: Migrations, create: boolean): void {
-  if (isEmpty(database)) {
+  const isEmpty = database.query('SELECT 1 FROM sqlite_schema LIMIT 1').all().length === 0;
+  if (isEmpty) {
     if (create) return;
     throw noStore(path);
   }
@@ -123,10 +124,6 @@ function checkOwner(database: Database, path: string): void {
   throw new StorageUnusable(
     `The file ${path} is a database of another program. Set DATABASE_URL to another file.`,
   );
-}
-
-function isEmpty(database: Database): boolean {
-  return database.query('SELECT 1 FROM sqlite_schema LIMIT 1').all().length === 0;
 }
 
 /** Codes of temporary failures of the disk or a lock, not of defects. */
