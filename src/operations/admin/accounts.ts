@@ -18,7 +18,7 @@ import { pageFrom } from '../resources/pages.ts';
 import { shownAccount, shownLimits } from '../shown.ts';
 import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
-import { shownPeriods, type UsageReports } from './usage.ts';
+import type { UsageReports } from './usage.ts';
 
 interface AccountUpdate {
   readonly name?: string | undefined;
@@ -119,7 +119,7 @@ export const accountHandlers = {
   getAccountLimits: async ({ accounts }, { params }) => shownLimits(await accounts.limits(idOf(params))),
   getAccountUsage: async ({ accounts, usage }, { params, query }) => {
     const { id: accountId } = await accounts.find(idOf(params));
-    return shownPeriods(usage, { accountId }, query);
+    return usage.periods({ accountId }, query);
   },
 } satisfies HandlersOf<Services, typeof accountOperations>;
 

@@ -10,9 +10,9 @@ import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.t
 import type { Preconditions } from '../changes/preconditions.ts';
 import { foundById, ifAvailable, invalidMember } from '../refusals.ts';
 import { pageOf } from '../resources/pages.ts';
-import { isoOrNull, type KeyInUse, type KeyState, shownKey } from '../shown.ts';
+import { isoOrNull, storedKey } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
-import { shownPeriods, type UsageReports } from './usage.ts';
+import type { UsageReports } from './usage.ts';
 
 /** Lifetime of a key: a number of ms from now, or until an instant (Unix ms); `null` for unlimited. */
 type Lifetime = number | { readonly until: number } | null;
@@ -99,14 +99,15 @@ export class KeyOperations {
   }
 
   /** The keys with their use, in order. `banned` is as `bannedIds` returns it; undefined while bans cannot be read. */
-  async inUse(keys: readonly Key[], banned: ReadonlySet<number> | undefined): Promise<KeyInUse[]> {
+  async inUse(keys: readonly Key[], banned: ReadonlySet<number> | undefined): Promise<ShownKey[]> {
     const now = this.#context.clock.now();
     const ids = keys.map(({ id }) => id);
     const uses = await this.#context.store.usage.lastUses(ids, dayOf(now));
     const byKey = new Map(uses.map((use) => [use.keyId, use]));
     return keys.map((key) => {
       const { lastUsedAt = null, requests: requestsToday = 0 } = byKey.get(key.id) ?? {};
-      return { ...key, state: stateOf(key, banned?.has(key.id), now), lastUsedAt, requestsToday };
+      const state = stateOf(key, banned?.has(key.id), now);
+      return { ...storedKey(key), state, lastUsedAt: isoOrNull(lastUsedAt), requestsToday };
     });
   }
 
@@ -146,7 +147,11 @@ function endOfLife(createdAt: number, lifetime: Lifetime): number | null {
   return typeof lifetime === 'number' ? createdAt + lifetime : lifetime.until;
 }
 
-function stateOf({ revokedAt, expiresAt }: Key, isBanned: boolean | undefined, now: number): KeyState {
+function stateOf(
+  { revokedAt, expiresAt }: Key,
+  isBanned: boolean | undefined,
+  now: number,
+): ShownKey['state'] {
   if (revokedAt !== null) return 'revoked';
   if (expiresAt !== null && expiresAt <= now) return 'expired';
   if (isBanned === undefined) return 'unknown';
@@ -196,7 +201,7 @@ export const keyHandlers = {
   },
   getKeyUsage: async ({ keys, usage }, { params, query }) => {
     const { id: keyId } = await keys.find(Number(params.keyId));
-    return shownPeriods(usage, { keyId }, query);
+    return usage.periods({ keyId }, query);
   },
 } satisfies HandlersOf<Services, typeof keyOperations>;
 
@@ -208,7 +213,7 @@ async function findShown(keys: KeyOperations, { keyId }: { readonly keyId: bigin
 /** Keys are shown even while it cannot be read which are banned. */
 async function shownKeys(keys: KeyOperations, found: readonly Key[]): Promise<ShownKey[]> {
   const banned = await ifAvailable(() => keys.bannedIds());
-  return (await keys.inUse(found, banned)).map(shownKey);
+  return keys.inUse(found, banned);
 }
 
 function shownIssued({ id, accountId, key, scopes, expiresAt }: IssuedKey) {
