@@ -179,10 +179,6 @@ export function instant(value: string): number {
   return time;
 }
 
-export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-
-export const loggedRequests = ['all', 'errors', 'slow', 'off'] as const;
-
 export function oneOf<const T extends string>(values: readonly T[]): Parse<T> {
   return (text) => {
     const value = values.find((known) => known === text);

@@ -46,7 +46,7 @@ export class Supervisor {
     for (let number = 1; number <= options.workers; number++) this.#spawn(number);
   }
 
-  /** Throws the first `WorkerFailed` or `WorkerEnded` if a worker fails to start. */
+  /** Throws the first error of a worker that fails to start: its own, or `WorkerEnded`. */
   async serve(serve: Serve): Promise<Listening> {
     const [first, ...others] = [...this.#workers];
     if (first === undefined) throw new RangeError('There are no workers.');

@@ -59,13 +59,12 @@ function announce(
 ): void {
   say(`Animal Store API   ${styled('bold', publicUrl ?? url)}${basePath}`);
   say(`Reference          ${publicUrl ?? url}/docs`);
-  if (console !== undefined) say(`Console            ${consoleLink(console)}`);
+  if (console !== undefined) {
+    // On a terminal with a sign-in code, behind `#`, which no server or log gets. Other readers of standard output keep it.
+    const code = process.stdout.isTTY === true ? `/#code=${console.makeCode()}` : '';
+    say(`Console            ${console.url}${code}`);
+  }
   if (firstKey !== undefined) announceFirstKey(firstKey, url, databaseUrl, command);
-}
-
-/** On a terminal with a sign-in code, behind `#`, which no server or log gets. Other readers of standard output keep it. */
-function consoleLink({ url, makeCode }: NonNullable<App['console']>): string {
-  return process.stdout.isTTY === true ? `${url}/#code=${makeCode()}` : url;
 }
 
 const never = new Promise<never>(() => {});

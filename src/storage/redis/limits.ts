@@ -206,8 +206,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
       if (this.link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
-      // Neither Redis nor the snapshots have the state of the account. If this instance does not either, the client has
-      // to retry.
+      // Redis and the snapshots lack the state of the account. If this instance does, too, the client has to retry.
       const { localLimits, versions } = this.#context;
       if (!localLimits.knows(caller.accountId)) throw error;
       return { verdict: this.#decide(caller), versions: versions.now };

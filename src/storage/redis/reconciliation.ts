@@ -59,9 +59,7 @@ export class Reconciliation {
     }
   }
 
-  /**
-   * Reports to Redis what was counted here of an account, before its next command: a connection runs commands in order.
-   */
+  /** Reports what was counted here of an account before its next command: a connection runs commands in order. */
   reportFirst(accountId: number): void {
     if (this.#context.localLimits.isUnreported(accountId)) void this.reportAccount(accountId);
   }
