@@ -1,6 +1,7 @@
 /** One process that answers requests: the store, the public listener and the counters beside it. */
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import type { Clock } from '../domain/clock.ts';
 import { listeningAddress } from '../http/listener/host.ts';
 import { BanLog } from '../http/logs/ban-log.ts';
 import { Outages } from '../http/logs/outages.ts';
@@ -9,6 +10,7 @@ import { routesOf } from '../http/pipeline/routes.ts';
 import { startServer } from '../http/server.ts';
 import { AdmissionOperations } from '../operations/admission/admission.ts';
 import { ClientOperations } from '../operations/client-operations.ts';
+import type { Store } from '../operations/units.ts';
 import type { ServingWorker } from '../storage/storage.ts';
 import { type AdminServices, openAdminServices, systemRuntime } from './services.ts';
 import { ServiceWatch } from './watch.ts';
@@ -45,6 +47,10 @@ export function withPoolOf(config: Config, size: number): Config {
   return { ...config, cluster: cluster && { ...cluster, poolSize: Math.max(1, size) } };
 }
 
+function admissionTo({ keys, limits }: Store, clock: Clock, log: Logger): AdmissionOperations {
+  return new AdmissionOperations(keys, limits, clock, ({ message, fields }) => log.info(fields, message));
+}
+
 /** Opens the store and answers requests in this process, alone or as one of several. Throws like `startApp`. */
 export async function startService(
   config: Config,
@@ -64,9 +70,7 @@ export async function startService(
   let draining = false;
   const server = startServer({
     context: {
-      admission: new AdmissionOperations(storage.keys, storage.limits, clock, ({ message, fields }) =>
-        log.info(fields, message),
-      ),
+      admission: admissionTo(storage, clock, log),
       operations: new ClientOperations(storage, clock),
       pageCache: watch.pageCache,
       clock,
