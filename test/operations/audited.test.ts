@@ -63,8 +63,8 @@ test('a change without effect is not recorded', async () => {
   await accounts.close(id);
   const before = await entries();
   await accounts.close(id);
-  await accounts.rename(id, 'Closed');
-  await accounts.setPlan(id, 'free');
+  await accounts.update(id, { name: 'Closed' });
+  await accounts.update(id, { plan: 'free' });
   expect(await entries()).toEqual(before);
 });
 
@@ -115,7 +115,8 @@ test('limits that are derived from a plan are those of the plan that the account
   /** Changes the limits behind the first read. */
   const find: typeof storage.accounts.find = async (accountId) => {
     const read = await storage.accounts.find(accountId);
-    if (reads++ === 0) await accounts.setPlan(id, 'enterprise', { perMinute: 20, perDay: 200 });
+    if (reads++ === 0)
+      await accounts.update(id, { plan: 'enterprise', custom: { perMinute: 20, perDay: 200 } });
     return read;
   };
   const store = new Proxy(storage, {
