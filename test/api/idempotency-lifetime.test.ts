@@ -21,24 +21,6 @@ describe('an answer is kept for 24 hours', () => {
     expect([first, await add(), await add()]).toEqual(expected);
   });
 
-  test('from the first answer on: replays do not prolong it', async () => {
-    const { call } = await buyerOf(app);
-    const seen: (string | null)[] = [];
-    for (let hours = 0; hours <= 30; hours += 6) {
-      seen.push(isReplayed(await call('POST', '/pets', under('same', { body: newPet() }))));
-      app.clock.advance(6 * 3_600);
-    }
-    expect(seen).toEqual([null, 'true', 'true', 'true', 'true', null]);
-  });
-
-  test('and after that the key is free for another request', async () => {
-    const { call } = await buyerOf(app);
-    await call('POST', '/pets', under('same', { body: newPet('First') }));
-    app.clock.advance(86_400.001);
-    expect((await call('POST', '/pets', under('same', { body: newPet('Second') }))).status).toBe(201);
-    expect((await call('POST', '/pets', under('same', { body: newPet('First') }))).status).toBe(422);
-  });
-
   test('through restarts', async () => {
     const own = await buyerOf(app);
     const petId = await own.addPet();
