@@ -4,7 +4,6 @@ import { accountPagesConform, closingConforms } from './accounts-conformance.ts'
 import { answersConform } from './answers-conformance.ts';
 import { auditConforms } from './audit-conformance.ts';
 import { accountsConform, firstStartConforms, keysConform, scopesConform } from './callers-conformance.ts';
-import { categoriesConform } from './categories-conformance.ts';
 import { entitiesConform } from './entities-conformance.ts';
 import { filtersConform } from './filters-conformance.ts';
 import { importsConform } from './imports-conformance.ts';
@@ -27,7 +26,6 @@ export function storageConforms(name: string, makePlace: MakePlace): void {
     describe('pets', () => petsConform(check));
     describe('filters', () => filtersConform(check));
     describe('inventory', () => inventoryConforms(check));
-    describe('categories', () => categoriesConform(check));
     describe('orders', () => ordersConform(check));
     describe('tables', () => entitiesConform(check));
     describe('kept answers', () => answersConform(check));

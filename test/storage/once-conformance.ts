@@ -1,7 +1,7 @@
 /** Animals that are added once, however often they are asked for (`Idempotency-Key`). */
 import { expect } from 'bun:test';
 import { keptForMs, type OnceOutcome } from '../../src/operations/changes/once.ts';
-import { type Store, units } from '../../src/operations/units.ts';
+import type { Store } from '../../src/operations/units.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 
@@ -48,9 +48,5 @@ export function onceConforms(check: StoreTest): void {
     expect(isReplayed(await added(store, 'key', { now: at + keptForMs }))).toBe(true);
     expect(isReplayed(await added(store, 'key', { now: at + keptForMs + 1 }))).toBe(false);
     expect(await names(store)).toEqual(['Ozzy', 'Ozzy']);
-  });
-
-  check('units that keep answers keep each other out', async () => {
-    for (const unit of [units.once, units.createPetOnce]) expect(unit.writes).toContain('pets');
   });
 }

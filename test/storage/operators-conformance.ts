@@ -25,20 +25,6 @@ function newSession(fingerprint: string, given: Partial<Session> = {}): Session 
 const added = { idleMs: 500, lastFour: 'wxyz' };
 
 export function operatorsConform(check: StoreTest): void {
-  check('an operator comes back as it was made, and is found by the token', async ({ store }) => {
-    const { operators } = store;
-    const { fingerprint, ...shown } = newOperator('Änne', 'a'.repeat(64));
-    const one = await store.write('createOperator', { fingerprint, ...shown });
-    expect(one).toEqual({ id: one.id, ...shown, revokedAt: null });
-    const two = await store.write('createOperator', { ...newOperator('bob'), role: 'viewer' });
-    expect(two.id).toBeGreaterThan(one.id);
-    expect(await operators.list()).toEqual([one, two]);
-    expect(await operators.find(one.id)).toEqual(one);
-    expect(await operators.find(two.id + 1)).toBeUndefined();
-    expect(await operators.findBy('token', 'a'.repeat(64))).toEqual(one);
-    expect(await operators.findBy('token', 'A'.repeat(64))).toBeUndefined();
-  });
-
   check('a name is one operator’s until that is revoked, also for those who ask at once', async (bench) => {
     const { store, beside } = bench;
     const other = await beside();

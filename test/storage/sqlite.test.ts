@@ -70,21 +70,6 @@ describe('the data file', () => {
     expect(statSync(`${path}-wal`).size).toBeLessThan(6 * 2 ** 20);
   });
 
-  test('an id is never given again, not even the last one after its animal is gone', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'store.db');
-    {
-      await using store = await open(path);
-      await Promise.all([
-        store.write('createPet', { body: newPet('one') }),
-        store.write('createPet', { body: newPet('two') }),
-      ]);
-    }
-    rowsOf(path, 'DELETE FROM pets');
-    await using store = await open(path);
-    expect((await store.write('createPet', { body: newPet('three') })).id).toBe(3n);
-  });
-
   test('a second process may manage the store but not serve it', async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');

@@ -153,13 +153,6 @@ function apartFromNeighboursConforms(check: StoreTest): void {
 }
 
 function wholeConforms(check: StoreTest): void {
-  check('one of several writes is done whole', async ({ store, besideWith }) => {
-    const other = await besideWith(testUnits().units);
-    const id = await other.write('openShop', ['first', 'second']);
-    expect((await store.keys.list(0, many)).map(({ accountId }) => accountId)).toEqual([id, id]);
-    expect(await namesIn(store)).toEqual(['mascot']);
-  });
-
   check('one whose last write violates a constraint has done nothing, alone or in a group', async (bench) => {
     const { store, besideWith } = bench;
     const { write } = await besideWith(testUnits().units);
