@@ -56,15 +56,6 @@ describe('200', () => {
     app.clock.advance(60);
     expect(shown(await look(app, key)).minute.remaining).toBe(2);
   });
-
-  test('counts the requests of all keys of the account, and of no other', async () => {
-    const one = await app.tenant('free');
-    const other = await app.operator.keys.create(one.account.id, 'other');
-    const stranger = await app.tenant('free');
-    for (const key of [one.key, other.key, stranger.key]) await spend(app, key);
-    expect(shown(await look(app, other.key)).minute.remaining).toBe(58);
-    expect(shown(await look(app, stranger.key)).minute.remaining).toBe(59);
-  });
 });
 
 describe('a ban', () => {

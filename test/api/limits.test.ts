@@ -69,51 +69,6 @@ describe('a plan', () => {
   });
 });
 
-describe('a window', () => {
-  test('opens with the first request, at its whole second, and keeps its Reset to the end', async () => {
-    const { key } = await app.tenant('free');
-    app.clock.advance(1.4 - (app.clock.now() % 1_000) / 1_000);
-    const reset = app.clock.seconds + 60;
-    for (const pause of [0, 0.5, 20, 30, 8.6, 0.499]) {
-      app.clock.advance(pause);
-      expect(limitsOf(await get(key)).reset).toBe(reset);
-    }
-    app.clock.advance(0.001);
-    expect(app.clock.seconds).toBe(reset);
-    const next = await get(key);
-    expect(limitsOf(next)).toEqual({ limit: 60, remaining: 59, reset: reset + 60 });
-  });
-
-  test('admits a request exactly after Retry-After, and not a second earlier', async () => {
-    const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 1_000 });
-    for (const wait of [0.25, 0.75, 10, 59.999]) {
-      expect((await get(key)).status).toBe(200);
-      app.clock.advance(wait);
-      const refused = await get(key);
-      const seconds = refused.number('Retry-After');
-      expect(seconds).toBeGreaterThanOrEqual(1);
-      app.clock.advance(seconds - 1);
-      if (seconds > 1) expect((await get(key)).status).toBe(429);
-      app.clock.advance(1);
-    }
-  });
-});
-
-describe('the binding window', () => {
-  test('is on a tie the one that ends later: the day', async () => {
-    const { key } = await app.tenant('enterprise', { perMinute: 2, perDay: 2 });
-    const start = app.clock.seconds;
-    const answers = await burst(key, 3);
-    expect(answers.map(limitsOf)).toEqual([
-      { limit: 2, remaining: 1, reset: start + day },
-      { limit: 2, remaining: 0, reset: start + day },
-      { limit: 2, remaining: 0, reset: start + day },
-    ]);
-    expect(answers[2]?.error.code).toBe('daily_quota_exceeded');
-    expect(answers[2]?.number('Retry-After')).toBe(day);
-  });
-});
-
 describe('a date that is set while the service runs', () => {
   test.each([-200_000, -1, 3_600])(
     'by %i s forgets no request and puts no Reset in the past',

@@ -15,7 +15,6 @@ import { operatorsConform, sessionsConform } from './operators-conformance.ts';
 import { ordersConform } from './orders-conformance.ts';
 import { petsConform } from './pets-conformance.ts';
 import { type MakePlace, storeTests } from './place.ts';
-import { standingConforms } from './standing-conformance.ts';
 import { unitsConform } from './units-conformance.ts';
 import { instancesConform, usageConforms } from './usage-conformance.ts';
 import { versionsConform } from './versions-conformance.ts';
@@ -38,7 +37,6 @@ export function storageConforms(name: string, makePlace: MakePlace): void {
     describe('scopes', () => scopesConform(check));
     describe('the first start', () => firstStartConforms(check));
     describe('limits', () => limitStoreConforms(check));
-    describe('standing', () => standingConforms(check));
     describe('imports', () => importsConform(check));
     describe('units of work', () => unitsConform(check));
     describe('operators', () => operatorsConform(check));
