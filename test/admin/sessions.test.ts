@@ -13,6 +13,7 @@ import {
   type TestSession,
 } from '../support/admin.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
+import { change } from '../support/backup.ts';
 import { keptLog } from '../support/log.ts';
 
 const app = await startTestApp();
@@ -112,6 +113,15 @@ describe('a session', () => {
     const added = storage.write('addSession', { session, idleMs: 1_000, lastFour: 'gone' });
     expect(await added.catch((error: unknown) => error)).toMatchObject({ code: 'sign_in_failed' });
     expect(await storage.sessions.find(session.fingerprint)).toBeUndefined();
+  });
+
+  test('of an operator who was revoked is over, even if one came about meanwhile', async () => {
+    await using own = await startTestApp();
+    const { token, id } = await addOperator(own, 'admin');
+    const session = await signIn(own, token);
+    const path = own.config.databaseUrl.replace('sqlite:', '');
+    change(path, `UPDATE operators SET revoked_at = ${own.clock.now()} WHERE id = ${id}`);
+    expect(await statusWith(session, own)).toBe(401);
   });
 
   test('is new with each sign-in: a secret that somebody planted is never taken up, and the former one ends', async () => {

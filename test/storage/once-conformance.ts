@@ -8,9 +8,9 @@ import { newPet } from './samples.ts';
 const at = 1_800_000_000_000;
 
 /** Asks for an animal of this name, which is what is asked for. */
-function added(store: Store, key: string, { name = 'Ozzy', now = at } = {}) {
+function added(store: Store, key: string, { name = 'Ozzy', now = at, accountId = 1 } = {}) {
   const input = { params: {}, preconditions: {}, body: newPet(name), now };
-  return store.write('createPetOnce', { input, once: { accountId: 1, key, request: name } });
+  return store.write('createPetOnce', { input, once: { accountId, key, request: name } });
 }
 
 const isReplayed = (outcome: OnceOutcome) => (typeof outcome === 'string' ? outcome : outcome.isReplayed);
@@ -41,6 +41,13 @@ export function onceConforms(check: StoreTest): void {
     expect(together.map(isReplayed)).toEqual([false, false, true, 'idempotency_key_reused']);
     expect(await names(store)).toEqual(['Ozzy', 'Kiki']);
     expect(isReplayed(await added(store, 'key', { name: 'Rex' }))).toBe('idempotency_key_reused');
+  });
+
+  check('the key of one account is never that of another, however their texts join', async ({ store }) => {
+    const together = await Promise.all(
+      ['0', '00', ':0', '0:0'].flatMap((key) => [3, 30].map((accountId) => added(store, key, { accountId }))),
+    );
+    expect(together.map(isReplayed)).toEqual(Array(8).fill(false));
   });
 
   check('an answer that is not kept any more is no answer', async ({ store }) => {
