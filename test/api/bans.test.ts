@@ -75,31 +75,6 @@ describe('a ban', () => {
     expect((await get(strict, tenant.key)).status).toBe(200);
   });
 
-  test('costs the account nothing and leaves its other keys alone', async () => {
-    const tenant = await strict.tenant('enterprise', { perMinute: 3, perDay: 1_000 });
-    const other = await strict.app.admin.keys.create(tenant.account.id, 'other');
-    for (let request = 0; request < 4; request++) await get(strict, tenant.key);
-    strict.clock.advance(1);
-    expect((await get(strict, tenant.key)).error.code).toBe('api_key_banned');
-    expect((await get(strict, other.key)).error.code).toBe('rate_limit_exceeded');
-    strict.clock.advance(59);
-    const answer = await get(strict, other.key);
-    expect(answer.header('RateLimit')).toBe('"minute";r=2;t=60, "day";r=996;t=86340');
-    expect((await get(strict, tenant.key)).error.code).toBe('api_key_banned');
-    expect((await get(strict, other.key)).header('RateLimit')).toContain('"minute";r=1;');
-  });
-
-  test('ends when an operator lifts it, with its strikes and its level', async () => {
-    const tenant = await strict.tenant('enterprise', scarce);
-    expect(await earnBan(strict, tenant)).toBe(120);
-    strict.clock.advance(119);
-    const own = async () => (await strict.operator.bans.list()).filter(({ keyId }) => keyId === tenant.keyId);
-    expect(await own()).toMatchObject([{ bannedUntil: (strict.clock.seconds + 1) * 1_000, level: 0 }]);
-    await strict.operator.bans.lift(tenant.keyId);
-    expect(await own()).toEqual([]);
-    expect(await earnBan(strict, tenant)).toBe(120);
-  });
-
   test('follows the configured thresholds', async () => {
     await using app = await startTestApp({
       BAN_STRIKES: '3',

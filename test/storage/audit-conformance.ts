@@ -3,7 +3,6 @@ import type { Store } from '../../src/operations/units.ts';
 import type { AuditFilter } from '../../src/storage/admin.ts';
 import type { AuditEntry, NewAuditEntry } from '../../src/tables/operators.ts';
 import type { StoreTest } from './place.ts';
-import { enterprise } from './samples.ts';
 
 const start = 1_700_000_000_000;
 
@@ -89,23 +88,5 @@ export function auditConforms(check: StoreTest): void {
     const [latest, , , first] = await store.audit.list(undefined, 9, {});
     expect(await store.audit.list(latest?.id, 9, { until: start + 2 })).toEqual([first as AuditEntry]);
     expect(await store.audit.list(first?.id, 9, { until: start + 2 })).toEqual([]);
-  });
-
-  check('a change and its entry are stored together, or neither is', async ({ store }) => {
-    const { id } = await enterprise(store, { perMinute: 1, perDay: 2 }, 'old');
-    const change = { unit: 'updateAccount', actor: 'cli:root', at: start } as const;
-    await store.write('audited', { ...change, input: { id, name: 'new' } });
-    // What changes nothing is not recorded.
-    await store.write('audited', { ...change, input: { id, name: 'new' } });
-    const failing = { ...change, input: { id, name: null as unknown as string, limits: { plan: 'none' } } };
-    const [failed] = await Promise.allSettled([store.write('audited', failing)]);
-    expect(failed?.status).toBe('rejected');
-    const entries = await store.audit.list(undefined, 9, {});
-    expect(entries).toMatchObject([
-      { actor: 'cli:root', operation: 'updateAccount', object: `account:${id}` },
-    ]);
-    expect(JSON.parse(entries[0]?.before ?? '')).toMatchObject({ name: 'old' });
-    expect(JSON.parse(entries[0]?.after ?? '')).toMatchObject({ name: 'new' });
-    expect(await store.accounts.find(id)).toMatchObject({ name: 'new', plan: 'enterprise' });
   });
 }

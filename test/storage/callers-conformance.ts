@@ -1,33 +1,11 @@
 import { expect } from 'bun:test';
-import { type PlanName, plans, type Quota } from '../../src/domain/plan.ts';
+import { plans } from '../../src/domain/plan.ts';
 import { defaultScopes, type Scope, scopes } from '../../src/domain/scope.ts';
 import type { Writes } from '../../src/operations/units.ts';
 import type { StoreTest } from './place.ts';
 import { callerWith, enterprise, many, newKey } from './samples.ts';
 
 const tiny = { perMinute: 1, perDay: 2 };
-
-export function accountsConform(check: StoreTest): void {
-  check('a plan changes there and back, and only of the account named', async ({ store }) => {
-    const { accounts } = store;
-    const setPlan = ({ id, ...limits }: { id: number; plan: PlanName; quota: Quota }) =>
-      store.write('updateAccount', { id, limits });
-    const changed = await enterprise(store, tiny);
-    const other = await enterprise(store, tiny, 'other');
-    expect(await setPlan({ id: changed.id, plan: 'pro', quota: plans.pro })).toEqual({
-      ...changed,
-      plan: 'pro',
-      quota: plans.pro,
-    });
-    const quota = { perMinute: 7, perDay: 70 };
-    expect(await setPlan({ id: changed.id, plan: 'enterprise', quota })).toEqual({
-      ...changed,
-      quota,
-    });
-    expect(await accounts.find(other.id)).toEqual(other);
-    expect(await setPlan({ id: other.id + 1, plan: 'free', quota: plans.free })).toBeUndefined();
-  });
-}
 
 export function keysConform(check: StoreTest): void {
   check('a fingerprint finds its caller, with the quota of the plan', async ({ store }) => {
@@ -96,40 +74,6 @@ export function keysConform(check: StoreTest): void {
     expect((await keys.find(lasting.id))?.successorId).toBe(successor?.id ?? 0);
     expect((await keys.findCaller('next'))?.accountId).toBe(accountId);
   });
-
-  check(
-    'a key that is revoked, expired, rotated or not there has no successor',
-    async ({ store, beside }) => {
-      const { id: accountId } = await enterprise(store, tiny);
-      const other = await beside();
-      const { keys } = store;
-      const make = async (print: string, expiresAt?: number) =>
-        (await store.write('createKey', newKey(accountId, print, expiresAt))).id;
-      const revoked = await make('revoked');
-      await other.write('revokeKey', { id: revoked, at: 1_700_000_000_000 });
-      const rotated = await make('rotated');
-      await other.write('rotateKey', {
-        oldId: rotated,
-        oldEndsAt: 1_760_000_000_000,
-        successor: newKey(accountId, 'successor'),
-      });
-      // A new key is made at 1,700,000,000,123.
-      const expired = await make('expired', 1_700_000_000_123);
-      const before = await keys.list(0, many);
-      for (const id of [revoked, rotated, expired, expired + 99]) {
-        expect(
-          await store.write('rotateKey', {
-            oldId: id,
-            oldEndsAt: 1_760_000_000_000,
-            successor: newKey(accountId, `of ${id}`),
-          }),
-        ).toBeUndefined();
-      }
-      expect(await keys.list(0, many)).toEqual(before);
-      const next = await make('next');
-      expect(next).toBe(expired + 1);
-    },
-  );
 
   check(
     'rotations and a revocation at once: one successor at most, and the old key is revoked',

@@ -3,7 +3,7 @@ import { describe } from 'bun:test';
 import { accountPagesConform, closingConforms } from './accounts-conformance.ts';
 import { answersConform } from './answers-conformance.ts';
 import { auditConforms } from './audit-conformance.ts';
-import { accountsConform, firstStartConforms, keysConform, scopesConform } from './callers-conformance.ts';
+import { firstStartConforms, keysConform, scopesConform } from './callers-conformance.ts';
 import { entitiesConform } from './entities-conformance.ts';
 import { filtersConform } from './filters-conformance.ts';
 import { importsConform } from './imports-conformance.ts';
@@ -30,7 +30,6 @@ export function storageConforms(name: string, makePlace: MakePlace): void {
     describe('kept answers', () => answersConform(check));
     describe('once', () => onceConforms(check));
     describe('requests of operators that are done once', () => operatorOnceConforms(check));
-    describe('accounts', () => accountsConform(check));
     describe('pages of accounts', () => accountPagesConform(check));
     describe('closed accounts', () => closingConforms(check));
     describe('keys', () => keysConform(check));
