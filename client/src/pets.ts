@@ -10,6 +10,10 @@ export interface PetQuery extends ListQuery {
   readonly categoryId?: Int64 | undefined;
   /** Only these animals, 100 at most; unknown ids are left out. */
   readonly ids?: readonly Int64[] | undefined;
+  /** Only animals with this id or a higher one. */
+  readonly minId?: Int64 | undefined;
+  /** Only animals with this id or a lower one. */
+  readonly maxId?: Int64 | undefined;
 }
 
 /** Most times that `updateWith` starts again because another client was faster. */

@@ -79,6 +79,26 @@ describe('the filter id', () => {
   });
 });
 
+describe('the filters minId and maxId', () => {
+  const between = (least: bigint, most: bigint) => pets.filter(({ id }) => id >= least && id <= most);
+
+  test.each([
+    ['minId=110', between(110n, 111n)],
+    ['maxId=2', between(1n, 2n)],
+    ['minId=7&maxId=7', between(7n, 7n)],
+    ['minId=9&maxId=7', []],
+    ['minId=-9223372036854775808&maxId=1', between(1n, 1n)],
+    ['minId=9223372036854775807&maxId=9223372036854775807', []],
+  ])('return the animals from the one to the other, both included: %s', async (query, wanted) => {
+    expect(await walk(app, `/pets?limit=2&${query}`)).toEqual(wanted);
+  });
+
+  test('a page that ends with maxId has no next page', async () => {
+    expect(linksOf(await app.call('GET', '/pets?limit=3&maxId=3'))).not.toHaveProperty('next');
+    expect(linksOf(await app.call('GET', '/pets?limit=3&maxId=4'))).toHaveProperty('next');
+  });
+});
+
 describe('400', () => {
   test.each([
     ['limit=0', 'from 1 to 100'],

@@ -32,7 +32,8 @@ test('each operation has a method, which sends each of its parameters and header
     },
   });
   const calls = [
-    store.pets.list({ status: 'sold', categoryId: 1n, ids: [1], limit: 5, cursor: 'x' }).toArray(),
+    store.pets.list({ status: 'sold', categoryId: 1n, ids: [1], minId: 1n, maxId: 2n, limit: 5 }).toArray(),
+    store.pets.list({ cursor: 'x' }).toArray(),
     store.pets.create({ name: 'Ozzy', categoryId: 1 }),
     store.pets.get(1n),
     store.pets.update(1n, {}, { ifMatch: '*' }),

@@ -10,11 +10,15 @@ const mostIds = 8;
 
 export function listPets(making: Making): Request {
   const { chance, scene } = making;
-  const animals = [...scene.world.animals.values()];
+  // Often one of the first, so that a page reaches beyond `maxId`.
+  const animals = [...scene.world.animals.values()].slice(0, chance.pick([10, undefined]));
   const known = animals.length > 0 && chance.often(0.8) ? chance.pick(animals) : undefined;
   const status = known?.status ?? chance.pick(petStatuses);
   const categoryId = known?.categoryId ?? categoryIdIn(making);
   const ids = idsIn(making, known);
+  const some = known?.id ?? petIdIn(making);
+  const minId = int64Near(some, -chance.int(0, 3));
+  const maxId = int64Near(some, chance.int(0, 3));
   return listRequest(making, {
     operationId: 'listPets',
     path: '/pets',
@@ -22,12 +26,19 @@ export function listPets(making: Making): Request {
       status: { value: status, admits: (animal: Animal) => animal.status === status },
       categoryId: { value: String(categoryId), admits: (animal: Animal) => animal.categoryId === categoryId },
       id: { value: ids.join(), admits: ({ id }: Animal) => ids.includes(id) },
+      minId: { value: String(minId), admits: ({ id }: Animal) => id >= minId },
+      maxId: { value: String(maxId), admits: ({ id }: Animal) => id <= maxId },
     },
     ownBy: ['id', ...(scene.categories.includes(categoryId) ? ['categoryId'] : [])],
     isMine: (id) => scene.world.animals.has(id) || scene.gone.has(id),
     things: ({ animals }) => animals.values(),
     textOf: petText,
   });
+}
+
+function int64Near(value: bigint, distance: number): bigint {
+  const near = value + BigInt(distance);
+  return BigInt.asIntN(64, near) === near ? near : value;
 }
 
 /** The ids of some animals, half of which are like the known one. */

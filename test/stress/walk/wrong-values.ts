@@ -68,6 +68,8 @@ export const wrongParameters: Readonly<Record<string, Wrong>> = {
   ),
   categoryId: noInt64,
   petId: noInt64,
+  minId: noInt64,
+  maxId: noInt64,
   id: anyOf('', ...words`, 1, ,1 1,,2 x 1;2 1%20,2 1,9223372036854775808`, manyIds),
   cursor: anyOf(
     '',
