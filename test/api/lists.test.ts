@@ -2,6 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { errorExample } from '../../scripts/openapi/error-examples.ts';
 import { writeCursor } from '../../src/contract/cursor.ts';
+import type { Pet } from '../../src/contract/pets.ts';
 import { petStatuses } from '../../src/domain/pet-status.ts';
 import { startTestApp } from '../support/app.ts';
 import type { ErrorAnswer } from '../support/call.ts';
@@ -9,7 +10,11 @@ import { addPets, faulty, linksOf, newPet, relative, walk } from '../support/pet
 
 const app = await startTestApp();
 // 111 animals: more than the largest page, and no multiple of the default one.
-const pets = await addPets(app, 111, ...petStatuses);
+const pets: Pet[] = [];
+for (let n = 0; n < 111; n++) {
+  const body = newPet(`Animal ${n}`, String(n % 4), petStatuses[n % 3]);
+  pets.push((await app.call('POST', '/pets', { body })).json as Pet);
+}
 afterAll(() => app[Symbol.asyncDispose]());
 
 const idsOf = (animals: readonly { id: bigint }[]) => animals.map(({ id }) => id);
@@ -97,6 +102,30 @@ describe('the filters minId and maxId', () => {
     expect(linksOf(await app.call('GET', '/pets?limit=3&maxId=3'))).not.toHaveProperty('next');
     expect(linksOf(await app.call('GET', '/pets?limit=3&maxId=4'))).toHaveProperty('next');
   });
+});
+
+// The walk combines two filters.
+test('every combination of filters lists what fits all of it, by its links, in any order of the filters', async () => {
+  const ids = pets
+    .filter(({ id }) => id % 2n === 1n)
+    .map(({ id }) => id)
+    .slice(0, 50);
+  const filters: Readonly<Record<string, (pet: Pet) => boolean>> = {
+    'status=sold': ({ status }) => status === 'sold',
+    'categoryId=0': ({ categoryId }) => categoryId === 0n,
+    [`id=${ids.join(',')}`]: ({ id }) => ids.includes(id),
+    'minId=5': ({ id }) => id >= 5n,
+    'maxId=90': ({ id }) => id <= 90n,
+  };
+  const names = Object.keys(filters);
+  for (let chosen = 0; chosen < 2 ** names.length; chosen++) {
+    const combination = names.filter((_name, at) => chosen & (1 << at));
+    const wanted = pets.filter((pet) => combination.every((name) => filters[name]?.(pet)));
+    expect(wanted.length).toBeGreaterThan(0);
+    for (const query of [combination, combination.toReversed()]) {
+      expect(await walk(app, `/pets?${['limit=5', ...query].join('&')}`)).toEqual(wanted);
+    }
+  }
 });
 
 describe('400', () => {
