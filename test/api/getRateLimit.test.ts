@@ -42,6 +42,26 @@ describe('200', () => {
     expect((await spend(app, key)).number('X-RateLimit-Remaining')).toBe(3);
   });
 
+  test('opens no window: a window opens with the first request that counts', async () => {
+    const { key } = await app.tenant('free');
+    expect(shown(await look(app, key)).minute).toEqual({ limit: 60, remaining: 60, resetAt: at(app, 60) });
+    app.clock.advance(30);
+    expect(shown(await look(app, key)).minute.resetAt).toBe(at(app, 60));
+    const counted = await spend(app, key);
+    expect(counted.number('X-RateLimit-Reset')).toBe(app.clock.seconds + 60);
+    app.clock.advance(30);
+    expect(shown(await look(app, key)).minute.resetAt).toBe(at(app, 30));
+  });
+
+  test('shows a window that ended as a new one', async () => {
+    const { key } = await app.tenant('free');
+    await spend(app, key);
+    app.clock.advance(60);
+    const { minute, day } = shown(await look(app, key));
+    expect([minute.remaining, day.remaining]).toEqual([60, 999]);
+    expect(day.resetAt).toBe(at(app, 86_400 - 60));
+  });
+
   test('while a window is exhausted: 200, nothing remaining, and until when', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 2, perDay: 100 });
     for (let sent = 0; sent < 2; sent++) await spend(app, key);

@@ -16,7 +16,7 @@ const allowed: Allowances = {
   examples: [3],
   scripts: [4],
   src: [103],
-  test: [291],
+  test: [287],
 };
 
 const telltales = new RegExp(
