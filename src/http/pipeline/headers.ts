@@ -60,8 +60,8 @@ class ReusedHeaders {
 
   #writeLimit({ limit, remaining, resetAt }: Limit): void {
     if (limit !== this.#limit) this.#headers.set('X-RateLimit-Limit', String(limit));
-    if (resetAt !== this.#resetAt) this.#headers.set('X-RateLimit-Reset', String(resetAt));
     this.#headers.set('X-RateLimit-Remaining', String(remaining));
+    if (resetAt !== this.#resetAt) this.#headers.set('X-RateLimit-Reset', String(resetAt));
     this.#limit = limit;
     this.#resetAt = resetAt;
   }
