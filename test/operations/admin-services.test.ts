@@ -18,7 +18,7 @@ test('an ended key cannot be rotated, and its end is unchanged', async () => {
   const [revoked, expired, rotated] = [await make(), await make(-1), await make()];
   await keys.revoke(revoked);
   await keys.rotate(rotated, 3_600_000);
-  const before = await Array.fromAsync(keys.all());
+  const before = await admin.storage.keys.list(0, 100);
   for (const [id, how] of [
     [revoked, 'is revoked'],
     [expired, 'has expired'],
@@ -29,5 +29,5 @@ test('an ended key cannot be rotated, and its end is unchanged', async () => {
       message: `Key ${id} cannot be rotated: it ${how}. Create a new key for its account, ${accountId}.`,
     });
   }
-  expect(await Array.fromAsync(keys.all())).toEqual(before);
+  expect(await admin.storage.keys.list(0, 100)).toEqual(before);
 });

@@ -4,10 +4,7 @@ import { foldNames, operatorTables } from './migration-for-operators.ts';
 /** SQL, or what is done in code for SQL does not do it alike on every server. */
 type MigrationStep = string | ((transaction: SQL) => Promise<void>);
 
-/**
- * Ids come from rows of `counters`, taken in the statement that inserts: a sequence would hand out a small id to a
- * transaction that commits late, and a reader that paged past it already would never see its animal.
- */
+/** Ids come from `counters`, in the inserting statement. A sequence could give a late commit an id that readers paged past. */
 export const migrationSteps: readonly MigrationStep[] = [
   `
   CREATE TABLE counters (
