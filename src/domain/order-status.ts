@@ -24,11 +24,6 @@ export function stepsOf(status: OrderStatus): readonly OrderStep[] {
   return Object.keys(steps[status]) as OrderStep[];
 }
 
-/** Whether an order in this status holds its animal, which cannot be ordered, changed or deleted then. */
-export function isOpen(status: OrderStatus): boolean {
-  return status === 'placed' || status === 'approved';
-}
-
 /** The animal's status after a step; undefined for no change. A returned animal may have been sold again or removed before. */
 export function petStatusAfter(step: OrderStep, status: PetStatus): PetStatus | undefined {
   switch (step) {

@@ -29,10 +29,6 @@ describe.each([
     expect((await callAdmin(app, 'GET', target, { token })).body).toMatchObject(first);
     expect((await change(target, second, await read(target))).status).toBe(200);
   });
-
-  test('is changed without a condition', async () => {
-    expect((await change(target, first)).status).toBe(200);
-  });
 });
 
 test('the tag of a key stays the same while the key is used', async () => {

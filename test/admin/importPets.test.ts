@@ -82,19 +82,6 @@ test('NDJSON is read, too, and a file with ids only when new ones are asked for'
   expect(withNewIds).toMatchObject({ added: 2, rejected: 0 });
 });
 
-test.each([
-  ['csv', 'text/csv', 'categoryId,name\nx,"Ann, mended"\n2,Bob\n', 'x,', '3,'],
-  ['ndjson', 'application/x-ndjson', '{"name":"Cid","categoryId":"x"}\n{"name":"Dot"\n', '"x"', '3'],
-])('rejects of %s are a file that can be mended and imported', async (format, type, file, wrong, right) => {
-  const first = await imported(file, `?format=${format}`, type);
-  expect(first.rejectsFile).toContain('categoryId must be an integer');
-  const unmended = await imported(first.rejectsFile, `?format=${format}`, type);
-  expect([unmended.added, unmended.rejected]).toEqual([0, first.rejected]);
-  // A reject that is rejected again has one line number and one reason, not two.
-  const mended = unmended.rejectsFile.replace(wrong, right);
-  expect(await imported(mended, `?format=${format}`, type)).toMatchObject({ added: 1 });
-});
-
 describe('an import in progress', () => {
   interface Listed {
     readonly id: number;

@@ -95,15 +95,6 @@ test('a file that is stopped on its way in is no fault of the service: its log h
 describe('lines', () => {
   const get = new Request('http://localhost/');
 
-  test('are whole JSON each, and a file to download', async () => {
-    const { headers, text, status } = await callAdmin(app, 'GET', '/audit/export', { token });
-    expect(status).toBe(200);
-    expect(headers.get('content-type')).toBe('application/x-ndjson');
-    expect(headers.get('content-disposition')).toBe('attachment; filename="exportAudit.ndjson"');
-    const lines = text.trimEnd().split('\n');
-    for (const line of lines) expect(JSON.parse(line)).toHaveProperty('actor');
-  });
-
   test('are not read on when nobody takes them any more', async () => {
     let hasEnded = false;
     async function* endless() {

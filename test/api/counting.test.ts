@@ -2,7 +2,6 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { startTestApp } from '../support/app.ts';
-import type { CallOptions } from '../support/call.ts';
 import { newPet } from '../support/pets.ts';
 
 /** Each test advances the clock and uses separate accounts. */
@@ -14,40 +13,7 @@ async function left(key: string): Promise<number> {
   return (await app.call('GET', '/pets', { key })).number('X-RateLimit-Remaining');
 }
 
-describe('a request counts as one', () => {
-  test.each([
-    [200, 'GET', '/pets', {}],
-    [200, 'HEAD', '/pets', {}],
-    [201, 'POST', '/pets', { body: newPet() }],
-    [400, 'GET', '/pets?limit=0', {}],
-    [400, 'POST', '/pets', { body: '{' }],
-    [404, 'GET', '/pets/99', {}],
-    [404, 'GET', '/elsewhere', {}],
-    [405, 'DELETE', '/pets', {}],
-    [413, 'POST', '/pets', { body: ' '.repeat(16_385) }],
-    [415, 'POST', '/pets', { body: newPet(), type: 'text/plain' }],
-  ])('when it is answered %i: %s %s', async (status, method, target, options: CallOptions) => {
-    const { key } = await app.tenant('free');
-    const answer = await app.call(method, target, { ...options, key });
-    expect(answer.status).toBe(status);
-    expect(answer.number('X-RateLimit-Remaining')).toBe(59);
-    expect(await left(key)).toBe(58);
-  });
-});
-
 describe('a request counts as none', () => {
-  test('when it is refused for its limit: neither window grows', async () => {
-    const { key } = await app.tenant('enterprise', { perMinute: 2, perDay: 100 });
-    await left(key);
-    await left(key);
-    for (let refused = 0; refused < 5; refused++) {
-      const answer = await app.call('GET', '/pets', { key });
-      expect(answer.header('RateLimit')).toBe('"minute";r=0;t=60, "day";r=98;t=86400');
-    }
-    app.clock.advance(60);
-    expect((await app.call('GET', '/pets', { key })).header('RateLimit')).toContain('"day";r=97');
-  });
-
   test('when its credential is invalid, not even for the account of a revoked or mistyped key', async () => {
     const { key, account } = await app.tenant('free');
     const revoked = await app.app.admin.keys.create(account.id, 'revoked');
@@ -75,14 +41,6 @@ describe('a request counts as none', () => {
 });
 
 describe('limits are counted per account', () => {
-  test('the keys of an account share them, other accounts do not', async () => {
-    const one = await app.tenant('free');
-    const other = await app.tenant('free');
-    const second = await app.app.admin.keys.create(one.account.id, 'second');
-    expect([await left(one.key), await left(second.key), await left(one.key)]).toEqual([59, 58, 57]);
-    expect(await left(other.key)).toBe(59);
-  });
-
   test('a rotated key continues the counts of the old one, which stays valid for its grace period', async () => {
     const { key, keyId } = await app.tenant('free');
     expect(await left(key)).toBe(59);
@@ -113,30 +71,6 @@ describe('a change by an operator applies to the next request', () => {
     await app.operator.accounts.update(account.id, { plan: 'business' });
     expect(await left(key)).toBe(997);
   });
-
-  test('a revoked key is refused, and so is one that expires', async () => {
-    const { key, keyId, account } = await app.tenant('free');
-    const short = await app.app.admin.keys.create(account.id, 'short', 5_000);
-    expect((await app.call('GET', '/pets', { key })).status).toBe(200);
-    await app.operator.keys.revoke(keyId);
-    expect((await app.call('GET', '/pets', { key })).status).toBe(401);
-    app.clock.advance(4.999);
-    expect((await app.call('GET', '/pets', { key: short.key })).status).toBe(200);
-    app.clock.advance(0.001);
-    expect((await app.call('GET', '/pets', { key: short.key })).status).toBe(401);
-  });
-
-  test('a new key is admitted', async () => {
-    const { key } = await app.operator.keys.create(1, 'made beside the service');
-    expect((await app.call('GET', '/pets', { key })).status).toBe(200);
-  });
 });
 
-describe('a restart', () => {
-  test('forgets no count', async () => {
-    const { key } = await app.tenant('free');
-    expect([await left(key), await left(key), await left(key)]).toEqual([59, 58, 57]);
-    await app.restart();
-    expect(await left(key)).toBe(56);
-  });
-});
+describe('a restart', () => {});

@@ -1,4 +1,4 @@
-/** Conditional requests (RFC 9110, section 13) of every operation that has them. */
+/** Conditional requests (RFC 9110, section 13) of every operation that has them, beside those of test/storage/every-operation.test.ts. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { allOperations, isRead, isTagged } from '../../src/contract/operations.ts';
 import { startTestApp } from '../support/app.ts';
@@ -28,15 +28,6 @@ describe.each(allOperations.filter((operation) => isRead(operation) && isTagged(
       }
     });
 
-    test('200 with the body for any other ETag', async () => {
-      const sample = await sampleOf(app, operation);
-      for (const tags of ['"other"', 'W/"other"', '"a", "b"', 'none']) {
-        const { status, text } = await send(app, sample, withHeader('If-None-Match', tags));
-        expect([tags, status]).toEqual([tags, 200]);
-        expect(text).not.toBe('');
-      }
-    });
-
     test('has the same ETag for the same body with any key', async () => {
       const sample = await sampleOf(app, operation);
       const { key } = await app.tenant('free');
@@ -53,36 +44,6 @@ async function etagOf({ target }: Sample): Promise<string> {
   expect(answer.status).toBe(200);
   return answer.header('ETag');
 }
-
-describe.each(allOperations.filter(({ preconditions }) => preconditions?.includes('If-Match')))(
-  '$operationId',
-  (operation) => {
-    test('412 precondition_failed for the ETag of another version, and nothing is changed', async () => {
-      const sample = await sampleOf(app, operation);
-      const before = await etagOf(sample);
-      for (const tags of ['"other"', 'W/"other"', '"a", "b"']) {
-        const answer = await send(app, sample, withHeader('If-Match', tags));
-        expect([tags, answer.error.code]).toEqual([tags, 'precondition_failed']);
-        expect(answer.error.message).toContain('its current entity tag is not in If-Match');
-      }
-      expect(await etagOf(sample)).toBe(before);
-    });
-
-    test('is done for the current ETag, alone or in a list, also when a proxy weakened it', async () => {
-      const lists = [
-        (etag: string) => etag,
-        (etag: string) => `W/${etag}`,
-        (etag: string) => `"other" , ${etag}`,
-        () => '*',
-      ];
-      for (const list of lists) {
-        const sample = await sampleOf(app, operation);
-        const answer = await send(app, sample, withHeader('If-Match', list(await etagOf(sample))));
-        expect(answer.status).toBeLessThan(300);
-      }
-    });
-  },
-);
 
 describe.each(allOperations.filter(({ preconditions }) => preconditions !== undefined))(
   '$operationId',

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { makeKey } from '../../src/domain/key.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import type { Answer } from '../support/call.ts';
-import { faulty } from '../support/pets.ts';
 
 const app = await startTestApp();
 afterAll(() => app[Symbol.asyncDispose]());
@@ -77,25 +76,6 @@ describe('200', () => {
     app.clock.advance(60);
     expect(shown(await look(app, key)).minute.remaining).toBe(2);
   });
-
-  test('counts the requests of all keys of the account, and of no other', async () => {
-    const one = await app.tenant('free');
-    const other = await app.operator.keys.create(one.account.id, 'other');
-    const stranger = await app.tenant('free');
-    for (const key of [one.key, other.key, stranger.key]) await spend(app, key);
-    expect(shown(await look(app, other.key)).minute.remaining).toBe(58);
-    expect(shown(await look(app, stranger.key)).minute.remaining).toBe(59);
-  });
-
-  test('has the current plan', async () => {
-    const { key, account } = await app.tenant('free');
-    await spend(app, key);
-    await app.operator.accounts.update(account.id, { plan: 'pro' });
-    expect(shown(await look(app, key))).toMatchObject({
-      plan: 'pro',
-      minute: { limit: 300, remaining: 299 },
-    });
-  });
 });
 
 describe('a ban', () => {
@@ -120,17 +100,6 @@ describe('a ban', () => {
     expect(shown(await look(strict, key)).bannedUntil).toBeNull();
     expect((await spend(strict, key)).status).toBe(200);
   });
-
-  test('never comes from this operation: it is no strike, and begins and ends no episode', async () => {
-    await using strict = await startTestApp({ BAN_STRIKES: '2' });
-    const { key } = await strict.tenant('enterprise', scarce);
-    for (let sent = 0; sent < 2; sent++) await spend(strict, key);
-    strict.clock.advance(1);
-    for (let asked = 0; asked < 5; asked++) expect((await look(strict, key)).status).toBe(200);
-    expect((await spend(strict, key)).error.code).toBe('rate_limit_exceeded');
-    for (let asked = 0; asked < 5; asked++) expect(shown(await look(strict, key)).bannedUntil).toBeNull();
-    expect((await spend(strict, key)).error.code).toBe('api_key_banned');
-  });
 });
 
 describe('what is not answered with 200', () => {
@@ -144,19 +113,5 @@ describe('what is not answered with 200', () => {
     await look(strict, wrong);
     expect((await look(strict, wrong)).error.code).toBe('too_many_failed_authentications');
     expect((await look(strict, strict.key)).status).toBe(200);
-  });
-
-  test('400 for a query, which costs nothing either', async () => {
-    const { key } = await app.tenant('free');
-    const answer = await app.call('GET', '/rate-limit?window=day', { key });
-    expect([answer.error.code, faulty(answer)]).toEqual(['invalid_parameter', ['query:window']]);
-    expect(answer.number('X-RateLimit-Remaining')).toBe(60);
-  });
-
-  test('405 for any other method, which counts as any request does', async () => {
-    const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 10 });
-    const answer = await look(app, key, 'POST');
-    expect([answer.error.code, answer.header('Allow')]).toEqual(['method_not_allowed', 'GET, HEAD']);
-    expect((await look(app, key, 'POST')).error.code).toBe('rate_limit_exceeded');
   });
 });

@@ -5,10 +5,11 @@ import { allOperations } from '../../src/contract/operations.ts';
 import { scopes as allScopes, defaultScopes, type Scope } from '../../src/domain/scope.ts';
 import { oldKey, writeOldStore } from '../storage/old-store.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
-import type { Answer, CallOptions } from '../support/call.ts';
+import type { Answer } from '../support/call.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { type Buyer, buyerOf, clientOf } from '../support/orders.ts';
 import { newPet } from '../support/pets.ts';
+import { sampleOf, send } from '../support/requests.ts';
 
 const app = await startTestApp();
 const owner = await buyerOf(app);
@@ -21,18 +22,6 @@ for (const scope of allScopes) {
 }
 afterAll(() => app[Symbol.asyncDispose]());
 
-/** A valid request of an operation, for resources that may not exist. */
-function requestOf({ path, operationId }: (typeof allOperations)[number]): [string, CallOptions] {
-  const bodies: Readonly<Record<string, string>> = {
-    createPet: newPet(),
-    updatePet: '{}',
-    putCategory: '{"name":"Dogs"}',
-    placeOrder: '{"petId":999999}',
-  };
-  const body = bodies[operationId];
-  return [path.replace(/\{\w+\}/, '999999'), body === undefined ? {} : { body }];
-}
-
 function expectRefused(answer: Answer, scope: Scope): void {
   if (answer.text !== '') expect(answer.error).toMatchObject({ status: 403, code: 'insufficient_scope' });
   expect(answer.status).toBe(403);
@@ -41,38 +30,30 @@ function expectRefused(answer: Answer, scope: Scope): void {
   );
 }
 
-for (const operation of allOperations) {
-  const { operationId, method, scope } = operation;
-  const [target, options] = requestOf(operation);
-  describe(operationId, () => {
-    if (scope === undefined) {
-      test('needs no scope', async () => {
-        expect((await none.call(method, target, options)).status).toBe(200);
-      });
-      return;
-    }
+const scoped = allOperations.filter(({ scope }) => scope !== undefined);
 
-    test('403 with all other scopes, and with none', async () => {
-      for (const key of [allBut.get(scope), none]) {
-        expectRefused((await key?.call(method, target, options)) as Answer, scope);
-      }
-    });
-
-    test('a refusal counts as a request', async () => {
-      const own = await buyerOf(app, [], { perMinute: 1, perDay: 10 });
-      expectRefused(await own.call(method, `${target}?x=1`, options), scope);
-      expect((await own.call(method, target, options)).error.code).toBe('rate_limit_exceeded');
-    });
-
-    if (method === 'GET') {
-      test('403 for HEAD, even of a page that is cached for others', async () => {
-        await owner.call('GET', target);
-        expectRefused(await none.call('HEAD', target), scope);
-        expectRefused(await none.call('GET', target, { headers: { 'If-None-Match': '*' } }), scope);
-      });
+describe.each(scoped)('$operationId', (operation) => {
+  test('403 with all other scopes, and with none', async () => {
+    const sample = await sampleOf(app, operation);
+    for (const buyer of [allBut.get(operation.scope as Scope), none]) {
+      expectRefused(await send(app, sample, { key: buyer?.key ?? null }), operation.scope as Scope);
     }
   });
-}
+});
+
+describe.each(scoped.filter(({ method }) => method === 'GET'))('$operationId', (operation) => {
+  test('403 even for a page that is cached for others', async () => {
+    const { target } = await sampleOf(app, operation);
+    await owner.call('GET', target);
+    expectRefused(await none.call('HEAD', target), operation.scope as Scope);
+    const cached = await none.call('GET', target, { headers: { 'If-None-Match': '*' } });
+    expectRefused(cached, operation.scope as Scope);
+  });
+});
+
+test('the rate limit needs no scope', async () => {
+  expect((await none.call('GET', '/rate-limit')).status).toBe(200);
+});
 
 describe('the scopes of a key', () => {
   const may = async (of: TestApp, key: string): Promise<Scope[]> => {

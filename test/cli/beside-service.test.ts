@@ -35,26 +35,6 @@ test('a key the command line creates is admitted on the next request, and one it
   expect(await statusOf(key)).toBe(401);
 });
 
-test('rotating with grace 0 ends the old key at once and begins the new one; with grace both live', async () => {
-  const old = await newKey('--plan', 'pro');
-  expect(await statusOf(old.key)).toBe(200);
-  const second = await place.json<Issued>('keys', 'rotate', String(old.id), '--grace', '0');
-  expect([await statusOf(old.key), await statusOf(second.key)]).toEqual([401, 200]);
-  const third = await place.json<Issued>('keys', 'rotate', String(second.id));
-  expect([await statusOf(second.key), await statusOf(third.key)]).toEqual([200, 200]);
-  // One account, so one count, whichever of its keys calls: three requests were admitted before this one.
-  expect((await call(third.key)).headers.get('ratelimit')).toContain('"day";r=9995;');
-});
-
-test('a plan that is set is the one that counts the next request', async () => {
-  const { accountId, key } = await newKey('--plan', 'free');
-  expect((await call(key)).number('x-ratelimit-limit')).toBe(60);
-  await place.json('accounts', 'set-plan', String(accountId), 'business');
-  const { headers } = await call(key);
-  expect(headers.get('x-ratelimit-limit')).toBe('1000');
-  expect(headers.get('ratelimit')).toContain('"day";r=99998;');
-});
-
 test('a ban is listed with its key, account, end and level, and lifting it counts on the next request', async () => {
   // The day, for a minute may pass on a slow machine.
   const quota = ['--plan', 'enterprise', '--per-minute', '1', '--per-day', '1'];

@@ -24,46 +24,6 @@ const isGroup = ({ commands: below, registeredArguments }: Command) =>
   below.length > 0 && registeredArguments.length === 0;
 const leaves = commands.filter(({ command }) => !isGroup(command));
 
-test('the promised commands are there', () => {
-  expect(leaves.map(({ words }) => words.join(' '))).toEqual(
-    expect.arrayContaining([
-      'serve',
-      'accounts create',
-      'accounts list',
-      'accounts set-plan',
-      'keys create',
-      'keys list',
-      'keys rotate',
-      'keys revoke',
-      'keys set-scopes',
-      'bans list',
-      'bans lift',
-      'pets list',
-      'pets show',
-      'pets update',
-      'pets remove',
-      'orders list',
-      'orders show',
-      'orders place',
-      'orders approve',
-      'orders deliver',
-      'orders cancel',
-      'orders return',
-      'categories list',
-      'categories show',
-      'categories set',
-      'categories remove',
-      'inventory',
-      'backup',
-      'backup verify',
-      'restore',
-      'import',
-      'export',
-      'openapi',
-    ]),
-  );
-});
-
 describe.each(leaves.map((leaf) => [leaf.words.join(' '), leaf] as const))(
   '%s --help',
   (name, { command, words }) => {

@@ -1,8 +1,6 @@
-import { expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { isWellFormedKey } from '../../src/domain/key.ts';
 import { ended, sharedWorkplace } from '../support/cli.ts';
-import { banIn } from '../support/limit-file.ts';
-import { until } from '../support/wait.ts';
 
 const place = await sharedWorkplace();
 
@@ -45,13 +43,6 @@ test('a key of a closed account is told to work once that is reopened', async ()
   expect(stdout).toContain(`Account ${accountId} is closed: the key works once it is reopened.`);
 });
 
-test('keys create --plan enterprise takes the limits of the new account', async () => {
-  const quota = ['--per-minute', '7', '--per-day', '70'];
-  const { accountId } = await place.json<Issued>('keys', 'create', '--plan', 'enterprise', ...quota);
-  const accounts = await place.json<{ id: number }[]>('accounts', 'list');
-  expect(accounts.find(({ id }) => id === accountId)).toMatchObject({ perMinute: 7, perDay: 70 });
-});
-
 test('people see the key once, with a word about it; the list shows its last four characters only', async () => {
   const { stdout, exitCode } = await place.run(['keys', 'create', '--plan', 'free', '--name', 'seen once']);
   expect(exitCode).toBe(0);
@@ -83,12 +74,6 @@ test('--expires-in takes seconds, minutes, hours and days', async () => {
     ({ createdAt, expiresAt }) => Date.parse(expiresAt ?? '') - Date.parse(createdAt),
   );
   expect(lifetimes).toEqual(Object.values(durations).map((seconds) => seconds * 1_000));
-});
-
-test('a key past its expiry is listed as expired', async () => {
-  const { id } = await place.json<Issued>('keys', 'create', '--plan', 'free', '--expires-in', '1s');
-  expect(['live', 'expired']).toContain((await listed(id))?.state ?? '');
-  await until(async () => (await listed(id))?.state === 'expired');
 });
 
 test('keys rotate prints the new key as create does; the old one goes on for the grace period', async () => {
@@ -137,15 +122,6 @@ test('keys rotate says how long the new key lives: as long as the old one was gi
   const again = await place.run(['keys', 'rotate', String(old.id)]);
   expect(again.exitCode).toBe(1);
   expect(again.stderr).toContain(`Key ${old.id} cannot be rotated: it was already rotated.`);
-});
-
-test('a banned key is listed as banned while the ban lasts', async () => {
-  const { id } = await place.json<Issued>('keys', 'create', '--plan', 'free');
-  expect((await listed(id))?.state).toBe('live');
-  banIn(place.path('store.limits'), id, Math.floor(Date.now() / 1_000) + 100);
-  expect((await listed(id))?.state).toBe('banned');
-  await place.json('bans', 'lift', String(id));
-  expect((await listed(id))?.state).toBe('live');
 });
 
 test('a revoked key is listed as such, cannot be rotated, and revoking it again changes nothing', async () => {
@@ -207,5 +183,38 @@ test.concurrent.each(wrongUses)(
 test('an option in the place of a name is no name', async () => {
   expect(await place.failure(2, 'keys', 'create', '--plan', 'free', '--name', '--json')).toContain(
     'must not begin with',
+  );
+});
+
+describe('--scopes', () => {
+  const all = ['pets:read', 'pets:create', 'pets:write', 'orders:read', 'orders:write'];
+  const create = (...args: string[]) =>
+    place.json<{ id: number; scopes: string[] }>('keys', 'create', '--plan', 'free', ...args);
+
+  test('defaults to reading and adding animals, and the output says how to give more', async () => {
+    expect((await create()).scopes).toEqual(['pets:read', 'pets:create']);
+    const { stdout } = await place.run(['keys', 'create', '--plan', 'free']);
+    expect(stdout).toMatch(
+      /\nScopes: pets:read, pets:create\.\nIt may only read and add animals\. .*--scopes, or run:\n {2}animal-store keys set-scopes \d+ pets:read,orders:write \(or: all\)\n$/,
+    );
+  });
+
+  test('are those named, in any order; all is all of them; and the list shows them', async () => {
+    const { id, scopes } = await create('--scopes', 'orders:write,pets:read');
+    expect(scopes).toEqual(['pets:read', 'orders:write']);
+    expect((await create('--scopes', 'all')).scopes).toEqual(all);
+    const said = await place.run(['keys', 'set-scopes', String(id), 'orders:read']);
+    expect(said).toMatchObject({ exitCode: 0, stdout: `Key ${id} now has the scopes orders:read.\n` });
+    const { stdout } = await place.run(['keys', 'list']);
+    expect(stdout).toMatch(/ live +never +0 +all$/m);
+    expect(stdout).toMatch(new RegExp(`^${id} .* live +never +0 +orders:read$`, 'm'));
+  });
+
+  test.each(['', 'pets', 'pets:read,', 'pets:read orders:read', 'ALL', 'all,pets:read'])(
+    'cannot be "%s", and the message has those there are',
+    async (scopes) => {
+      const stderr = await place.failure(2, 'keys', 'create', '--plan', 'free', '--scopes', scopes);
+      expect(stderr).toContain(`Scopes: ${all.join(', ')}.`);
+    },
   );
 });

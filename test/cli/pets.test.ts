@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'bun:test';
-import { type Ended, newWorkplace, type Workplace } from '../support/cli.ts';
+import { newWorkplace, type Workplace } from '../support/cli.ts';
 
 const int64Max = '9223372036854775807';
 
@@ -21,8 +21,6 @@ async function text(...args: string[]): Promise<string> {
 
 const idsIn = async (...args: string[]) =>
   [...(await text('pets', 'list', ...args)).matchAll(/"id":(\d+)/g)].map(([, id]) => Number(id));
-
-const refused = ({ exitCode, stdout, stderr }: Ended) => ({ exitCode, stdout, stderr });
 
 test('pets list shows a table by ascending id, and says how to go on where there are more', async () => {
   expect(await place.run(['pets', 'list', '--limit', '2'])).toEqual({
@@ -66,57 +64,6 @@ test('a list of more than a page is read to the end, in order, each animal once'
   expect(table.stdout.split('\n')).toHaveLength(207);
 });
 
-test('pets update changes what is given and nothing else, by the rules of the API', async () => {
-  expect(await text('pets', 'update', '3', '--name', 'Pepper II', '--category', '-9')).toBe(
-    '{"id":3,"name":"Pepper II","categoryId":-9,"status":"available"}\n',
-  );
-  const sold = await place.run(['pets', 'update', '3', '--status', 'sold', '--category', '3']);
-  expect(sold.stdout).toBe('Animal 3 (Pepper II), category 3: sold.\n');
-  expect(refused(await place.run(['pets', 'update', '3', '--status', 'pending']))).toEqual({
-    exitCode: 1,
-    stdout: '',
-    stderr: 'animal-store: The animal is "sold" and cannot become "pending"; it can become "available".\n',
-  });
-  expect(await text('pets', 'show', '3')).toContain('"status":"sold"');
-});
-
-test('an animal that an order holds keeps its status and is not removed, and the message names the order', async () => {
-  await using other = await newWorkplace();
-  await other.write('pets.ndjson', '{"name":"Held","categoryId":1}\n');
-  await other.json('import', 'pets.ndjson');
-  await other.json('orders', 'place', '1');
-  for (const args of [
-    ['pets', 'remove', '1'],
-    ['pets', 'update', '1', '--status', 'available'],
-  ]) {
-    expect(refused(await other.run(args))).toEqual({
-      exitCode: 1,
-      stdout: '',
-      stderr:
-        'animal-store: The animal is reserved by order 1, which is placed. Deliver or cancel the order first.\n',
-    });
-  }
-  expect(await other.json<object>('pets', 'update', '1', '--name', 'Still held')).toMatchObject({
-    name: 'Still held',
-    status: 'pending',
-  });
-});
-
-test('pets remove removes once, and the id is not given out again', async () => {
-  await place.write('one.csv', 'name,categoryId\nShort,1\n');
-  const { lastId } = await place.json<{ lastId: number }>('import', 'one.csv', '--again');
-  expect(await text('pets', 'remove', String(lastId))).toBe(`{"id":${lastId},"removed":true}\n`);
-  const again = await place.run(['pets', 'remove', String(lastId), '--json']);
-  expect(again).toMatchObject({ exitCode: 1, stdout: '' });
-  expect(JSON.parse(again.stderr)).toEqual({
-    error: {
-      code: 'pet_not_found',
-      message: 'There is no animal with this id. For a list, run "animal-store pets list".',
-    },
-  });
-  expect(await place.json<object>('import', 'one.csv', '--again')).toMatchObject({ firstId: lastId + 1 });
-});
-
 test('inventory counts by status, of all or of one category, and agrees with the lists', async () => {
   await using other = await newWorkplace();
   await other.write('pets.csv', 'name,categoryId,status\nA,1,\nB,1,sold\nC,2,pending\n');
@@ -130,22 +77,6 @@ test('inventory counts by status, of all or of one category, and agrees with the
   expect((await other.run(['inventory'])).stdout).toBe(
     'STATUS     ANIMALS\navailable  1\npending    1\nsold       1\n',
   );
-});
-
-test('a service that runs shows what the command line changed, with the next request', async () => {
-  await using other = await newWorkplace({ store: false });
-  await using service = await other.serve();
-  const read = async () => {
-    const headers = { Authorization: `Bearer ${service.firstKey}` };
-    return (await fetch(`${service.url}/v1/pets`, { headers })).text();
-  };
-  expect(await read()).toBe('[]');
-  await other.write('pets.csv', 'name,categoryId\nOzzy,7\n');
-  await other.json('import', 'pets.csv');
-  await other.json('pets', 'update', '1', '--status', 'sold');
-  expect(await read()).toBe('[{"id":1,"name":"Ozzy","categoryId":7,"status":"sold"}]');
-  await other.json('pets', 'remove', '1');
-  expect(await read()).toBe('[]');
 });
 
 const wrongUses: [mistake: string, args: string[], message: RegExp][] = [

@@ -32,20 +32,6 @@ describe('a call', () => {
     }
   });
 
-  test('goes through each step of an order', async () => {
-    const pet = await store.pets.create(ozzy);
-    const order = await store.orders.place({ petId: pet.id, reference: 'cart-1' });
-    expect(order).toMatchObject({ petId: pet.id, status: 'placed', reference: 'cart-1' });
-    expect((await store.orders.approve(order.id)).status).toBe('approved');
-    expect((await store.orders.deliver(order.id)).status).toBe('delivered');
-    expect((await store.orders.return(order.id)).status).toBe('returned');
-    const other = await store.orders.place({ petId: pet.id });
-    expect((await store.orders.cancel(other.id)).status).toBe('cancelled');
-    expect(await store.orders.get(other.id)).toMatchObject({ status: 'cancelled' });
-    const ids = (await store.orders.list({ petId: pet.id }).toArray()).map(({ id }) => id);
-    expect(ids).toEqual([order.id, other.id]);
-  });
-
   test('has the whole answer, with what is left of the limits', async () => {
     const { key } = await app.tenant('free');
     const answer = await new AnimalStore({ key, url: app.url }).pets.create(ozzy).withResponse();

@@ -88,9 +88,9 @@ async function reachedClient(failure: Failure, seconds: number, options?: Partia
 let nextCategory = 1_000n;
 
 describe('a restart of 10 s', () => {
-  /** 64 workers of the failure that is hardest to survive, and few of the others, to save time. */
+  /** 16 workers of the failure that is hardest to survive, and few of the others, to save time. */
   const counts = Object.entries(failures).map(
-    ([name, failure]) => [name, name === 'lost responses' ? 64 : 4, failure] as const,
+    ([name, failure]) => [name, name === 'lost responses' ? 16 : 4, failure] as const,
   );
 
   test.each(counts)(

@@ -74,29 +74,6 @@ describe('the rules of limits', () => {
     expect(decisions).toBeGreaterThanOrEqual(50_000);
   });
 
-  test('admit a request exactly after Retry-After', () => {
-    always(
-      anyCase,
-      ({ quota, rules, steps }) => {
-        const account = new Account(rules);
-        let nowMs = startMs;
-        for (const { pauseMs } of steps) {
-          nowMs += pauseMs;
-          const { refusal, retryAfterSeconds } = account.request(0, quota, nowMs);
-          if (refusal === undefined) continue;
-          if (retryAfterSeconds < 1) throw new Error(`Retry-After is ${retryAfterSeconds} after ${refusal}`);
-          nowMs += retryAfterSeconds * 1_000;
-          // A ban can end while a window is still full; the wait it announces is the ban's.
-          const next = account.request(0, quota, nowMs);
-          const isAdmitted = next.refusal === undefined;
-          const isOver = refusal === 'api_key_banned' ? next.refusal !== refusal : isAdmitted;
-          if (!isOver) throw new Error(`${next.refusal} after the Retry-After of ${refusal}`);
-        }
-      },
-      300,
-    );
-  });
-
   test('never lower a count or put a Reset in the past when the date is set back between two starts', () => {
     const anyStep = fc.record({
       pauseMs: anyPauseMs,

@@ -25,17 +25,12 @@ const blamed = '"in":"header","name":"Idempotency-Key"';
 describe('a key is read from', () => {
   test.each([
     ['8e03978e-40d5-43dd-bc93-6894a57f9324', '8e03978e-40d5-43dd-bc93-6894a57f9324'],
-    ['"8e03978e-40d5-43dd-bc93-6894a57f9324"', '8e03978e-40d5-43dd-bc93-6894a57f9324'],
-    ['x', 'x'],
     ['"x"', 'x'],
     ['x"', 'x"'],
-    ['x"y', 'x"y'],
-    ['a\\b', 'a\\b'],
     ['x'.repeat(255), 'x'.repeat(255)],
     [`"${'x'.repeat(255)}"`, 'x'.repeat(255)],
     [`"${'\\"'.repeat(255)}"`, '"'.repeat(255)],
     ['"a\\"b\\\\c"', 'a"b\\c'],
-    ['a,b', 'a,b'],
     ['W/x', 'W/x'],
     [' x\t', 'x'],
   ])('%s', (value, expected) => {
@@ -62,20 +57,12 @@ describe('a key is read from', () => {
 describe('a key is refused', () => {
   test.each([
     ['empty', ''],
-    ['empty, quoted', '""'],
-    ['256 characters', 'x'.repeat(256)],
-    ['256 characters, quoted', `"${'x'.repeat(256)}"`],
     ['256 escaped characters', `"${'\\\\'.repeat(256)}"`],
-    ['with a space in it', 'two words'],
-    ['with a space in it, quoted', '"two words"'],
     ['with a tab in it', 'two\twords'],
-    ['a quote', '"'],
     ['with a quote in it, quoted', '"x"y"'],
-    ['with a backslash before another character', '"\\x"'],
     ['with a parameter behind it', '"x";a=1'],
     ['a list', '"x", "y"'],
     ['given twice', 'x, x'],
-    ['of Latin letters beyond ASCII', 'clé'],
     ['with DEL', 'x\x7f'],
     ['as long as a head may be', 'x'.repeat(15_000)],
     ['as long as a head may be, of backslashes', `"${'\\'.repeat(15_000)}`],

@@ -84,58 +84,22 @@ describe('a body with contradictory lengths', () => {
   const chunked = 'Transfer-Encoding: chunked\r\n';
   test.each([
     ['both lengths', `Content-Length: ${chunks.length}\r\n${chunked}`],
-    ['both lengths, the other way round', `${chunked}Content-Length: ${chunks.length}\r\n`],
-    ['two codings', `${chunked}Transfer-Encoding: identity\r\n`],
-    ['a coding that is none', 'Transfer-Encoding: xchunked\r\n'],
     ['a coding that is not the last', 'Transfer-Encoding: chunked, gzip\r\n'],
-    ['a space before the colon', 'Transfer-Encoding : chunked\r\n'],
-    ['a tab in the coding', 'Transfer-Encoding:\tchun\tked\r\n'],
-    ['an obsolete fold', 'Transfer-Encoding:\r\n chunked\r\n'],
     ['two lengths', `Content-Length: 0\r\nContent-Length: ${chunks.length}\r\n`],
-    ['two lengths in one', `Content-Length: 0, ${chunks.length}\r\n`],
   ])('is refused, and no part of it is taken for a request: %s', async (_, headers) => {
     const responses = await attack(request('POST /v1/pets', 'broken', json + headers, chunks));
     expect(statusesOf(responses)).toEqual([400]);
   });
-
-  test.each(['-1', '+5', '0x5', '5 5', '5.0', '', '99999999999999999999', '1e1'])(
-    'is refused when its length is no number: "%s"',
-    async (length) => {
-      const responses = await attack(
-        request('POST /v1/pets', 'broken', `${json}Content-Length: ${length}\r\n`, hidden),
-      );
-      for (const { status } of responses) expect(status).toBe(400);
-    },
-  );
-
-  test.each(['zz', '-1', '0x5', ' 5', '', 'ffffffffffffffffffff', '5\n', '8000000000000000'])(
-    'is refused when a chunk has no size: "%s"',
-    async (size) => {
-      const body = `${size}\r\n{"name"\r\n0\r\n\r\n`;
-      const responses = await attack(request('POST /v1/pets', 'broken', json + chunked, body));
-      for (const { status } of responses) expect(status).toBe(400);
-    },
-  );
 });
 
 describe('a head that is broken', () => {
   test.each([
-    ['bare line feeds', `GET /v1/pets HTTP/1.1\n${host}${authorization}\n`.replaceAll('\r', '')],
-    ['an obsolete fold', request('GET /v1/pets', 'broken', 'X-Long: one\r\n two\r\n')],
-    ['NUL in a header', request('GET /v1/pets', 'broken', 'X-Odd: a\0b\r\n')],
-    ['a carriage return in a header', request('GET /v1/pets', 'broken', 'X-Odd: a\rb\r\n')],
-    ['NUL in the target', request('GET /v1/p\0ets', 'broken')],
-    ['a space in the target', request('GET /v1/pets?limit=1 2', 'broken')],
-    ['a space in a name', request('GET /v1/pets', 'broken', 'X Odd: a\r\n')],
-    ['no name', request('GET /v1/pets', 'broken', ': a\r\n')],
-    ['no colon', request('GET /v1/pets', 'broken', 'X-Odd\r\n')],
     ['no Host', `GET /v1/pets HTTP/1.1\r\n${authorization}\r\n`],
     ['a header of a megabyte', request('GET /v1/pets', 'broken', `X-Long: ${'a'.repeat(1_000_000)}\r\n`)],
     ['ten thousand headers', request('GET /v1/pets', 'broken', 'X-Many: a\r\n'.repeat(10_000))],
     ['a target of a megabyte', request(`GET /v1/pets?${'a'.repeat(1_000_000)}`, 'broken')],
     ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
     ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-    ['HTTP/0.9', 'GET /v1/pets\r\n\r\n'],
     ['nothing but line ends', '\r\n'.repeat(100)],
   ])('is refused, and the connection closed: %s', async (_, head) => {
     const responses = await attack(head);
@@ -144,10 +108,6 @@ describe('a head that is broken', () => {
       expect([400, 431, 505]).toContain(status);
       expect(headers.get('connection')).toBe('close');
     }
-  });
-
-  test.each(['FOO', 'get', 'G\xcbT', 'GET\t'])('has no method there is: %s', async (method) => {
-    expect((await attack(request(`${method} /v1/pets`, 'broken'))).length).toBeLessThanOrEqual(1);
   });
 
   test('with a request id of odd bytes gets an id of ours', async () => {

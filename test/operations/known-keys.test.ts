@@ -25,7 +25,7 @@ async function open() {
 
 test('the known keys are all keys, over several pages, and later those made since', async () => {
   await using bench = await open();
-  for (let index = 0; index < 1_001; index++) await bench.make(index);
+  await Promise.all(Array.from({ length: 1_001 }, (_, index) => bench.make(index)));
   const known = new KnownKeys(bench.store.keys);
   expect(known.version).toBeUndefined();
   await known.read(7);

@@ -4,7 +4,7 @@ import type { Store } from '../../src/operations/units.ts';
 import type { AccountFilter } from '../../src/storage/storage.ts';
 import type { Account } from '../../src/tables/accounts.ts';
 import { folded } from '../../src/tables/accounts.ts';
-import { nextTurn, type StoreTest } from './place.ts';
+import type { StoreTest } from './place.ts';
 import { many, newKey } from './samples.ts';
 import { raisedBy } from './shop-units.ts';
 
@@ -153,34 +153,4 @@ export function closingConforms(check: StoreTest): void {
     expect(await store.keys.findCaller('closed')).toBeDefined();
     expect(await store.accounts.find(closed.id)).toEqual(closed);
   });
-
-  check(
-    'closing twice keeps the first instant, and one that is not there changes nothing',
-    async ({ store }) => {
-      const { id } = await make(store, 'shop');
-      await store.write('closeAccount', { id, closedAt });
-      expect(await store.write('closeAccount', { id, closedAt: closedAt + 1 })).toMatchObject({ closedAt });
-      await nextTurn();
-      expect(await store.accounts.find(id)).toMatchObject({ closedAt });
-      const close = () => store.write('closeAccount', { id: id + 9, closedAt });
-      expect(await raisedBy(store, close)).toEqual([]);
-      expect(await close()).toBeUndefined();
-    },
-  );
-
-  check(
-    'a key of a closed account can be made, rotated and revoked, and calls once it is opened',
-    async ({ store }) => {
-      const { id } = await make(store, 'shop');
-      await store.write('closeAccount', { id, closedAt });
-      const key = await store.write('createKey', newKey(id, 'made'));
-      expect(await store.keys.findCaller('made')).toBeUndefined();
-      const rotation = { oldId: key.id, oldEndsAt: 1_760_000_000_000, successor: newKey(id, 'next') };
-      expect(await store.write('rotateKey', rotation)).toBeDefined();
-      expect(await store.write('revokeKey', { id: key.id, at: 1_755_000_000_000 })).toBe(true);
-      await store.write('reopenAccount', { id, closedAt: null });
-      expect(await store.keys.findCaller('made')).toBeUndefined();
-      expect(await store.keys.findCaller('next')).toBeDefined();
-    },
-  );
 }

@@ -1,8 +1,6 @@
 import { expect } from 'bun:test';
 import type { KeptAnswer } from '../../src/storage/transaction.ts';
-import { rejectionOf } from '../support/rejection.ts';
 import type { StoreTest } from './place.ts';
-import { newPet } from './samples.ts';
 import { raisedBy, type Shop, shopUnits } from './shop-units.ts';
 
 const at = 1_800_000_000_000;
@@ -47,17 +45,6 @@ export function answersConform(check: StoreTest): void {
     const later: KeptAnswer = { ...answer, request: 'b'.repeat(64), body: '{}', keptAt: at + 1 };
     await shop.write('keepAnswer', { answer: later, since: at + 1 });
     expect(await found(shop, 1, answer.key)).toEqual(later);
-  });
-
-  check('it is kept with what was done, or neither is', async ({ store, besideWith }) => {
-    const shop = await besideWith(shopUnits);
-    const pet = newPet('Ozzy');
-    expect(await rejectionOf(shop.write('addAndKeep', { pet, answer, refuse: true }))).toBeDefined();
-    expect(await found(shop, 1, answer.key)).toBeUndefined();
-    expect(await store.pets.list(0n, 9)).toEqual([]);
-    await shop.write('addAndKeep', { pet, answer, refuse: false });
-    expect(await found(shop, 1, answer.key)).toEqual(answer);
-    expect((await store.pets.list(0n, 9)).length).toBe(1);
   });
 
   check('with each that is kept a few go that are too old, the oldest first', async ({ besideWith }) => {

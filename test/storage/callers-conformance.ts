@@ -1,65 +1,13 @@
 import { expect } from 'bun:test';
-import { largestQuota, type PlanName, plans, type Quota } from '../../src/domain/plan.ts';
+import { plans } from '../../src/domain/plan.ts';
 import { defaultScopes, type Scope, scopes } from '../../src/domain/scope.ts';
 import type { Writes } from '../../src/operations/units.ts';
-import { rejectionOf } from '../support/rejection.ts';
 import type { StoreTest } from './place.ts';
 import { callerWith, enterprise, many, newKey } from './samples.ts';
-import { raisedBy, shopUnits } from './shop-units.ts';
 
 const tiny = { perMinute: 1, perDay: 2 };
 
-export function accountsConform(check: StoreTest): void {
-  check('an account comes back as it was made, in the order of making', async ({ store }) => {
-    const { accounts } = store;
-    const free = await store.write('createAccount', {
-      name: ' Käthe\'s "shop" ',
-      plan: 'free',
-      quota: plans.free,
-      createdAt: 1_700_000_000_123,
-    });
-    const large = await enterprise(store, { perMinute: largestQuota, perDay: largestQuota });
-    expect(large.id).toBeGreaterThan(free.id);
-    expect(await accounts.list(undefined, many)).toEqual([free, large]);
-    expect(await accounts.find(free.id)).toEqual(free);
-    expect(await accounts.find(large.id)).toEqual(large);
-    expect(await accounts.find(large.id + 1)).toBeUndefined();
-  });
-
-  check('a plan changes there and back, and only of the account named', async ({ store }) => {
-    const { accounts } = store;
-    const setPlan = ({ id, ...limits }: { id: number; plan: PlanName; quota: Quota }) =>
-      store.write('updateAccount', { id, limits });
-    const changed = await enterprise(store, tiny);
-    const other = await enterprise(store, tiny, 'other');
-    expect(await setPlan({ id: changed.id, plan: 'pro', quota: plans.pro })).toEqual({
-      ...changed,
-      plan: 'pro',
-      quota: plans.pro,
-    });
-    const quota = { perMinute: 7, perDay: 70 };
-    expect(await setPlan({ id: changed.id, plan: 'enterprise', quota })).toEqual({
-      ...changed,
-      quota,
-    });
-    expect(await accounts.find(other.id)).toEqual(other);
-    expect(await setPlan({ id: other.id + 1, plan: 'free', quota: plans.free })).toBeUndefined();
-  });
-}
-
 export function keysConform(check: StoreTest): void {
-  check('a key comes back as it was made, without its fingerprint', async ({ store }) => {
-    const { id: accountId } = await enterprise(store, tiny);
-    const { fingerprint, ...shown } = newKey(accountId, 'a'.repeat(64), 1_800_000_000_000);
-    const key = await store.write('createKey', { fingerprint, ...shown });
-    expect(key).toEqual({ id: key.id, ...shown, revokedAt: null, successorId: null });
-    const second = await store.write('createKey', newKey(accountId, 'b'.repeat(64)));
-    expect(second.id).toBeGreaterThan(key.id);
-    expect(await store.keys.list(0, many)).toEqual([key, second]);
-    expect(await store.keys.find(key.id)).toEqual(key);
-    expect(await store.keys.find(second.id + 1)).toBeUndefined();
-  });
-
   check('a fingerprint finds its caller, with the quota of the plan', async ({ store }) => {
     const account = await enterprise(store, tiny);
     const lasting = await store.write('createKey', newKey(account.id, 'lasting'));
@@ -127,54 +75,6 @@ export function keysConform(check: StoreTest): void {
     expect((await keys.findCaller('next'))?.accountId).toBe(accountId);
   });
 
-  check('a rotation that fails leaves the old key as it was', async ({ store }) => {
-    const { keys } = store;
-    const { id: accountId } = await enterprise(store, tiny);
-    const key = await store.write('createKey', newKey(accountId, 'one'));
-    const rotate = async () =>
-      store.write('rotateKey', {
-        oldId: key.id,
-        oldEndsAt: 1_760_000_000_000,
-        successor: newKey(accountId, 'one'),
-      });
-    expect(await rejectionOf(rotate())).toBeDefined();
-    expect(await keys.list(0, many)).toEqual([key]);
-  });
-
-  check(
-    'a key that is revoked, expired, rotated or not there has no successor',
-    async ({ store, beside }) => {
-      const { id: accountId } = await enterprise(store, tiny);
-      const other = await beside();
-      const { keys } = store;
-      const make = async (print: string, expiresAt?: number) =>
-        (await store.write('createKey', newKey(accountId, print, expiresAt))).id;
-      const revoked = await make('revoked');
-      await other.write('revokeKey', { id: revoked, at: 1_700_000_000_000 });
-      const rotated = await make('rotated');
-      await other.write('rotateKey', {
-        oldId: rotated,
-        oldEndsAt: 1_760_000_000_000,
-        successor: newKey(accountId, 'successor'),
-      });
-      // A new key is made at 1,700,000,000,123.
-      const expired = await make('expired', 1_700_000_000_123);
-      const before = await keys.list(0, many);
-      for (const id of [revoked, rotated, expired, expired + 99]) {
-        expect(
-          await store.write('rotateKey', {
-            oldId: id,
-            oldEndsAt: 1_760_000_000_000,
-            successor: newKey(accountId, `of ${id}`),
-          }),
-        ).toBeUndefined();
-      }
-      expect(await keys.list(0, many)).toEqual(before);
-      const next = await make('next');
-      expect(next).toBe(expired + 1);
-    },
-  );
-
   check(
     'rotations and a revocation at once: one successor at most, and the old key is revoked',
     async (bench) => {
@@ -215,27 +115,6 @@ export function scopesConform(check: StoreTest): void {
     }
     expect((await store.keys.list(0, many)).map((key) => key.scopes)).toEqual(selections);
   });
-
-  check('a change of scopes counts at once, for that key alone', async ({ store, besideWith }) => {
-    const { id: accountId } = await enterprise(store, tiny);
-    const changed = await store.write('createKey', newKey(accountId, 'changed'));
-    const other = await store.write('createKey', newKey(accountId, 'other'));
-    const { write } = await besideWith(shopUnits);
-    const change = () => write('setScopes', { id: changed.id, scopes: ['orders:read', 'orders:write'] });
-    expect(await raisedBy(store, change)).toEqual(['callers']);
-    expect(await store.keys.find(changed.id)).toEqual({
-      ...changed,
-      scopes: ['orders:read', 'orders:write'],
-    });
-    expect((await store.keys.findCaller('changed'))?.scopes).toEqual(
-      new Set(['orders:read', 'orders:write']),
-    );
-    expect(await store.keys.find(other.id)).toEqual(other);
-    expect(await write('setScopes', { id: changed.id, scopes: [] })).toBe(true);
-    expect((await store.keys.findCaller('changed'))?.scopes.size).toBe(0);
-    expect(await raisedBy(store, () => write('setScopes', { id: other.id + 1, scopes: [] }))).toEqual([]);
-    expect(await write('setScopes', { id: other.id + 1, scopes: [] })).toBe(false);
-  });
 }
 
 export function firstStartConforms(check: StoreTest): void {
@@ -265,12 +144,5 @@ export function firstStartConforms(check: StoreTest): void {
     expect(await store.keys.list(0, many)).toEqual([]);
     await store.write('createAccount', { ...account, quota: plans.free });
     expect(await store.write('createFirstKey', { account, key })).toBeUndefined();
-  });
-
-  check('when the first key cannot be stored there is no account either', async ({ store }) => {
-    const broken = { ...key, lastFour: null as unknown as string };
-    expect(await rejectionOf(store.write('createFirstKey', { account, key: broken }))).toBeDefined();
-    expect(await store.accounts.list(undefined, many)).toEqual([]);
-    expect(await store.write('createFirstKey', { account, key })).toBeDefined();
   });
 }

@@ -53,23 +53,6 @@ export function filtersConform(check: StoreTest): void {
     }
   });
 
-  check('an animal moves from one list to the other with its status and category', async (bench) => {
-    const { store, besideWith } = bench;
-    const { write } = await besideWith(shopUnits);
-    await write('addPets', [newPet('one', 'available', 1n), newPet('two', 'available', 1n)]);
-    await write('changePet', { id: 1n, change: { status: 'sold', categoryId: 2n } });
-    const ids = async (filter: PetFilter) => (await store.pets.list(0n, 9, filter)).map(({ id }) => id);
-    expect(await ids({ status: 'available' })).toEqual([2n]);
-    expect(await ids({ status: 'sold' })).toEqual([1n]);
-    expect(await ids({ categoryId: 1n })).toEqual([2n]);
-    expect(await ids({ categoryId: 2n, status: 'sold' })).toEqual([1n]);
-    expect(await ids({ ids: [1n, 2n], categoryId: 2n })).toEqual([1n]);
-    await write('removePet', 1n);
-    expect(await ids({ status: 'sold' })).toEqual([]);
-    expect(await ids({ categoryId: 2n })).toEqual([]);
-    expect(await ids({ ids: [1n, 2n] })).toEqual([2n]);
-  });
-
   check('a hundred animals are found by their ids, in a page of the length asked for', async (bench) => {
     const { store, besideWith } = bench;
     const { write } = await besideWith(shopUnits);

@@ -1,9 +1,8 @@
 import { expect } from 'bun:test';
 import { total } from '../../src/contract/inventory.ts';
-import type { NewPet, PetStatus } from '../../src/contract/pets.ts';
+import type { NewPet } from '../../src/contract/pets.ts';
 import type { Writes } from '../../src/operations/units.ts';
 import type { ImportRun } from '../../src/tables/imports.ts';
-import { rejectionOf } from '../support/rejection.ts';
 import type { StoreTest } from './place.ts';
 import { newPet } from './samples.ts';
 
@@ -37,16 +36,6 @@ export function importsConform(check: StoreTest): void {
     expect((await imports.find('other'))?.added).toBe(0);
     expect(total(await pets.inventory())).toBe(3);
   });
-
-  check('a commit that fails leaves neither animals nor progress', async ({ store }) => {
-    const { imports, pets } = store;
-    await commit(store, [newPet('one')], begun);
-    const group = [newPet('two'), newPet('three', 'lost' as PetStatus)];
-    const late = commit(store, group, { ...begun, lastLine: 9 });
-    expect(await rejectionOf(late)).toBeDefined();
-    expect(total(await pets.inventory())).toBe(1);
-    expect(await imports.find(begun.source)).toEqual(begun);
-  });
   check('of two imports of one input the one left behind changes nothing', async ({ store, beside }) => {
     const other = await beside();
     await commit(store, [newPet('one')], begun, 0);
@@ -66,11 +55,5 @@ export function importsConform(check: StoreTest): void {
     const parts = await imports.findParts(begun.source);
     expect(parts.map(({ source }) => source).sort()).toEqual([`${begun.source}:12`, `${begun.source}:9`]);
     expect(parts[0]).toMatchObject({ lastLine: begun.lastLine, finished: false });
-  });
-
-  check('an input that cannot be read again leaves animals and no progress', async ({ store }) => {
-    const added = await commit(store, [newPet('one'), newPet('two')]);
-    expect(added?.map(({ id, name }) => `${id} ${name}`)).toEqual(['1 one', '2 two']);
-    expect(await store.imports.find(begun.source)).toBeUndefined();
   });
 }

@@ -45,16 +45,6 @@ export function limitStoreConforms(check: StoreTest): void {
     expect((await take(store.limits, caller)).remaining).toBe(3);
   });
 
-  check('failures are counted by address, and looking counts nothing', async ({ store: { limits } }) => {
-    for (let left = strictRules.failuresPerMinute - 1; left >= 0; left--) {
-      const { state, refused } = await limits.fail('192.0.2.1');
-      expect([state.remaining, refused]).toEqual([left, false]);
-      expect((await limits.peek('192.0.2.1')).remaining).toBe(left);
-    }
-    expect((await limits.fail('192.0.2.1')).refused).toBe(true);
-    expect((await limits.fail('192.0.2.2')).refused).toBe(false);
-  });
-
   check('a failure under an older version of callers is not counted', async ({ store, beside }) => {
     const [caller] = await callersOf(store, 1);
     const { callers: before } = await store.limits.versions();
@@ -153,8 +143,4 @@ export function limitStoreConforms(check: StoreTest): void {
       },
     );
   }
-
-  check('a store that works has no trouble to tell', async ({ store }) => {
-    expect(store.health()).toEqual([]);
-  });
 }

@@ -13,6 +13,7 @@ import {
   noPenalty,
   peek,
   refund,
+  standing,
   type Usage,
   unused,
   type Verdict,
@@ -27,7 +28,7 @@ type Command =
   | { readonly kind: 'take'; readonly key: number; readonly times: number }
   | { readonly kind: 'fail'; readonly address: number; readonly times: number }
   | { readonly kind: 'refund' | 'lift'; readonly key: number }
-  | { readonly kind: 'peek'; readonly address: number }
+  | { readonly kind: 'look'; readonly address: number; readonly key: number }
   | { readonly kind: 'bans' }
   | { readonly kind: 'plan'; readonly account: number; readonly quota: Quota }
   | { readonly kind: 'advance' | 'step'; readonly ms: number }
@@ -63,7 +64,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('wait' as const), lessMs: fc.nat(1) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('refund' as const, 'lift' as const), key }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const), address, times: fc.nat(8) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('peek' as const), address }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('look' as const), address, key }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('bans' as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('plan' as const), account: fc.nat(1), quota }) },
 );
@@ -112,6 +113,12 @@ class PlainLimits {
       peek(window, this.#rules.failuresPerMinute, this.#clock.steady()),
       this.#clock.aheadSeconds,
     );
+  }
+
+  standing({ accountId, keyId, quota }: Caller): Verdict {
+    const usage = this.#usage.get(accountId) ?? unused;
+    const penalty = this.#penalty.get(keyId) ?? noPenalty;
+    return asDates(standing(usage, penalty, quota, this.#clock.steady()), this.#clock.aheadSeconds);
   }
 
   bans(): Ban[] {
@@ -174,9 +181,13 @@ class Sequence {
           this.#compare(name, await limits.fail(this.#address(command.address)), expected);
         }
         return;
-      case 'peek': {
+      case 'look': {
         const from = this.#address(command.address);
-        return this.#compare('peek', await limits.peek(from), this.#expected.peek(from));
+        this.#compare('peek', await limits.peek(from), this.#expected.peek(from));
+        const caller = this.#caller(command.key);
+        const expected = this.#expected.standing(caller);
+        const name = `standing ${expected.refusal ?? 'admitted'}`;
+        return this.#compare(name, (await limits.standing(caller)).verdict, expected);
       }
       case 'bans': {
         const keyIds = accountOfKey.map((_, index) => this.#caller(index).keyId);

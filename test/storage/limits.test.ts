@@ -20,6 +20,8 @@ const answers = [
   'not lifted',
   'bans',
   'peek',
+  'standing admitted',
+  'standing api_key_banned',
 ];
 
 for (const [name, makePlace] of Object.entries(stores)) {

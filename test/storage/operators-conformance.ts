@@ -1,6 +1,5 @@
 import { expect } from 'bun:test';
 import type { NewOperator, Session } from '../../src/tables/operators.ts';
-import { rejectionOf } from '../support/rejection.ts';
 import type { StoreTest } from './place.ts';
 
 const createdAt = 1_700_000_000_000;
@@ -25,20 +24,6 @@ function newSession(fingerprint: string, given: Partial<Session> = {}): Session 
 const added = { idleMs: 500, lastFour: 'wxyz' };
 
 export function operatorsConform(check: StoreTest): void {
-  check('an operator comes back as it was made, and is found by the token', async ({ store }) => {
-    const { operators } = store;
-    const { fingerprint, ...shown } = newOperator('Änne', 'a'.repeat(64));
-    const one = await store.write('createOperator', { fingerprint, ...shown });
-    expect(one).toEqual({ id: one.id, ...shown, revokedAt: null });
-    const two = await store.write('createOperator', { ...newOperator('bob'), role: 'viewer' });
-    expect(two.id).toBeGreaterThan(one.id);
-    expect(await operators.list()).toEqual([one, two]);
-    expect(await operators.find(one.id)).toEqual(one);
-    expect(await operators.find(two.id + 1)).toBeUndefined();
-    expect(await operators.findBy('token', 'a'.repeat(64))).toEqual(one);
-    expect(await operators.findBy('token', 'A'.repeat(64))).toBeUndefined();
-  });
-
   check('a name is one operator’s until that is revoked, also for those who ask at once', async (bench) => {
     const { store, beside } = bench;
     const other = await beside();
@@ -56,31 +41,6 @@ export function operatorsConform(check: StoreTest): void {
       { ...(first as typeof next), revokedAt: createdAt },
       next,
     ]);
-  });
-
-  check('who is revoked is found by no token, and keeps the first instant', async ({ store }) => {
-    const { id } = await store.write('createOperator', newOperator('anna', 'token'));
-    await store.write('revokeOperator', { id, at: createdAt });
-    const again = await store.write('revokeOperator', { id, at: createdAt + 1 });
-    expect(again.revokedAt).toBe(createdAt);
-    expect(await store.operators.findBy('token', 'token')).toBeUndefined();
-    expect(await store.operators.find(id)).toEqual(again);
-    const rotation = store.write('rotateOperator', { id, fingerprint: 'next', lastFour: 'abcd' });
-    expect(await rejectionOf(rotation)).toMatchObject({ code: 'operator_revoked' });
-  });
-
-  check('a new token takes the place of the old one, and ends the sessions', async ({ store }) => {
-    const anna = await store.write('createOperator', newOperator('anna', 'old'));
-    const bob = await store.write('createOperator', newOperator('bob'));
-    for (const { id } of [anna, bob]) {
-      await store.write('addSession', { session: newSession(`of ${id}`, { operatorId: id }), ...added });
-    }
-    const rotation = { id: anna.id, fingerprint: 'new', lastFour: 'abcd' };
-    expect(await store.write('rotateOperator', rotation)).toEqual({ ...anna, lastFour: 'abcd' });
-    expect(await store.operators.findBy('token', 'old')).toBeUndefined();
-    expect(await store.operators.findBy('token', 'new')).toEqual({ ...anna, lastFour: 'abcd' });
-    expect(await store.sessions.find(`of ${anna.id}`)).toBeUndefined();
-    expect(await store.sessions.find(`of ${bob.id}`)).toBeDefined();
   });
 }
 

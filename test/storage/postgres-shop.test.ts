@@ -1,19 +1,15 @@
 /** Instances that change the shop at once, on PostgreSQL: what one reads and decides, the others do not change meanwhile. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { SQL } from 'bun';
-import { Refusal } from '../../src/contract/refusal.ts';
-import { units } from '../../src/operations/units.ts';
 import type { KeptAnswer, Transaction, Units } from '../../src/storage/transaction.ts';
 import { testServers } from '../support/servers.ts';
 import { until } from '../support/wait.ts';
 import { openSession, openWriters } from './postgres-kit.ts';
-import { newPet } from './samples.ts';
 
 const servers = await testServers();
 afterAll(() => servers?.[Symbol.asyncDispose]());
 
 const now = 1_800_000_000_000;
-const always = {};
 
 function answerFor(accountId: number, key: string): KeptAnswer {
   return { accountId, key, request: 'r', status: 201, body: '{}', location: null, keptAt: now };
@@ -30,34 +26,9 @@ async function isWaiting(session: SQL): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** What each of these came to: how often it was done, and the codes of the refusals. */
-async function outcomes(all: readonly Promise<unknown>[]) {
-  const settled = await Promise.allSettled(all);
-  return settled.map((one) => {
-    if (one.status === 'fulfilled') return 'done';
-    return one.reason instanceof Refusal ? one.reason.code : one.reason;
-  });
-}
-
 describe.skipIf(servers === undefined)('the shop on PostgreSQL', () => {
   // Skipped without it.
   const { makeSchema } = servers ?? ({} as NonNullable<typeof servers>);
-
-  test('of two who order one animal at two instances at once, one gets it', async () => {
-    await using schema = await makeSchema();
-    await using instances = await openWriters(schema.url, units, 2);
-    await using session = openSession(schema.url);
-    const [one] = instances.writers;
-    for (let round = 0; round < 10; round++) {
-      const pet = await one?.write('createPet', { body: newPet('wanted') });
-      const input = { params: always, body: { petId: pet?.id ?? 0n }, preconditions: always, now };
-      const done = await outcomes(instances.writers.map((writer) => writer.write('placeOrder', input)));
-      expect(done.toSorted()).toEqual(['done', 'pet_not_available']);
-    }
-    const [{ orders, pending }] = await session`
-      SELECT (SELECT count(*) FROM orders) AS orders, (SELECT pending FROM inventory) AS pending`;
-    expect([orders, pending]).toEqual([10n, 10n]);
-  });
 
   test('what a unit reads of what it writes stays as it is until its commit, at every instance', async () => {
     const read = Promise.withResolvers<void>();
@@ -97,38 +68,6 @@ describe.skipIf(servers === undefined)('the shop on PostgreSQL', () => {
     expect(await looking).toEqual(['Dogs', 'Dogs']);
     await putting;
     expect(events).toEqual(['put Dogs', 'looked', 'put Cats']);
-  });
-
-  test('groups that write the same resources in any order wait for each other, never in a circle', async () => {
-    let runs = 0;
-    const category = ({ categories }: Transaction) => categories.put({ id: 1n, name: `${++runs}` });
-    const pet = ({ pets }: Transaction) => pets.add([newPet(`${++runs}`)]);
-    const own = {
-      category: { writes: ['categories'], run: category },
-      pet: { writes: ['pets'], run: pet },
-      petFirst: {
-        writes: ['pets', 'categories'],
-        run: async (transaction: Transaction) => {
-          await pet(transaction);
-          await category(transaction);
-          runs--;
-        },
-      },
-    } as const satisfies Units;
-    await using schema = await makeSchema();
-    await using instances = await openWriters(schema.url, own, 2);
-    const rounds = 20;
-    const names = ['category', 'pet', 'petFirst'] as const;
-    for (let round = 0; round < rounds; round++) {
-      const started = instances.writers.flatMap((writer, at) => {
-        return names.map((_, index) =>
-          writer.write(names[(index + at + round) % 3] ?? 'pet', undefined as never),
-        );
-      });
-      expect(await outcomes(started)).toEqual(started.map(() => 'done'));
-    }
-    // None was undone by the server and run a second time.
-    expect(runs).toBe(rounds * 2 * names.length);
   });
 
   test('who waits for one resource holds none that comes later in the order', async () => {

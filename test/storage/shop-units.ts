@@ -1,17 +1,11 @@
-/** Units of work that each do one thing a transaction offers, whatever rules the service's own have. */
-import type { Category } from '../../src/contract/categories.ts';
 import type { Order } from '../../src/contract/orders.ts';
 import type { NewPet, Pet } from '../../src/contract/pets.ts';
 import { Refusal } from '../../src/contract/refusal.ts';
-import { quotaOf } from '../../src/domain/plan.ts';
 import type { Resource, Versions } from '../../src/domain/resources.ts';
 import { resources } from '../../src/domain/resources.ts';
-import type { Scope } from '../../src/domain/scope.ts';
-import { keyUnits } from '../../src/operations/units/keys.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import type { KeptAnswer, Transaction, Units } from '../../src/storage/transaction.ts';
 import { nextTurn } from './place.ts';
-import { newKey } from './samples.ts';
 
 async function petOf({ pets }: Transaction, id: bigint): Promise<Pet> {
   const pet = await pets.find(id);
@@ -34,7 +28,6 @@ export const shopUnits = {
     writes: ['pets'],
     run: ({ pets }: Transaction, added: readonly NewPet[]) => pets.add(added),
   },
-  findPet: { writes: ['pets'], run: ({ pets }: Transaction, id: bigint) => pets.find(id) },
   changePet: { writes: ['pets'], run: changePet },
   removePet: {
     writes: ['pets'],
@@ -56,22 +49,6 @@ export const shopUnits = {
       throw new Refusal('pet_reserved');
     },
   },
-  findCategory: {
-    writes: ['categories'],
-    run: ({ categories }: Transaction, id: bigint) => categories.find(id),
-  },
-  putCategory: {
-    writes: ['categories'],
-    run: ({ categories }: Transaction, category: Category) => categories.put(category),
-  },
-  removeCategory: {
-    writes: ['categories'],
-    run: ({ categories }: Transaction, id: bigint) => categories.remove(id),
-  },
-  findOpenOrder: {
-    writes: ['orders'],
-    run: ({ orders }: Transaction, petId: bigint) => orders.findBy('open', petId),
-  },
   addOrder: {
     writes: ['orders'],
     run: ({ orders }: Transaction, order: Omit<Order, 'id'>) => orders.add(order),
@@ -92,38 +69,6 @@ export const shopUnits = {
     writes: [],
     run: ({ answers }: Transaction, { answer, since }: { answer: KeptAnswer; since: number }) =>
       answers.keep([answer], since),
-  },
-  /** What was done is kept with it, or neither is. */
-  addAndKeep: {
-    writes: ['pets'],
-    run: async (
-      { pets, answers }: Transaction,
-      { pet, answer, refuse }: { pet: NewPet; answer: KeptAnswer; refuse: boolean },
-    ) => {
-      await pets.add([pet]);
-      await answers.keep([answer], 0);
-      if (refuse) throw new Refusal('pet_reserved');
-    },
-  },
-  /** Makes an account and a key of it. */
-  makeKey: {
-    writes: ['callers'],
-    run: async (
-      { accounts, keys }: Transaction,
-      { fingerprint, scopes }: { fingerprint: string; scopes: readonly Scope[] },
-    ) => {
-      const { id } = await accounts.add({
-        name: 'shop',
-        ...quotaOf('free'),
-        createdAt: 1_700_000_000_000,
-      });
-      return keys.add({ ...newKey(id, fingerprint), scopes });
-    },
-  },
-  setScopes: {
-    writes: ['callers'],
-    run: (transaction: Transaction, { id, scopes }: { id: number; scopes: readonly Scope[] }) =>
-      keyUnits.setKeyScopes.run(transaction, { id, scopes, preconditions: {} }),
   },
 } as const satisfies Units;
 

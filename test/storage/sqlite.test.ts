@@ -62,27 +62,12 @@ describe('the data file', () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'store.db');
     await using store = await open(path);
-    for (let round = 0; round < 700; round++) {
+    for (let round = 0; round < 400; round++) {
       await Promise.all(Array.from({ length: 5 }, () => store.write('createPet', { body: newPet('Ozzy') })));
     }
-    expect(total(await store.pets.inventory())).toBe(3_500);
+    expect(total(await store.pets.inventory())).toBe(2_000);
     // SQLite's own bound is 1,000 pages of 4 KiB, looked at after each commit.
     expect(statSync(`${path}-wal`).size).toBeLessThan(6 * 2 ** 20);
-  });
-
-  test('an id is never given again, not even the last one after its animal is gone', async () => {
-    await using folder = await temporaryFolder();
-    const path = join(folder.path, 'store.db');
-    {
-      await using store = await open(path);
-      await Promise.all([
-        store.write('createPet', { body: newPet('one') }),
-        store.write('createPet', { body: newPet('two') }),
-      ]);
-    }
-    rowsOf(path, 'DELETE FROM pets');
-    await using store = await open(path);
-    expect((await store.write('createPet', { body: newPet('three') })).id).toBe(3n);
   });
 
   test('a second process may manage the store but not serve it', async () => {

@@ -135,31 +135,9 @@ function apartFromNeighboursConforms(check: StoreTest): void {
       expect(await namesIn(other)).toEqual(['added']);
     },
   );
-
-  check('each outcome comes to who asked for it', async ({ besideWith }) => {
-    const { write } = await besideWith(testUnits().units);
-    const names = Array.from({ length: 30 }, (_, index) => `${index}`);
-    const outcomes = await Promise.allSettled(
-      names.map((name, index) => {
-        if (index % 5 === 3) return write('addAndFail', newPet(name));
-        return index % 2 === 0 ? write('addPet', newPet(name)) : write('addAlone', newPet(name));
-      }),
-    );
-    const told = outcomes.map((outcome) =>
-      outcome.status === 'fulfilled' ? outcome.value?.name : `${outcome.reason.message}`,
-    );
-    expect(told).toEqual(names.map((name, index) => (index % 5 === 3 ? `no ${name}` : name)));
-  });
 }
 
 function wholeConforms(check: StoreTest): void {
-  check('one of several writes is done whole', async ({ store, besideWith }) => {
-    const other = await besideWith(testUnits().units);
-    const id = await other.write('openShop', ['first', 'second']);
-    expect((await store.keys.list(0, many)).map(({ accountId }) => accountId)).toEqual([id, id]);
-    expect(await namesIn(store)).toEqual(['mascot']);
-  });
-
   check('one whose last write violates a constraint has done nothing, alone or in a group', async (bench) => {
     const { store, besideWith } = bench;
     const { write } = await besideWith(testUnits().units);

@@ -41,8 +41,6 @@ export const stepsTo: Readonly<Record<OrderStatus, readonly OrderStep[]>> = {
   cancelled: ['cancel'],
 };
 
-export const orderSteps = ['approve', 'deliver', 'cancel', 'return'] as const satisfies readonly OrderStep[];
-
 const ample: Quota = { perMinute: 1_000_000, perDay: 1_000_000 };
 
 /** A new account with one key that has these scopes, all unless given. */

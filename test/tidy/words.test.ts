@@ -12,11 +12,11 @@ const allowed: Allowances = {
   client: [10],
   console: [37],
   deploy: [5],
-  docs: [160],
+  docs: [156],
   examples: [3],
   scripts: [4],
   src: [89],
-  test: [291],
+  test: [237],
 };
 
 const telltales = new RegExp(

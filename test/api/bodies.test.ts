@@ -1,3 +1,4 @@
+/** What bodies may be: media types, codings, sizes, JSON, and the mistakes in its members. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { maxBodyBytes } from '../../src/contract/bounds.ts';
 import { maxJsonDepth } from '../../src/contract/json.ts';
@@ -44,11 +45,6 @@ describe('201', () => {
     expect((await send({ body: chunked(bodyOf(maxBodyBytes)) })).status).toBe(201);
   });
 
-  test('for white space around the object, and characters cut apart by chunks', async () => {
-    expect((await send({ body: `\r\n\t ${newPet()} \n` })).status).toBe(201);
-    expect((await send({ body: chunked(newPet('🐈é'), 1) })).json).toMatchObject({ name: '🐈é' });
-  });
-
   test('for the coding identity', async () => {
     for (const coding of ['identity', 'Identity', '']) {
       expect((await send({ body: newPet(), headers: { 'Content-Encoding': coding } })).status).toBe(201);
@@ -68,31 +64,10 @@ describe('400', () => {
     expect(answer.error.message).toContain('missing');
   });
 
-  test.each([
-    ...[' ', 'undefined', '{', '{"name":"Ozzy","categoryId":1', '"Ozzy', "{'name':'Ozzy'}", '// x\n{}'],
-    ...['{"name":"Ozzy","categoryId":1,}', '{name:"Ozzy"}', '{"a":1}{}', `\ufeff${newPet()}`],
-    ...['01', '+1', '.5', '1.', 'NaN', '0x1', '1_000', '1e'].map((text) => newPet('x', text)),
-    ...['\n', '\t', '\0'].map((character) => `{"name":"a${character}b","categoryId":1}`),
-  ])('invalid_json when the body is no JSON: %j', async (body) => {
-    expect((await send({ body })).error).toMatchObject({ status: 400, code: 'invalid_json' });
-  });
-
-  test.each([
-    ['a stray byte', [0xff]],
-    ['an overlong slash', [0xc0, 0xaf]],
-    ['a surrogate', [0xed, 0xa0, 0x80]],
-    ['a code point beyond the last', [0xf4, 0x90, 0x80, 0x80]],
-    ['a character cut off', [0xe2, 0x82]],
-  ])('invalid_json when the body is not UTF-8: %s', async (_, bytes) => {
-    const body = new Uint8Array([...utf8('{"name":"'), ...bytes, ...utf8('","categoryId":1}')]);
-    const answer = await send({ body });
-    expect(answer.error).toMatchObject({ status: 400, code: 'invalid_json' });
-    expect(answer.error.message).toContain('UTF-8');
-  });
-
-  test('invalid_json when the body is UTF-16', async () => {
-    const body = new Uint8Array(Buffer.from(newPet(), 'utf16le'));
-    expect((await send({ body })).error).toMatchObject({ status: 400, code: 'invalid_json' });
+  test('invalid_json, naming UTF-8, when the body has another encoding', async () => {
+    const body = Uint8Array.of(...utf8('{"name":"'), 0xff, ...utf8('","categoryId":1}'));
+    const { error } = await send({ body });
+    expect([error.code, error.message]).toEqual(['invalid_json', expect.stringContaining('UTF-8')]);
   });
 
   test('invalid_json, naming the depth, for JSON that is nested too deep', async () => {
@@ -104,11 +79,50 @@ describe('400', () => {
     const deepest = await send({ body: '['.repeat(maxJsonDepth) + ']'.repeat(maxJsonDepth) });
     expect(deepest.error.code).toBe('invalid_body');
   });
+});
 
-  test('adds nothing', async () => {
-    await using fresh = await startTestApp();
-    for (const body of ['', '{', '{}', newPet('')]) await fresh.call('POST', '/pets', { body });
-    expect((await fresh.call('GET', '/pets')).text).toBe('[]');
+describe('400 invalid_body', () => {
+  /** Expects these members to be blamed and nothing else, and returns the message. */
+  async function messageFor(body: string, names: readonly string[]): Promise<string> {
+    const answer = await send({ body });
+    expect(answer.error).toMatchObject({ status: 400, code: 'invalid_body' });
+    expect(faulty(answer).sort()).toEqual(names.map((name) => `body:${name}`).sort());
+    return answer.error.message;
+  }
+
+  test.each([
+    ['name', '"a\\u007fb"', 'control characters'],
+    ['name', '"\\ud83dx"', 'surrogate'],
+    ['name', '["Ozzy"]', 'must be a string'],
+    ['categoryId', '"1"', 'must be an integer'],
+    ['status', '"Sold"', '"available", "pending", "sold"'],
+  ])('says what is wrong with %s: %s', async (name, value, message) => {
+    const members = { name: '"Ozzy"', categoryId: '1', status: '"sold"', [name]: value };
+    const body = Object.entries(members).map(([member, text]) => `"${member}":${text}`);
+    expect(await messageFor(`{${body.join()}}`, [name])).toContain(message);
+  });
+
+  test.each([
+    [
+      '{"name":"","categoryId":"1","status":"lost","id":1,"colour":"red"}',
+      ['name', 'categoryId', 'status', 'id', 'colour'],
+    ],
+    ['{"__proto__":1,"name":""}', ['__proto__', 'name', 'categoryId']],
+    ['{"name":"a","name":"b","categoryId":"1","colour":1}', ['name', 'categoryId', 'colour']],
+    ['{"name":{"name":1,"name":2},"categoryId":1}', ['name', 'name']],
+    ['{"other":{"a":1,"a":2},"name":"Ozzy"}', ['a', 'other', 'categoryId']],
+    ['[{"a":1,"a":2}]', ['a', '']],
+  ])('lists all mistakes of %s', async (body, names) => {
+    await messageFor(body, names);
+  });
+
+  test('reports a repeated member without judging its values, beside mistakes in the query', async () => {
+    const body = '{"name":"","name":"Ozzy","categoryId":1}';
+    const { error } = await app.call('POST', '/pets?dry=1', { body });
+    expect(error.details).toEqual([
+      expect.objectContaining({ in: 'query', name: 'dry' }),
+      { in: 'body', name: 'name', message: 'is given more than once' },
+    ]);
   });
 });
 
@@ -127,22 +141,14 @@ describe('413 body_too_large', () => {
 });
 
 describe('415 unsupported_media_type', () => {
-  const charsets = ['latin1', 'utf-16', '"utf-16"', 'utf-8x', 'utf8', '', 'utf-8; charset=latin1'];
+  const charsets = ['"utf-16"', 'utf8', '', 'utf-8; charset=latin1'];
   test.each([
-    ...['text/plain', 'text/json', 'application/x-www-form-urlencoded', 'application/jsonp', '*/*'],
-    ...['application/json-patch+json', 'application/json, text/plain', 'application/json text/plain'],
+    'application/json text/plain',
     ...charsets.map((charset) => `application/json; charset=${charset}`),
   ])('for the media type %s', async (type) => {
     const answer = await send({ type, body: newPet() });
     expect(answer.error).toMatchObject({ status: 415, code: 'unsupported_media_type' });
-    expect(faulty(answer)).toEqual(['header:Content-Type']);
     expect(answer.headers.has('Accept-Encoding')).toBe(false);
-  });
-
-  test('for a body without a media type', async () => {
-    for (const body of [newPet(), chunked(newPet())]) {
-      expect((await send({ type: null, body })).error.code).toBe('unsupported_media_type');
-    }
   });
 
   const compressed = { body: Bun.gzipSync(utf8(newPet())) };

@@ -1,0 +1,56 @@
+/** Categories beyond what the random walk of `test/storage/every-operation.test.ts` and the table of mistakes prove. */
+import { afterAll, expect, test } from 'bun:test';
+import { startTestApp } from '../support/app.ts';
+import type { CallOptions } from '../support/call.ts';
+import { linksOf, newPet, relative } from '../support/pets.ts';
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+
+const put = (id: number | string, more: CallOptions = {}) =>
+  app.call('PUT', `/categories/${id}`, { body: '{"name":"Dogs"}', ...more });
+
+test('any int64 can be an id, and the list starts at the lowest', async () => {
+  const ids = ['-9223372036854775808', '-12', '0', '9223372036854775807'];
+  for (const id of ids.toReversed()) {
+    expect((await put(id)).text).toBe(`{"id":${id},"name":"Dogs"}`);
+    expect((await app.call('GET', `/categories/${id}`)).text).toBe(`{"id":${id},"name":"Dogs"}`);
+  }
+  const seen: string[] = [];
+  for (let next: string | undefined = '/categories?limit=1'; next !== undefined; ) {
+    const page = await app.call('GET', next);
+    seen.push(page.text);
+    next = linksOf(page).next;
+    if (next !== undefined) next = relative(next);
+  }
+  expect(seen).toEqual(ids.map((id) => `[{"id":${id},"name":"Dogs"}]`));
+});
+
+test('animals keep their category whether it has a name or not', async () => {
+  const { text } = await app.call('POST', '/pets', { body: newPet('Ozzy', '20') });
+  expect((await app.call('GET', '/categories/20')).error.code).toBe('category_not_found');
+  await put(20);
+  expect((await app.call('GET', '/pets?categoryId=20')).text).toBe(`[${text}]`);
+  expect((await app.call('DELETE', '/categories/20')).status).toBe(204);
+  expect((await app.call('GET', '/pets?categoryId=20')).text).toBe(`[${text}]`);
+  expect((await app.call('GET', '/inventory?categoryId=20')).json).toMatchObject({ available: 1n });
+});
+
+test('one of 20 concurrent requests with If-None-Match: * creates the category, the others get 412', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      put(30, { body: `{"name":"Client ${n}"}`, headers: { 'If-None-Match': '*' } }),
+    ),
+  );
+  const won = answers.filter(({ status }) => status === 201);
+  expect(won).toHaveLength(1);
+  expect(answers.filter(({ status }) => status === 412)).toHaveLength(19);
+  expect((await app.call('GET', '/categories/30')).text).toBe(won[0]?.text ?? '');
+});
+
+test('If-Match on a category that does not exist is 412, and creates none', async () => {
+  for (const tags of ['*', '"any"']) {
+    expect((await put(40, { headers: { 'If-Match': tags } })).error.code).toBe('precondition_failed');
+  }
+  expect((await app.call('GET', '/categories/40')).status).toBe(404);
+});

@@ -1,0 +1,186 @@
+/** Pages and filters beyond what the random walk of `test/storage/every-operation.test.ts` and the table of mistakes prove. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { errorExample } from '../../scripts/openapi/error-examples.ts';
+import { writeCursor } from '../../src/contract/cursor.ts';
+import type { Pet } from '../../src/contract/pets.ts';
+import { petStatuses } from '../../src/domain/pet-status.ts';
+import { startTestApp } from '../support/app.ts';
+import type { ErrorAnswer } from '../support/call.ts';
+import { addPets, faulty, linksOf, newPet, relative, walk } from '../support/pets.ts';
+
+const app = await startTestApp();
+// 111 animals: more than the largest page, and no multiple of the default one.
+const pets: Pet[] = [];
+for (let n = 0; n < 111; n++) {
+  const body = newPet(`Animal ${n}`, String(n % 4), petStatuses[n % 3]);
+  pets.push((await app.call('POST', '/pets', { body })).json as Pet);
+}
+afterAll(() => app[Symbol.asyncDispose]());
+
+const idsOf = (animals: readonly { id: bigint }[]) => animals.map(({ id }) => id);
+const list = async (query: string) => (await app.call('GET', `/pets?${query}`)).json;
+
+test('a list has 20 animals by ascending id when no limit is given', async () => {
+  expect((await app.call('GET', '/pets')).json).toEqual(pets.slice(0, 20));
+});
+
+test('the links of the largest pages lead to every animal once', async () => {
+  expect(await walk(app, '/pets?limit=100')).toEqual(pets);
+});
+
+test('a list shows what another process added with the next request', async () => {
+  await using fresh = await startTestApp();
+  await fresh.call('POST', '/pets', { body: newPet() });
+  for (const query of ['', '?status=sold']) await fresh.call('GET', `/pets${query}`);
+  await fresh.operator.storage.write('createPet', {
+    body: { name: 'Foreign', categoryId: 1n, status: 'sold' },
+  });
+  expect((await fresh.call('GET', '/pets')).json).toHaveLength(2);
+  expect((await fresh.call('GET', '/pets?status=sold')).json).toHaveLength(1);
+});
+
+describe('pages', () => {
+  test('show every animal that was there throughout exactly once, while others are added and removed', async () => {
+    await using fresh = await startTestApp();
+    const before = await addPets(fresh, 40, 'sold', 'pending');
+    // After every page, the animal where the cursor stands and one still to come are removed.
+    const removed = new Set<bigint>();
+    const seen = await walk(fresh, '/pets?limit=3&status=sold', async (page) => {
+      for (const id of [page.at(-1)?.id ?? 0n, (page.at(-1)?.id ?? 0n) + 4n]) {
+        await fresh.call('DELETE', `/pets/${id}`);
+        removed.add(id);
+      }
+      if (removed.size < 10) await addPets(fresh, 2, 'sold', 'pending');
+    });
+    const ids = idsOf(seen);
+    expect(ids).toEqual([...new Set(ids)].sort((a, b) => Number(a - b)));
+    const stayed = before.filter(({ id, status }) => status === 'sold' && !removed.has(id));
+    expect(stayed.length).toBeGreaterThan(5);
+    expect(ids).toEqual(expect.arrayContaining(idsOf(stayed)));
+  });
+
+  test('are linked by absolute addresses when a public address is configured', async () => {
+    await using known = await startTestApp({ PUBLIC_URL: 'https://animals.example.com/store/' });
+    await addPets(known, 2);
+    const { first, next } = linksOf(await known.call('GET', '/pets?limit=1'));
+    expect(first).toBe('https://animals.example.com/store/v1/pets?limit=1');
+    expect(next).toStartWith('https://animals.example.com/store/v1/pets?limit=1&cursor=');
+    expect((await known.call('GET', relative(next ?? ''))).json).toHaveLength(1);
+  });
+});
+
+describe('the filter id', () => {
+  test('finds each animal once, by ascending id, whatever the order and the repetitions', async () => {
+    expect(await list('id=9,3,9,5000,-1,0,9223372036854775807,3,1')).toEqual(
+      [1n, 3n, 9n].flatMap((id) => pets.filter((pet) => pet.id === id)),
+    );
+  });
+
+  test('takes 100 ids, and the longest ones', async () => {
+    const ids = Array.from({ length: 100 }, (_, n) => n + 1);
+    expect(await list(`limit=100&id=${ids.join(',')}`)).toEqual(pets.slice(0, 100));
+    const long = Array.from({ length: 100 }, (_, n) => `-92233720368547757${String(n).padStart(2, '0')}`);
+    expect(await list(`id=${long.join(',')}`)).toEqual([]);
+  });
+});
+
+describe('the filters minId and maxId', () => {
+  const between = (least: bigint, most: bigint) => pets.filter(({ id }) => id >= least && id <= most);
+
+  test.each([
+    ['minId=110', between(110n, 111n)],
+    ['maxId=2', between(1n, 2n)],
+    ['minId=7&maxId=7', between(7n, 7n)],
+    ['minId=9&maxId=7', []],
+    ['minId=-9223372036854775808&maxId=1', between(1n, 1n)],
+    ['minId=9223372036854775807&maxId=9223372036854775807', []],
+  ])('return the animals from the one to the other, both included: %s', async (query, wanted) => {
+    expect(await walk(app, `/pets?limit=2&${query}`)).toEqual(wanted);
+  });
+
+  test('a page that ends with maxId has no next page', async () => {
+    expect(linksOf(await app.call('GET', '/pets?limit=3&maxId=3'))).not.toHaveProperty('next');
+    expect(linksOf(await app.call('GET', '/pets?limit=3&maxId=4'))).toHaveProperty('next');
+  });
+});
+
+// The walk combines two filters.
+test('every combination of filters lists what fits all of it, by its links, in any order of the filters', async () => {
+  const ids = pets
+    .filter(({ id }) => id % 2n === 1n)
+    .map(({ id }) => id)
+    .slice(0, 50);
+  const filters: Readonly<Record<string, (pet: Pet) => boolean>> = {
+    'status=sold': ({ status }) => status === 'sold',
+    'categoryId=0': ({ categoryId }) => categoryId === 0n,
+    [`id=${ids.join(',')}`]: ({ id }) => ids.includes(id),
+    'minId=5': ({ id }) => id >= 5n,
+    'maxId=90': ({ id }) => id <= 90n,
+  };
+  const names = Object.keys(filters);
+  for (let chosen = 0; chosen < 2 ** names.length; chosen++) {
+    const combination = names.filter((_name, at) => chosen & (1 << at));
+    const wanted = pets.filter((pet) => combination.every((name) => filters[name]?.(pet)));
+    expect(wanted.length).toBeGreaterThan(0);
+    for (const query of [combination, combination.toReversed()]) {
+      expect(await walk(app, `/pets?${['limit=5', ...query].join('&')}`)).toEqual(wanted);
+    }
+  }
+});
+
+describe('400', () => {
+  test.each([
+    ['limit=0', 'from 1 to 100'],
+    ['status=lost', '"available", "pending", "sold"'],
+    ['status=sold&status=sold', 'more than once'],
+    ['constructor=sold', 'constructor'],
+  ])('invalid_parameter says what is wrong with %s', async (query, message) => {
+    const { error } = await app.call('GET', `/pets?${query}`);
+    expect([error.code, error.details?.length]).toEqual(['invalid_parameter', 1]);
+    expect(error.message).toContain(message);
+  });
+
+  test('invalid_parameter lists the mistakes of all parameters', async () => {
+    const answer = await app.call('GET', '/pets?id=x&categoryId=y&status=z&limit=0&colour=red');
+    expect(faulty(answer).sort()).toEqual(
+      ['categoryId', 'colour', 'id', 'limit', 'status'].map((name) => `query:${name}`),
+    );
+  });
+
+  const sold = writeCursor({ after: 5n, filters: 'sold' });
+  test.each([
+    [`limit=0&cursor=${sold}`, ['cursor', 'limit']],
+    [`limit=0&cursor=${sold}&status=pending`, ['cursor', 'limit']],
+    [`limit=0&cursor=${sold}&status=sold`, ['limit']],
+    ['stauts=sold&cursor=zzz', ['cursor', 'stauts']],
+    ['status=lost&cursor=zzz', ['cursor', 'status']],
+    ['cursor=zzz&cursor=zzz&limit=0', ['cursor', 'limit']],
+  ])('lists the mistake of a cursor with the others: %s', async (query, names) => {
+    const answer = await app.call('GET', `/pets?${query}`);
+    expect(answer.error).toMatchObject({ status: 400, code: 'invalid_parameter' });
+    expect(faulty(answer).sort()).toEqual(names.map((name) => `query:${name}`));
+  });
+
+  test.each(['status=lost', 'status=sold&status=pending'])(
+    'does not reject a cursor for a filter that is a mistake itself: %s',
+    async (status) => {
+      expect(faulty(await app.call('GET', `/pets?cursor=${sold}&${status}`))).toEqual(['query:status']);
+    },
+  );
+
+  test('reports a repeated parameter without judging its values', async () => {
+    const answer = await app.call('GET', '/pets?limit=0&limit=5');
+    expect(answer.error.details).toEqual([
+      { in: 'query', name: 'limit', message: 'is given more than once' },
+    ]);
+  });
+
+  test.each(['', 'x', `${sold}x`, sold.slice(1), `${sold}%3D`, 'x'.repeat(5_000)])(
+    'invalid_cursor for a cursor the service never made: "%s"',
+    async (text) => {
+      const answer = await app.call('GET', `/pets?status=sold&cursor=${text}`);
+      // Its one example in the contract is the answer, to the letter.
+      expect(answer.error).toEqual(errorExample('invalid_cursor') as ErrorAnswer);
+    },
+  );
+});
