@@ -1,6 +1,7 @@
 /** Every table that a description is enough for keeps its rows, finds and lists them, on every engine. */
 import { expect } from 'bun:test';
 import { int64Max, int64Min } from '../../src/contract/json.ts';
+import { resources } from '../../src/domain/resources.ts';
 import type { EntityReads, EntityWrites } from '../../src/storage/entity.ts';
 import type { Transaction, Units } from '../../src/storage/transaction.ts';
 import { listPlan } from '../../src/tables/sql.ts';
@@ -18,7 +19,7 @@ const count = 40;
 /** Animals that rows may refer to. */
 const animals = 3;
 
-const onTable = { writes: ['pets', 'orders', 'categories', 'callers'] } as const;
+const onTable = { writes: resources };
 const tableOf = (transaction: Transaction, name: string) =>
   transaction[name as EntityName] as unknown as EntityWrites<Table<Row, Row, Row>>;
 

@@ -10,13 +10,11 @@ import { pageOf } from './pages.ts';
 import type { ReadersOf, UnitsOf } from './rows.ts';
 
 export const petReaders = {
-  listPets: ({ pets }, { query }) => {
-    const { status, categoryId, id: ids } = query;
-    return pageOf(query, {
+  listPets: ({ pets }, { query }) =>
+    pageOf(query, {
       path: '/pets',
-      read: (after = 0n, limit) => pets.list(after, limit, { status, categoryId, ids }),
-    });
-  },
+      read: (after = 0n, limit, { id: ids, ...filter }) => pets.list(after, limit, { ...filter, ids }),
+    }),
   getPet: ({ pets }, { params }) => andThen(pets.find(params.petId), (pet) => found(pet, 'pet_not_found')),
   getInventory: ({ pets }, { query }) => pets.inventory(query.categoryId),
 } satisfies ReadersOf<typeof petOperations>;

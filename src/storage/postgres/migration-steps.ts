@@ -1,10 +1,13 @@
 import type { SQL } from 'bun';
+import { schemaChanges } from '../schema-changes.ts';
 import { foldNames, operatorTables } from './migration-for-operators.ts';
 
 /** SQL, or what is done in code for SQL does not do it alike on every server. */
 type MigrationStep = string | ((transaction: SQL) => Promise<void>);
 
 /**
+ * The steps of the database. New ones go into `schema-changes.ts`.
+ *
  * Ids come from rows of `counters`, taken in the statement that inserts: a sequence would hand out a small id to a
  * transaction that commits late, and a reader that paged past it already would never see its animal.
  */
@@ -184,4 +187,5 @@ export const migrationSteps: readonly MigrationStep[] = [
   operatorTables,
   foldNames,
   'ALTER TABLE sessions ADD FOREIGN KEY (operator_id) REFERENCES operators (id)',
+  ...schemaChanges.map(({ postgres }) => postgres),
 ];

@@ -165,7 +165,7 @@ function deleteRequest(making: Making): Request {
 const textsWhere = (world: World, admits: (animal: Animal) => boolean) =>
   ascending(world.all(animals).values().filter(admits)).map(petText);
 
-/** The animals of each category that nobody else uses. */
+/** The animals of each category of the scene. */
 function endReads({ categories }: Scene): Request[] {
   return categories.map((id) => {
     const query = `limit=100&categoryId=${id}`;
