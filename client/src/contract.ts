@@ -127,6 +127,10 @@ export interface ListPetsFilters {
   readonly categoryId?: Int64 | undefined;
   /** Return only the animals with these ids: 1 to 100, separated by commas. */
   readonly id?: readonly Int64[] | undefined;
+  /** Return only animals with this id or a higher one. */
+  readonly minId?: Int64 | undefined;
+  /** Return only animals with this id or a lower one. */
+  readonly maxId?: Int64 | undefined;
 }
 
 /** The filters of getInventory. */

@@ -3,7 +3,7 @@
 import { InvalidArgumentError } from 'commander';
 import type * as z from 'zod';
 import { validate } from '../contract/validation.ts';
-import { int64Parameter, pageLimit, text as textOf } from '../contract/values.ts';
+import { int64Text, pageLimit, text as textOf } from '../contract/values.ts';
 import { dayMs, unitMs } from '../domain/clock.ts';
 import { type Scope, scopes } from '../domain/scope.ts';
 
@@ -92,7 +92,7 @@ export function notAnOption(text: string): string {
 }
 
 /** An id of an animal, an order or a category. */
-export const int64 = asInApi(int64Parameter('An id.'));
+export const int64 = asInApi(int64Text);
 
 /** An id that the store gives: of an animal or an order, not of a category. */
 export function givenId(text: string): bigint {

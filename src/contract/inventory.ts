@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { count, int64Parameter, shape } from './values.ts';
+import { count, int64Filter, shape } from './values.ts';
 
 export const Inventory = shape('Inventory', 'How many animals there are in each status.', {
   available: count,
@@ -8,7 +8,7 @@ export const Inventory = shape('Inventory', 'How many animals there are in each 
 });
 
 export const GetInventoryQuery = z.strictObject({
-  categoryId: int64Parameter('Count only animals of this category.').optional(),
+  categoryId: int64Filter('Count only animals of this category.'),
 });
 
 export type Inventory = z.infer<typeof Inventory>;

@@ -8,8 +8,8 @@ import {
   enumOf,
   instant,
   int64,
+  int64Filter,
   int64Hint,
-  int64Parameter,
   limitParameter,
   noMembers,
   pageShape,
@@ -48,7 +48,7 @@ const ListOrdersQuery = z.strictObject({
     description: 'Return only orders with this status.',
     param: { examples: unselected('placed') },
   }),
-  petId: int64Parameter('Return only orders for this animal.').optional(),
+  petId: int64Filter('Return only orders for this animal.'),
   cursor: cursorParameter,
 });
 

@@ -9,8 +9,8 @@ import {
   cursorParameter,
   enumOf,
   int64,
+  int64Filter,
   int64Hint,
-  int64Parameter,
   limitParameter,
   pageShape,
   shape,
@@ -82,8 +82,10 @@ export const ListPetsQuery = z.strictObject({
     description: 'Return only animals with this status.',
     param: { examples: unselected('available') },
   }),
-  categoryId: int64Parameter('Return only animals of this category.').optional(),
+  categoryId: int64Filter('Return only animals of this category.'),
   id: ids,
+  minId: int64Filter('Return only animals with this id or a higher one.'),
+  maxId: int64Filter('Return only animals with this id or a lower one.'),
   cursor: cursorParameter,
 });
 

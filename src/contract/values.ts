@@ -176,20 +176,21 @@ function cursorOf(maxLength: number) {
 const int64Form = `must be an integer from ${int64Min} to ${int64Max}, in plain decimal digits`;
 
 /** An int64 in a query; values arrive as text. */
-export function int64Parameter(description: string) {
-  return z
-    .string()
-    .transform((digits, context) => {
-      const value = parseInt64(digits);
-      if (value !== undefined) return value;
-      context.addIssue({ code: 'custom', message: int64Form });
-      return z.NEVER;
-    })
-    .meta({
-      description,
-      override: { type: 'integer', format: 'int64' },
-      param: { 'x-stability': 'beta', examples: unselected(1) },
-    });
+export const int64Text = z.string().transform((digits, context) => {
+  const value = parseInt64(digits);
+  if (value !== undefined) return value;
+  context.addIssue({ code: 'custom', message: int64Form });
+  return z.NEVER;
+});
+
+/** A filter of a list by an int64. */
+export function int64Filter(description: string) {
+  // Metadata of what is made optional would be lost.
+  return int64Text.optional().meta({
+    description,
+    override: { type: 'integer', format: 'int64' },
+    param: { 'x-stability': 'beta', examples: unselected(1) },
+  });
 }
 
 /** A page of a list as a shape. */

@@ -1,4 +1,4 @@
-/** The filters of listPets, alone and together: `status`, `categoryId` and `id`. */
+/** The filters of listPets, alone and together: `status`, `categoryId`, `id`, `minId` and `maxId`. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import type { Pet } from '../../src/contract/pets.ts';
 import { petStatuses } from '../../src/domain/pet-status.ts';
@@ -70,15 +70,43 @@ describe('id', () => {
   });
 });
 
+describe('minId and maxId', () => {
+  const between = (least: bigint, most: bigint) => pets.filter(({ id }) => id >= least && id <= most);
+
+  test.each([
+    ['minId=95', between(95n, 96n)],
+    ['maxId=2', between(1n, 2n)],
+    ['minId=7&maxId=9', between(7n, 9n)],
+    ['minId=7&maxId=7', between(7n, 7n)],
+    ['minId=9&maxId=7', []],
+    ['minId=97', []],
+    ['maxId=0', []],
+    ['minId=-9223372036854775808&maxId=1', between(1n, 1n)],
+    ['minId=9223372036854775807&maxId=9223372036854775807', []],
+  ])('return the animals from the one to the other, both included: %s', async (query, wanted) => {
+    expect(await list(`limit=100&${query}`)).toEqual(wanted);
+    expect(await walk(app, `/pets?limit=2&${query}`)).toEqual(wanted);
+  });
+
+  test('a page that ends with maxId has no next page', async () => {
+    expect(linksOf(await app.call('GET', '/pets?limit=3&maxId=3'))).not.toHaveProperty('next');
+    expect(linksOf(await app.call('GET', '/pets?limit=3&maxId=4'))).toHaveProperty('next');
+  });
+});
+
 describe('together', () => {
   const ids = pets.filter(({ id }) => id % 2n === 0n).map(({ id }) => id);
   const filters: Readonly<Record<string, (pet: Pet) => boolean>> = {
     'status=sold': ({ status }) => status === 'sold',
     'categoryId=7': ({ categoryId }) => categoryId === 7n,
     [`id=${ids.join(',')}`]: ({ id }) => ids.includes(id),
+    'minId=5': ({ id }) => id >= 5n,
+    'maxId=90': ({ id }) => id <= 90n,
   };
   const names = Object.keys(filters);
-  const combinations = Array.from({ length: 8 }, (_, bits) => names.filter((_name, at) => bits & (1 << at)));
+  const combinations = Array.from({ length: 2 ** names.length }, (_, bits) =>
+    names.filter((_name, at) => bits & (1 << at)),
+  );
 
   test('every combination shows the animals that fit all of it, by their links, in any order of the filters', async () => {
     for (const combination of combinations) {

@@ -165,3 +165,52 @@ function unicode(name: string, at: number): string {
 function clean(value: unknown): string {
   return JSON.stringify(value).replaceAll('__proto__', 'proto');
 }
+
+describe('the fast way for flat objects', () => {
+  /** Nearly always one of the first, so that most texts are JSON. */
+  const mostly = (usual: readonly string[], odd: readonly string[]) =>
+    fc.oneof(
+      { arbitrary: fc.constantFrom(...usual), weight: 30 },
+      { arbitrary: fc.constantFrom(...odd), weight: 1 },
+    );
+  const gap = mostly(['', '', ' ', '\n', '\t \r'], ['\u00a0', '\v', '\f', '\ufeff', '\u2028']);
+  const name = mostly(
+    ['"a"', '"b"', '"c"', '"a:1,{"', '""', '"1"'],
+    ['"__proto__"', '"\\u0061"', '"\t"', 'a'],
+  );
+  const value = mostly(
+    [
+      ...['"a"', '""', '"\u2028"', '"a:1,{"', 'true', 'false', 'null', '0', '-0', '7', '999999999999999'],
+      ...['-999999999999999', '9007199254740993', '9223372036854775807', '1.0', '1e2', '[1]', '{"a":1}'],
+      ...['1.5', '9007199254740991.2', '0.99999999999999999999', '9223372036854775808'],
+    ],
+    ['"x\\"y"', '"\\n"', '"\n"', '"', 'nil', '{"a":1,"a":2}', '01', '+1', '', '.1', '1.'],
+  );
+  const member = fc
+    .tuple(gap, name, gap, gap, value, gap)
+    .map(([a, key, b, c, text, d]) => `${a}${key}${b}:${c}${text}${d}`);
+  const object = fc
+    .tuple(gap, fc.array(member, { maxLength: 4 }), mostly([''], [',', '}', 'x']), gap)
+    .map(([before, members, extra, behind]) => `${before}{${members.join(',')}${extra}}${behind}`);
+
+  const outcomeOf = (text: string, unwrap: (value: unknown) => unknown) => {
+    try {
+      return { value: unwrap(parseJson(text)) };
+    } catch (error) {
+      if (error instanceof MemberError) return { mistakes: error.mistakes, value: unwrap(error.value) };
+      expect(error).toBeInstanceOf(JsonError);
+      return 'no JSON';
+    }
+  };
+
+  test('reads every text as the exact way does, which an array takes', () => {
+    always(
+      object,
+      (text) => {
+        const exact = outcomeOf(`[${text}]`, (array) => (array as unknown[])[0]);
+        expect([text, outcomeOf(text, (own) => own)]).toEqual([text, exact]);
+      },
+      5_000,
+    );
+  });
+});

@@ -6,7 +6,7 @@ import { bare, projectFiles, type Source } from './sources.ts';
 /** How many are left in each top folder; '.' is the root. Numbers only shrink. */
 const allowed: Allowances = {
   '.github': [1],
-  '.': [31],
+  '.': [30],
   assets: [1],
   bench: [19],
   client: [10],
@@ -15,7 +15,7 @@ const allowed: Allowances = {
   docs: [160],
   examples: [3],
   scripts: [4],
-  src: [109],
+  src: [103],
   test: [291],
 };
 

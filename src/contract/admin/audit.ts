@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { okPage, rowsOf, type Success } from '../operation.ts';
-import { cursorParameter, instant, int64Parameter, limitParameter, pageShape, shape } from '../values.ts';
+import { cursorParameter, instant, int64Filter, limitParameter, pageShape, shape } from '../values.ts';
 import { id, since, until } from './values.ts';
 
 export const AuditEntry = shape('AuditEntry', 'A change that an operator made.', {
@@ -20,7 +20,7 @@ export const AuditEntry = shape('AuditEntry', 'A change that an operator made.',
 const AuditLog = pageShape(AuditEntry, 'AuditLog', 'A page of the audit log, the latest first.');
 
 const filters = {
-  account: int64Parameter('Return only what was done to this account and its keys.').optional(),
+  account: int64Filter('Return only what was done to this account and its keys.'),
   since,
   until,
   actor: z.string().max(300).optional().meta({ description: 'Return only what this actor did.' }),

@@ -7,7 +7,7 @@ import {
   cursorParameter,
   enumOf,
   instant,
-  int64Parameter,
+  int64Filter,
   limitParameter,
   noMembers,
   pageShape,
@@ -47,7 +47,7 @@ export const Keys = pageShape(Key, 'Keys', 'A page of keys.');
 
 const ListKeysQuery = z.strictObject({
   limit: limitParameter('keys'),
-  accountId: int64Parameter('Return only keys of this account.').optional(),
+  accountId: int64Filter('Return only keys of this account.'),
   cursor: cursorParameter,
 });
 

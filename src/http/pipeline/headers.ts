@@ -7,6 +7,8 @@ export type HeaderFields = Record<string, string>;
 
 type Admission = Authenticated | Unauthenticated;
 
+type Limit = Pick<WindowState, 'limit' | 'remaining' | 'resetAt'>;
+
 /** What an error carries that is answered before any check. */
 export const errorPageHeaders = {
   'Content-Type': 'application/json',
@@ -24,22 +26,20 @@ const { 'Content-Type': _type, ...emptyHeaders } = {
  * it reads an object. What has not changed since the answer before is not written again.
  */
 class ReusedHeaders {
+  readonly #constant: HeaderFields;
   readonly #headers: Headers;
   #own: HeaderFields = {};
-  #ofRoute: HeaderFields | undefined;
   #quota: Quota | undefined;
+  #limit: number | undefined;
+  #resetAt: number | undefined;
 
   constructor(constant: HeaderFields) {
+    this.#constant = constant;
     this.#headers = new Headers(constant);
   }
 
-  write(
-    requestId: string,
-    admission: Admission,
-    own: HeaderFields,
-    ofRoute: HeaderFields | undefined,
-  ): Headers {
-    if (own !== this.#own || ofRoute !== this.#ofRoute) this.#writeOwn(own, ofRoute);
+  write(requestId: string, admission: Admission, own: HeaderFields): Headers {
+    if (own !== this.#own) this.#writeOwn(own);
     this.#headers.set('X-Request-Id', requestId);
     if (admission.caller === undefined) this.#writeAddress(admission.state);
     else this.#writeAccount(admission.caller.quota, admission.verdict);
@@ -47,17 +47,27 @@ class ReusedHeaders {
   }
 
   /** Nothing of the answer before may be left. */
-  #writeOwn(own: HeaderFields, ofRoute: HeaderFields | undefined): void {
-    for (const name in this.#own) if (own[name] === undefined) this.#headers.delete(name);
-    for (const name in this.#ofRoute) if (own[name] === undefined) this.#headers.delete(name);
-    for (const name in ofRoute) this.#headers.set(name, ofRoute[name] ?? '');
+  #writeOwn(own: HeaderFields): void {
+    for (const name in this.#own) {
+      if (own[name] !== undefined) continue;
+      const constant = this.#constant[name];
+      if (constant === undefined) this.#headers.delete(name);
+      else this.#headers.set(name, constant);
+    }
     for (const name in own) this.#headers.set(name, own[name] ?? '');
     this.#own = own;
-    this.#ofRoute = ofRoute;
+  }
+
+  #writeLimit({ limit, remaining, resetAt }: Limit): void {
+    if (limit !== this.#limit) this.#headers.set('X-RateLimit-Limit', String(limit));
+    if (resetAt !== this.#resetAt) this.#headers.set('X-RateLimit-Reset', String(resetAt));
+    this.#headers.set('X-RateLimit-Remaining', String(remaining));
+    this.#limit = limit;
+    this.#resetAt = resetAt;
   }
 
   #writeAddress(state: WindowState): void {
-    writeLimit(this.#headers, state);
+    this.#writeLimit(state);
     this.#headers.delete('RateLimit-Policy');
     this.#headers.delete('RateLimit');
     this.#quota = undefined;
@@ -65,7 +75,7 @@ class ReusedHeaders {
 
   /** Also both windows, in the form of the IETF's RateLimit draft. */
   #writeAccount(quota: Quota, verdict: Verdict): void {
-    writeLimit(this.#headers, verdict);
+    this.#writeLimit(verdict);
     if (quota !== this.#quota) this.#headers.set('RateLimit-Policy', policies.get(quota) ?? policyOf(quota));
     this.#quota = quota;
     const { minute, day } = verdict;
@@ -76,9 +86,31 @@ class ReusedHeaders {
   }
 }
 
-const ofSuccesses = new ReusedHeaders({ ...errorPageHeaders, 'Cache-Control': cacheControl.success });
-const ofEmptySuccesses = new ReusedHeaders(emptyHeaders);
-const ofErrors = new ReusedHeaders(errorPageHeaders);
+/** The headers of the answers of a route, by their kind. */
+class RouteHeaders {
+  readonly successes;
+  readonly emptySuccesses;
+  readonly errors;
+
+  constructor(ofRoute: HeaderFields) {
+    const successHeaders = { ...errorPageHeaders, 'Cache-Control': cacheControl.success };
+    this.successes = new ReusedHeaders({ ...successHeaders, ...ofRoute });
+    this.emptySuccesses = new ReusedHeaders({ ...emptyHeaders, ...ofRoute });
+    this.errors = new ReusedHeaders({ ...errorPageHeaders, ...ofRoute });
+  }
+}
+
+const withoutOwn = new RouteHeaders({});
+const withOwn = new WeakMap<HeaderFields, RouteHeaders>();
+
+function headersOfRoute(ofRoute: HeaderFields | undefined): RouteHeaders {
+  if (ofRoute === undefined) return withoutOwn;
+  const known = withOwn.get(ofRoute);
+  if (known !== undefined) return known;
+  const made = new RouteHeaders(ofRoute);
+  withOwn.set(ofRoute, made);
+  return made;
+}
 
 /**
  * The headers of an answer: its own, those of its route, and those that all have. They are for one `Response` that is
@@ -91,15 +123,13 @@ export function headersOf(
   own: HeaderFields,
   ofRoute: HeaderFields | undefined,
 ): Headers {
-  const reused = status >= 400 ? ofErrors : isEmpty ? ofEmptySuccesses : ofSuccesses;
-  return reused.write(requestId, admission, own, ofRoute);
+  const { errors, emptySuccesses, successes } = headersOfRoute(ofRoute);
+  const reused = status >= 400 ? errors : isEmpty ? emptySuccesses : successes;
+  return reused.write(requestId, admission, own);
 }
 
 /** The specification's three (section 8): of the binding window, or of an address without a valid key. */
-export function writeLimit(
-  headers: Headers,
-  { limit, remaining, resetAt }: Pick<WindowState, 'limit' | 'remaining' | 'resetAt'>,
-): void {
+export function writeLimit(headers: Headers, { limit, remaining, resetAt }: Limit): void {
   headers.set('X-RateLimit-Limit', String(limit));
   headers.set('X-RateLimit-Remaining', String(remaining));
   headers.set('X-RateLimit-Reset', String(resetAt));

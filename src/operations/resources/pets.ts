@@ -1,3 +1,4 @@
+import { int64Max } from '../../contract/json.ts';
 import { type NewPet, type Pet, petJson, type petOperations } from '../../contract/pets.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { andThen } from '../../domain/awaitable.ts';
@@ -10,11 +11,18 @@ import { pageOf } from './pages.ts';
 import type { ReadersOf, UnitsOf } from './rows.ts';
 
 export const petReaders = {
-  listPets: ({ pets }, { query }) =>
-    pageOf(query, {
+  listPets: ({ pets }, { query }) => {
+    const { minId = 1n, maxId = int64Max } = query;
+    const least = minId - 1n;
+    return pageOf(query, {
       path: '/pets',
-      read: (after = 0n, limit, { id: ids, ...filter }) => pets.list(after, limit, { ...filter, ids }),
-    }),
+      read: (after = 0n, limit, { id: ids, status, categoryId }) =>
+        andThen(pets.list(after < least ? least : after, limit, { status, categoryId, ids }), (page) =>
+          // Ids ascend: of a page that reaches beyond the last id, the next one would have nothing.
+          page.filter(({ id }) => id <= maxId),
+        ),
+    });
+  },
   getPet: ({ pets }, { params }) => andThen(pets.find(params.petId), (pet) => found(pet, 'pet_not_found')),
   getInventory: ({ pets }, { query }) => pets.inventory(query.categoryId),
 } satisfies ReadersOf<typeof petOperations>;

@@ -75,7 +75,7 @@ const instanceCount = 3;
 export async function clusterGround(): Promise<Ground | undefined> {
   const cluster = await startCluster({
     instances: 0,
-    environment: { ...quiet, POSTGRES_TIMEOUT_MS: '2000', REDIS_TIMEOUT_MS: '50' },
+    environment: { ...quiet, REDIS_TIMEOUT_MS: '50' },
   });
   if (cluster === undefined) return undefined;
   await using made = new AsyncDisposableStack();

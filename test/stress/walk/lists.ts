@@ -112,7 +112,8 @@ function ownBeginning<Thing extends { readonly id: bigint }>(
     const position = chance.pick(known);
     return { names: Object.keys(position.filters), position };
   }
-  const some = chance.often(0.35) ? [] : Object.keys(filters).filter(() => chance.often(0.5));
+  const all = Object.keys(filters);
+  const some = chance.often(0.35) ? [] : all.filter(() => chance.often(1.5 / Math.max(3, all.length)));
   const isOwn = !scene.isShared || some.some((name) => ownBy.includes(name));
   return { names: isOwn ? some : [...some, ...ownBy.slice(0, 1)] };
 }

@@ -54,22 +54,33 @@ const mostIds = 8;
 
 function listPets(making: Making): Request {
   const { chance, scene } = making;
-  const all = [...scene.world.all(animals).values()];
+  // Often one of the first, so that a page reaches beyond `maxId`.
+  const all = [...scene.world.all(animals).values()].slice(0, chance.pick([10, undefined]));
   const known = all.length > 0 && chance.often(0.8) ? chance.pick(all) : undefined;
   const categoryId = known?.categoryId ?? categoryIdIn(making);
   const ids = idsIn(making, known);
+  const some = known?.id ?? petIdIn(making);
+  const minId = int64Near(some, -chance.int(0, 3));
+  const maxId = int64Near(some, chance.int(0, 3));
   return listRequest(making, {
     operationId: 'listPets',
     path: '/pets',
     filters: {
       ...memberFilters<Animal>('listPets', { ...known, categoryId }, chance),
       id: { value: ids.join(), admits: ({ id }) => ids.includes(id) },
+      minId: { value: String(minId), admits: ({ id }) => id >= minId },
+      maxId: { value: String(maxId), admits: ({ id }) => id <= maxId },
     },
     ownBy: ['id', ...(scene.categories.includes(categoryId) ? ['categoryId'] : [])],
     isMine: (id) => scene.world.all(animals).has(id) || scene.gone.has(id),
     things: (world) => world.all(animals).values(),
     textOf: petText,
   });
+}
+
+function int64Near(value: bigint, distance: number): bigint {
+  const near = value + BigInt(distance);
+  return BigInt.asIntN(64, near) === near ? near : value;
 }
 
 /** The ids of some animals, half of which are like the known one. */
