@@ -9,7 +9,6 @@ type Values = { readonly [Name in SettingName]: ReturnType<(typeof settings)[Nam
 
 interface ShownSetting {
   readonly name: string;
-  /** Without passwords. */
   readonly value: string;
   readonly source: 'default' | 'environment';
   readonly about: string;
@@ -17,7 +16,6 @@ interface ShownSetting {
 
 export type Config = ReturnType<typeof configOf> & { readonly settings: readonly ShownSetting[] };
 
-/** Settings that cannot be used; `mistakes` lists all of them. */
 export class ConfigError extends Error {
   readonly mistakes: readonly string[];
   constructor(mistakes: readonly string[]) {
@@ -26,10 +24,7 @@ export class ConfigError extends Error {
   }
 }
 
-/**
- * Reads and checks every setting, and the `.env` files of a folder from which the runtime read some of them. Throws
- * `ConfigError` with all mistakes at once.
- */
+/** Reads and checks every setting, and the `.env` files of a folder. Throws `ConfigError` with all mistakes at once. */
 export function readConfig(
   environment: Readonly<Record<string, string | undefined>>,
   envFolder?: string,

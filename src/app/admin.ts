@@ -37,20 +37,14 @@ export interface AdminOptions {
   readonly backups: BackupOperations;
 }
 
-/** The admin listener of a service. */
 export interface Admin extends AsyncDisposable {
-  /** Where operators find the console, without a trailing slash. */
   readonly url: string;
-  /** Where it listens. */
   readonly port: number;
   /** Makes the one-time code of a console link; the one before is good no more. */
   readonly makeCode: () => string;
 }
 
-/**
- * Starts the admin listener; undefined where it is off, or where its port was not set and is taken, which the log tells.
- * Throws `HostUnusable`, and `AdminPortTaken` for a port that was set.
- */
+/** Undefined where it is off, or its default port is taken. Throws when the host is none of this machine's, or a port that was set is taken. */
 export async function startAdmin(config: Config, options: AdminOptions): Promise<Admin | undefined> {
   const { admin, trustedProxies } = config;
   if (admin === undefined) return undefined;
@@ -66,7 +60,11 @@ export async function startAdmin(config: Config, options: AdminOptions): Promise
     server = startAdminServer({ context, console, hostname, port, trustedProxies });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    if (isPortSet) throw new AdminPortTaken(hostname, port);
+    if (isPortSet) {
+      throw new Error(
+        `Port ${port} on ${hostname} is already in use. Stop the process that uses it, or set ADMIN_PORT to another port (0 for any free port, off for none).`,
+      );
+    }
     log.warn(
       { port },
       'the admin API and the console are off: their port is taken; set ADMIN_PORT to another',
@@ -104,13 +102,4 @@ function contextOf(
     freeResponses: freeResponsesOf(clock),
     makeRequestId: requestIds(randomBytes),
   };
-}
-
-/** The port that was set for the admin API is taken; the message says what to do. */
-export class AdminPortTaken extends Error {
-  constructor(host: string, port: number) {
-    super(
-      `Port ${port} on ${host} is already in use. Stop the process that uses it, or set ADMIN_PORT to another port (0 for any free port, off for none).`,
-    );
-  }
 }

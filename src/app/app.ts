@@ -36,7 +36,6 @@ export {
 export { openCopy } from './store.ts';
 
 export interface App extends AsyncDisposable {
-  /** Where it listens, without a trailing slash. */
   readonly url: string;
   /** The key of the account made for an empty store; undefined for any other store. */
   readonly firstKey: IssuedKey | undefined;
@@ -46,11 +45,9 @@ export interface App extends AsyncDisposable {
   readonly encryption: string | undefined;
   /** Resolves with the reason when the process has to end, for its store cannot be written any more. */
   readonly lost?: Promise<Error> | undefined;
-  /** What operators see of all processes. */
   readonly watch: Watch;
 }
 
-/** The service with its store open in this process. */
 export interface LocalApp extends App {
   readonly admin: AdminServices;
   readonly watch: ServiceWatch;
@@ -59,10 +56,7 @@ export interface LocalApp extends App {
 /** Time that workers get to drain, finish pending requests and close the store, so that everything ends within 10 s. */
 const stopWorkersWithinMs = 9_750;
 
-/**
- * Starts the service in this process alone; disposing it drains and stops it. Throws `HostUnusable`, `StorageUnusable`,
- * or an error if the port is taken.
- */
+/** Disposing it drains and stops the service. Throws `StorageUnusable`, or an error if the host or the port cannot be listened on. */
 export async function startApp(
   config: Config,
   openapi: OpenapiOf,
@@ -91,10 +85,7 @@ export async function startApp(
   };
 }
 
-/**
- * Starts the service in several processes under this one, which serves nothing itself; disposing it drains and stops all.
- * `command` starts a worker, which calls `startService`. Throws like `startApp`.
- */
+/** The same in several processes under this one, which serves nothing itself. `command` starts a worker, which calls `startService`. */
 export async function startWorkers(
   config: Config,
   environment: Readonly<Record<string, string | undefined>>,

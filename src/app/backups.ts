@@ -19,7 +19,6 @@ export { BackupError, type StoreContents, type Verified } from '../storage/backu
 export { sqlitePath, verifyServer } from '../storage/open.ts';
 export { type Restored, restoreBackup } from '../storage/sqlite/backup/restore.ts';
 
-/** How often it is looked whether a backup is due. */
 const lookEveryMs = 1_000;
 
 /** Makes backups of the embedded store at a path. `command` starts a process that calls `doTask`; defaults to this process. */
@@ -29,7 +28,6 @@ export function backupMaker(path: string, command?: readonly string[]): BackupMa
 }
 
 export interface ServiceBackups {
-  /** Where making one on request is recorded. */
   readonly store: Pick<Store, 'write'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -40,7 +38,6 @@ export interface ScheduledBackups extends AsyncDisposable {
   readonly operations: BackupOperations;
 }
 
-/** The backups of a service. Makes those that are due, until it is disposed of. */
 export function startBackups(
   { databaseUrl, backups: { folder, everyMs, keep } }: Config,
   { store, clock, log, backupCommand }: ServiceBackups,
@@ -79,7 +76,6 @@ function inProcess(command: readonly string[]): RunBackupTask {
   };
 }
 
-/** Does a task, in the process that was started for it. */
 export async function doTask(task: unknown): Promise<TaskAnswer> {
   const asked = task as BackupTask;
   try {

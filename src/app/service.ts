@@ -17,7 +17,6 @@ import { ServiceWatch } from './watch.ts';
 
 /** What answers requests in one process; disposing it drains and stops it. */
 export interface Service extends AsyncDisposable {
-  /** Where it listens, without a trailing slash. */
   readonly url: string;
   readonly port: number;
   readonly admin: AdminServices;
@@ -25,7 +24,6 @@ export interface Service extends AsyncDisposable {
   readonly watch: ServiceWatch;
 }
 
-/** The OpenAPI document of a service that listens at this address. */
 export type OpenapiOf = (listening: string) => string;
 
 /** Time to drain and finish pending requests. Closing the store follows, so that everything ends within 10 s. */

@@ -28,7 +28,6 @@ export const systemRuntime = (backupCommand?: readonly string[]): Runtime => ({
   ...(backupCommand && { backupCommand }),
 });
 
-/** Everything an operator can do to a store, without serving it. */
 export interface AdminServices extends OperatorServices, AsyncDisposable {
   readonly storage: Store;
 }
@@ -36,7 +35,6 @@ export interface AdminServices extends OperatorServices, AsyncDisposable {
 /** How a store is opened. Defaults to managing an existing store. */
 export interface OpenOptions {
   readonly serving?: boolean;
-  /** Whether a store that is missing is made. */
   readonly create?: boolean;
   readonly worker?: ServingWorker | undefined;
   readonly supervising?: boolean;

@@ -1,4 +1,3 @@
-/** A store with all the units of work of the operations. */
 import { CopyOperations } from '../operations/copies.ts';
 import { type Store, units } from '../operations/units.ts';
 import { openStorage, openTables, type StorageOptions } from '../storage/open.ts';

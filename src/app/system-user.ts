@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 
-/**
- * Who runs this program: the user's name in the system's list, else its number. What the environment says is not asked, for
- * anybody can set it.
- */
+/** The user who runs this program, by name or else by number. Never read from the environment, which anybody can set. */
 export function systemUser(): string {
   const uid = process.getuid?.();
   return uid === undefined ? userInfo().username : (nameOf(uid) ?? String(uid));

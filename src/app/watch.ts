@@ -12,9 +12,9 @@ import { EventLoopDelay, ProcessTraffic } from '../operations/observability/proc
 import type { TrafficSource } from '../operations/observability/traffic.ts';
 import { TrafficCounter } from '../operations/observability/traffic-counter.ts';
 import { UsageRecorder } from '../operations/observability/usage-recorder.ts';
-import type { LoggingControl } from '../operations/observability/worker-questions.ts';
 import {
   answerAsWorker,
+  type LoggingControl,
   type WorkerQuestion,
   WorkersLogging,
   WorkersTraffic,
@@ -22,11 +22,9 @@ import {
 import type { Store } from '../operations/units.ts';
 import type { Supervisor } from '../supervisor/supervisor.ts';
 
-/** What operators see of this instance. */
 export interface Watch {
   readonly traffic: TrafficSource;
   readonly logging: LoggingControl;
-  /** How this instance is called in the list of all. */
   readonly instance: string;
   /** When it started, in Unix ms. */
   readonly startedAt: number;
@@ -41,7 +39,6 @@ export interface ServiceWatchOptions {
   readonly worker: { readonly number: number; readonly startedAt: number } | undefined;
 }
 
-/** Watches a process that answers requests. */
 export class ServiceWatch implements Watch, AsyncDisposable {
   readonly counter: TrafficCounter;
   readonly pageCache = new PageCache();
@@ -92,12 +89,10 @@ export class ServiceWatch implements Watch, AsyncDisposable {
     return instanceName(this.#options.config, this.#port);
   }
 
-  /** Records what is counted so far. */
   async recordUsage(): Promise<void> {
     await this.#recorder?.record();
   }
 
-  /** What the supervisor of several processes asks. */
   answer(question: WorkerQuestion): Promise<unknown> {
     return answerAsWorker(question, this.traffic, this.logging);
   }
@@ -112,7 +107,6 @@ function instanceName({ instanceName: name }: Config, port: number): string {
   return name ?? `${hostname()}:${port}`;
 }
 
-/** Watches the workers of an instance. */
 export function watchWorkers(
   supervisor: Supervisor,
   config: Config,
@@ -127,7 +121,6 @@ export function watchWorkers(
   return { traffic: new WorkersTraffic(ask), logging, instance: instanceName(config, port), startedAt };
 }
 
-/** How the service is doing and set, for the operations and metrics of operators. */
 export function systemOf(
   { traffic, logging, instance, startedAt }: Watch,
   { settings, getPetSunset }: Config,

@@ -9,7 +9,6 @@ import { asInApi, countOrAll, instantOrAgo, int64 } from './values.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads the settings, when a command needs them. */
 export type ReadConfig = () => Config;
 
 const settingsHint =
@@ -35,10 +34,8 @@ export function newProgram(version: string, isSilent: boolean): Command {
 
 export interface Description {
   readonly summary: string;
-  /** Replaces the summary in the command's own help. */
   readonly about?: string | undefined;
   readonly examples: readonly string[];
-  /** What else there is to know, in lines of a terminal's width. */
   readonly notes?: readonly string[];
   /** False where settings change nothing; unless given, the help says where they are. */
   readonly readsSettings?: false;
@@ -61,14 +58,12 @@ export function addCommand(
     .addHelpText('after', sections.map((section) => `\n${section}`).join('\n'));
 }
 
-/** Adds the options of a list that is read page by page. */
 export function addListOptions(command: Command, id: (text: string) => bigint): Command {
   return command
     .option('--limit <number>', 'how many to list, or all', countOrAll, pageLimit.default)
     .option('--after <id>', 'list only those behind this id', id);
 }
 
-/** Adds a name under which commands stand together, such as `keys`. */
 export function addGroup(program: Command, name: string, summary: string): Command {
   const group = program.command(name).description(summary);
   return group

@@ -11,7 +11,6 @@ function ownCommand(): string[] {
   return Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, ...process.execArgv, Bun.main];
 }
 
-/** The words that call this program in a shell. */
 export function commandInShell({ npm_command: npm }: Environment): string {
   if (Bun.isStandaloneExecutable) return shellWord(process.execPath);
   if (npm !== undefined) return 'npx animal-store';
@@ -40,7 +39,6 @@ export function backupTaskCommand(): string[] {
 /** Requests go first. */
 const politePriority = 5;
 
-/** Makes or verifies one backup for the process that started this one. */
 export async function runBackupTask(): Promise<0> {
   ignoreInterruption();
   setPriority(politePriority);
@@ -59,10 +57,7 @@ export function workerCommand(worker: number): string[] {
   return [...ownCommand(), serveWorker, String(worker)];
 }
 
-/**
- * Serves as the supervisor says and until it says so. Ends at once, with 1, when the supervisor is gone: the port has to
- * be free for the next one.
- */
+/** Serves until the supervisor says stop. Ends at once, with 1, when the supervisor is gone: the next one needs the port. */
 export async function runWorker(): Promise<0 | 1> {
   ignoreInterruption();
   const { SupervisorLink } = await import('../supervisor/link.ts');

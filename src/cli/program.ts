@@ -1,4 +1,3 @@
-/** The whole command line. What a command does is loaded when it runs. */
 import type { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { settings } from '../config/settings.ts';

@@ -119,7 +119,6 @@ export function mebibytes(bytes: number): string {
   return `${(bytes / mib).toLocaleString('en-US', { maximumFractionDigits: 1 })} MiB`;
 }
 
-/** How much is written, copied or read, of all that there is as far as that is known. */
 export class BytesProgress implements Disposable {
   readonly #noun: string;
   #bar: Progress | undefined;
@@ -139,7 +138,6 @@ export class BytesProgress implements Disposable {
   }
 }
 
-/** How much is written, and then that it is checked. */
 export class BackupProgress implements Disposable {
   readonly #written = new BytesProgress('written');
   #line: Disposable | undefined;

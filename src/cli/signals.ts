@@ -1,12 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-/** How a person, a terminal that is closed or a supervisor ends a command. */
 const endings = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/**
- * Signals this soon after the first are the same wish to stop: npm passes Ctrl-C on to a process that had it from
- * the terminal already, and systemd signals npm and what npm started together.
- */
+/** Signals this soon after the first are the same wish: npm passes Ctrl-C on, and systemd signals npm and its children. */
 const sameWishMs = 1_000;
 
 /** Leaves signals to the process that started this one: terminals and supervisors signal all there are. */
@@ -14,26 +10,18 @@ export function ignoreInterruption(): void {
   for (const name of endings) process.on(name, () => {});
 }
 
-/**
- * Ignores the signals by which other programs reopen their logs (nginx: SIGUSR1) or reload. They end a process by
- * default; this one writes its log to standard output, which needs no reopening.
- */
+/** Ignores the signals by which other programs reopen logs (nginx: SIGUSR1) or reload: by default they end a process. */
 export function ignoreUserSignals(): void {
   for (const name of ['SIGUSR1', 'SIGUSR2'] as const) process.on(name, () => {});
 }
 
-/** How often the parent process is looked for, when it passes no signals on. */
 const parentCheckMs = 500;
 
 export interface Interruption extends Disposable {
-  /** Aborted by the first signal. */
   readonly signal: AbortSignal;
 }
 
-/**
- * Lets a SIGINT, SIGTERM or SIGHUP end a command in good order. Those that follow within a second are one with it;
- * a later one ends the process at once, as the system does by itself.
- */
+/** Lets a first signal end a command in good order. A later one, after `sameWishMs`, ends the process at once. */
 export function interruption(): Interruption {
   const controller = new AbortController();
   const caught = endings.filter((name) => name !== 'SIGHUP' || !ignoresHangup());

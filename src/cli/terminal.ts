@@ -4,7 +4,6 @@ import { Refusal } from '../contract/refusal.ts';
 import { printable } from '../domain/printable.ts';
 import { resources } from './resources/names.ts';
 
-/** Ends the command with a message and an exit code. */
 export class CommandError extends Error {
   /** 1: it could not be done. 2: the command itself is wrong. */
   readonly exitCode: 1 | 2;
@@ -34,7 +33,6 @@ function refusalMessage({ code, message, details }: Refusal): string {
     : said;
 }
 
-/** The error of a file that cannot be written, with the system's reason. */
 export function cannotWrite(path: string, error: unknown): CommandError {
   const reason = messageOf(error).replace(/, \w+( '.*)?$/, '');
   return new CommandError(`Cannot write ${path}: ${reason}.`, 1, error);
@@ -84,7 +82,6 @@ export function grouped(count: number | bigint): string {
   return count.toLocaleString('en-US');
 }
 
-/** A number with its noun, as `1 entry` or `2,000 entries`. */
 export function counted(count: number | bigint, noun: string, plural = `${noun}s`): string {
   return `${grouped(count)} ${Number(count) === 1 ? noun : plural}`;
 }
@@ -94,7 +91,6 @@ export function instant(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-/** Rows as columns, each as wide as its widest cell. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   return new Table(header).add(rows);
 }
@@ -108,7 +104,6 @@ export class Table {
     this.#header = header;
   }
 
-  /** The rows as lines, below the header if they are the first. */
   add(rows: readonly (readonly string[])[]): string {
     const cells = rows.map((row) => row.map((cell) => printable(cell)));
     const before = this.#widths;

@@ -16,7 +16,6 @@ export function duration(text: string): number {
   return ms;
 }
 
-/** A duration that may also be `0`: at once. */
 export function durationOrNow(text: string): number {
   if (text === '0') return 0;
   const [, count = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
@@ -62,7 +61,6 @@ export function port(text: string): number {
   return value;
 }
 
-/** How many items of a list that is read as one page. */
 export function atMostAPage(text: string): number {
   const value = positive(text);
   if (value > pageLimit.max) throw new InvalidArgumentError(`It must be at most ${pageLimit.max}.`);
@@ -80,7 +78,6 @@ export function validated<T>(schema: z.ZodType<T>, value: unknown): T {
   throw new InvalidArgumentError(result.mistakes.map(({ message }) => `It ${message}.`).join(' '));
 }
 
-/** The reader of a value by the rule of the API. */
 export function asInApi<T>(schema: z.ZodType<T>): (text: string) => T {
   return (text) => validated(schema, text);
 }
@@ -91,7 +88,6 @@ export function notAnOption(text: string): string {
   throw new InvalidArgumentError('It must not begin with "--": a value is missing here.');
 }
 
-/** An id of an animal, an order or a category. */
 export const int64 = asInApi(int64Text);
 
 /** An id that the store gives: of an animal or an order, not of a category. */
@@ -101,7 +97,6 @@ export function givenId(text: string): bigint {
   return id;
 }
 
-/** Scopes separated by commas, or `all`. */
 export function scopeList(text: string): readonly Scope[] {
   if (text === 'all') return scopes;
   const words = text.split(',').map((word) => word.trim());
@@ -115,7 +110,6 @@ export function scopeList(text: string): readonly Scope[] {
 
 const nameSchema = textOf('A name.', '');
 
-/** The name of an account, a key or an operator. */
 export function label(text: string): string {
   return validated(nameSchema, notAnOption(text));
 }

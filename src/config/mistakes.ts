@@ -90,7 +90,6 @@ function adminMistakes({ PORT, ADMIN_HOST, ADMIN_PORT, ADMIN_ORIGIN }: Values): 
   return mistakes;
 }
 
-/** Whether only this machine reaches what listens there. */
 function isLoopback(host: string): boolean {
   if (isIP(host) === 4) return host.startsWith('127.');
   return host === 'localhost' || host === '::1';

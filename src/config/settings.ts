@@ -1,5 +1,6 @@
 /** Every setting: its default, what it is about, and how it is read. `docs/operating.md` is held to this table. */
 
+import { loggedRequests, logLevels } from '../contract/admin/system.ts';
 import { operations } from '../contract/operations.ts';
 import { defaultBanRules } from '../domain/limit.ts';
 import {
@@ -10,8 +11,6 @@ import {
   instant,
   integer,
   interval,
-  loggedRequests,
-  logLevels,
   networks,
   oneOf,
   optional,

@@ -52,7 +52,6 @@ export function portBeside(servicePort: number): number {
   return servicePort === largestPort ? servicePort - 1 : servicePort + 1;
 }
 
-/** Where operators reach the admin API. */
 export function httpsOrigin(value: string): string {
   const url = URL.parse(value);
   if (url === null || url.protocol !== 'https:' || url.origin !== value.toLowerCase().replace(/\/$/, '')) {
@@ -182,10 +181,6 @@ export function instant(value: string): number {
   return time;
 }
 
-export const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-
-export const loggedRequests = ['all', 'errors', 'slow', 'off'] as const;
-
 export function oneOf<const T extends string>(values: readonly T[]): Parse<T> {
   return (text) => {
     const value = values.find((known) => known === text);
@@ -194,7 +189,6 @@ export function oneOf<const T extends string>(values: readonly T[]): Parse<T> {
   };
 }
 
-/** Masks a value that contains a password, or looks as if it did. */
 export function withoutPassword(value: string, name?: string): string {
   const mayBearPassword = name === 'DATABASE_URL' || name === 'REDIS_URL' || value.includes('@');
   return mayBearPassword ? maskedUrl(value) : value;

@@ -5,10 +5,7 @@
  */
 export const cacheControl = { success: 'private, no-cache', error: 'no-store' } as const;
 
-/**
- * A strong entity tag (RFC 9110, section 8.8.3), derived from the bytes of the representation, so that nothing is stored
- * for it. It has to tell versions of one resource apart, not to resist forgery.
- */
+/** A strong entity tag (RFC 9110, section 8.8.3) of a body. It tells versions of one resource apart; it need not resist forgery. */
 export function etagOf(body: string): string {
   return `"${Bun.hash.xxHash64(body).toString(36)}"`;
 }

@@ -35,7 +35,6 @@ export function categoryJson({ id, name }: Category): string {
 
 const params = { categoryId: { schema: CategoryId, otherwise: 'category_not_found' } } as const;
 
-/** The outcome of `putCategory`. */
 export interface PutCategory {
   readonly category: Category;
   readonly isNew: boolean;

@@ -1,16 +1,12 @@
 import type { ErrorDetail } from './errors.ts';
 import { Refusal } from './refusal.ts';
 
-/** Where a page of a list starts: after this id, within these filters. */
 interface Cursor {
-  /** As `filtersText` writes them. */
   readonly filters: string;
   readonly after: bigint;
-  /** The name behind which it starts, in a list by name. */
   readonly name?: string | undefined;
 }
 
-/** The query of a list by name: filters, limit and cursor. */
 export type ListQuery = Readonly<Record<string, unknown>>;
 
 const int64Max = 2n ** 63n - 1n;
@@ -44,10 +40,7 @@ export function writeCursor({ filters, after, name }: Cursor): string {
   return Buffer.from(`${filters}.${after}${name === undefined ? '' : `.${name}`}`).toString('base64url');
 }
 
-/**
- * Where a page starts: behind an id, `least` or above, and in a list by name behind a name. Throws `invalid_cursor` if this
- * service never wrote it, or wrote it for another list or other filters.
- */
+/** Throws `invalid_cursor` if this service never wrote it, wrote it for another list or filters, or `after` is below `least`. */
 export function readCursor(text: string, filters: string, least: bigint, isByName = false): Cursor {
   const cursor = parseCursor(text);
   const isRight = cursor?.filters === filters && (cursor.name !== undefined) === isByName;

@@ -1,7 +1,4 @@
-/**
- * JSON with exact integers (RFC 8259). JavaScript's own parser rounds integers beyond 2^53 and keeps the last
- * of duplicate members without a word; both would change what a client said.
- */
+/** JSON (RFC 8259) that keeps integers beyond 2^53 exact and rejects duplicate members, where JSON.parse alters what was sent. */
 
 /** Deepest nesting of arrays and objects that is read. The contract's own bodies are one deep. */
 export const maxJsonDepth = 32;
@@ -22,14 +19,10 @@ export class NotInt64 {
 /** The text is no JSON this service reads; `message` says why, fit for the client. */
 export class JsonError extends Error {}
 
-/**
- * Members stand twice in one object, or are named `__proto__`; what is wrong with each, by its name. The value is
- * there so that its other members can be checked as well; what stands twice in it is not to be relied on.
- */
+/** Duplicate members, or `__proto__`, each with its mistake. The value serves to check the other members only. */
 export class MemberError extends Error {
   readonly mistakes: ReadonlyMap<string, string>;
   readonly value: unknown;
-  /** The members of the outermost object among them. */
   readonly outermost: ReadonlySet<string>;
   constructor(mistakes: ReadonlyMap<string, string>, value: unknown, outermost: ReadonlySet<string>) {
     super([...mistakes].map(([member, mistake]) => `${member} ${mistake}`).join('; '));

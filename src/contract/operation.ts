@@ -1,4 +1,3 @@
-/** What an operation is, as data. */
 import type * as z from 'zod';
 import type { Resource } from '../domain/resources.ts';
 import type { Role } from '../domain/role.ts';
@@ -42,15 +41,12 @@ export interface Body {
 
 export type SuccessStatus = 200 | 201 | 204;
 
-/** How the outcome of an operation is answered. */
 export interface Success<Outcome = never> {
-  /** What each status says. */
   readonly descriptions: Readonly<Partial<Record<SuccessStatus, string>>>;
   readonly statusOf: (outcome: Outcome) => SuccessStatus;
   /** The shape of the body; undefined for none. */
   readonly schema?: z.ZodType;
   readonly json?: (outcome: Outcome) => string;
-  /** The path of what was made, below `basePath`. */
   readonly location?: (outcome: Outcome) => string;
   /** What the entity tag is derived from, where that is not the body: what operators can change about it. */
   readonly tagged?: (outcome: Outcome) => string;
@@ -98,21 +94,17 @@ export interface Operation<Outcome = never> {
   readonly paginated?: true;
   /** Whether it costs no request of the account, and is answered when none is left. */
   readonly free?: true;
-  /** False for a `POST` that takes no `Idempotency-Key`. */
   readonly repeatable?: false;
   readonly preconditions?: readonly Precondition[];
   readonly success: Success<Outcome>;
   readonly deprecation?: Deprecation;
-  /** Errors beyond those of every operation (`errorsOf`). */
   readonly errors: readonly ErrorCode[];
 }
 
-/** What a row has unless it says otherwise. */
 const defaults = { stability: 'beta', reads: [], errors: [] } as const;
 
 type Inherited<Common, Own> = Omit<typeof defaults, keyof Common | keyof Own> & Omit<Common, keyof Own>;
 
-/** A row without its name, and without what it has in common with others. */
 type OwnPart<Common> = Partial<Operation> &
   Omit<Operation, 'operationId' | keyof Common | keyof typeof defaults>;
 
@@ -146,7 +138,6 @@ type QueryOf<Row> = Row extends { query: infer Query extends z.ZodType } ? z.inf
 
 type BodyOf<Row> = Row extends { body: infer Sent extends Body } ? z.infer<Sent['schema']> : undefined;
 
-/** What the operation of a row is called with, as its schemas made it. */
 export interface InputOfRow<Row> {
   readonly params: ParamsOf<Row>;
   readonly query: QueryOf<Row>;
@@ -174,7 +165,6 @@ export function ok<Outcome>(
   return { descriptions: { 200: description }, statusOf: () => 200, schema, json };
 }
 
-/** 200 with a representation that JSON.stringify writes. */
 export function okJson<Schema extends z.ZodType>(
   schema: Schema,
   description: string,
@@ -190,7 +180,6 @@ export function okPage<Item>(
   return ok(schema, ({ items }: Page<Item>) => `[${items.map(json).join(',')}]`, description);
 }
 
-/** 201, with the path of what was made where it has one. */
 export function created<Outcome>(
   schema: z.ZodType,
   json: (outcome: Outcome) => string,
@@ -201,7 +190,6 @@ export function created<Outcome>(
   return { ...success, ...(location && { location }) };
 }
 
-/** 201 with a representation that JSON.stringify writes, and the path of what was made where it has one. */
 export function createdJson<Schema extends z.ZodType>(
   schema: Schema,
   description: string,
@@ -214,20 +202,16 @@ export function noContent(description: string): Success<void> {
   return { descriptions: { 204: description }, statusOf: () => 204 };
 }
 
-/** A success as every way into the service shows it. */
 export interface Result {
   readonly status: SuccessStatus;
   /** Undefined for none. */
   readonly body: string | undefined;
   /** What the entity tag is derived from; undefined for the body. */
   readonly tagged?: string | undefined;
-  /** The path of what was made, below `basePath`. */
   readonly location: string | undefined;
-  /** The cursor of a list's next page. */
   readonly next: string | undefined;
 }
 
-/** The result of an operation that came to this outcome, which is its own. */
 export function resultOf({ success, paginated }: Operation, outcome: unknown): Result {
   const { statusOf, json, location, tagged } = success;
   const its = outcome as never;

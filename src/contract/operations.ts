@@ -16,7 +16,6 @@ import { rateLimitOperations } from './rate-limit.ts';
 /** Majors are in the path (specification, section 9). */
 export const basePath = '/v1';
 
-/** The operations that clients and operators share. */
 export const sharedOperations = { ...petOperations, ...categoryOperations, ...orderOperations } as const;
 
 export const operations = {
@@ -28,18 +27,15 @@ type Operations = typeof operations;
 
 export type OperationId = keyof Operations;
 
-/** All rows, as one type. */
 export const allOperations: readonly (Operation & { readonly operationId: OperationId })[] =
   Object.values(operations);
 
-/** What an operation is called with, as its schemas made it. */
 export type InputOf<Id extends OperationId> = InputOfRow<Operations[Id]>;
 
 export type OutcomeOf<Id extends OperationId> = OutcomeOfRow<Operations[Id]>;
 
 export { isRead, type Operation, type Page, type Success };
 
-/** Errors of every operation. */
 export const commonErrors = [
   'invalid_parameter',
   'missing_api_key',

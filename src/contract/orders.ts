@@ -75,7 +75,6 @@ export function orderJson({ id, petId, status, reference, createdAt, updatedAt }
 
 const params = { orderId: { schema: OrderId, otherwise: 'order_not_found' } } as const;
 
-/** What the four steps of an order have in common. */
 const step = {
   method: 'POST',
   params,

@@ -18,7 +18,6 @@ import {
   unselected,
 } from './values.ts';
 
-/** How many animals one request may name by their ids. */
 const mostIds = 100;
 
 export const PetStatus = enumOf(petStatuses).meta({
@@ -75,7 +74,6 @@ const ids = z
     param: { 'x-stability': 'beta', style: 'form', explode: false, examples: unselected([7]) },
   });
 
-/** The list operation's query; values arrive as text. */
 export const ListPetsQuery = z.strictObject({
   limit: limitParameter('animals'),
   status: PetStatus.optional().meta({

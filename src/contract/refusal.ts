@@ -1,9 +1,6 @@
 import type { ErrorCode, ErrorDetail } from './errors.ts';
 
-/**
- * A request the service understood and declines, thrown by operations. It carries no HTTP: only
- * `contract/errors.ts` knows which status a code has. It is no `Error`, for a refusal needs no stack.
- */
+/** A request that an operation declines. Knows nothing of HTTP. It is no `Error`, because a refusal needs no stack. */
 export class Refusal {
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[];

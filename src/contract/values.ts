@@ -25,7 +25,6 @@ export function int64(description: string, example: number, bounds: { minimum?: 
     .meta({ description, override: { type: 'integer', format: 'int64', ...bounds, examples: [example] } });
 }
 
-/** An ID that the service assigned. */
 export function assignedId(description: string) {
   return int64(`${description}, assigned on creation, ascending from 1 and never reused. ${int64Hint}`, 1, {
     minimum: 1,
@@ -57,11 +56,9 @@ export function kindOf(input: unknown): string {
   return typeof input === 'object' ? 'an object' : `a ${typeof input}`;
 }
 
-/** The rules of a text, in words. */
 export const textHint =
   'Stored and returned exactly as sent. Must not be blank or contain control characters.';
 
-/** A text that a client chose: a name, or a reference. */
 export function text(description: string, example: string) {
   return z
     .string({
@@ -101,12 +98,10 @@ export function oneOf(words: readonly string[]): string {
   return `must be one of ${words.map((word) => `"${word}"`).join(', ')}`;
 }
 
-/** One of these words; the error lists them. */
 export function enumOf<const Words extends readonly string[]>(words: Words) {
   return z.enum(words, { error: oneOf(words) });
 }
 
-/** An object that is sent, as a component of the OpenAPI document. */
 export function shape<Members extends z.ZodRawShape>(id: string, description: string, members: Members) {
   return z.object(members).meta({ id, description });
 }
@@ -159,7 +154,6 @@ export function limitParameter(things: string) {
 
 export const cursorParameter = cursorOf(64);
 
-/** The position of a page in a list by name: the name is in it. */
 export const namedCursorParameter = cursorOf(1_440);
 
 function cursorOf(maxLength: number) {
@@ -175,7 +169,6 @@ function cursorOf(maxLength: number) {
 
 const int64Form = `must be an integer from ${int64Min} to ${int64Max}, in plain decimal digits`;
 
-/** An int64 in a query; values arrive as text. */
 export const int64Text = z.string().transform((digits, context) => {
   const value = parseInt64(digits);
   if (value !== undefined) return value;
@@ -183,7 +176,6 @@ export const int64Text = z.string().transform((digits, context) => {
   return z.NEVER;
 });
 
-/** A filter of a list by an int64. */
 export function int64Filter(description: string) {
   // Metadata of what is made optional would be lost.
   return int64Text.optional().meta({
@@ -193,7 +185,6 @@ export function int64Filter(description: string) {
   });
 }
 
-/** A page of a list as a shape. */
 export function pageShape<Item extends z.ZodType>(item: Item, id: string, description: string) {
   return z.array(item).max(pageLimit.max).meta({ id, description });
 }

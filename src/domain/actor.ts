@@ -5,7 +5,6 @@ type ActorKind = (typeof actorKinds)[number];
 
 export interface Actor {
   readonly kind: ActorKind;
-  /** The operator's name, or the name of the system's user. */
   readonly name: string;
 }
 
@@ -14,7 +13,6 @@ export function actorText({ kind, name }: Actor): string {
   return `${kind}:${name}`;
 }
 
-/** The actor of such a text. */
 export function actorOf(text: string): Actor {
   const [, kind, name = ''] = /^(\w+):(.*)$/s.exec(text) ?? [];
   return { kind: actorKinds.find((known) => known === kind) ?? 'operator', name };

@@ -10,10 +10,7 @@ export type Network = readonly [Address, number];
 /** How the system writes an IPv4 client of a socket that takes both versions. */
 const mappedPrefix = '::ffff:';
 
-/**
- * An address as it was written, but an IPv4 address mapped into IPv6 as that IPv4 address (RFC 4291 section 2.5.5.2),
- * whatever its spelling. Undefined for what is no address.
- */
+/** The address; an IPv4 address mapped into IPv6 (RFC 4291 section 2.5.5.2) as IPv4. Undefined for what is no address. */
 export function unmappedAddress(text: string): string | undefined {
   const version = isIP(text);
   if (version === 4) return text;

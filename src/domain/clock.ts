@@ -15,10 +15,7 @@ export function dayOf(ms: number): number {
 export interface Clock {
   /** Unix ms by the system's clock, steps and all: for whatever is agreed on as a date, such as expiry and sunset. */
   now(): number;
-  /**
-   * Milliseconds that go on evenly whatever is done to the system's clock: for whatever lasts, such as windows,
-   * strikes and bans. Starts out as Unix ms and never goes back.
-   */
+  /** Milliseconds for durations (windows, strikes, bans). Starts as Unix ms, never goes back, ignores steps of the system's clock. */
   steady(): number;
   /**
    * Whole seconds to add to an instant of steady time to show it as a date, as of the last call of `steady`. They
@@ -36,7 +33,6 @@ export interface Clock {
  * separate monotonic clock, but the date less `aheadMs` is the steady time of all.
  */
 export interface DateSteps {
-  /** Rises with every step. */
   readonly count: number;
   /** How far the date is ahead of steady time, in ms. */
   readonly aheadMs: number;
@@ -44,7 +40,6 @@ export interface DateSteps {
   add(count: number, aheadMs: number): boolean;
 }
 
-/** What the system's clock is made of; tests bring their own. */
 interface TimeSources {
   /** Unix ms; may be stepped. */
   readonly date: () => number;
@@ -67,14 +62,12 @@ const readingMs = 5;
 const mostReadings = 10;
 /** Both clocks return whole milliseconds, so a step of a second may seem a little longer. */
 const roundingMs = 2;
-/** Accuracy of `uptime`. */
 const uptimeErrorMs = 1_500;
 
 export function systemClock(sources: TimeSources = systemSources): Clock {
   return new SystemClock(sources);
 }
 
-/** Steps of a process without others. */
 class OwnSteps implements DateSteps {
   count = 0;
   aheadMs = 0;
@@ -89,9 +82,7 @@ class OwnSteps implements DateSteps {
 class SystemClock implements Clock {
   readonly #sources: TimeSources;
   #steps: DateSteps = new OwnSteps();
-  /** How many of them this clock has followed. */
   #followed = 0;
-  /** Added to the monotonic clock to get steady time. */
   #baseMs = 0;
   /** How long the machine has slept, as `uptime` and the monotonic clock tell it; means something only by its growth. */
   #sleptMs = 0;

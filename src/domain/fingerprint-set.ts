@@ -18,7 +18,6 @@ export class FingerprintSet {
     }
   }
 
-  /** False: it was never added. */
   mayHave(fingerprint: string): boolean {
     return places.every((place) => {
       const bit = bitOf(fingerprint, place);

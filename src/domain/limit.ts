@@ -11,13 +11,11 @@ export interface Window {
   readonly count: number;
 }
 
-/** Requests an account has used. */
 export interface Usage {
   readonly minute: Window;
   readonly day: Window;
 }
 
-/** A key's requests after 429. */
 export interface KeyPenalty {
   /** The first 429 of the running episode and the end of its Retry-After, in ms; 0 when there is no episode. */
   readonly episodeFrom: number;
@@ -40,7 +38,6 @@ export interface BanRules {
 
 export interface LimitRules {
   readonly ban: BanRules;
-  /** Failed authentications per address and minute. */
   readonly failuresPerMinute: number;
 }
 
@@ -60,7 +57,6 @@ export interface Verdict {
   readonly limit: number;
   readonly remaining: number;
   readonly resetAt: number;
-  /** 0 when admitted. */
   readonly retryAfterSeconds: number;
   readonly minute: WindowState;
   readonly day: WindowState;
@@ -95,10 +91,7 @@ export const defaultBanRules: BanRules = {
   forgivenAfterSeconds: 86_400,
 };
 
-/**
- * Decides one authenticated request: ban first, then both windows in one step. What does not change comes back
- * as the same object.
- */
+/** Decides one authenticated request: ban first, then both windows. What does not change is returned as the same object. */
 export function decide(
   usage: Usage,
   penalty: KeyPenalty,
@@ -186,10 +179,7 @@ export function asDate(state: WindowState, aheadSeconds: number): WindowState {
   return aheadSeconds === 0 ? state : { ...state, resetAt: state.resetAt + aheadSeconds };
 }
 
-/**
- * A ban as it may be believed at `nowMs`: if the date was set back while the service was stopped, one that was to end on
- * a date would last longer than any ban of its level does.
- */
+/** A ban's plausible end: one set by a date that was later set back would last longer than any ban of its level. */
 export function believableBan(bannedUntil: number, banLevel: number, rules: BanRules, nowMs: number): number {
   return Math.min(bannedUntil, Math.floor(nowMs / 1_000) + banSeconds(rules, banLevel));
 }
@@ -254,7 +244,6 @@ export function exhausted(usage: Usage, quota: Quota, nowMs: number): Verdict {
   return { refusal, limit, remaining, resetAt, retryAfterSeconds: secondsLeft, minute, day };
 }
 
-/** The verdict for a banned key. */
 export function banned(usage: Usage, penalty: KeyPenalty, quota: Quota, nowMs: number): Verdict {
   const resetAt = penalty.bannedUntil;
   const retryAfterSeconds = secondsUntil(resetAt, nowMs);

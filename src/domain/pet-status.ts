@@ -10,7 +10,6 @@ const followers = {
   sold: ['available'],
 } as const satisfies Record<PetStatus, readonly PetStatus[]>;
 
-/** The statuses that may follow this one. */
 export function statusesAfter(status: PetStatus): readonly PetStatus[] {
   return followers[status];
 }

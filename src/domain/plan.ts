@@ -29,10 +29,7 @@ export class PlanError extends Error {
   }
 }
 
-/**
- * The quota a plan gives. `custom` is required for `enterprise`, whole numbers from 1 to `largestQuota`, the minute's
- * not above the day's, and refused for the others. Throws `PlanError`.
- */
+/** `custom`, for `enterprise` only: 1 to `largestQuota`, the minute's not above the day's. Throws `PlanError`. */
 export function quotaOf(plan: string, custom: CustomQuota = {}): { plan: PlanName; quota: Quota } {
   const { perMinute, perDay } = custom;
   if (plan in plans) {

@@ -17,7 +17,6 @@ export function printable(text: string, kept = ''): string {
   );
 }
 
-/** The same as `unprintable`, for one look. */
 const needsCare = new RegExp(unprintable.source, 'u');
 
 function escaped(character: string): string {

@@ -3,13 +3,9 @@ export const resources = ['callers', 'pets', 'orders', 'categories'] as const;
 
 export type Resource = (typeof resources)[number];
 
-/**
- * One number for each resource. It rises whenever something of the resource changed, by this process or any other: what
- * was read under an older number must be read again.
- */
+/** The number of a resource rises with every change, by any process: what was read under an older one must be read again. */
 export type Versions = Readonly<Record<Resource, number>>;
 
-/** Versions, by the number of each resource. */
 export function versionsFrom(number: (resource: Resource, index: number) => number): Versions {
   const versions: Partial<Record<Resource, number>> = {};
   for (const [index, resource] of resources.entries()) versions[resource] = number(resource, index);

@@ -3,7 +3,6 @@ export const roles = ['viewer', 'admin'] as const;
 
 export type Role = (typeof roles)[number];
 
-/** Whether an operator of this role may do what needs the other. */
 export function mayDo(role: Role, needed: Role): boolean {
   return role === 'admin' || needed === 'viewer';
 }

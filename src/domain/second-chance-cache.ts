@@ -13,7 +13,6 @@ export class SecondChanceCache<Key, Value extends Held> {
   readonly #most: number;
   #hand: MapIterator<[Key, Value]> = this.#entries.entries();
 
-  /** `most` entries, at least 1. */
   constructor(most: number) {
     this.#most = most;
   }

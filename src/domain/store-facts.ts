@@ -35,7 +35,6 @@ export function bytesText(bytes: number): string {
   return `${oneDigit.format(bytes / 1_024 ** power)} ${byteUnits[power]}`;
 }
 
-/** A value with its unit, which the name of the fact ends in. */
 export function factText(name: string, value: string | number | boolean): string {
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';
   if (typeof value === 'string') return value;

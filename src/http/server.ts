@@ -22,12 +22,10 @@ interface ServerOptions {
   readonly port: number;
   /** Open connections, at most; 0 for what the descriptors allow. */
   readonly maxConnections: number;
-  /** A connection on which nothing moves is closed after this long. */
   readonly idleTimeoutSeconds: number;
   /** Processes that share the port and its connections; 1 keeps the port to this one. */
   readonly processes: number;
   readonly trustedProxies: readonly Network[];
-  /** A step around every exchange; none by default. */
   readonly around?: Around | undefined;
 }
 

@@ -22,7 +22,6 @@ const readers: ReadersOf<typeof operations, [Authenticated]> = { ...sharedReader
 export interface OperationRequest {
   readonly input: InputOf<OperationId>;
   readonly preconditions: Preconditions;
-  /** Undefined without an `Idempotency-Key`. */
   readonly once: Once | undefined;
   readonly admission: Authenticated;
 }

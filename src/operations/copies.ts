@@ -26,7 +26,6 @@ export interface Checksum {
 export class CopyOperations {
   readonly #from: Tables;
   readonly #to: Tables;
-  /** What was read of the source's tables to be copied. */
   readonly #copied = new Map<Table, Checksums>();
 
   constructor(from: Tables, to: Tables) {
@@ -101,7 +100,6 @@ export class CopyOperations {
     this.#copied.set(table, sums);
   }
 
-  /** Which side is no longer as it was when it was copied. */
   #whoWrote(table: Table, source: Checksum, copy: Checksum): string {
     const copied = (this.#copied.get(table) ?? new Checksums()).checksum();
     const [isSource, isTarget] = [!isSame(source, copied), !isSame(copy, copied)];

@@ -6,34 +6,19 @@ type ExportFilter = Pick<PetFilter, 'status' | 'categoryId'>;
 
 const pageLength = 1_000;
 
-/**
- * The animals that fit, by ascending id. Every one that is there throughout comes exactly once, as it is when it is read,
- * whatever is written during the export.
- */
-export class ExportOperations {
-  readonly #pets: PetStore;
+export async function exportedCount(pets: PetStore, { status, categoryId }: ExportFilter): Promise<number> {
+  const inventory = await pets.inventory(categoryId);
+  return status === undefined ? total(inventory) : inventory[status];
+}
 
-  readonly #filter: ExportFilter;
-
-  constructor(pets: PetStore, filter: ExportFilter = {}) {
-    this.#pets = pets;
-    this.#filter = filter;
-  }
-
-  async count(): Promise<number> {
-    const { status, categoryId } = this.#filter;
-    const inventory = await this.#pets.inventory(categoryId);
-    return status === undefined ? total(inventory) : inventory[status];
-  }
-
-  async *pages(): AsyncGenerator<readonly Pet[]> {
-    let after = 0n;
-    for (;;) {
-      const page = await this.#pets.list(after, pageLength, this.#filter);
-      const last = page.at(-1);
-      if (last === undefined) return;
-      yield page;
-      after = last.id;
-    }
+/** The animals by ascending id. One that exists throughout comes exactly once, whatever is written meanwhile. */
+export async function* exportedPages(pets: PetStore, filter: ExportFilter): AsyncGenerator<readonly Pet[]> {
+  let after = 0n;
+  for (;;) {
+    const page = await pets.list(after, pageLength, filter);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page;
+    after = last.id;
   }
 }

@@ -2,7 +2,6 @@ import type { ErrorCode } from '../contract/errors.ts';
 import { Refusal } from '../contract/refusal.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 
-/** The thing, or the refusal of a request for one that is not there. */
 export function found<T>(thing: T | undefined, otherwise: ErrorCode): T {
   if (thing === undefined) throw new Refusal(otherwise);
   return thing;
@@ -11,14 +10,12 @@ export function found<T>(thing: T | undefined, otherwise: ErrorCode): T {
 /** What operators name by a number, by the code that says that there is none. */
 const nouns = { account_not_found: 'account', key_not_found: 'key', ban_not_found: 'ban on key' } as const;
 
-/** The same for operators, whose message has the number. */
 export function foundById<T>(thing: T | undefined, otherwise: keyof typeof nouns, id: number): T {
   if (thing === undefined)
     throw new Refusal(otherwise, { message: `There is no ${nouns[otherwise]} ${id}.` });
   return thing;
 }
 
-/** The refusal of a body in which one member is wrong. */
 export function invalidMember(name: string, message: string): Refusal {
   return new Refusal('invalid_body', {
     message: `The request body is invalid: ${name} ${message}.`,

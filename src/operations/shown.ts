@@ -2,25 +2,10 @@
 
 import type { AccountLimits, Account as ShownAccount } from '../contract/admin/accounts.ts';
 import type { RecordedEntry } from '../contract/admin/audit.ts';
-import type { Ban as ShownBan } from '../contract/admin/bans.ts';
-import type { keyStates, Key as ShownKey } from '../contract/admin/keys.ts';
 import type { Operator as ShownOperator } from '../contract/admin/operators.ts';
 import type { Verdict, WindowState } from '../domain/limit.ts';
 import type { Account, Key } from '../tables/accounts.ts';
 import type { AuditEntry, Operator } from '../tables/operators.ts';
-
-export type KeyState = (typeof keyStates)[number];
-
-export interface KeyInUse extends Key {
-  readonly state: KeyState;
-  /** Unix ms, to the minute; `null` for never. */
-  readonly lastUsedAt: number | null;
-  /** Since 00:00 UTC. */
-  readonly requestsToday: number;
-}
-
-/** A ban, and whose it is; `bannedUntil` in Unix ms. */
-export type KeyBan = Omit<ShownBan, 'bannedUntil'> & { readonly bannedUntil: number };
 
 export function iso(ms: number): string {
   return new Date(ms).toISOString();
@@ -34,7 +19,6 @@ export function shownAccount({ quota, createdAt, closedAt, ...account }: Account
   return { ...account, ...quota, createdAt: iso(createdAt), closedAt: isoOrNull(closedAt) };
 }
 
-/** A key without its usage. */
 export function storedKey({ scopes, createdAt, expiresAt, revokedAt, successorId, ...key }: Key) {
   return {
     ...key,
@@ -46,16 +30,8 @@ export function storedKey({ scopes, createdAt, expiresAt, revokedAt, successorId
   };
 }
 
-export function shownKey({ state, lastUsedAt, requestsToday, ...key }: KeyInUse): ShownKey {
-  return { ...storedKey(key), state, lastUsedAt: isoOrNull(lastUsedAt), requestsToday };
-}
-
 export function shownOperator({ createdAt, revokedAt, ...operator }: Operator): ShownOperator {
   return { ...operator, createdAt: iso(createdAt), revokedAt: isoOrNull(revokedAt) };
-}
-
-export function shownBan({ bannedUntil, ...ban }: KeyBan): ShownBan {
-  return { ...ban, bannedUntil: iso(bannedUntil) };
 }
 
 export function shownLimits({ minute, day }: Verdict): AccountLimits {

@@ -1,6 +1,5 @@
 import type { AdminServices } from '../app/app.ts';
-import type { CustomQuota, PlanName, Quota } from '../domain/plan.ts';
-import { planNames } from '../domain/plan.ts';
+import { type CustomQuota, type PlanName, planNames, type Quota } from '../domain/plan.ts';
 import { type Scope, scopes } from '../domain/scope.ts';
 
 /** An account with its key, which is no secret in a sandbox. */
@@ -13,11 +12,9 @@ export interface SandboxAccount extends Quota {
 export interface NewSandboxAccount extends CustomQuota {
   readonly plan: string;
   readonly expiresInSeconds?: number | undefined;
-  /** Of the key; all by default. */
   readonly scopes?: readonly Scope[] | undefined;
 }
 
-/** Default limits of an enterprise account. */
 const ample: Quota = { perMinute: 10_000, perDay: 1_000_000 };
 
 type Services = Pick<AdminServices, 'accounts' | 'keys'>;

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Exchange } from '../http/server.ts';
 
-/** In how many pieces a slow body is sent. */
 const pieces = 10;
 /** Shortest idle time-out of the runtime. Its timers are coarse, so closing takes about 4 s. */
 const leastIdleSeconds = 1;

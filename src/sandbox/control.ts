@@ -1,4 +1,3 @@
-/** The routes below `/sandbox`, which control the sandbox. */
 import * as z from 'zod';
 import { errors } from '../contract/errors.ts';
 import { Refusal } from '../contract/refusal.ts';
@@ -29,7 +28,6 @@ interface ControlOptions {
   readonly requests: Requests;
   /** Undefined in an isolated store, which has no others. */
   readonly stores: Stores | undefined;
-  /** The accounts of the start, which a reset restores. */
   readonly accounts: readonly SandboxAccount[];
   readonly createAccount: (account: NewSandboxAccount) => Promise<SandboxAccount>;
   /** Refuses `account_not_found`. */

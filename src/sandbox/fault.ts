@@ -17,13 +17,11 @@ export interface Fault {
   readonly slowBodyMs?: number;
   readonly reply?: ReplyName;
   readonly operation?: OperationId;
-  /** The part of requests that it happens to, 1 for all. */
   readonly rate: number;
   readonly seed: number;
   readonly times?: number;
 }
 
-/** An invalid fault; `message` says why, and what is valid. */
 export class FaultError extends Error {}
 
 /** A test that waits longer hangs. */
@@ -139,7 +137,6 @@ function unknown(pair: string): string {
 
 /** Effects on the response, of which a fault has at least one. */
 const effects = ['status', 'code', 'cut', 'ban', 'remaining', 'reply', 'delay', 'slow-body'] as const;
-/** Effects that exclude each other. */
 const outcomes = ['status', 'cut', 'ban', 'remaining', 'reply'] as const;
 
 /** Why a combination is invalid; undefined if it is valid. */

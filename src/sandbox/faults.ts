@@ -6,7 +6,6 @@ import { type Fault, parseFault } from './fault.ts';
 const heldHeaders = 10_000;
 export const mostFaults = 100;
 
-/** A requested fault, and how often it occurred. */
 export class AskedFault {
   readonly fault: Fault;
   hits = 0;
@@ -48,7 +47,6 @@ export class Faults {
   readonly #asked = new Map<Whose, readonly AskedFault[]>();
   readonly #byHeader = new LRUCache<string, AskedFault>(atMost(heldHeaders));
 
-  /** Replaces the faults of these requests. */
   ask(whose: Whose, faults: readonly Fault[]): void {
     this.#asked.set(
       whose,
@@ -73,10 +71,7 @@ export class Faults {
     return accountId === undefined ? ofAll : [...(this.#asked.get(accountId) ?? []), ...ofAll];
   }
 
-  /**
-   * The fault in a request's header. Equal ones of one account are one fault, so that `times` works. Throws
-   * `FaultError`.
-   */
+  /** Equal headers of an account are one fault, so that `times` works. Throws `FaultError`. */
   inHeader(accountId: Whose, text: string): AskedFault {
     const id = `${accountId ?? ''}:${text}`;
     const held = this.#byHeader.get(id);

@@ -13,10 +13,7 @@ export interface Folder extends Disposable {
   readonly path: string;
 }
 
-/**
- * A folder that is removed with its sandbox. A killed process leaves it behind without its lock, and the next sandbox
- * removes it.
- */
+/** Removed with its sandbox. A killed process leaves it without a lock, and the next sandbox removes it. */
 export function makeFolder(nowMs: number): Folder {
   const made = mkdtempSync(join(tmpdir(), newPrefix));
   // Before the folder gets the prefix by which other processes look for abandoned ones.
@@ -37,7 +34,6 @@ function lockOf(folder: string): string {
   return join(folder, 'running');
 }
 
-/** Removes the abandoned folders of this user's sandboxes. */
 function removeLeftovers(nowMs: number): void {
   for (const name of readdirSync(tmpdir())) {
     const path = join(tmpdir(), name);
@@ -46,7 +42,6 @@ function removeLeftovers(nowMs: number): void {
   }
 }
 
-/** Whether it is this user's own folder, and as old as that. */
 function isOwn(path: string, before = Number.POSITIVE_INFINITY): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   return found?.isDirectory() === true && found.uid === process.getuid?.() && found.mtimeMs < before;

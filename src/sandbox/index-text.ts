@@ -4,7 +4,6 @@ import { faultNames } from './fault.ts';
 import { rememberedRequests } from './requests.ts';
 import { idleMinutes } from './stores.ts';
 
-/** What there is to do with a sandbox, for people. */
 export function indexText(url: string, accounts: readonly SandboxAccount[]): string {
   const keys = accounts.map(
     ({ plan, key, perMinute, account }) =>

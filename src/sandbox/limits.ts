@@ -25,10 +25,7 @@ export class SandboxLimits {
     });
   }
 
-  /**
-   * Exhausts the window and lets it end in `seconds`; undefined leaves its end unchanged. An exhausted window stays as
-   * it is.
-   */
+  /** Exhausts the window, to end in `seconds` (default: unchanged). An exhausted window stays as it is. */
   useUp({ accountId, quota }: Caller, window: keyof Usage, seconds: number | undefined): void {
     const usage = this.#usage(accountId);
     const [length, count] =
@@ -38,7 +35,6 @@ export class SandboxLimits {
     this.#store.setUsage(accountId, { ...usage, [window]: { openedAt, count } });
   }
 
-  /** Bans the key, by default for as long as a first ban. */
   ban({ keyId }: Caller, seconds = this.#rules.firstBanSeconds): void {
     const { firstBanSeconds } = this.#rules;
     // A ban is believed only as long as those of its level last.

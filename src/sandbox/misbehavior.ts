@@ -160,7 +160,6 @@ function isLimit(code: Code): boolean {
   return code === 'rate_limit_exceeded' || code === 'daily_quota_exceeded' || code === 'api_key_banned';
 }
 
-/** Records the response for `GET /sandbox/requests`. */
 function noted(entry: RequestEntry, response: Response): Response {
   entry.status = response.status;
   // Errors link to their page, whose name is the code.

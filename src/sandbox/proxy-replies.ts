@@ -29,7 +29,6 @@ export function isPerformed(name: ReplyName): boolean {
   return name === 'html-504' || changesBody(name);
 }
 
-/** Whether it is the service's own response with another body or type. */
 export function changesBody(name: ReplyName): boolean {
   return name === 'wrong-type' || name === 'half-body';
 }
@@ -50,7 +49,6 @@ export async function proxyReply(name: ReplyName, response: Response | undefined
   return response;
 }
 
-/** The first half of the body; then the connection breaks. */
 async function halved(response: Response): Promise<Response> {
   const bytes = await response.bytes();
   const half = bytes.subarray(0, Math.ceil(bytes.length / 2));

@@ -38,7 +38,6 @@ export async function refusedAs(
   return response;
 }
 
-/** As if the request had no key, or one that is not valid. */
 async function unauthenticated({ context, incoming }: Exchange, code: ErrorCode): Promise<Response> {
   const credential = { kind: code === 'missing_api_key' ? 'none' : 'malformed' } as const;
   const admission = await context.admission.admit(credential, incoming.network);
@@ -59,7 +58,6 @@ async function tooManyFailures(
   return refuse(context, incoming, { caller: undefined, refusal, state }, new Refusal(refusal));
 }
 
-/** Adds a mistake where the service lists them. */
 function refusalOf(code: ErrorCode): Refusal {
   const { status } = errors[code];
   if (status !== 400 && status !== 415) return new Refusal(code);

@@ -1,10 +1,8 @@
 import type { ErrorCode } from '../contract/errors.ts';
 import type { PlanName } from '../domain/plan.ts';
 
-/** Requests that are remembered; the oldest are forgotten. */
 export const rememberedRequests = 10_000;
 
-/** A request under `/v1` and its outcome. */
 export interface RequestEntry {
   readonly number: number;
   /** When it came, by the sandbox's clock (ISO 8601). */
@@ -12,7 +10,6 @@ export interface RequestEntry {
   readonly method: string;
   readonly path: string;
   readonly operation: string | null;
-  /** Of its key; null without a valid one. */
   readonly account: number | null;
   readonly plan: PlanName | null;
   readonly requestId: string;
@@ -45,13 +42,11 @@ export class Requests {
     return entry;
   }
 
-  /** Of an account, or all. */
   list(accountId: number | undefined): RequestEntry[] {
     const latest = this.#entries.slice(-rememberedRequests);
     return accountId === undefined ? latest : latest.filter(({ account }) => account === accountId);
   }
 
-  /** Forgets those of an account, or all. */
   clear(accountId: number | undefined): void {
     if (accountId === undefined) this.#count = 0;
     this.#entries =

@@ -25,7 +25,6 @@ import { Stores } from './stores.ts';
 export interface SandboxOptions {
   readonly host: string;
   readonly port: number;
-  /** Origins whose pages may call the API, separated by commas. */
   readonly corsOrigins?: string | undefined;
   readonly log: Logger;
   readonly openapi: (config: Config, listening: string) => string;
@@ -33,7 +32,6 @@ export interface SandboxOptions {
 }
 
 export interface Sandbox extends AsyncDisposable {
-  /** Where it listens, without a trailing slash. */
   readonly url: string;
   readonly accounts: readonly SandboxAccount[];
 }
@@ -44,7 +42,6 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   return start(options, undefined);
 }
 
-/** The sandbox that an isolated store belongs to. */
 interface Parent {
   readonly start: string;
   readonly accounts: readonly SandboxAccount[];

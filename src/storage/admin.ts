@@ -4,7 +4,6 @@ import type { AuditEntry, sessions } from '../tables/operators.ts';
 import type { Instance } from '../tables/usage.ts';
 import type { EntityWrites } from './entity.ts';
 
-/** Which entries: those that fit all that is given. */
 export interface AuditFilter {
   /** Unix ms, this or later. */
   readonly since?: number | undefined;
@@ -19,7 +18,6 @@ export interface AuditStore {
   list(before: bigint | undefined, limit: number, filter: AuditFilter): Awaitable<AuditEntry[]>;
 }
 
-/** Requests by what became of them. */
 export interface OutcomeCounts {
   /** 2xx and 304. */
   readonly ok: number;
@@ -31,7 +29,6 @@ export interface OutcomeCounts {
   readonly failed: number;
 }
 
-/** Requests of an operation in a minute, by what became of them. */
 export interface MinuteUsage {
   /** Unix ms of its beginning. */
   readonly minute: number;
@@ -42,17 +39,14 @@ export interface MinuteUsage {
   readonly requests: number;
 }
 
-/** Requests of a key in a time. */
 export interface KeyUsage extends OutcomeCounts {
   readonly keyId: number;
   readonly accountId: number;
-  /** Of deprecated operations. */
   readonly deprecated: number;
   /** Unix ms, to the minute. */
   readonly lastUsedAt: number;
 }
 
-/** The requests of a key or an account in an hour or a day. */
 export interface UsagePeriod extends OutcomeCounts {
   /** Unix ms of its beginning. */
   readonly from: number;
@@ -66,7 +60,6 @@ export interface TimeRange {
   readonly until: number;
 }
 
-/** Whose requests. */
 export type UsageOwner = { readonly keyId: number } | { readonly accountId: number };
 
 /** When a key made its last request (Unix ms), and how many in some days. */
@@ -83,14 +76,10 @@ export interface UsageStore {
   periods(owner: UsageOwner, resolution: UsageResolution, range: TimeRange): Awaitable<UsagePeriod[]>;
   /** The keys with the most requests, or the most of deprecated operations, in the days that begin in the range; most first. */
   topKeys(of: 'all' | 'deprecated', range: TimeRange, limit: number): Awaitable<KeyUsage[]>;
-  /**
-   * When each of these keys made its last request (Unix ms), and how many in the days (UTC) that begin at `since` or later.
-   * None of keys that never made one.
-   */
+  /** Last uses (Unix ms), and requests in the days (UTC) that begin at `since` or later. Omits keys never used. */
   lastUses(keyIds: readonly number[], since: number): Awaitable<LastUse[]>;
 }
 
-/** What a process counted since it last said so, and that it lives. */
 export interface UsageReport {
   readonly minutes: readonly MinuteUsage[];
   /** By key; `hour` is the Unix ms of the beginning of the hour. */
@@ -114,11 +103,9 @@ export interface SessionWrites extends EntityWrites<typeof sessions> {
 }
 
 export interface UsageWrites {
-  /** Adds the counts to those that are there. */
   add(report: UsageReport): Awaitable<void>;
   /** Removes some of what is older than the bounds; tells whether there may be more. */
   prune(bounds: UsageBounds): Awaitable<boolean>;
 }
 
-/** What a store tells of itself, by name, for people to read. */
 export type StoreFacts = Readonly<Record<string, string | number | boolean | null>>;

@@ -13,16 +13,13 @@ export interface AnswerRow {
 /** How many answers that nobody may ask for any more go with each one that is kept: more than come. */
 export const answersRemovedAtOnce = 4;
 
-/** How many go at once where none is kept. */
 export const answersPrunedAtOnce = 1_000;
 
-/** What an answer is stored under: whose key it is, and the key. */
 export function answerId(accountId: number, key: string): string {
   return `${accountId}:${key}`;
 }
 
 export function answerOfRow(accountId: number, key: string, row: AnswerRow): KeptAnswer {
-  // Nothing else is kept.
   const status = Number(row.status) as SuccessStatus;
   return { accountId, key, ...row, status, keptAt: Number(row.keptAt) };
 }

@@ -1,5 +1,3 @@
-/** Whole copies of an embedded store, each in one file. */
-
 /** The contents of a sound backup, as recorded when it was made and as found by a verification. */
 export interface BackupFacts {
   /** Unix ms of its beginning: everything acknowledged before is in it. */
@@ -42,7 +40,6 @@ export interface VerifyOptions {
 }
 
 export interface MakeOptions extends VerifyOptions {
-  /** Whether a backup of that name may be replaced. */
   readonly replace: boolean;
   readonly now: number;
 }
@@ -59,29 +56,23 @@ export interface NamedFile {
   readonly bytes: number;
   /** As its name has it, Unix ms to the second. */
   readonly createdAt: number;
-  /** Of one made by hand; `null` for a scheduled one. */
   readonly label: string | null;
   readonly verified: VerificationResult | null;
 }
 
-/** The result of a verification, as the folder keeps it. */
 export interface VerificationResult {
   readonly at: number;
   readonly isSound: boolean;
-  /** What was wrong; `null` when it was sound. */
   readonly message: string | null;
   readonly counts: Readonly<Record<string, number>> | null;
 }
 
-/** The folder in which the service keeps backups of its store. */
 export interface BackupFolder {
   readonly path: string;
-  /** This store's backups, latest first. */
   list(): Promise<NamedFile[]>;
   /** The file of a name that `list` could have; undefined for any other. */
   pathOf(name: string): string | undefined;
   nameAt(now: number, label: string | null): string;
-  /** Keeps the result of a verification beside the file. */
   noteVerified(name: string, result: VerificationResult): Promise<void>;
   /** Creates the folder if it is missing, and removes what a killed service left in it. */
   make(): Promise<void>;

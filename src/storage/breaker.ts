@@ -5,7 +5,6 @@ export type { Notice } from './outage.ts';
 
 interface BreakerOptions {
   readonly name: string;
-  /** Resolves when it works again. */
   readonly probe: () => Promise<void>;
   readonly probeEveryMs: number;
   readonly notice: Notice;
@@ -26,7 +25,6 @@ export class Breaker implements Disposable {
     return this.#outage.trouble;
   }
 
-  /** Has no effect while it is tripped. */
   trip(reason: unknown): void {
     if (this.trouble !== undefined || this.#stopped.signal.aborted) return;
     this.#outage.begin(failureText(reason));

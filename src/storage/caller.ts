@@ -21,7 +21,6 @@ export const selectCaller = `
   FROM keys JOIN accounts ON accounts.id = account_id
   WHERE revoked_at IS NULL AND closed_at IS NULL AND fingerprint =`;
 
-/** The most sets of scopes, and limits, that are shared. */
 const mostShared = 1_000;
 
 const numberOf = (stored: bigint | null) => (stored === null ? null : Number(stored));

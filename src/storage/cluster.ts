@@ -26,8 +26,6 @@
  * It takes one Redis primary, with replicas for its failure if need be; Redis Cluster spreads keys over several, and
  * the versions have to come with every count. Strangers' failures are counted in Redis only, and begin anew with it.
  */
-import type { Clock } from '../domain/clock.ts';
-import type { LimitRules } from '../domain/limit.ts';
 import { type Trouble, troubles } from '../domain/trouble.ts';
 import { accounts, keys } from '../tables/accounts.ts';
 import { imports } from '../tables/imports.ts';
@@ -36,7 +34,6 @@ import { pets } from '../tables/pets.ts';
 import { entities } from '../tables/tables.ts';
 import type { StoreFacts } from './admin.ts';
 import { entitiesOf } from './entity.ts';
-import type { Notice } from './outage.ts';
 import { PeriodicTask } from './periodic-task.ts';
 import { PostgresDatabase } from './postgres/database.ts';
 import { PostgresAccounts } from './postgres/entities/accounts.ts';
@@ -54,33 +51,20 @@ import { readVersions } from './postgres/versions.ts';
 import { PostgresWriter } from './postgres/writer.ts';
 import { RedisLimits } from './redis/limits.ts';
 import { lookEveryMs, SharedVersions, staleAtMostMs } from './shared-versions.ts';
-import type { EntityStores, Storage } from './storage.ts';
-import type { Units } from './transaction.ts';
+import type { EntityStores, Storage, StoreSettings } from './storage.ts';
 
-/** Where the servers are, and how long they are waited for. */
 export interface ClusterSettings {
   readonly redisUrl: string;
-  /** Begins every key in Redis. */
   readonly redisPrefix: string;
   readonly redisTimeoutMs: number;
   readonly poolSize: number;
   readonly statementTimeoutMs: number;
 }
 
-export interface ClusterOptions extends ClusterSettings {
-  readonly url: string;
-  readonly clock: Clock;
-  readonly rules: LimitRules;
-  /** Whether this process answers requests. */
-  readonly serving: boolean;
-  /** Whether an empty database is made a store. */
-  readonly create: boolean;
-  readonly units: Units;
-  readonly notice: Notice;
-}
-
 /** Throws `StorageUnusable`. A Redis that is not there does not keep the store from opening. */
-export async function openCluster(options: ClusterOptions): Promise<Storage> {
+export async function openCluster(
+  options: ClusterSettings & StoreSettings & { url: string },
+): Promise<Storage> {
   await using opened = new AsyncDisposableStack();
   const { url, clock, rules, serving, create, units, notice, poolSize, statementTimeoutMs } = options;
   const { redisUrl, redisTimeoutMs: timeoutMs } = options;
@@ -149,7 +133,6 @@ export function readsOf(runner: Runner) {
 async function redisFactsOf({ link }: RedisLimits): Promise<StoreFacts> {
   return {
     redisVersion: (await link.version()) ?? null,
-    // This instance counts alone while there is one.
     redisTrouble: link.trouble ?? null,
     redisRequests: link.roundTrips.count,
     redisSeconds: link.roundTrips.seconds,

@@ -1,4 +1,3 @@
-/** An entry that waits for its turn, or for a reply. */
 export interface Pending {
   /** When it expires, by the clock that `expire` is given. */
   readonly dueAt: number;
@@ -6,7 +5,6 @@ export interface Pending {
 }
 
 interface DeadlineQueueOptions {
-  /** Most entries. */
   readonly most?: number;
   /** Makes the error of an entry that is refused because too many wait. */
   readonly overload?: (size: number) => unknown;
@@ -22,9 +20,7 @@ export class DeadlineQueue<Entry extends Pending> {
   readonly #options: DeadlineQueueOptions;
   /** In the order of their numbers, with gaps for entries that have left. A map is three times as slow. */
   readonly #entries: (Entry | undefined)[] = [];
-  /** The number of the first place. */
   #base = 1;
-  /** The place of the oldest entry; there is none before it. */
   #head = 0;
   #size = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -65,7 +61,6 @@ export class DeadlineQueue<Entry extends Pending> {
     return entry;
   }
 
-  /** Removes the oldest entries, up to a number of them. */
   take(most: number): Entry[] {
     const taken: Entry[] = [];
     for (; taken.length < most && this.#head < this.#entries.length; this.#head++) {

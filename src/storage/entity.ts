@@ -9,15 +9,11 @@ export interface EntityFinds<T> {
     lookup: LookupIn<T>,
     ...values: readonly (string | number | bigint)[]
   ): Awaitable<RowIn<T> | undefined>;
-  /**
-   * Up to `limit` rows with a key above `after`, by ascending key; from the lowest on, and all of them, by default. Reads no
-   * more rows than that at any depth and size, with any filter.
-   */
+  /** Rows with a key above `after`, by ascending key. Reads no more rows than `limit` at any depth and size, with any filter. */
   list(after?: KeyIn<T>, limit?: number, filter?: FilterIn<T>): Awaitable<RowIn<T>[]>;
 }
 
 export interface EntityReads<T> extends EntityFinds<T> {
-  /** The rows with these keys, in any order. */
   findMany(keys: readonly KeyIn<T>[]): Awaitable<RowIn<T>[]>;
 }
 
@@ -26,14 +22,11 @@ export interface EntityWrites<T> extends EntityFinds<T> {
   add(row: NewIn<T>): Awaitable<RowIn<T>>;
   /** As `add`; undefined, and nothing added, when a unique index has the values of another row. */
   addUnique(row: NewIn<T>): Awaitable<RowIn<T> | undefined>;
-  /** Stores the row in the place of one with the same key. */
   put(row: RowIn<T>): Awaitable<void>;
-  /** Stores these values in the row with the key. */
   update(key: KeyIn<T>, changes: Partial<NewIn<T>>): Awaitable<void>;
   remove(key: KeyIn<T>): Awaitable<void>;
 }
 
-/** What `make` makes of each table, by the names of the tables. */
 export function entitiesOf<Made extends object>(
   tables: { readonly [Name in keyof Made]: unknown },
   make: (table: unknown) => unknown,

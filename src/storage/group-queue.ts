@@ -26,13 +26,10 @@ export type Commit<Item, Outcome> = (
   dueAt: number,
 ) => Awaitable<readonly Settled<Outcome>[]>;
 
-/** What a queue has done since its start. */
 export interface QueueFacts {
-  /** Committed groups. */
   readonly groups: number;
   /** Writes in them, with those that failed by themselves. */
   readonly units: number;
-  /** That the groups took, with those that failed. */
   readonly seconds: number;
   readonly waiting: number;
 }
@@ -56,7 +53,6 @@ export class GroupQueue<Item, Outcome> {
   #units = 0;
   #tookMs = 0;
 
-  /** `timeoutMs` is how long a write may take from its arrival. */
   constructor(timeoutMs: number, commit: Commit<Item, Outcome>) {
     this.#timeoutMs = timeoutMs;
     this.#commit = commit;
@@ -105,7 +101,6 @@ export class GroupQueue<Item, Outcome> {
 
   async #answer(group: readonly Waiting<Item, Outcome>[]): Promise<void> {
     const startedAt = performance.now();
-    // The oldest is first.
     const dueAt = group[0]?.dueAt ?? startedAt;
     try {
       const items = group.map(({ item }) => item);

@@ -1,27 +1,21 @@
-import type { Clock } from '../domain/clock.ts';
-import type { LimitRules } from '../domain/limit.ts';
 import { maskedUrl } from '../domain/masked-url.ts';
 import type { StoreContents } from './backup.ts';
 import type { ClusterSettings } from './cluster.ts';
 import type { Notice } from './outage.ts';
 import type { WriterPlace } from './sqlite/connect-writer.ts';
 import { openSqlite } from './sqlite/sqlite.ts';
-import { type Storage, StorageUnusable, type Tables } from './storage.ts';
+import { type Storage, StorageUnusable, type StoreSettings, type Tables } from './storage.ts';
 import type { Units } from './transaction.ts';
 
-export interface StorageOptions<All extends Units> {
+export interface StorageOptions<All extends Units> extends Omit<StoreSettings<All>, 'create' | 'notice'> {
   readonly url: string;
-  readonly clock: Clock;
-  readonly rules: LimitRules;
-  readonly serving: boolean;
-  /** Whether a missing embedded store is created; defaults to `serving`. */
+  /** Defaults to `serving`. */
   readonly create?: boolean;
-  readonly units: All;
   /** Where the units of work of an embedded store run; defaults to this thread. */
   readonly writer?: WriterPlace;
   /** Further settings of a store on PostgreSQL; undefined without Redis. */
   readonly cluster?: ClusterSettings | undefined;
-  /** Receives outages and recoveries; defaults to warnings of the process. */
+  /** Defaults to warnings of the process. */
   readonly notice?: Notice;
 }
 
@@ -64,7 +58,6 @@ function warn(text: string): void {
   process.emitWarning(text);
 }
 
-/** Whether the store is files on this machine, which one process writes for all others. */
 export function isEmbedded(url: string): boolean {
   return sqlitePath(url) !== undefined;
 }

@@ -1,4 +1,3 @@
-/** The part of the store that an outage concerns, and whether it works again. */
 interface OutageNotice {
   readonly part: string;
   readonly works: boolean;
@@ -9,7 +8,6 @@ export type Notice = (text: string, outage?: OutageNotice) => void;
 
 /** How often in a row another reason must occur before it is reported. */
 const timesUntilReported = 4;
-/** Most reasons reported per outage. */
 const mostReasons = 10;
 
 /** A part of the store that may stop working. Operators are notified when an outage begins and when it ends. */
@@ -21,16 +19,12 @@ export class Outage {
   /** Why it does not work; undefined while it does. */
   trouble: string | undefined;
 
-  /** `part` is what may stop working, such as "PostgreSQL". */
   constructor(part: string, notice: Notice) {
     this.#part = part;
     this.#notice = notice;
   }
 
-  /**
-   * Begins an outage, or updates the reason of one. Another reason is reported once it persists: the first error of a
-   * server that goes down, such as a closed connection, is not the cause of the outage.
-   */
+  /** Another reason is reported once it persists: the first error of a server that goes down is not the cause. */
   begin(reason: string): void {
     const isNew = this.trouble === undefined;
     const trouble = `degraded: ${this.#part} unavailable: ${reason}`;
@@ -51,7 +45,6 @@ export class Outage {
   }
 }
 
-/** The reason of an outage, from what was thrown. */
 export function failureText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

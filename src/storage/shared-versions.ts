@@ -1,9 +1,6 @@
 import { type Resource, resources, type Versions, versionsFrom } from '../domain/resources.ts';
 
-/**
- * Greatest age in ms of cached data when Redis does not announce a change: versions read from PostgreSQL are valid this
- * long.
- */
+/** Greatest age of cached data when Redis announces no change: versions from PostgreSQL are valid this long. */
 export const staleAtMostMs = 1_000;
 
 /** How often the versions are read from Redis and PostgreSQL while no request does, in ms. */
@@ -20,7 +17,6 @@ export class SharedVersions {
   #postgres = versionsFrom(() => 0);
   /** When the versions of Redis last changed (`performance.now()`). */
   readonly #redisMoved: Record<Resource, number> = { ...versionsFrom(() => 0) };
-  /** When they were requested from PostgreSQL. */
   #askedAt = Number.NEGATIVE_INFINITY;
   #fallback = 0;
 
@@ -34,7 +30,6 @@ export class SharedVersions {
     return this.#redis;
   }
 
-  /** The last versions from PostgreSQL. */
   get postgres(): Versions {
     return this.#postgres;
   }
@@ -63,7 +58,6 @@ export class SharedVersions {
     }
   }
 
-  /** Whether the versions from PostgreSQL are still valid. */
   get isConfirmed(): boolean {
     return performance.now() - this.#askedAt < staleAtMostMs;
   }

@@ -3,7 +3,8 @@ import type { Inventory } from '../contract/inventory.ts';
 import type { Pet } from '../contract/pets.ts';
 import { Refusal } from '../contract/refusal.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
-import type { Verdict, WindowState } from '../domain/limit.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { LimitRules, Verdict, WindowState } from '../domain/limit.ts';
 import type { PlanName, Quota } from '../domain/plan.ts';
 import type { Versions } from '../domain/resources.ts';
 import type { Scope } from '../domain/scope.ts';
@@ -16,6 +17,7 @@ import type { FilterIn, Table } from '../tables/table.ts';
 import type { Entities } from '../tables/tables.ts';
 import type { AuditStore, StoreFacts, UsageStore } from './admin.ts';
 import type { EntityReads } from './entity.ts';
+import type { Notice } from './outage.ts';
 import type { Units, Writer } from './transaction.ts';
 
 /** The store cannot do this right now, and nothing was changed: disk full, server gone, lock not had in time. */
@@ -46,17 +48,12 @@ export interface Port {
   listen(handler: (message: unknown) => void): void;
 }
 
-/** A serving process among several. */
 export interface ServingWorker {
-  /** From 1. */
   readonly number: number;
-  /** How many there are. */
   readonly workers: number;
-  /** The way to the supervising process's store. */
   readonly port: Port;
 }
 
-/** Which animals: those that fit all that is given. */
 export type PetFilter = FilterIn<typeof pets> & { readonly ids?: readonly bigint[] | undefined };
 
 export interface PetStore extends EntityReads<typeof pets> {
@@ -65,9 +62,7 @@ export interface PetStore extends EntityReads<typeof pets> {
   inventory(categoryId?: bigint): Awaitable<Inventory>;
 }
 
-/** Which accounts: those that fit all that is given. */
 export interface AccountFilter {
-  /** What the name begins with, in upper or lower case. */
   readonly name?: string | undefined;
   readonly isClosed?: boolean | undefined;
 }
@@ -80,7 +75,6 @@ export interface AccountStore extends EntityReads<typeof accounts> {
   search(after: AccountPosition | undefined, limit: number, filter: AccountFilter): Awaitable<Account[]>;
 }
 
-/** The account that a new store begins with. */
 export interface FirstAccount {
   readonly name: string;
   readonly plan: Exclude<PlanName, 'enterprise'>;
@@ -88,7 +82,6 @@ export interface FirstAccount {
   readonly createdAt: number;
 }
 
-/** Who calls: what a valid key stands for. */
 export interface Caller {
   readonly keyId: number;
   readonly accountId: number;
@@ -131,23 +124,15 @@ export interface Ban {
 
 export interface LimitStore {
   versions(): Awaitable<Versions>;
-  /**
-   * What a request of the caller would be told now: as admitted, with what is left, or as banned. Counts nothing, opens no
-   * window and is no strike.
-   */
+  /** The verdict of a request now, admitted or banned. Counts nothing, opens no window and is no strike. */
   standing(caller: Caller): Awaitable<{ readonly verdict: Verdict; readonly versions: Versions }>;
   /** Checks and counts one request of the caller as read under `callersVersion`, in one atomic step. */
   take(caller: Caller, callersVersion: number): Awaitable<Admission>;
   /** Gives back what a request took that is answered for nothing (503). */
   refund(caller: Caller, taken: Verdict): Awaitable<Verdict>;
-  /** Counts one failed authentication of an address. */
   fail(address: string): Awaitable<FailureVerdict>;
-  /**
-   * The same for a key that is nobody's under `callersVersion`; undefined when that is not the version any more: nothing
-   * was counted, look again.
-   */
+  /** The same for an unknown key; undefined, with nothing counted, when `callersVersion` is no longer current. */
   failUnder(address: string, callersVersion: number): Awaitable<FailureVerdict | undefined>;
-  /** What the address has left, without counting. */
   peek(address: string): Awaitable<WindowState>;
   bans(): Awaitable<Ban[]>;
   /** Ends the ban and forgets its strikes and level; false when the key is not banned. */
@@ -155,12 +140,23 @@ export interface LimitStore {
 }
 
 export interface ImportStore extends EntityReads<typeof imports> {
-  /** The runs of parts of the input with this SHA-256. */
   findParts(content: string): Awaitable<ImportRun[]>;
 }
 
-/** The stores of the tables that descriptions are enough for. */
 export type EntityStores = { readonly [Name in keyof Entities]: EntityReads<Entities[Name]> };
+
+/** What a store of either engine is opened with. */
+export interface StoreSettings<All extends Units = Units> {
+  readonly clock: Clock;
+  readonly rules: LimitRules;
+  /** Whether this process serves requests, or supervises workers that do. */
+  readonly serving: boolean;
+  /** Whether an embedded store that is missing, or the tables of an empty database, are created. */
+  readonly create: boolean;
+  readonly units: All;
+  /** Receives outages and recoveries. */
+  readonly notice: Notice;
+}
 
 export interface Storage<All extends Units = Units> extends EntityStores, Writer<All>, AsyncDisposable {
   /** Whether opening it made it; not known of a store across the network. */
@@ -177,15 +173,9 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
   readonly usage: UsageStore;
   /** What the store tells of itself: engine, format, sizes, groups that this process committed. */
   facts(): Awaitable<StoreFacts>;
-  /**
-   * Does the writes of a worker, another process of the same service, that reaches this one through the port. Disposed of
-   * when that process has ended, however it did. Missing where every process does all by itself.
-   */
+  /** Performs the writes of a worker; dispose of it when that process has ended. Undefined where every process writes itself. */
   readonly serveWorker?: (worker: number, port: Port) => Disposable;
-  /**
-   * What does not work, as far as is known: asks nobody, so that it answers at once. Empty when all works. Throws
-   * `StorageUnavailable` when no request can be answered.
-   */
+  /** What does not work, without asking anybody. Throws `StorageUnavailable` when no request can be answered. */
   health(): Trouble[];
   /** Resolves with the reason when the process has to end, for it cannot write any more; undefined where that cannot be. */
   readonly lost?: Promise<Error>;
@@ -195,7 +185,6 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
 
 export type TableValue = string | bigint | null;
 
-/** A row as the engines have it in common, its key first. */
 export type TableRow = readonly TableValue[];
 
 /** Why rows do not fit what a store holds, which was changed meanwhile: a key is taken, or what they refer to is missing. */

@@ -10,10 +10,7 @@ import { entities } from '../tables/tables.ts';
 import type { SessionWrites, UsageWrites } from './admin.ts';
 import type { EntityWrites } from './entity.ts';
 
-/**
- * What a unit of work reads and changes within its transaction. What it reads stays as it is until the commit, for nobody
- * else changes a resource that the unit says it writes.
- */
+/** What a unit reads stays unchanged until the commit, because no other changes a resource that the unit writes. */
 export interface Transaction extends EntityTransaction {
   readonly pets: PetWrites;
   readonly answers: AnswerWrites;
@@ -21,7 +18,6 @@ export interface Transaction extends EntityTransaction {
   readonly usage: UsageWrites;
 }
 
-/** The tables that units write as their descriptions say. */
 export const written = { ...entities, accounts, keys, imports, audit } as const;
 
 export type EntityTransaction = {
@@ -34,24 +30,19 @@ export interface PetWrites {
   find(id: bigint): Awaitable<Pet | undefined>;
   /** Stores `after` in the place of `before`, which `find` gave. */
   replace(before: Pet, after: Pet): Awaitable<void>;
-  /** Its id is never given out again. */
   remove(pet: Pet): Awaitable<void>;
 }
 
-/** What an answer is kept under. */
 export interface AnswerKey {
-  /** Whose key it is. */
   readonly accountId: number;
   readonly key: string;
 }
 
 /** What a success answered, kept for repetitions of the same request (`Idempotency-Key`). */
 export interface KeptAnswer extends AnswerKey {
-  /** SHA-256 over the request: method, path and body. */
   readonly request: string;
   readonly status: SuccessStatus;
   readonly body: string | null;
-  /** The path of what was made. */
   readonly location: string | null;
   /** Unix ms. */
   readonly keptAt: number;
@@ -61,10 +52,7 @@ export interface KeptAnswer extends AnswerKey {
 export interface AnswerWrites {
   /** What is kept under each of these keys and was so at `since` (Unix ms) or later, in their order. */
   find(keys: readonly AnswerKey[], since: number): Awaitable<(KeptAnswer | undefined)[]>;
-  /**
-   * Keeps them, each under another key and in the place of an older one, and removes some that were kept before `since`
-   * (Unix ms).
-   */
+  /** Replaces older answers with the same keys, and removes some that were kept before `since` (Unix ms). */
   keep(answers: readonly KeptAnswer[], since: number): Awaitable<void>;
   /** Removes some that were kept before `since` (Unix ms); tells whether there may be more. */
   prune(since: number): Awaitable<boolean>;
@@ -83,19 +71,14 @@ export interface UnitOfWork<Input = never, Outcome = unknown> {
   readonly run: (transaction: Transaction, input: Input) => Awaitable<Outcome>;
 }
 
-/**
- * A unit of work that refuses nobody, for all who ask for it at the same time: one call of the transaction, which an
- * engine may make one statement, unless it says otherwise.
- */
+/** A unit that never refuses, for all concurrent callers: one call of the transaction, which may become one statement. */
 export interface BatchOfWork<Input = never, Outcome = unknown> {
   readonly writes: readonly Resource[];
   /** It makes several calls of the transaction, each for all who ask. */
   readonly isSeveralCalls?: true;
-  /** Returns the outcomes in the order of the inputs. */
   readonly all: (transaction: Transaction, inputs: readonly Input[]) => Awaitable<readonly Outcome[]>;
 }
 
-/** All there are, by name. */
 export type Units = Readonly<Record<string, UnitOfWork | BatchOfWork>>;
 
 export type InputOf<Unit> =

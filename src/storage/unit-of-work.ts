@@ -7,11 +7,9 @@ export interface Call {
   readonly input: unknown;
 }
 
-/** Calls that are done together or fail together. */
 export interface Run {
   readonly calls: readonly Call[];
   readonly writes: readonly Resource[];
-  /** Whether it is one call of the transaction. */
   readonly isOneCall: boolean;
   readonly start: (transaction: Transaction) => Awaitable<readonly unknown[]>;
 }
@@ -31,10 +29,7 @@ export function runsOf(units: Units, calls: readonly Call[]): Run[] {
   return runs;
 }
 
-/**
- * Throws if a unit changes a resource that it does not declare in `writes`: on PostgreSQL, others could change it
- * meanwhile. Only the embedded store checks this, on which the tests run every unit.
- */
+/** On PostgreSQL others could change an undeclared resource. Checked on the embedded store only, where tests run every unit. */
 export function checkDeclared(writes: readonly Resource[], resource: Resource): void {
   if (writes.includes(resource)) return;
   throw new Error(`A unit of work changed "${resource}". Add it to the unit's \`writes\`.`);

@@ -12,7 +12,6 @@ interface SentCall {
   readonly input: unknown;
 }
 
-/** What a call threw, as a plain value. */
 interface SentError {
   readonly kind: 'refusal' | 'unavailable' | 'uncertain' | 'error';
   readonly code?: Refusal['code'];
@@ -25,10 +24,8 @@ type SentOutcome =
   | { readonly id: number; readonly outcome: unknown }
   | { readonly id: number; readonly error: SentError };
 
-/** A message from the writer. */
 interface Answers {
   readonly outcomes: readonly SentOutcome[];
-  /** Of all its writes. */
   readonly facts: QueueFacts;
 }
 
@@ -48,7 +45,6 @@ const lookEveryMs = 500;
 export class PortWriter implements Writer<Units> {
   readonly #port: Port;
   readonly #outage: Outage;
-  /** By the ids of their calls. */
   readonly #pending = new DeadlineQueue<PendingWrite>({
     most: mostPending,
     overload: (size) => new StorageUnavailable(`too many queued writes (${size})`),
@@ -84,7 +80,6 @@ export class PortWriter implements Writer<Units> {
     return { ...this.#facts, waiting: this.#pending.size };
   }
 
-  /** Whether the other end does not respond, or has ended. */
   get isSilent(): boolean {
     return this.#silence !== undefined;
   }
@@ -158,9 +153,7 @@ export class WriteServer {
     this.#writer = writer;
   }
 
-  /**
-   * Outcomes of units that are committed together go into one message. To be disposed of when the other end has ended.
-   */
+  /** Outcomes of units committed together go into one message. Dispose of it when the other end has ended. */
   serve(port: Port): Disposable {
     let outcomes: SentOutcome[] = [];
     const answer = (outcome: SentOutcome) => {

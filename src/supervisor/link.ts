@@ -10,18 +10,12 @@ import {
   type ToWorker,
 } from './messages.ts';
 
-/** A worker's link to its supervisor. */
 export class SupervisorLink implements Disposable {
-  /** What to serve, once the supervisor says so. */
   readonly started: Promise<Start>;
-  /** Resolves when the supervisor asks the worker to drain and end. */
   readonly stopped: Promise<void>;
   readonly store: Port;
 
-  /**
-   * Throws if no supervisor started this process. `lost` is called when the supervisor has ended in any way: nothing
-   * else would stop this process, and the next supervisor needs the port.
-   */
+  /** Throws if no supervisor started this process. `lost` is called when it has ended in any way: the next one needs the port. */
   constructor(lost: () => void) {
     if (process.send === undefined) throw new Error('Workers are started by animal-store serve.');
     const started = Promise.withResolvers<Start>();
@@ -43,7 +37,6 @@ export class SupervisorLink implements Disposable {
   readonly #lost: () => void;
   #answerTo: (question: unknown) => Promise<unknown> = async () => undefined;
 
-  /** Answers the questions of the supervisor from now on. */
   answer(answerTo: (question: unknown) => Promise<unknown>): void {
     this.#answerTo = answerTo;
   }
@@ -62,7 +55,6 @@ export class SupervisorLink implements Disposable {
     process.disconnect?.();
   }
 
-  /** A failed answer is `undefined`. */
   async #answer({ number, content }: Asked): Promise<void> {
     const answer = content === heartbeat ? true : await this.#answerTo(content).catch(() => undefined);
     this.#send({ kind: 'answer', answer: { number, content: answer } });

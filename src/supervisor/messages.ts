@@ -4,7 +4,6 @@ import type { Port } from '../storage/storage.ts';
 export interface Start {
   /** The supervisor's settings, so that a worker started later has the same ones. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The number of this worker, from 1, and of all. */
   readonly worker: number;
   readonly workers: number;
   /** The port to share; 0 for any, which the first worker finds. */
@@ -24,7 +23,6 @@ export interface Failure {
   readonly code?: string | undefined;
 }
 
-/** A question to a worker, or the answer with its number. */
 export interface Asked {
   readonly number: number;
   readonly content: unknown;
@@ -33,7 +31,6 @@ export interface Asked {
 /** The question that a worker answers as long as its event loop runs. */
 export const heartbeat = 'are you there';
 
-/** `store`: passed on to the store, whatever it is. */
 export type ToWorker =
   | { readonly kind: 'start'; readonly start: Start }
   | { readonly kind: 'stop' }
@@ -46,7 +43,6 @@ export type FromWorker =
   | { readonly kind: 'answer'; readonly answer: Asked }
   | { readonly kind: 'store'; readonly message: unknown };
 
-/** The port between the stores of a worker and its supervisor. */
 export class StorePort implements Port {
   readonly #send: (message: unknown) => void;
   #handler: ((message: unknown) => void) | undefined;
@@ -68,7 +64,6 @@ export class StorePort implements Port {
     for (const message of waiting) handler(message);
   }
 
-  /** Hands over a message from the other side. */
   receive(message: unknown): void {
     if (this.#handler === undefined) this.#waiting.push(message);
     else this.#handler(message);

@@ -3,7 +3,6 @@ import type { Asked } from './messages.ts';
 /** Most pending questions to a worker; further ones get no answer. */
 const mostWaiting = 32;
 
-/** Pending questions to a worker. */
 export class Questions implements Disposable {
   readonly #send: (question: Asked) => void;
   readonly #waiting = new Map<number, (answer: unknown) => void>();
@@ -33,7 +32,6 @@ export class Questions implements Disposable {
     this.#waiting.get(number)?.(content);
   }
 
-  /** Resolves pending questions with undefined. */
   [Symbol.dispose](): void {
     for (const resolve of this.#waiting.values()) resolve(undefined);
   }

@@ -20,13 +20,9 @@ const patient: Heartbeat = { everyMs: 5_000, mostMissed: 4 };
 
 interface SupervisorOptions {
   readonly workers: number;
-  /** How the worker with this number, from 1, is started. */
   readonly command: (worker: number) => readonly string[];
   readonly log: Logger;
-  /**
-   * Connects a new worker to the store. The result is disposed of after the process has ended and before another
-   * replaces it.
-   */
+  /** Connects a worker to the store. Disposed of after the process has ended and before another replaces it. */
   readonly connect: (worker: number, store: Port) => Disposable | undefined;
   readonly heartbeat?: Heartbeat;
 }
@@ -50,9 +46,7 @@ export class Supervisor {
     for (let number = 1; number <= options.workers; number++) this.#spawn(number);
   }
 
-  /**
-   * Starts all workers and keeps them running. Throws the first `WorkerFailed` or `WorkerEnded` if one fails to start.
-   */
+  /** Throws the first error of a worker that fails to start: its own, or `WorkerEnded`. */
   async serve(serve: Serve): Promise<Listening> {
     const [first, ...others] = [...this.#workers];
     if (first === undefined) throw new RangeError('There are no workers.');
@@ -74,7 +68,6 @@ export class Supervisor {
     return new Map(answers.filter(([, answer]) => answer !== undefined));
   }
 
-  /** Changes the settings of workers that are started from now on. */
   change(settings: Start['environment']): void {
     if (this.#serve === undefined) throw new Error('Not serving yet.');
     this.#serve = { ...this.#serve, environment: { ...this.#serve.environment, ...settings } };
@@ -104,7 +97,6 @@ export class Supervisor {
     await Promise.all([...endings, ...this.#kept]);
   }
 
-  /** Kills all workers, after a failed start. */
   async kill(): Promise<void> {
     this.#stopping.abort();
     for (const worker of this.#workers.values()) worker.kill();
@@ -125,10 +117,7 @@ export class Supervisor {
     return worker.serving;
   }
 
-  /**
-   * Kills a worker that hangs, because its share of the connections would wait forever. Returns when it ends, or at the
-   * stop.
-   */
+  /** Kills a worker that hangs: its share of the connections would wait forever. Returns at its end or at the stop. */
   async #watch(number: number, worker: WorkerProcess): Promise<void> {
     const { log, heartbeat: { everyMs, mostMissed } = patient } = this.#options;
     const ended = new AbortController();
@@ -145,7 +134,6 @@ export class Supervisor {
     worker.kill();
   }
 
-  /** Replaces a worker whenever it ends, until the stop. */
   async #keep(number: number, first: WorkerProcess): Promise<void> {
     const { log } = this.#options;
     const { signal } = this.#stopping;

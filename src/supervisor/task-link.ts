@@ -1,9 +1,6 @@
 import type { TaskAnswer } from './task-process.ts';
 
-/**
- * Receives the task that this process was started for, performs it and responds. If the parent process has ended,
- * `lost` is called instead, to clean up. Throws if no process started this one.
- */
+/** Performs the task of the parent process. If that has ended, `lost` cleans up. Throws if no process started this one. */
 export async function answerTask(
   work: (task: unknown) => Promise<TaskAnswer>,
   lost: (task: unknown) => void,

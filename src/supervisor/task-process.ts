@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 
 const lookEveryMs = 100;
 
-/** The response of a process that performs one task. */
 export type TaskAnswer =
   | { readonly kind: 'done'; readonly result: unknown }
   | { readonly kind: 'failed'; readonly failure: TaskFailure };
@@ -12,7 +11,6 @@ interface TaskFailure {
   readonly fault: string;
 }
 
-/** The task failed; the process reported the reason. */
 export class TaskFailed extends Error {
   readonly fault: string;
   constructor({ message, fault }: TaskFailure) {
@@ -30,10 +28,7 @@ interface TaskOptions {
   readonly onRead?: ((bytes: number) => void) | undefined;
 }
 
-/**
- * Performs a task in a separate process, which `command` starts and which calls `answerTask`. Rejects with `TaskFailed`
- * or `TaskEnded`.
- */
+/** `command` starts a process that calls `answerTask`. Rejects with `TaskFailed` or `TaskEnded`. */
 export async function runTask(
   command: readonly string[],
   task: unknown,

@@ -1,6 +1,5 @@
 import type { Port } from '../storage/storage.ts';
 import {
-  type Failure,
   type FromWorker,
   heartbeat,
   type Listening,
@@ -16,15 +15,6 @@ interface Ending {
   readonly signal: string | number | null;
 }
 
-/** A worker that cannot serve, with the reason it reported. */
-export class WorkerFailed extends Error {
-  readonly code: string | undefined;
-  constructor({ message, code }: Failure) {
-    super(message);
-    this.code = code;
-  }
-}
-
 /** A worker that ended before it served, without reporting a reason. */
 export class WorkerEnded extends Error {
   constructor({ code, signal }: Ending) {
@@ -32,11 +22,10 @@ export class WorkerEnded extends Error {
   }
 }
 
-/** A serving process, as its supervisor sees it. */
 export class WorkerProcess {
   /** Undefined if the system could not start it. */
   readonly pid: number | undefined;
-  /** Resolves when it listens. Rejects with `WorkerFailed` or `WorkerEnded` if it never does. */
+  /** Resolves when it listens. Rejects if it never does: with the reason that it reports, or with `WorkerEnded`. */
   readonly serving: Promise<Listening>;
   readonly ended: Promise<Ending>;
   /** The port to the store of the process. Messages to an ended process are dropped. */
@@ -56,8 +45,10 @@ export class WorkerProcess {
     const receive = (message: FromWorker) => {
       if (message.kind === 'store') store.receive(message.message);
       else if (message.kind === 'answer') this.#questions.answered(message.answer);
-      else if (message.kind === 'failed') reject(new WorkerFailed(message.failure));
-      else {
+      else if (message.kind === 'failed') {
+        const { message: reason, code } = message.failure;
+        reject(Object.assign(new Error(reason), { code }));
+      } else {
         this.#isServing = true;
         resolve(message.listening);
       }
@@ -84,12 +75,10 @@ export class WorkerProcess {
     this.#send({ kind: 'start', start });
   }
 
-  /** The answer to a question; undefined after the time-out. */
   ask(question: unknown, withinMs: number): Promise<unknown> {
     return this.#questions.ask(question, withinMs);
   }
 
-  /** Whether it answers a heartbeat within the time. */
   async isThere(withinMs: number): Promise<boolean> {
     return (await this.ask(heartbeat, withinMs)) === true;
   }

@@ -37,7 +37,6 @@ export interface Key {
   readonly createdAt: number;
   readonly expiresAt: number | null;
   readonly revokedAt: number | null;
-  /** The key it was rotated to. */
   readonly successorId: number | null;
 }
 
@@ -51,7 +50,6 @@ export interface StoredQuota {
   readonly perDay: number | null;
 }
 
-/** The quota of the plan, or that of an enterprise account. */
 export function quotaOfStored({ plan, perMinute, perDay }: StoredQuota): Quota {
   return perMinute === null || perDay === null ? quotaOf(plan).quota : { perMinute, perDay };
 }
@@ -89,7 +87,6 @@ export const accounts: Table<Account, NewAccount & Partial<Account>, NoFilters> 
   },
 );
 
-/** Only enterprise accounts store a quota. */
 function customQuota(plan: PlanName, quota: Quota | undefined) {
   return plan === 'enterprise' ? quota : { perMinute: null, perDay: null };
 }

@@ -5,7 +5,6 @@ export interface Operator {
   readonly id: number;
   readonly name: string;
   readonly role: Role;
-  /** Of the token. */
   readonly lastFour: string;
   /** Unix ms. */
   readonly createdAt: number;
@@ -36,13 +35,11 @@ export const operators = table(
   },
 );
 
-/** A session of the console. */
 export interface Session {
   /** SHA-256 over its secrets. */
   readonly fingerprint: string;
   /** Undefined for a session that began with a one-time code. */
   readonly operatorId?: number | undefined;
-  /** As the audit log has it (`actorText`). */
   readonly actor: string;
   readonly role: Role;
   /** Unix ms. */
@@ -67,7 +64,6 @@ export const sessions = table(
   },
 );
 
-/** A change that an operator made. */
 export interface AuditEntry {
   readonly id: bigint;
   /** Unix ms. */

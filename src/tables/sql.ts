@@ -1,7 +1,6 @@
 /** The SQL that follows from the description of a table, as far as both engines share it. */
 import type { Column, SqlType, SqlValue, Table } from './table.ts';
 
-/** A column as SQL names it. */
 export interface SqlColumn {
   readonly name: string;
   readonly type: SqlType;
@@ -31,10 +30,7 @@ export function selection({ columns }: Table): string {
     .join(', ');
 }
 
-/**
- * Converts rows that a SELECT of `selection` found. It changes the given rows, which nothing else refers to; rows that are
- * stored as they are read cost nothing.
- */
+/** Converts rows of `selection` in place: nothing else refers to them. Rows that are stored as they are read cost nothing. */
 export function rowsReader<Row>({ columns, shape }: Table<Row, never>): (found: readonly unknown[]) => Row[] {
   const converted = Object.entries(columns).flatMap(([name, { is, read }]) => {
     const whenNull = is === 'optional' ? undefined : null;
@@ -86,7 +82,6 @@ export function addedRow<Row>(table: Table<Row, never>, row: object, id: number 
 
 /** How a list with some of its filters is read: the rows that have equal values in the first columns of an index. */
 export interface ListPlan {
-  /** The filtered columns, in the order of the index. */
   readonly equal: readonly string[];
   /** A column of the index that is not filtered, and its few values: the list merges a range for each. */
   readonly merged: { readonly name: string; readonly values: readonly string[] } | undefined;

@@ -14,14 +14,12 @@ type Presence = 'required' | 'nullable' | 'optional' | 'secret';
 export interface Column<Value = unknown, Is extends Presence = Presence> {
   readonly type: SqlType;
   readonly is: Is;
-  /** The values that a status or a role can have. */
   readonly values?: readonly string[];
   /** Converts a stored value, other than NULL; missing where both are alike. */
   readonly read?: (stored: never) => Value;
   readonly write?: (value: never) => SqlValue;
 }
 
-/** A 64-bit integer. */
 export const int64 = { type: 'integer', is: 'required' } as Column<bigint, 'required'>;
 
 /** An integer within ±2^53: a count, an id of operators, or an instant in Unix ms. */
@@ -35,14 +33,12 @@ export const boolean: Column<boolean, 'required'> = {
 
 export const text = { type: 'text', is: 'required' } as Column<string, 'required'>;
 
-/** Text that is one of these values. */
 export const oneOf = <Value extends string>(values: readonly Value[]): Column<Value, 'required'> => ({
   type: 'text',
   is: 'required',
   values,
 });
 
-/** Text that stands for another value. */
 export const textOf = <Value>(
   read: (stored: string) => Value,
   write: (value: Value) => string,
@@ -76,7 +72,6 @@ type NamesOf<C extends Columns, Is extends Presence> = {
 }[keyof C];
 type Flat<Type> = { [Name in keyof Type]: Type[Name] };
 
-/** What is read of a row. */
 export type RowOf<C extends Columns> = Flat<
   { readonly [Name in NamesOf<C, 'required' | 'nullable'>]: ValueOf<C[Name]> } & {
     readonly [Name in NamesOf<C, 'optional'>]?: ValueOf<C[Name]>;
@@ -142,7 +137,6 @@ interface Shape<Row, New> {
   readonly write: (row: Partial<New>) => Readonly<Record<string, unknown>>;
 }
 
-/** Lists that have no filter take none. */
 export type NoFilters = Readonly<Record<string, never>>;
 
 type FilterOf<C extends Columns, D> = D extends { filters: readonly (infer Name extends keyof C)[] }
@@ -182,7 +176,6 @@ export function table<C extends Columns, const D extends Description<C> = Descri
   };
 }
 
-/** The table with rows of another shape than its columns. */
 export function shaped<Row, New, Filter, Name extends string, Columnar>(
   described: Table<Columnar, never, Filter, Name>,
   shape: { read: (row: Columnar) => Row; write: (row: Partial<New>) => Readonly<Record<string, unknown>> },

@@ -41,7 +41,6 @@ export const tables: readonly Table[] = [
   inventoryByCategory,
 ];
 
-/** The tables that `copy` moves. */
 export const copiedTables: readonly Table[] = tables.filter(({ notCopied }) => notCopied === undefined);
 
 /**

@@ -1,6 +1,5 @@
 import { integer, table, text } from './table.ts';
 
-/** The requests of a key in an hour or a day. */
 const keyCounts = {
   keyId: integer,
   accountId: integer,

@@ -62,7 +62,7 @@ test("an account's are those of its keys, too, in their order and page by page",
   const { id } = await accounts.create('shop', 'free');
   const { id: till } = await keys.create(id, 'till');
   await keys.create(accountId, 'of another');
-  await accounts.rename(id, 'Shop');
+  await accounts.update(id, { name: 'Shop' });
   await keys.revoke(till);
   const { items } = await list<Entry>(`/audit?account=${id}&limit=1`);
   expect(items.map(({ operation, object }) => `${operation} ${object}`)).toEqual([

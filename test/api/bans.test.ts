@@ -144,7 +144,9 @@ describe('a ban', () => {
     expect(await earnBan(strict, tenant)).toBe(120);
     strict.clock.advance(119);
     const own = async () => (await strict.operator.bans.list()).filter(({ keyId }) => keyId === tenant.keyId);
-    expect(await own()).toMatchObject([{ bannedUntil: (strict.clock.seconds + 1) * 1_000, level: 0 }]);
+    expect(await own()).toMatchObject([
+      { bannedUntil: new Date((strict.clock.seconds + 1) * 1_000).toISOString(), level: 0 },
+    ]);
     await strict.operator.bans.lift(tenant.keyId);
     expect(await own()).toEqual([]);
     expect(await earnBan(strict, tenant)).toBe(120);

@@ -101,13 +101,16 @@ describe('a change by an operator applies to the next request', () => {
   test('another plan, up and down, without forgetting what was used', async () => {
     const { key, account } = await app.tenant('free');
     expect(await left(key)).toBe(59);
-    await app.operator.accounts.setPlan(account.id, 'pro');
+    await app.operator.accounts.update(account.id, { plan: 'pro' });
     expect(await left(key)).toBe(298);
-    await app.operator.accounts.setPlan(account.id, 'enterprise', { perMinute: 2, perDay: 10 });
+    await app.operator.accounts.update(account.id, {
+      plan: 'enterprise',
+      custom: { perMinute: 2, perDay: 10 },
+    });
     const refused = await app.call('GET', '/pets', { key });
     expect(refused.error.code).toBe('rate_limit_exceeded');
     expect(refused.number('X-RateLimit-Limit')).toBe(2);
-    await app.operator.accounts.setPlan(account.id, 'business');
+    await app.operator.accounts.update(account.id, { plan: 'business' });
     expect(await left(key)).toBe(997);
   });
 

@@ -90,7 +90,7 @@ describe('200', () => {
   test('has the current plan', async () => {
     const { key, account } = await app.tenant('free');
     await spend(app, key);
-    await app.operator.accounts.setPlan(account.id, 'pro');
+    await app.operator.accounts.update(account.id, { plan: 'pro' });
     expect(shown(await look(app, key))).toMatchObject({
       plan: 'pro',
       minute: { limit: 300, remaining: 299 },

@@ -119,7 +119,7 @@ test('asking what is left ends the wait, when the operator gave the account more
   expect(await time.until(rejectionOf(store.inventory.get()))).toMatchObject({
     code: 'daily_quota_exceeded',
   });
-  await app.operator.accounts.setPlan(account.id, 'pro');
+  await app.operator.accounts.update(account.id, { plan: 'pro' });
   expect(await time.until(rejectionOf(store.inventory.get()))).toMatchObject({
     code: 'daily_quota_exceeded',
   });

@@ -21,7 +21,7 @@ testInBrowser('an account that someone else renamed meanwhile is renamed only by
   const page = await signedIn(await addOperator('ann', 'admin'), `/accounts/${account.id}`);
   await page.getByRole('button', { name: 'Rename' }).click();
   await page.getByLabel('Name', { exact: true }).fill('Mine');
-  await app.admin.accounts.rename(account.id, 'Theirs');
+  await app.admin.accounts.update(account.id, { name: 'Theirs' });
   await saveOver(page, 'Rename', 'Theirs');
   expect((await app.admin.accounts.find(account.id)).name).toBe('Mine');
 });

@@ -23,9 +23,9 @@ describe.skipIf(cluster === undefined)('three instances', () => {
     const withKey = () => instances.filter(({ firstKey }) => firstKey !== undefined).length;
     await until(() => withKey() > 0);
     expect(withKey()).toBe(1);
-    const first = (await Array.fromAsync(operator.accounts.all())).filter(({ name }) => name === 'default');
+    const first = (await operator.storage.accounts.list(0, 100)).filter(({ name }) => name === 'default');
     expect(first.length).toBe(1);
-    const keys = (await Array.fromAsync(operator.keys.all())).filter(
+    const keys = (await operator.storage.keys.list(0, 100)).filter(
       ({ accountId }) => accountId === first[0]?.id,
     );
     expect(keys.length).toBe(1);
@@ -64,7 +64,7 @@ describe.skipIf(cluster === undefined)('three instances', () => {
     const changed = await issueKey({ perMinute: 3, perDay: 3 });
     expect(await statuses(clientsOf(changed.key))).toEqual([200, 200, 200]);
     expect(await statuses(clientsOf(changed.key))).toEqual([429, 429, 429]);
-    await operator.accounts.setPlan(changed.accountId, 'pro');
+    await operator.accounts.update(changed.accountId, { plan: 'pro' });
     expect(await statuses(clientsOf(changed.key))).toEqual([200, 200, 200]);
 
     const banned = await issueKey({ perMinute: 1, perDay: 1 });

@@ -140,7 +140,7 @@ testLimited(
     const first = clientOf(service.url, service.firstKey ?? '');
     {
       await using operator = await operatorOf(folder.path);
-      await operator.accounts.setPlan(1, 'enterprise', { perMinute: 5, perDay: 5 });
+      await operator.accounts.update(1, { plan: 'enterprise', custom: { perMinute: 5, perDay: 5 } });
     }
     const [one = '', other = ''] = await keysBeyond(folder.path);
     limitFileSize(service.pid, statSync(limitFileIn(folder.path)).size);

@@ -189,7 +189,7 @@ describe('whatever LOG_REQUESTS says', () => {
     const used = () => app.call('GET', '/pets', { key });
     await used();
     expect(told(lines)).toEqual([]);
-    await app.operator.accounts.setPlan(account.id, 'pro');
+    await app.operator.accounts.update(account.id, { plan: 'pro' });
     await used();
     await used();
     await app.operator.keys.rotate(keyId, 60_000);

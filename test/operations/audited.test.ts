@@ -50,12 +50,12 @@ test('an entry has actor, time, operation, object, and the state before and afte
 });
 
 test('a change whose entry cannot be written is not made', async () => {
-  const [before, recorded] = [await Array.fromAsync(accounts.all()), await entries()];
+  const [before, recorded] = [await storage.accounts.list(0, 100), await entries()];
   const input = { name: 'Nobody knows', plan: 'free', quota: { perMinute: 60, perDay: 1_000 }, createdAt: 0 };
   // The log takes no entry without an actor.
   const nobody = { unit: 'createAccount', input, actor: null as unknown as string, at: 0 } as const;
   await rejectionOf(storage.write('audited', nobody));
-  expect(await Array.fromAsync(accounts.all())).toEqual(before);
+  expect(await storage.accounts.list(0, 100)).toEqual(before);
   expect(await entries()).toEqual(recorded);
 });
 
@@ -73,8 +73,8 @@ test('a change without effect is not recorded', async () => {
   await accounts.close(id);
   const before = await entries();
   await accounts.close(id);
-  await accounts.rename(id, 'Closed');
-  await accounts.setPlan(id, 'free');
+  await accounts.update(id, { name: 'Closed' });
+  await accounts.update(id, { plan: 'free' });
   expect(await entries()).toEqual(before);
 });
 
@@ -125,7 +125,8 @@ test('limits that are derived from a plan are those of the plan that the account
   /** Changes the limits behind the first read. */
   const find: typeof storage.accounts.find = async (accountId) => {
     const read = await storage.accounts.find(accountId);
-    if (reads++ === 0) await accounts.setPlan(id, 'enterprise', { perMinute: 20, perDay: 200 });
+    if (reads++ === 0)
+      await accounts.update(id, { plan: 'enterprise', custom: { perMinute: 20, perDay: 200 } });
     return read;
   };
   const store = new Proxy(storage, {

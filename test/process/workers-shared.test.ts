@@ -41,7 +41,10 @@ embeddedTest('changes of keys and accounts by an operator apply on every worker 
   expect(await each.statuses(key)).toEqual(all(401));
   expect(await each.statuses(successor.key)).toEqual(all(200));
 
-  await operator.accounts.setPlan(accountId, 'enterprise', { perMinute: 777, perDay: 1_000_000_000 });
+  await operator.accounts.update(accountId, {
+    plan: 'enterprise',
+    custom: { perMinute: 777, perDay: 1_000_000_000 },
+  });
   for (const reply of await each.ask('/v1/pets', successor.key)) {
     expect([reply.status, headerOf(reply, 'x-ratelimit-limit')]).toEqual([200, '777']);
   }

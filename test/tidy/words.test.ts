@@ -15,7 +15,7 @@ const allowed: Allowances = {
   docs: [160],
   examples: [3],
   scripts: [4],
-  src: [103],
+  src: [89],
   test: [291],
 };
 

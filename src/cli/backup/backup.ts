@@ -8,9 +8,9 @@ import {
   verifyServer,
 } from '../../app/backups.ts';
 import type { Config } from '../../config.ts';
-import { actorText } from '../../domain/actor.ts';
 import { systemClock } from '../../domain/clock.ts';
 import { printable } from '../../domain/printable.ts';
+import { entryOf } from '../../operations/changes/by-operator.ts';
 import { backupTaskCommand } from '../processes.ts';
 import { BackupProgress, BytesProgress, doing, mebibytes } from '../progress.ts';
 import { interruption } from '../signals.ts';
@@ -60,14 +60,9 @@ export async function backUp(config: Config, file: string, { replace, json }: Ba
 async function record(config: Config, file: string, bytes: number): Promise<string | undefined> {
   try {
     await using admin = await openAdminServices(config);
-    await admin.storage.write('recordAudit', {
-      at: admin.clock.now(),
-      actor: actorText(admin.actor),
-      operation: 'createBackup',
-      object: `backup:${file}`,
-      before: null,
-      after: JSON.stringify({ name: file, bytes }),
-    });
+    const after = JSON.stringify({ name: file, bytes });
+    const what = { operation: 'createBackup', object: `backup:${file}`, before: null, after };
+    await admin.storage.write('recordAudit', entryOf(admin, what));
     return undefined;
   } catch (error) {
     return `The backup was made, but the audit log does not have it: ${messageOf(error)}`;

@@ -34,10 +34,7 @@ export function addCopy(program: Command, environment: Environment): void {
     });
 }
 
-/**
- * The address of a store, from an option or else from the environment. It is checked here and not by the parser, whose
- * message would repeat it with its password. Throws `CommandError`.
- */
+/** Checked here and not by the parser, whose message would repeat the address with its password. Throws `CommandError`. */
 function storeUrl(
   option: string,
   given: string | undefined,
@@ -76,7 +73,6 @@ function checksumCells([name, { count, sha256 }]: [string, Checksum]): string[] 
   return [name, grouped(count), sha256];
 }
 
-/** Runs a step to its end, showing how far it is, unless it is interrupted. */
 async function followed<Result>(
   step: AsyncGenerator<number, Result>,
   noun: string,

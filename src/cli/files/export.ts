@@ -1,7 +1,7 @@
 import { type AdminServices, openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
 import type { PetStatus } from '../../contract/pets.ts';
-import { ExportOperations } from '../../operations/exports.ts';
+import { exportedCount, exportedPages } from '../../operations/exports.ts';
 import { spreadsheetRow } from '../../operations/files/csv.ts';
 import type { Format, FormatName } from '../../operations/files/formats.ts';
 import { Progress } from '../progress.ts';
@@ -27,12 +27,14 @@ export async function exportPets(config: Config, file: string, options: ExportPe
   const { format, status, category: categoryId } = options;
   const { header, row } = rowsOf(formatOf(file, format), options);
   await exportTo(config, file, options, ['animal', 'animals'], async ({ storage }) => {
-    const exports = new ExportOperations(storage.pets, { status, categoryId });
+    const filter = { status, categoryId };
     const parts = async function* (): AsyncGenerator<Part> {
       yield { text: header, items: 0 };
-      for await (const page of exports.pages()) yield { text: page.map(row).join(''), items: page.length };
+      for await (const page of exportedPages(storage.pets, filter)) {
+        yield { text: page.map(row).join(''), items: page.length };
+      }
     };
-    return { total: await exports.count(), parts: parts() };
+    return { total: await exportedCount(storage.pets, filter), parts: parts() };
   });
 }
 
@@ -51,10 +53,8 @@ function rowsOf(format: Format, { escapeFormulas, ids }: ExportPetsOptions): Row
   return { header: format.headerWithId, row: (pet) => format.withId(pet.id, row(pet)) };
 }
 
-/** How many lines are written at once. */
 const linesPerWrite = 1_000;
 
-/** Exports NDJSON, which is read one line at a time. */
 export async function exportLines(
   config: Config,
   file: string,
@@ -80,7 +80,6 @@ export async function exportLines(
 
 interface Part {
   readonly text: string;
-  /** The number of things in the text. */
   readonly items: number;
 }
 
@@ -89,7 +88,6 @@ interface Source {
   readonly parts: AsyncIterable<Part>;
 }
 
-/** Writes what is read of the store, and reports how much it was. */
 async function exportTo(
   config: Config,
   file: string,

@@ -7,7 +7,6 @@ const rejectsShown = 20;
 export interface ImportReportOptions {
   readonly file: string;
   readonly firstLine: number;
-  /** What was known of the file before. */
   readonly stored: ImportProgress | undefined;
   readonly rejects?: string;
   readonly dryRun?: true;
@@ -20,13 +19,11 @@ type Status = 'complete' | 'interrupted' | 'failed' | 'already-complete';
 export class ImportReport {
   readonly #options: ImportReportOptions;
   readonly #startedAt = performance.now();
-  /** What earlier runs of the same import did. */
   #before: ImportProgress | undefined;
   readonly #shown: RejectedRow[] = [];
   #total: ImportProgress | undefined;
   #firstId: bigint | undefined;
   #lastId: bigint | undefined;
-  /** Valid rows that this run was not to import. */
   skipped = 0;
 
   constructor(options: ImportReportOptions) {
@@ -58,7 +55,6 @@ export class ImportReport {
     this.#shown.push(...rejected.slice(0, rejectsShown - this.#shown.length));
   }
 
-  /** How to go on with an import that ended before its time. */
   get advice(): string {
     const { file, firstLine, rejects, dryRun } = this.#options;
     if (dryRun === true) return 'Nothing was written to the store.';

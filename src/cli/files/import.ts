@@ -71,7 +71,6 @@ export async function importPets(config: Config, file: string, options: ImportOp
       progress.update(rows.bytesRead, report.rows);
     }
   } catch (error) {
-    // Nothing is in, and the error says what to do: a wrong header.
     if (error instanceof Refusal && error.code === 'import_invalid' && report.rows === 0) throw error;
     report.print('failed');
     throw new CommandError(`${messageOf(error)} ${report.advice}`, 1, error);

@@ -9,7 +9,6 @@ export interface Output extends AsyncDisposable {
   /** Whether a terminal shows nothing of what is written, so that progress can be shown. */
   readonly leavesTerminalFree: boolean;
   write(text: string): Promise<void>;
-  /** All is written: the file gets its name. */
   finish(): Promise<void>;
   /** Says how it went, where it does not mix with what was written. */
   report(line: string): void;

@@ -32,7 +32,6 @@ export class RejectsFile implements Disposable {
       throw new CommandError(`${path} already exists. Use --force to replace it, or choose another file.`);
   }
 
-  /** Adds rows; no rows make a file that says so. */
   write(rows: readonly RejectedRow[]): void {
     try {
       this.#file ??= this.#open();

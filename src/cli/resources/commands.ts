@@ -18,9 +18,7 @@ import {
   valuesIn,
 } from './members.ts';
 
-/** A command of a row. */
 export interface RowCommand {
-  /** Such as `orders` and `approve`, or `inventory` alone. */
   readonly words: readonly [resource: string, verb?: string];
   readonly row: AdminRow;
   readonly facts: Facts;
@@ -48,7 +46,6 @@ export function addResource(
   if (name === 'keys') addKeyCommands(group, config);
 }
 
-/** The commands of a resource that follow from rows. */
 export function rowCommands(resource: string): RowCommand[] {
   return allAdminOperations
     .filter((row) => resourceOf(row) === resource && row.upload === undefined)
@@ -77,7 +74,6 @@ function resourceOf({ operationId, path }: Operation): string | undefined {
 
 const firstWord = (operationId: string) => /^[a-z]+/.exec(operationId)?.[0] ?? operationId;
 
-/** The members of its row that a command sets. */
 export function membersOfCommand({ row, facts: { only, byName } }: RowCommand): Member[] {
   const members = membersOf(row).filter(
     ({ part, name }) => part !== 'body' || (only?.includes(name) ?? true),

@@ -8,16 +8,12 @@ export interface Facts {
   readonly verb?: string;
   /** Its description; defaults to the row's summary of a read, and to the row's description of a change. */
   readonly about?: string;
-  /** The members of the body that are arguments. */
   readonly positional?: readonly string[];
-  /** The only members of the body that it sets. */
   readonly only?: readonly string[];
   readonly notes?: readonly string[];
   /** The arguments and options of its examples; default to the examples of the row's schemas. */
   readonly examples?: readonly string[];
-  /** Whether a list is always printed as a whole. */
   readonly isWhole?: true;
-  /** One and many of what a file has a line for. */
   readonly nouns?: readonly [noun: string, nouns: string];
   /** What the path's parameter is the id of, where its name may stand for it. */
   readonly byName?: 'operator';

@@ -112,7 +112,6 @@ function checkOwner(account: number | undefined, plan: string | undefined, quota
   }
 }
 
-/** How to let a key do more than it may by default. */
 function moreScopes(id: number): string {
   return (
     'It may only read and add animals. To let it do more, create keys with --scopes, or run:\n' +
@@ -133,7 +132,7 @@ function printIssued(issued: IssuedKey, json: true | undefined, ...notes: readon
 }
 
 interface RotateKeyOptions {
-  /** How long the old key goes on, in ms. */
+  /** How long the old key stays valid, in ms. */
   readonly grace: number;
   /** In ms; undefined: as long as the old key was given. */
   readonly expiresIn?: number | 'never';
@@ -155,7 +154,6 @@ async function rotateKey(
   printIssued(issued, json, `${lifeOf(issued, id, expiresIn === undefined)}\n${ending}`);
 }
 
-/** How long a successor lives, and whether that is the old key's doing. */
 function lifeOf({ expiresAt }: IssuedKey, oldId: number, isKept: boolean): string {
   const life = expiresAt === null ? 'never expires' : `expires ${instant(expiresAt)}`;
   return isKept ? `It ${life} (same lifetime as key ${oldId}).` : `It ${life}.`;

@@ -12,18 +12,14 @@ import { tableOf } from './shapes.ts';
 export interface ListOptions {
   /** How many at most; defaults to all. */
   readonly limit: number | 'all';
-  /** The list begins behind this id. */
   readonly after: bigint;
   readonly json: true | undefined;
   /** Printed for a list without items; defaults to the text of its shape. */
   readonly none: string;
-  /** Replaces the title of the first column. */
   readonly firstTitle: string;
 }
 
-/** How a list is read and written. */
 export interface Listing extends Pick<Operation, 'path' | 'success' | 'paginated'> {
-  /** The page or, of a list without pages, all of it. */
   readonly read: (query: ListQuery) => Awaitable<unknown>;
   /** The JSON of an item, where it is not the row's. */
   readonly json?: (item: never) => string;
@@ -44,7 +40,6 @@ export async function printList(
   }
 }
 
-/** A part of the list as its JSON, without brackets. */
 interface Part {
   readonly json: string;
   readonly hasMore: boolean;

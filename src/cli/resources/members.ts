@@ -8,13 +8,11 @@ import { instantOrAgo, int64, notAnOption, positive, scopeList, validated } from
 
 export type AdminRow = Operation & { readonly operationId: AdminOperationId };
 
-/** A parameter of the path or the query, or a member of the body. */
 export interface Member {
   readonly part: 'params' | 'query' | 'body';
   readonly name: string;
   readonly schema: z.ZodType;
   readonly isRequired: boolean;
-  /** The name of its option: `category` for `categoryId`. */
   readonly word: string;
   /** The name of its argument, or of the value of its option, in the help. */
   readonly placeholder: string;
@@ -47,7 +45,6 @@ interface Meta {
   readonly param?: { readonly examples?: { readonly default: { readonly value: unknown } } };
 }
 
-/** What the schema and those it wraps say about themselves. */
 export function metaOf(schema: z.ZodType): Meta {
   const wrapped = wrappedBy(schema);
   return { ...(wrapped && metaOf(wrapped)), ...(schema.meta() as Meta | undefined) };
@@ -103,7 +100,6 @@ function placeholderOf(part: Member['part'], name: string, override: Meta['overr
   return part === 'body' && !/Id$/.test(name) ? 'number' : `${dashed(name.replace(/Id$/, ''))}-id`;
 }
 
-/** A member's description as the help of a command has it. */
 function describe(description: string, schema: z.ZodType): string {
   const text = [int64Hint, textHint]
     .reduce((left, hint) => left.replace(hint, ''), description)
@@ -124,7 +120,6 @@ export function dashed(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** What a schema lists, or else the schema itself. */
 export function itemOf(schema: z.ZodType | undefined): z.ZodObject {
   return (schema instanceof z.ZodArray ? schema.element : schema) as z.ZodObject;
 }
@@ -133,7 +128,6 @@ export function isList({ success: { schema } }: Operation): boolean {
   return itemOf(schema) !== schema;
 }
 
-/** Adds an option for each member. */
 export function addOptions(command: Command, members: readonly Member[]): void {
   for (const { word, placeholder, description, read, isRequired } of members) {
     const option = new Option(`--${word} <${placeholder}>`, description).argParser(read);
@@ -141,7 +135,6 @@ export function addOptions(command: Command, members: readonly Member[]): void {
   }
 }
 
-/** The value of each member's option, by the name of the member. */
 export function valuesIn(options: Readonly<Record<string, unknown>>, members: readonly Member[]) {
   // Commander has `per-day` as `perDay`.
   const key = (word: string) => word.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -15,7 +15,6 @@ export function effectOf({ staleAtMostMs }: AdminServices['storage']): string {
 }
 
 interface ResultForm {
-  /** `effect` is the sentence of `effectOf`. */
   readonly text?: (item: never, effect: string) => string;
   readonly json?: (item: never) => string;
 }

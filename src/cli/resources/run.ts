@@ -1,4 +1,3 @@
-/** Performs the operation of a row, and prints its result. */
 import { type AdminServices, openAdminServices } from '../../app/app.ts';
 import type { Config } from '../../config.ts';
 import { parseJson } from '../../contract/json.ts';
@@ -15,7 +14,6 @@ import { textOf } from './shapes.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** What the operation is called with, as the schemas of its row made it. */
 export interface RowInput {
   readonly params: Values;
   readonly query: Values;
@@ -25,7 +23,6 @@ export interface RowInput {
 export interface RunOptions extends Partial<ListOptions> {
   /** Whether the parameter of the path may be the name of an operator. */
   readonly byName?: 'operator';
-  /** Where lines are exported to. */
   readonly file?: string;
   readonly force?: true;
   readonly nouns?: readonly [noun: string, nouns: string];
@@ -68,7 +65,6 @@ async function perform<Outcome>(
   input: object,
 ): Promise<Outcome> {
   try {
-    // The schemas of its row made the input.
     return (await performOnStore(admin, operationId as StoreOperationId, input as never)) as Outcome;
   } catch (error) {
     // Wrong use of the command, not a refusal.

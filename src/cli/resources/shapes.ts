@@ -36,7 +36,6 @@ type Column<Item> =
 interface Shape<Item> {
   /** Defaults to all members. */
   readonly columns?: readonly Column<Item>[];
-  /** The text of a list without items. */
   readonly none?: string;
   /** The text of one; defaults to a table with its columns. */
   readonly text?: (item: Item) => string;
@@ -175,7 +174,6 @@ interface Imported {
   readonly rejected?: bigint;
 }
 
-/** How far an import had come, and of which file if that is known. */
 function importText(imported: Imported | null): string {
   const { file, added = 0n, rejected = 0n } = imported ?? {};
   const counts = `${grouped(added)} added, ${grouped(rejected)} rejected`;
@@ -222,7 +220,6 @@ define(MinuteUsage, {
   ],
 });
 
-/** How the items of a list are written as a table. */
 export function tableOf(schema: z.ZodType | undefined) {
   const item = itemOf(schema);
   const { columns = Object.keys(item.shape), none = 'None.' } = (shapes.get(item) ?? {}) as Shape<Cells>;
@@ -237,7 +234,6 @@ export function tableOf(schema: z.ZodType | undefined) {
   };
 }
 
-/** A single thing, for people. */
 export function textOf(schema: z.ZodType | undefined, item: unknown): string {
   const { text } = shapes.get(itemOf(schema)) ?? {};
   if (text !== undefined) return text(item as never);

@@ -63,7 +63,6 @@ interface Report {
   readonly firstTitle?: string;
 }
 
-/** The report that was chosen. */
 function reportOf({ account, key, deprecated, minutes, by, limit }: UsageOptions): Report {
   if ([account, key, deprecated, minutes].filter((chosen) => chosen !== undefined).length > 1) {
     throw new CommandError('Use only one of --account, --key, --deprecated and --minutes.', 2);

@@ -1,7 +1,4 @@
-/**
- * Asks the service on this machine what a load balancer asks it: for health checks of containers, which may have no
- * other program to ask with.
- */
+/** Asks the local service for its readiness: health checks of containers may have no other program to ask with. */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';

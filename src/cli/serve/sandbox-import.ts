@@ -10,15 +10,7 @@ export function importing(file: string): (services: AdminServices) => Promise<vo
   return async (services) => {
     const { signal } = new AbortController();
     const input = await fileInput(file, signal);
-    const rows = new Rows({
-      input,
-      reader: format.newReader({ newIds: false }),
-      afterLine: 0,
-      fits: () => true,
-      mustHaveRow: false,
-      onPassedOver: undefined,
-      signal,
-    });
+    const rows = new Rows({ input, reader: format.newReader({ newIds: false }), signal });
     const task = { source: input.source, stored: undefined, rows, signal };
     for await (const { rejected } of new ImportOperations(services).add(task)) {
       const [first] = rejected;

@@ -90,7 +90,6 @@ function announceSandbox({ url, accounts }: Sandbox): void {
   );
 }
 
-/** What the system says about the port, in the words of the command. */
 function rethrowPortError(error: unknown, { port, host }: SandboxCommand): never {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code !== 'EADDRINUSE' && code !== 'EACCES') throw error;

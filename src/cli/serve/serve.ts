@@ -52,7 +52,6 @@ export async function serve(
   log.info('stopped');
 }
 
-/** Says where the service and its console are, and what the first key is if there is one. */
 function announce(
   { url, firstKey, console }: App,
   { publicUrl, databaseUrl }: Config,
@@ -60,24 +59,17 @@ function announce(
 ): void {
   say(`Animal Store API   ${styled('bold', publicUrl ?? url)}${basePath}`);
   say(`Reference          ${publicUrl ?? url}/docs`);
-  if (console !== undefined) say(`Console            ${consoleLink(console)}`);
+  if (console !== undefined) {
+    // On a terminal with a sign-in code, behind `#`, which no server or log gets. Other readers of standard output keep it.
+    const code = process.stdout.isTTY === true ? `/#code=${console.makeCode()}` : '';
+    say(`Console            ${console.url}${code}`);
+  }
   if (firstKey !== undefined) announceFirstKey(firstKey, url, databaseUrl, command);
-}
-
-/**
- * On a terminal, with the code of a first sign-in; behind `#`, so that no server and no log gets it. What else reads
- * standard output keeps it, so there operators sign in with their token.
- */
-function consoleLink({ url, makeCode }: NonNullable<App['console']>): string {
-  return process.stdout.isTTY === true ? `${url}/#code=${makeCode()}` : url;
 }
 
 const never = new Promise<never>(() => {});
 
-/**
- * Waits for the start; what the system says about the port is said in the words of the settings. Undefined when the
- * signal that ends the service reached a worker so early that it ended by it.
- */
+/** Words errors of the port by the settings. Undefined when the signal that ends the service ended a worker at its start. */
 async function started(
   starting: Promise<App>,
   { host, port }: Config,
@@ -101,10 +93,7 @@ async function started(
   }
 }
 
-/**
- * Says that the store is new and what its first key is. Only a terminal is shown the key: what else reads standard
- * output keeps it, such as a container's log, so the key goes to a file that its owner alone can read.
- */
+/** Only a terminal is shown the key: other readers of standard output, such as a container's log, keep it. */
 function announceFirstKey(
   { key, accountId }: IssuedKey,
   url: string,

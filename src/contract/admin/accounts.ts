@@ -74,7 +74,6 @@ export const AccountId = idParameter('ID of the account.');
 
 export type Account = z.infer<typeof Account>;
 
-/** What the entity tag of an account is derived from. */
 export const accountTagText = (account: Account) => JSON.stringify(account);
 export type AccountLimits = z.infer<typeof AccountLimits>;
 

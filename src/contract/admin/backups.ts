@@ -7,7 +7,6 @@ const name = z.string().meta({
   examples: ['animal-store-2026-11-22T093000Z.backup'],
 });
 
-/** The label of a backup made by hand; the default. */
 export const defaultLabel = 'manual';
 
 const labelForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/;

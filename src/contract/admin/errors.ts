@@ -1,11 +1,9 @@
-/** The errors of operators' operations. */
 import { errorBodyOf } from '../error-body.ts';
 import type { ErrorCode } from '../errors.ts';
 import { isRead, type Operation } from '../operation.ts';
 import { isRepeatable } from '../operations.ts';
 import { allAdminOperations, roleOf } from './operations.ts';
 
-/** Errors of every operation. */
 const commonErrors = [
   'invalid_parameter',
   'sign_in_required',

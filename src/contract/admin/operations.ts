@@ -44,7 +44,6 @@ type AdminOperations = typeof adminOperations;
 export type AdminOperationId = keyof AdminOperations;
 export type ShopOperationId = keyof typeof shopOperations;
 
-/** All rows, as one type. */
 export const allAdminOperations: readonly (Operation & { readonly operationId: AdminOperationId })[] =
   Object.values(adminOperations);
 

@@ -3,7 +3,6 @@ import { okJson, rowsOf } from '../operation.ts';
 import { count, enumOf, instant, limitParameter, shape } from '../values.ts';
 import { id, since, until } from './values.ts';
 
-/** Requests by outcome. */
 const Outcomes = shape('Outcomes', 'Requests by what became of them.', {
   ok: count.meta({ description: 'Answered 2xx or 304.' }),
   refused: count.meta({ description: 'Answered 4xx, other than 429.' }),

@@ -2,17 +2,14 @@ import * as z from 'zod';
 import { largestQuota, planNames } from '../../domain/plan.ts';
 import { enumOf, int64, int64Hint, text } from '../values.ts';
 
-/** An id of an account, key or operator, in an answer. */
 export const id = (description: string) =>
   z
     .int()
     .min(1)
     .meta({ description, override: { type: 'integer', format: 'int64', minimum: 1 }, examples: [1] });
 
-/** The same in a path. */
 export const idParameter = (description: string) => int64(`${description} ${int64Hint}`, 1);
 
-/** Display name of an account, key or operator. */
 export const nameOf = (what: string, example: string) => text(`Name of the ${what}.`, example);
 
 export const PlanName = enumOf(planNames).meta({

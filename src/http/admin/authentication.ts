@@ -5,7 +5,6 @@ import { type SessionSecrets, sessionMs } from '../../operations/sign-in/session
 import { credentialOf } from '../pipeline/head.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
 
-/** The operator of a request, and whether the browser sent the credential by itself. */
 export interface Authenticated extends SignedIn {
   readonly isByCookie: boolean;
 }
@@ -29,10 +28,7 @@ export async function authenticate(context: AdminContext, incoming: AdminIncomin
   return { ...signedIn, isByCookie: true };
 }
 
-/**
- * The same for what is also read in an outage: while the store cannot look up a token, one that was valid within
- * the last hour will do.
- */
+/** As `authenticate`. In an outage, a token that cannot be looked up is accepted if it was valid within the last hour. */
 export async function authenticateInOutages(context: AdminContext, incoming: AdminIncoming): Promise<void> {
   const { recentTokens } = context;
   const credential = credentialOf(incoming.request.headers);

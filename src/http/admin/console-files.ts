@@ -9,13 +9,9 @@ interface ConsoleFile {
 /** By their path, such as `/` and `/assets/main-3f2a1b.js`. Those below `/assets/` have their content's hash in their names. */
 export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>;
 
-/** The page, relative to this file. */
 const page = '../../../console/index.html';
 
-/**
- * Bundles the console from its sources: some 50 ms beside the event loop, and 6 MB that stay. Throws an `AggregateError` when
- * they cannot be bundled.
- */
+/** Bundles the console: takes some 50 ms beside the event loop, and 6 MB that stay. Throws an `AggregateError`. */
 export async function consoleFiles(): Promise<ConsoleFiles> {
   const { outputs } = await Bun.build({
     entrypoints: [fileURLToPath(new URL(page, import.meta.url))],

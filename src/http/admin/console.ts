@@ -5,7 +5,6 @@ import type { HeaderFields } from '../pipeline/headers.ts';
 import type { ConsoleFiles } from './console-files.ts';
 import type { AdminAnswer } from './replies.ts';
 
-/** A file as it is sent. */
 interface ReadyFile {
   readonly headers: HeaderFields;
   readonly plain: Blob;
@@ -52,7 +51,6 @@ export class Console {
 }
 
 function fileHeaders(path: string, type: string): HeaderFields {
-  // An asset's name changes with its content.
   const isHashed = path.startsWith('/assets/');
   return {
     'Content-Type': type,

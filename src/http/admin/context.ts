@@ -17,7 +17,6 @@ export interface AdminContext {
   readonly site: Site;
   readonly sessions: SessionOperations;
   readonly failedSignIns: FailedSignIns;
-  /** Tokens of programs that read metrics. */
   readonly recentTokens: RecentTokens;
   readonly operations: AdminOperations;
   /** What of the store does not work, in words that anybody may read. */
@@ -35,7 +34,6 @@ export interface Page {
   readonly body: string;
 }
 
-/** A request, with what the router found out about it. */
 export interface AdminIncoming {
   readonly request: Request;
   readonly route: Route<AdminOperation> | undefined;
@@ -43,11 +41,7 @@ export interface AdminIncoming {
   readonly path: Readonly<Record<string, string>>;
   readonly requestId: string;
   readonly client: string;
-  /** Its network, by which failed sign-ins are counted. */
   readonly network: string;
-  /**
-   * Keeps the connection of a signed-in operator open, although nothing moves on it and however many others there are: a
-   * backup takes its time, and so does a long file.
-   */
+  /** Exempts the connection from the idle time-out and the bound of connections: backups and long files take their time. */
   readonly mayTakeLong: (mayIt: boolean) => void;
 }

@@ -7,8 +7,7 @@ import {
 import { isTagged } from '../../contract/operations.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { mayDo } from '../../domain/role.ts';
-import type { AdminRequest } from '../../operations/admin/admin-operations.ts';
-import { isShopOperation } from '../../operations/admin/admin-operations.ts';
+import { type AdminRequest, isShopOperation } from '../../operations/admin/admin-operations.ts';
 import { fewestCharacters } from '../../operations/changes/operator-once.ts';
 import { successAnswer } from '../pipeline/answers.ts';
 import { digestOf } from '../pipeline/idempotency.ts';
@@ -24,7 +23,8 @@ export async function adminPipeline(context: AdminContext, incoming: AdminIncomi
   try {
     const { request, operation } = incoming;
     context.site.checkHost(request);
-    signedIn = isForAnybody(operation) ? undefined : await authenticate(context, incoming);
+    const isForAnybody = operation !== undefined && roleOf(operation) === undefined;
+    signedIn = isForAnybody ? undefined : await authenticate(context, incoming);
     // A token is sent by a program only; a cookie is sent by the browser, whatever page asks for it.
     if (!isSafe(request) && signedIn?.isByCookie !== false)
       context.site.checkOrigin(request, signedIn !== undefined);
@@ -32,17 +32,12 @@ export async function adminPipeline(context: AdminContext, incoming: AdminIncomi
     checkRole(routed, signedIn);
     incoming.mayTakeLong(signedIn !== undefined);
     const answer = await answerTo(context, incoming, routed, signedIn);
-    // A stream ends later.
     if (!(answer.body instanceof ReadableStream)) incoming.mayTakeLong(false);
     return reply(incoming, answer);
   } catch (error) {
     incoming.mayTakeLong(false);
     return refuse(context, incoming, error, signedIn !== undefined);
   }
-}
-
-function isForAnybody(operation: AdminOperation | undefined): boolean {
-  return operation !== undefined && roleOf(operation) === undefined;
 }
 
 /** Whether it is a method that changes nothing (RFC 9110, section 9.2.1). */
@@ -109,11 +104,9 @@ function repeatableOf(
   { method, url }: Request,
 ): AdminRequest['repeatable'] {
   if (idempotencyKey === undefined) return undefined;
-  if (idempotencyKey.length < fewestCharacters) throw tooShort();
+  if (idempotencyKey.length < fewestCharacters) {
+    const message = `must have at least ${fewestCharacters} characters, as a UUID has`;
+    throw refusalOf([{ in: 'header', name: 'Idempotency-Key', message }]);
+  }
   return { idempotencyKey, request: digestOf(method, url, bytes) };
-}
-
-function tooShort(): Refusal {
-  const message = `must have at least ${fewestCharacters} characters, as a UUID has`;
-  return refusalOf([{ in: 'header', name: 'Idempotency-Key', message }]);
 }

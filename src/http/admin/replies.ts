@@ -5,7 +5,6 @@ import { type HeaderFields, writeForMethod } from '../pipeline/headers.ts';
 import { acceptHeaders, errorBody, unavailableRetrySeconds } from '../pipeline/replies.ts';
 import type { AdminContext, AdminIncoming } from './context.ts';
 
-/** An answer, of which the body may be made while it is sent. */
 export type AdminAnswer = Omit<Answer, 'body'> & {
   readonly body: string | Blob | ReadableStream<Uint8Array> | null;
 };
@@ -43,7 +42,6 @@ export function refuse(
   });
 }
 
-/** The refusal; of a request that the store could not serve, with the cause. */
 function explained({ troubles }: AdminContext, refusal: Refusal, isSignedIn: boolean): Refusal {
   const { code, message = errors[code].message, cause } = refusal;
   if (code !== 'service_unavailable') return refusal;
@@ -51,7 +49,6 @@ function explained({ troubles }: AdminContext, refusal: Refusal, isSignedIn: boo
   return new Refusal(code, { message: [message, ...reasons].join(' ') });
 }
 
-/** The answer when not even the refusal of a request succeeds. */
 export function failed({ log, makeRequestId }: AdminContext, error: unknown): Response {
   const requestId = makeRequestId();
   log.error({ requestId, err: error }, 'request failed');

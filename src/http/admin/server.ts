@@ -16,7 +16,6 @@ import { failed } from './replies.ts';
 
 /** A connection on which nothing moves is closed after this long, unless an operation is in progress. */
 const idleTimeoutSeconds = 20;
-/** Time for requests in flight when the listener stops. */
 const stopWithinMs = 200;
 
 interface AdminServerOptions {
@@ -82,7 +81,6 @@ export function startAdminServer(options: AdminServerOptions): AdminServer {
       idleTimeout: idleTimeoutSeconds,
       // Bun would show stacks to clients otherwise, unless NODE_ENV is "production".
       development: false,
-      // The pipeline bounds bodies itself.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       routes: Object.fromEntries(routes.map((route) => [route.path, handle(route)])),
       fetch: page,

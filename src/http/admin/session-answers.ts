@@ -1,4 +1,3 @@
-/** The two operations that give or take the cookie. */
 import type { AdminInputOf } from '../../contract/admin/operations.ts';
 import { resultOf } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';

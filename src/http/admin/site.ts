@@ -28,10 +28,7 @@ export class Site {
       throw new Refusal('host_unknown');
   }
 
-  /**
-   * Refuses `cross_site_request` for what a page of another origin makes a browser send. A request that does not say where
-   * it comes from is refused if `isProofNeeded`: it carries what a browser adds by itself.
-   */
+  /** Refuses `cross_site_request`. A request without origin is refused if `isProofNeeded`: it has what a browser adds by itself. */
   checkOrigin(request: Request, isProofNeeded: boolean): void {
     const origin = request.headers.get('origin');
     const site = request.headers.get('sec-fetch-site');
@@ -41,10 +38,7 @@ export class Site {
     if (isForeign || (isUnknown && isProofNeeded)) throw new Refusal('cross_site_request');
   }
 
-  /**
-   * Whether cookies are `Secure`. With an https address they always are: through a tunnel, browsers accept them on loopback as
-   * well, and the name for http without a prefix is then worth nothing.
-   */
+  /** Whether cookies are `Secure`: always with an https address. Through a tunnel, browsers accept them on loopback as well. */
   get isSecure(): boolean {
     return this.#origin !== undefined;
   }

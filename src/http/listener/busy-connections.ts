@@ -8,7 +8,6 @@ import { socketsOn } from './sockets.ts';
 export class BusyConnections {
   readonly #peerPorts = new Map<Request, number>();
 
-  /** Keeps the connection of an authenticated request until it is released. */
   keep(request: Request, server: Pick<Bun.Server<undefined>, 'requestIP'>): void {
     this.#peerPorts.set(request, server.requestIP(request)?.port ?? 0);
   }
@@ -47,10 +46,7 @@ export class BusyConnections {
 
 type Server = Pick<Bun.Server<undefined>, 'timeout'>;
 
-/**
- * Keeps the connection of a request open until it is answered: the runtime would take one for idle whose answer takes
- * longer than the idle time-out, as with a database that was given more time, and close it without a word.
- */
+/** Keeps the connection open until the answer: the runtime would close one as idle whose answer takes longer than the time-out. */
 export function underWay(
   server: Server,
   request: Request,

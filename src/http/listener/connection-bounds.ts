@@ -3,7 +3,6 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 
 export interface ConnectionBound {
   readonly most: number;
-  /** The number compared with `most`. */
   readonly open: () => number;
 }
 
@@ -15,7 +14,6 @@ const shareByDefault = 0.75;
 export const mostOfOperators = 256;
 const shareOfOperators = 0.1;
 const leastOfOperators = 16;
-/** A count of the system's connections is reused this long. */
 const countedForMs = 500;
 
 /** Bounds the connections to the public port by the descriptors of this process, whatever they are used for. */
@@ -64,7 +62,6 @@ function connectionsTo(port: number): number {
 /** What a system without `/proc` is taken to allow; macOS gives at least this (OPEN_MAX). */
 const assumedLimit = 10_240;
 
-/** How many the system lets this process open. */
 export function descriptorLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'latin1');

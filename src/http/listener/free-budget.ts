@@ -7,10 +7,7 @@ const rememberedClients = 10_000;
 /** Answers held back at once, at most; any more are sent at once. */
 const mostHeld = 1_000;
 
-/**
- * Counts free responses, which count against no plan, by client in windows of a minute. A client is an address or a
- * connection. Kept in this process's memory only.
- */
+/** Counts responses that count against no plan, in windows of a minute, by address or connection. In memory only. */
 export class FreeBudget {
   readonly #perMinute: number;
   readonly #clock: Clock;
@@ -37,10 +34,7 @@ export class FreeBudget {
     return 0;
   }
 
-  /**
-   * Holds an answer back for so long, so that a client that asks on at once costs next to nothing. Resolves with
-   * false at once when too many are held back already.
-   */
+  /** Delays an answer, so that a client that repeats at once costs little. False at once when too many are delayed. */
   async holdBack(milliseconds: number): Promise<boolean> {
     if (this.#held >= mostHeld) return false;
     this.#held++;
@@ -50,17 +44,13 @@ export class FreeBudget {
   }
 }
 
-/**
- * Free responses of a connection in a minute, at most; the next one closes it. Thousands of pipelined requests arrive
- * in one read, and every other client waits until all of them are answered.
- */
+/** Free responses of a connection per minute; the next closes it. Thousands of pipelined requests would delay all others. */
 export const freeResponsesPerMinute = 30;
 
 export function freeResponsesOf(clock: Clock): FreeBudget {
   return new FreeBudget(freeResponsesPerMinute, clock);
 }
 
-/** Identifies the connection of a request: address and port of its other end. */
 export function connectionOf(request: Request, server: Pick<Bun.Server<undefined>, 'requestIP'>): string {
   const peer = server.requestIP(request);
   return `${peer?.address} ${peer?.port}`;

@@ -1,25 +1,15 @@
 import { lookup } from 'node:dns/promises';
 import { createServer, type ListenOptions } from 'node:net';
 
-/** The address to listen on is none of this machine's; the message says what to do. */
-export class HostUnusable extends Error {
-  constructor(host: string, setting: string) {
-    super(
-      `Cannot listen on ${host}: this machine has no such address. Set ${setting} to one of its addresses.`,
-    );
-  }
-}
-
-/**
- * Throws `HostUnusable` unless some port of the address can be listened on. Asked beforehand, for afterwards the
- * runtime's error code may say "in use" of an address that is not there (oven-sh/bun#37690).
- */
+/** Throws when the address is none of this machine's. Asked first: the runtime may report "in use" for an address that is not there (oven-sh/bun#37690). */
 export async function checkHost(host: string, setting = 'HOST'): Promise<void> {
   try {
     await lookup(host);
     await using _probe = await listen({ host, port: 0 });
   } catch {
-    throw new HostUnusable(host, setting);
+    throw new Error(
+      `Cannot listen on ${host}: this machine has no such address. Set ${setting} to one of its addresses.`,
+    );
   }
 }
 

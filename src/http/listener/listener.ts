@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { BusyConnections } from './busy-connections.ts';
-import type { ConnectionBound } from './connection-bounds.ts';
-import { descriptorLimit, openDescriptors } from './connection-bounds.ts';
+import { type ConnectionBound, descriptorLimit, openDescriptors } from './connection-bounds.ts';
 import { refuseNewConnections } from './sockets.ts';
 
 type Server = Bun.Server<undefined>;
@@ -21,12 +20,10 @@ const shortestLastCallMs = 10;
 const pollMs = 10;
 
 interface ListenerOptions {
-  /** Starts a server on the port. */
   readonly serve: (port: number) => Server;
   readonly port: number;
   /** How many connections there may be. Asked for once it listens, with the port. */
   readonly bound: (port: number) => ConnectionBound;
-  /** Connections that are closed last. */
   readonly busy: BusyConnections;
   readonly log: Logger;
 }

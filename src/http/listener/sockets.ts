@@ -51,7 +51,6 @@ export function socketsOn(port: number): PortSocket[] {
     }));
 }
 
-// The number of Linux (asm-generic/socket.h).
 const soAttachFilter = 26;
 
 /** Classic BPF over the TCP header. Each row: code, jump when true, jump when false, constant. */
@@ -85,7 +84,6 @@ export function refuseNewConnections(port: number): boolean {
       .map(({ setOption }) => setOption(soAttachFilter, ptr(program), program.byteLength))
       .includes(true);
   } catch {
-    // The system cannot do it: the socket is closed without this.
     return false;
   }
 }

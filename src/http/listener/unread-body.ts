@@ -40,7 +40,6 @@ export function dropBudget(): (chunk: Uint8Array) => boolean {
   };
 }
 
-/** Reads and drops a body until it ends, the budget is spent, or time runs out. */
 async function drop(body: ReadableStream<Uint8Array>): Promise<void> {
   let timer: Timer | undefined;
   const tooSlow = new Promise<void>((resolve) => {

@@ -3,7 +3,6 @@ import type { Logger } from 'pino';
 import { atMost } from '../../domain/bounded.ts';
 import type { Authenticated } from '../../operations/admission/admission.ts';
 
-/** Logged bans that are remembered. */
 const heldBans = 10_000;
 
 /** Logs a ban when its first request is refused, and not again. */

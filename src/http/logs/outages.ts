@@ -1,9 +1,7 @@
 import type { Logger } from 'pino';
 
-/** An ongoing outage. */
 interface OngoingOutage {
   readonly beganAt: number;
-  /** Requests answered 503 since. */
   refused: number;
 }
 
@@ -18,9 +16,7 @@ const quietMs = 5_000;
 export class Outages implements Disposable {
   readonly #log: Logger;
   readonly #quietMs: number;
-  /** By the part of the store that does not work. */
   readonly #known = new Map<string, OngoingOutage>();
-  /** An outage of no known part. */
   #unknown: { readonly outage: OngoingOutage; readonly timer: NodeJS.Timeout } | undefined;
 
   constructor(log: Logger, quiet = quietMs) {
@@ -51,7 +47,6 @@ export class Outages implements Disposable {
   }
 
   #begin(part: string, text: string): void {
-    // An ongoing outage continues for another reason.
     if (!this.#known.has(part)) this.#known.set(part, { beganAt: performance.now(), refused: 0 });
     this.#log.warn({ part }, text);
   }

@@ -3,7 +3,6 @@ import type { Logging, LoggingPatch } from '../../operations/observability/worke
 import type { RequestLog } from '../pipeline/context.ts';
 import { traceIdOf } from '../pipeline/head.ts';
 
-/** Which requests get a line in the log: all, those answered 4xx or 5xx, those that take long, or none. */
 type LoggedRequests = 'all' | 'errors' | 'slow' | 'off';
 
 /**
@@ -53,7 +52,6 @@ export class ProcessLogging {
   /** Undefined while no request is logged. */
   requestLog: RequestLog | undefined;
 
-  /** `slowMs`: see `requestLogOf`. */
   constructor(log: Logger, requests: Logging['requests'], slowMs: number) {
     this.#log = log;
     this.#slowMs = slowMs;

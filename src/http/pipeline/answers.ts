@@ -7,14 +7,12 @@ import type { HeaderFields } from './headers.ts';
 /** What an operation answers, before the headers every answer carries. */
 export interface Answer {
   readonly status: number;
-  /** `null` for none. */
   readonly body: string | Blob | null;
   readonly etag?: string | undefined;
   readonly headers: HeaderFields;
 }
 
 interface AnswerContext {
-  /** Where the operations are; links begin with it. */
   readonly base: string;
   readonly params?: Readonly<Record<string, bigint>> | undefined;
   readonly hasTag?: boolean;

@@ -2,8 +2,7 @@ import type * as z from 'zod';
 import { maxBodyBytes, maxUploadBytes } from '../../contract/bounds.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
 import { JsonError, MemberError, parseJson } from '../../contract/json.ts';
-import type { Upload } from '../../contract/operation.ts';
-import { type Body, mediaTypes } from '../../contract/operation.ts';
+import { type Body, mediaTypes, type Upload } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { bodyTimeoutMs, dropBudget, remainderParsed } from '../listener/unread-body.ts';
 
@@ -12,7 +11,6 @@ export interface JsonBody {
   readonly bytes: Uint8Array;
   readonly value: unknown;
   readonly mistakes: readonly ErrorDetail[];
-  /** The members of the outermost object among them: what these say is not known. */
   readonly ambiguous: ReadonlySet<string>;
 }
 
@@ -87,7 +85,6 @@ const brokenOffMessage = 'The request body is incomplete.';
 
 const slowMessage = `The request body did not arrive within ${bodyTimeoutMs / 1_000} seconds.`;
 
-/** A chunked body, whose length is not declared. */
 async function readChunks(request: Request, maxBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -49,7 +49,6 @@ export interface IncomingRequest {
   readonly startedAt: number;
 }
 
-/** The outcome of a request, for the request log. */
 export interface Outcome {
   readonly status: number;
   readonly code?: ErrorCode | undefined;

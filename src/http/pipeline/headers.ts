@@ -9,7 +9,6 @@ type Admission = Authenticated | Unauthenticated;
 
 type Limit = Pick<WindowState, 'limit' | 'remaining' | 'resetAt'>;
 
-/** What an error carries that is answered before any check. */
 export const errorPageHeaders = {
   'Content-Type': 'application/json',
   'Cache-Control': cacheControl.error,
@@ -60,8 +59,8 @@ class ReusedHeaders {
 
   #writeLimit({ limit, remaining, resetAt }: Limit): void {
     if (limit !== this.#limit) this.#headers.set('X-RateLimit-Limit', String(limit));
-    if (resetAt !== this.#resetAt) this.#headers.set('X-RateLimit-Reset', String(resetAt));
     this.#headers.set('X-RateLimit-Remaining', String(remaining));
+    if (resetAt !== this.#resetAt) this.#headers.set('X-RateLimit-Reset', String(resetAt));
     this.#limit = limit;
     this.#resetAt = resetAt;
   }
@@ -135,7 +134,6 @@ export function writeLimit(headers: Headers, { limit, remaining, resetAt }: Limi
   headers.set('X-RateLimit-Reset', String(resetAt));
 }
 
-/** Headers that certain methods need, for what the runtime makes of them. */
 export function writeForMethod(headers: Headers, method: string): void {
   // Bun leaves the date out where it leaves the body out.
   if (method === 'HEAD') headers.set('Date', new Date().toUTCString());
@@ -143,7 +141,6 @@ export function writeForMethod(headers: Headers, method: string): void {
   if (method === 'CONNECT') headers.set('Connection', 'close');
 }
 
-/** What does not change from one answer to the next is made once. */
 const policies = new WeakMap<Quota, string>();
 
 function policyOf(quota: Quota): string {

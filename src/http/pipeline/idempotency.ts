@@ -25,7 +25,6 @@ export function idempotencyKeyOf(operation: Operation, headers: Headers): Valida
   return { mistakes: [{ in: 'header', name: 'Idempotency-Key', message }] };
 }
 
-/** Identifies a request and its repetitions: by key, account and content. */
 export function onceOf(
   { idempotencyKey, bytes }: { readonly idempotencyKey: string | undefined; readonly bytes: Uint8Array },
   method: string,
@@ -36,7 +35,6 @@ export function onceOf(
   return { accountId: caller.accountId, key: idempotencyKey, request: digestOf(method, url, bytes) };
 }
 
-/** SHA-256 over what a request asks for. */
 export function digestOf(method: string, url: string, bytes: Uint8Array): string {
   return createHash('sha256')
     .update(`${method} ${pathOf(url)}\n`)

@@ -39,7 +39,6 @@ export function reply(
   return response;
 }
 
-/** Counts the answer to a request under the version, now that it is ready. */
 export function counted(
   { traffic }: RequestContext,
   { routed, startedAt }: IncomingRequest,
@@ -116,7 +115,6 @@ function standardBody(code: ErrorCode) {
   return { code, message, status };
 }
 
-/** Of refusals that say no more than their code does, as most. */
 const standardBodies = Object.fromEntries(
   Object.keys(errors).map((code) => [code, JSON.stringify(standardBody(code as ErrorCode))]),
 ) as Record<ErrorCode, string>;
@@ -127,7 +125,6 @@ function helpLink({ publicUrl }: RequestContext, code: ErrorCode, others: string
   return others === undefined ? help : `${others}, ${help}`;
 }
 
-/** Headers that belong to certain errors: the challenge of a 401, `Allow` of a 405, the wait of a 429 or 503. */
 function errorHeaders(
   { code, details }: Refusal,
   admission: Authenticated | Unauthenticated,
@@ -157,7 +154,6 @@ function errorHeaders(
   }
 }
 
-/** What a 415 says would be accepted. */
 export function acceptHeaders(details: Refusal['details'], operation: Operation | undefined): HeaderFields {
   return {
     // Sent only when the coding is at fault, so that it is not taken for a matter of the media type (RFC 9110, 12.5.3).

@@ -10,12 +10,9 @@ export interface RoutedOperation {
   readonly removedAt: number | undefined;
 }
 
-/** A path under the version and what its methods do. */
 export interface Route<Routed = RoutedOperation> {
-  /** As Bun's router writes it. */
   readonly path: string;
   readonly methods: ReadonlyMap<string, Routed>;
-  /** The value of `Allow` on 405. */
   readonly allow: string;
 }
 

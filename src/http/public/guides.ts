@@ -44,18 +44,15 @@ export const inlineIcon = icon
   .replace(/ xmlns="[^"]*"/, ' aria-hidden="true"')
   .replace(/<title>.*?<\/title>/, '');
 
-/** Where the page of an error code is, below the service's address. */
 export function errorPath(code: string): string {
   return `/docs/errors/${code}`;
 }
 
-/** A page as the service sends it; it is rendered with its first request. */
 interface StaticPage {
   readonly contentType: string;
   readonly text: () => string;
 }
 
-/** Every page of the guides, its style and icon, by path. */
 function guidePages(): ReadonlyMap<string, StaticPage> {
   const pages = new Map<string, StaticPage>([
     ['/docs/style.css', { contentType: 'text/css; charset=utf-8', text: () => style }],
@@ -97,9 +94,7 @@ interface Page {
   /** Below `/docs`; undefined for a page that is not in the navigation. */
   readonly path?: string;
   readonly title: string;
-  /** What leads from the page to the folder `/docs/`. */
   readonly toDocs: string;
-  /** Markdown. */
   readonly body: string;
 }
 
@@ -178,7 +173,6 @@ export function guideRoutes(): [path: string, page: () => Response][] {
   });
 }
 
-/** A page for people. */
 export function html(status: number, text: string): Response {
   return new Response(text, {
     status,

@@ -10,7 +10,6 @@ import { Refusal } from '../../contract/refusal.ts';
 import type { Verdict } from '../../domain/limit.ts';
 import { type CustomQuota, PlanError, quotaOf } from '../../domain/plan.ts';
 import type { Scope } from '../../domain/scope.ts';
-import type { AccountFilter } from '../../storage/storage.ts';
 import type { Account } from '../../tables/accounts.ts';
 import { type OperatorContext, writeAs } from '../changes/by-operator.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
@@ -19,11 +18,8 @@ import { pageFrom } from '../resources/pages.ts';
 import { shownAccount, shownLimits } from '../shown.ts';
 import type { Store } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
-import { shownPeriods, type UsageReports } from './usage.ts';
+import type { UsageReports } from './usage.ts';
 
-const pageSize = 100;
-
-/** What changes about an account; what is undefined stays. */
 interface AccountUpdate {
   readonly name?: string | undefined;
   readonly plan?: string | undefined;
@@ -45,32 +41,13 @@ export class AccountOperations {
     return writeAs(this.#context, 'createAccount', account);
   }
 
-  /** All accounts that fit, page by page. */
-  async *all(filter: AccountFilter = {}): AsyncGenerator<Account, void> {
-    for (let after: Account | undefined; ; ) {
-      const page = await this.#context.store.accounts.search(after, pageSize, filter);
-      yield* page;
-      after = page.at(-1);
-      if (page.length < pageSize) return;
-    }
-  }
-
   async find(id: number): Promise<Account> {
     return foundAccount(await this.#context.store.accounts.find(id), id);
   }
 
-  async rename(id: number, name: string): Promise<Account> {
-    return foundAccount(await writeAs(this.#context, 'updateAccount', { id, name }), id);
-  }
-
-  /** Takes effect within the store's `staleAtMostMs`. Throws `PlanError`. */
-  async setPlan(id: number, planName: string, custom: CustomQuota = {}): Promise<Account> {
-    return this.update(id, { plan: planName, custom });
-  }
-
   /**
-   * Changes the name, the plan or both in one step; limits without a plan are those of the plan it has. Throws `PlanError`,
-   * and refuses `precondition_failed`.
+   * Changes the name, the plan or both in one step; limits without a plan are those of the plan it has. Takes effect within
+   * the store's `staleAtMostMs`. Throws `PlanError`, and refuses `precondition_failed`.
    */
   async update(id: number, { name, plan, custom = {}, preconditions }: AccountUpdate): Promise<Account> {
     const isDerived = plan === undefined && (custom.perMinute ?? custom.perDay) !== undefined;
@@ -91,7 +68,6 @@ export class AccountOperations {
     return foundAccount(await writeAs(this.#context, 'reopenAccount', { id, closedAt: null }), id);
   }
 
-  /** What is used of both windows now. Costs the account nothing. */
   async limits(id: number): Promise<Verdict> {
     const { plan, quota } = await this.find(id);
     // No key has the id 0, so the verdict is not that of a banned key.
@@ -99,7 +75,6 @@ export class AccountOperations {
     return (await this.#context.store.limits.standing(caller)).verdict;
   }
 
-  /** Gives the account other limits on the plan it has. If the plan changes at the same time, the limits of the new plan. */
   async #updateQuota(id: number, { name, custom = {}, preconditions }: AccountUpdate): Promise<Account> {
     for (;;) {
       const { plan, quota } = await this.find(id);
@@ -145,7 +120,7 @@ export const accountHandlers = {
   getAccountLimits: async ({ accounts }, { params }) => shownLimits(await accounts.limits(idOf(params))),
   getAccountUsage: async ({ accounts, usage }, { params, query }) => {
     const { id: accountId } = await accounts.find(idOf(params));
-    return shownPeriods(usage, { accountId }, query);
+    return usage.periods({ accountId }, query);
   },
 } satisfies HandlersOf<Services, typeof accountOperations>;
 

@@ -45,7 +45,6 @@ const storeHandlers = {
 
 export type StoreOperationId = ShopOperationId | keyof typeof storeHandlers;
 
-/** What each operation does that operators have for themselves. The compiler reports a missing one. */
 const handlers: HandlersOf<Services, HandledRows> = {
   ...storeHandlers,
   ...backupHandlers,
@@ -61,7 +60,6 @@ export interface AdminRequest {
   readonly repeatable: { readonly idempotencyKey: string; readonly request: string } | undefined;
 }
 
-/** A result, lines that are made while they are sent, or a file. */
 type AdminPerformed = (Result & { readonly isReplayed?: boolean }) | Lines | File;
 
 export interface File {
@@ -69,7 +67,6 @@ export interface File {
 }
 
 export interface Lines {
-  /** Each is JSON. */
   readonly lines: AsyncIterable<string>;
 }
 
@@ -86,19 +83,16 @@ export class AdminOperations {
     request: AdminRequest,
     asking: Omit<Asking, 'preconditions'>,
   ): Awaitable<AdminPerformed> {
-    const once = this.#onceOf(request, asking);
+    const { repeatable } = request;
+    const { randomBytes } = this.#parts;
+    const once =
+      repeatable && new OperatorOnce({ ...repeatable, actor: actorText(asking.actor), randomBytes });
     const services = servicesAs(this.#parts, asking.actor, once);
     return andThen(outcomeOf(services, operation.operationId, request, asking), (outcome) => {
       if (operation.success.file) return { file: outcome as FileContent };
       if (operation.success.lines) return { lines: outcome as AsyncIterable<string> };
       return { ...resultOf(operation, outcome), isReplayed: once?.isReplayed ?? false };
     });
-  }
-
-  #onceOf({ repeatable }: AdminRequest, { actor }: Pick<Asking, 'actor'>): OperatorOnce | undefined {
-    if (repeatable === undefined) return undefined;
-    const { randomBytes } = this.#parts;
-    return new OperatorOnce({ ...repeatable, actor: actorText(actor), randomBytes });
   }
 }
 
@@ -115,7 +109,6 @@ function outcomeOf(
   return handler(services, input as never, { ...asking, preconditions });
 }
 
-/** Performs an operation that needs the store alone, in the name of the operator of the services. */
 export function performOnStore(
   services: OperatorServices,
   id: StoreOperationId,
@@ -133,7 +126,6 @@ type StoreHandler = (
 ) => Awaitable<unknown>;
 type Handler = (services: Services, input: never, asking: Asking) => Awaitable<unknown>;
 
-/** Whether clients have the operation as well. */
 export function isShopOperation(id: string): id is ShopOperationId {
   return Object.hasOwn(shopOperations, id);
 }
@@ -146,7 +138,6 @@ function performShared(
   preconditions: Preconditions,
 ): Awaitable<unknown> {
   if (isRead(shopOperations[id])) {
-    // The input was made by the row, so it is the one its reader takes.
     const read = sharedReaders[id as keyof typeof sharedReaders] as Reader;
     return read(services.store, { params, query, body } as never);
   }

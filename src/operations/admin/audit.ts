@@ -10,9 +10,7 @@ const pageSize = 1_000;
 
 const keysAtOnce = 100;
 
-/** Which entries: those that fit all that is given. */
 interface AuditQuery extends AuditFilter {
-  /** What was done to the account with this id, or to its keys. */
   readonly account?: bigint | undefined;
 }
 
@@ -55,7 +53,6 @@ export class AuditOperations {
     yield* latest.reverse();
   }
 
-  /** What the log calls an account and its keys, some at a time. */
   async *#objectsOf(account: bigint): AsyncGenerator<readonly string[]> {
     yield [`account:${account}`];
     for (let after = 0; ; ) {

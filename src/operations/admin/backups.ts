@@ -3,13 +3,12 @@ import {
   type BackupState,
   type backupOperations,
   defaultLabel,
-  type LastVerification,
   type Verification,
 } from '../../contract/admin/backups.ts';
 import type { Concern } from '../../contract/admin/system.ts';
 import type { FileContent } from '../../contract/operation.ts';
 import { Refusal } from '../../contract/refusal.ts';
-import { type Actor, actorText } from '../../domain/actor.ts';
+import type { Actor } from '../../domain/actor.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type {
   BackupFault,
@@ -18,6 +17,8 @@ import type {
   NamedFile,
   VerificationResult,
 } from '../../storage/backup.ts';
+import { entryOf } from '../changes/by-operator.ts';
+import { iso } from '../shown.ts';
 import type { Writes } from '../units.ts';
 import type { HandlersOf } from './handlers.ts';
 
@@ -29,7 +30,6 @@ export interface BackupParts {
 export interface BackupSettings {
   /** How often one is made, in ms; undefined when only on request. */
   readonly everyMs: number | undefined;
-  /** How many of them are kept. */
   readonly keep: number;
 }
 
@@ -43,7 +43,6 @@ interface BackupContext extends BackupSettings {
 /** After a failure the next try is this much later, or after the interval if that is shorter. */
 const retryMs = 300_000;
 
-/** The outcome of a scheduled backup. */
 type ScheduledBackup =
   | { readonly kind: 'made'; readonly backup: Backup; readonly removed: readonly string[] }
   | { readonly kind: 'failed'; readonly reason: string };
@@ -52,7 +51,6 @@ type ScheduledBackup =
 export interface BackupFigures {
   /** How often one is to be made, in ms; undefined when only on request. */
   readonly everyMs: number | undefined;
-  /** The latest in the folder, also if made by another process. */
   readonly latest: NamedFile | undefined;
   /** Duration of the latest backup of this service; undefined while there is none. */
   readonly seconds: number | undefined;
@@ -133,7 +131,7 @@ export class BackupOperations implements AsyncDisposable {
     if (verified.kind !== 'backup') throw new Refusal('backup_not_found');
     const { createdAt, format, counts } = verified;
     await this.#note(name, { isSound: true, message: null, counts });
-    return { name, createdAt: new Date(createdAt).toISOString(), format, counts };
+    return { name, createdAt: iso(createdAt), format, counts };
   }
 
   /** The concern that backups fail; undefined while they succeed. */
@@ -166,7 +164,6 @@ export class BackupOperations implements AsyncDisposable {
     }
   }
 
-  /** Aborts a backup in progress and removes it. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
     await this.#running?.ended.catch(() => undefined);
@@ -184,8 +181,8 @@ export class BackupOperations implements AsyncDisposable {
 
   async #record(actor: Actor, operation: string, name: string, after: string | null): Promise<void> {
     const { store, clock } = this.#context;
-    const entry = { at: clock.now(), actor: actorText(actor), operation, object: `backup:${name}` };
-    await store.write('recordAudit', { ...entry, before: null, after });
+    const what = { operation, object: `backup:${name}`, before: null, after };
+    await store.write('recordAudit', entryOf({ actor, clock }, what));
   }
 
   async #note(name: string, result: Omit<VerificationResult, 'at'>): Promise<void> {
@@ -238,13 +235,13 @@ function backupView({ name, label, bytes, createdAt, verified }: NamedFile): Bac
     name,
     label,
     bytes,
-    createdAt: new Date(createdAt).toISOString(),
-    lastVerification: verified && verificationView(verified),
+    createdAt: iso(createdAt),
+    lastVerification: verified && {
+      ...verified,
+      at: iso(verified.at),
+      counts: verified.counts && { ...verified.counts },
+    },
   };
-}
-
-function verificationView({ at, isSound, message, counts }: VerificationResult): LastVerification {
-  return { at: new Date(at).toISOString(), isSound, message, counts: counts && { ...counts } };
 }
 
 /** The latest, as far as the folder can be read; those of a date that is still to come do not count. */
@@ -253,7 +250,6 @@ async function latestIn(folder: BackupFolder, now: number): Promise<NamedFile | 
   return files.find(({ createdAt }) => createdAt <= now);
 }
 
-/** What a `BackupError` says went wrong, in a word. */
 function faultOf(error: unknown): BackupFault | undefined {
   return error instanceof Error && 'fault' in error ? (error.fault as BackupFault) : undefined;
 }

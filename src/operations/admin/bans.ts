@@ -1,9 +1,9 @@
-import type { banOperations } from '../../contract/admin/bans.ts';
+import type { banOperations, Ban as ShownBan } from '../../contract/admin/bans.ts';
 import type { Ban } from '../../storage/storage.ts';
 import type { Account, Key } from '../../tables/accounts.ts';
 import { entryOf, type OperatorContext } from '../changes/by-operator.ts';
 import { foundById } from '../refusals.ts';
-import { iso, type KeyBan, shownBan } from '../shown.ts';
+import { iso } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
 
 export class BanOperations {
@@ -13,21 +13,21 @@ export class BanOperations {
     this.#context = context;
   }
 
-  /** Those that end first come first. */
-  async list(): Promise<KeyBan[]> {
+  async list(): Promise<ShownBan[]> {
     const { store } = this.#context;
     const bans = await store.limits.bans();
     const keys = mapById(await store.keys.findMany(bans.map(({ keyId }) => keyId)));
     const accountIds = new Set([...keys.values()].map(({ accountId }) => accountId));
     const accounts = mapById(await store.accounts.findMany([...accountIds]));
-    return bans
-      .flatMap((ban) => {
-        const key = keys.get(ban.keyId);
-        const account = key && accounts.get(key.accountId);
-        // Counts of a store that was put back may know keys that it does not have.
-        return key === undefined || account === undefined ? [] : [banOf(ban, key, account)];
-      })
-      .sort((one, other) => one.bannedUntil - other.bannedUntil || one.keyId - other.keyId);
+    const inOrder = bans.toSorted(
+      (one, other) => one.bannedUntil - other.bannedUntil || one.keyId - other.keyId,
+    );
+    return inOrder.flatMap((ban) => {
+      const key = keys.get(ban.keyId);
+      const account = key && accounts.get(key.accountId);
+      // Counts of a store that was put back may know keys that it does not have.
+      return key === undefined || account === undefined ? [] : [shownBan(ban, key, account)];
+    });
   }
 
   /**
@@ -51,11 +51,11 @@ export class BanOperations {
   }
 }
 
-function banOf({ keyId, bannedUntil, level }: Ban, key: Key, account: Account): KeyBan {
+function shownBan({ keyId, bannedUntil, level }: Ban, key: Key, account: Account): ShownBan {
   return {
     ...{ keyId, keyName: key.name, keyLastFour: key.lastFour },
     ...{ accountId: account.id, accountName: account.name },
-    ...{ bannedUntil: bannedUntil * 1_000, level, reason: banReason(level) },
+    ...{ level, reason: banReason(level), bannedUntil: iso(bannedUntil * 1_000) },
   };
 }
 
@@ -65,11 +65,13 @@ function banReason(level: number): string {
   return `${what}, again after ${level === 1 ? 'an earlier ban' : `${level} earlier bans`}.`;
 }
 
-function mapById<Item extends { readonly id: number }>(items: readonly Item[]): ReadonlyMap<number, Item> {
+export function mapById<Item extends { readonly id: number }>(
+  items: readonly Item[],
+): ReadonlyMap<number, Item> {
   return new Map(items.map((item) => [item.id, item]));
 }
 
 export const banHandlers = {
-  listBans: async ({ bans }) => (await bans.list()).map(shownBan),
+  listBans: ({ bans }) => bans.list(),
   liftBan: ({ bans }, { params }) => bans.lift(Number(params.keyId)),
 } satisfies HandlersOf<{ readonly bans: BanOperations }, typeof banOperations>;

@@ -13,15 +13,11 @@ export interface SignedIn {
 
 export interface Asking extends SignedIn {
   readonly preconditions: Preconditions;
-  /** As `X-Request-Id` has it. */
   readonly requestId: string;
   readonly signal: AbortSignal;
 }
 
-/**
- * The rows of operators, as functions of the services they need. They may refuse. A change is made with `writeAs`, so that it is
- * recorded.
- */
+/** Handlers of operators' rows. They may refuse. A change is made with `writeAs`, which records it. */
 export type HandlersOf<Services, Rows> = {
   readonly [Id in keyof Rows]: (
     services: Services,

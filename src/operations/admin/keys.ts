@@ -10,11 +10,9 @@ import { issueAs, type OperatorContext, writeAs } from '../changes/by-operator.t
 import type { Preconditions } from '../changes/preconditions.ts';
 import { foundById, ifAvailable, invalidMember } from '../refusals.ts';
 import { pageOf } from '../resources/pages.ts';
-import { isoOrNull, type KeyInUse, type KeyState, shownKey } from '../shown.ts';
+import { isoOrNull, storedKey } from '../shown.ts';
 import type { HandlersOf } from './handlers.ts';
-import { shownPeriods, type UsageReports } from './usage.ts';
-
-const pageSize = 100;
+import type { UsageReports } from './usage.ts';
 
 /** Lifetime of a key: a number of ms from now, or until an instant (Unix ms); `null` for unlimited. */
 type Lifetime = number | { readonly until: number } | null;
@@ -69,16 +67,6 @@ export class KeyOperations {
     return made && this.#issued(made, plan, key);
   }
 
-  /** All keys, of one account or of all, page by page. */
-  async *all(accountId?: number): AsyncGenerator<Key, void> {
-    for (let after = 0; ; ) {
-      const page = await this.#context.store.keys.list(after, pageSize, { accountId });
-      yield* page;
-      if (page.length < pageSize) return;
-      after = page.at(-1)?.id ?? after;
-    }
-  }
-
   /**
    * Makes a new key of the same account; the old one ends after `graceMs`, or when it would have. The new one lives as
    * long from now on as the old one was to live, unless `lifetime` says otherwise. Refuses `key_not_found`, and `key_ended`
@@ -112,18 +100,16 @@ export class KeyOperations {
     return foundById(await this.#context.store.keys.find(id), 'key_not_found', id);
   }
 
-  /**
-   * The keys with how they are used, in their order. Those that `banned` has are banned, as `bannedIds` gives them;
-   * undefined while bans cannot be read.
-   */
-  async inUse(keys: readonly Key[], banned: ReadonlySet<number> | undefined): Promise<KeyInUse[]> {
+  /** The keys with their use, in order. `banned` is as `bannedIds` returns it; undefined while bans cannot be read. */
+  async inUse(keys: readonly Key[], banned: ReadonlySet<number> | undefined): Promise<ShownKey[]> {
     const now = this.#context.clock.now();
     const ids = keys.map(({ id }) => id);
     const uses = await this.#context.store.usage.lastUses(ids, dayOf(now));
     const byKey = new Map(uses.map((use) => [use.keyId, use]));
     return keys.map((key) => {
       const { lastUsedAt = null, requests: requestsToday = 0 } = byKey.get(key.id) ?? {};
-      return { ...key, state: stateOf(key, banned?.has(key.id), now), lastUsedAt, requestsToday };
+      const state = stateOf(key, banned?.has(key.id), now);
+      return { ...storedKey(key), state, lastUsedAt: isoOrNull(lastUsedAt), requestsToday };
     });
   }
 
@@ -163,7 +149,11 @@ function endOfLife(createdAt: number, lifetime: Lifetime): number | null {
   return typeof lifetime === 'number' ? createdAt + lifetime : lifetime.until;
 }
 
-function stateOf({ revokedAt, expiresAt }: Key, isBanned: boolean | undefined, now: number): KeyState {
+function stateOf(
+  { revokedAt, expiresAt }: Key,
+  isBanned: boolean | undefined,
+  now: number,
+): ShownKey['state'] {
   if (revokedAt !== null) return 'revoked';
   if (expiresAt !== null && expiresAt <= now) return 'expired';
   if (isBanned === undefined) return 'unknown';
@@ -178,7 +168,6 @@ function endOf({ id, accountId, revokedAt, successorId }: Key): Refusal {
   return new Refusal('key_ended', { message });
 }
 
-/** How long a key that is replaced keeps working by default. */
 const defaultGraceSeconds = 86_400;
 
 interface Services extends Pick<OperatorContext, 'store' | 'clock'> {
@@ -214,7 +203,7 @@ export const keyHandlers = {
   },
   getKeyUsage: async ({ keys, usage }, { params, query }) => {
     const { id: keyId } = await keys.find(Number(params.keyId));
-    return shownPeriods(usage, { keyId }, query);
+    return usage.periods({ keyId }, query);
   },
 } satisfies HandlersOf<Services, typeof keyOperations>;
 
@@ -226,7 +215,7 @@ async function findShown(keys: KeyOperations, { keyId }: { readonly keyId: bigin
 /** Keys are shown even while it cannot be read which are banned. */
 async function shownKeys(keys: KeyOperations, found: readonly Key[]): Promise<ShownKey[]> {
   const banned = await ifAvailable(() => keys.bannedIds());
-  return (await keys.inUse(found, banned)).map(shownKey);
+  return keys.inUse(found, banned);
 }
 
 function shownIssued({ id, accountId, key, scopes, expiresAt }: IssuedKey) {

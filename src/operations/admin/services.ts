@@ -23,7 +23,6 @@ interface AdminParts {
   readonly randomBytes: RandomBytes;
 }
 
-/** The parts that only the process serving operators has. */
 export interface ServingParts extends AdminParts {
   readonly backups: BackupOperations;
   readonly system: SystemOperations;

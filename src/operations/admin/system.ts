@@ -26,7 +26,6 @@ interface SystemParts {
   readonly instance: string;
   /** Unix ms. */
   readonly startedAt: number;
-  /** As they were at the start. */
   readonly settings: readonly Setting[];
   /** When deprecated operations go, in Unix ms. */
   readonly sunsets: ReadonlyMap<OperationId, number>;
@@ -51,16 +50,11 @@ export class SystemOperations {
     const { store, clock, traffic, startedAt } = this.#parts;
     const { inFlight, seconds } = sumOf(await traffic.traffic());
     const { bans, concerns } = await this.#slow();
-    const inventory = await store.pets.inventory();
     return {
       seconds: liveSeconds(seconds, Math.floor(startedAt / 1_000), Math.floor(clock.now() / 1_000)),
       inFlight,
       bans,
-      inventory: {
-        available: Number(inventory.available),
-        pending: Number(inventory.pending),
-        sold: Number(inventory.sold),
-      },
+      inventory: await store.pets.inventory(),
       concerns: [...concerns],
     };
   }
@@ -76,12 +70,9 @@ export class SystemOperations {
       memoryBytes: sumOf(processes).memoryBytes,
       troubles: [...troublesOf(store)],
       store: await store.facts(),
-      instances: (await this.#instances()).map((instance) => ({
-        name: instance.name,
-        version: instance.version,
-        startedAt: iso(instance.startedAt),
-        seenAt: iso(instance.seenAt),
-      })),
+      instances: (await this.#instances()).map(({ name, version, startedAt, seenAt }) => {
+        return { name, version, startedAt: iso(startedAt), seenAt: iso(seenAt) };
+      }),
       settings: this.#settings(),
     };
   }

@@ -1,18 +1,11 @@
 import type { usageOperations } from '../../contract/admin/usage.ts';
 import { type Clock, dayMs, dayOf, hourMs } from '../../domain/clock.ts';
-import type {
-  KeyUsage,
-  MinuteUsage,
-  TimeRange,
-  UsageOwner,
-  UsagePeriod,
-  UsageResolution,
-} from '../../storage/admin.ts';
+import type { KeyUsage, MinuteUsage, TimeRange, UsageOwner, UsageResolution } from '../../storage/admin.ts';
 import { iso } from '../shown.ts';
 import type { Store } from '../units.ts';
+import { mapById } from './bans.ts';
 import type { HandlersOf } from './handlers.ts';
 
-/** Default length of reports. */
 const defaultMs = { minutes: hourMs, hour: 7 * dayMs, day: 400 * dayMs, deprecated: 30 * dayMs } as const;
 
 /** The longest time that is reported at once; of a longer one, the end. A read of an embedded store blocks the event loop. */
@@ -24,19 +17,10 @@ interface AskedRange {
   readonly until?: number | undefined;
 }
 
-/** The requests of a key, and whose it is. */
-interface CallerUsage extends KeyUsage {
-  readonly keyName: string;
-  readonly keyLastFour: string;
-  readonly accountName: string;
-}
-
 interface OperationMinute {
-  /** Unix ms of its beginning. */
-  readonly minute: number;
+  readonly minute: string;
   readonly operation: string;
-  /** Requests by outcome: `ok`, or an error code. */
-  readonly codes: Readonly<Record<string, number>>;
+  readonly codes: Record<string, number>;
 }
 
 /** Who makes how many requests, as it was recorded: those of the last 10 seconds may be missing. */
@@ -57,17 +41,19 @@ export class UsageReports {
   }
 
   /** Requests of a key or an account by hour or day, as far back as they are kept unless asked otherwise. */
-  async periods(owner: UsageOwner, resolution: UsageResolution, asked: AskedRange): Promise<UsagePeriod[]> {
-    return this.#store.usage.periods(owner, resolution, this.#range(asked, defaultMs[resolution]));
+  async periods(owner: UsageOwner, { resolution, ...asked }: AskedRange & { resolution: UsageResolution }) {
+    const range = this.#range(asked, defaultMs[resolution]);
+    const periods = await this.#store.usage.periods(owner, resolution, range);
+    return periods.map(({ from, ...counts }) => ({ from: iso(from), ...counts }));
   }
 
   /** The keys with the most requests, of today (UTC) unless asked otherwise; whole days are counted, 31 at most. */
-  async topCallers(asked: AskedRange, limit: number): Promise<CallerUsage[]> {
+  async topCallers(asked: AskedRange, limit: number) {
     return this.#named(await this.#store.usage.topKeys('all', this.#days(asked, 0), limit));
   }
 
   /** The keys with the most requests of deprecated operations, of the last 30 days unless asked otherwise. */
-  async deprecatedCallers(asked: AskedRange, limit: number): Promise<CallerUsage[]> {
+  async deprecatedCallers(asked: AskedRange, limit: number) {
     const range = this.#days(asked, defaultMs.deprecated);
     return this.#named(await this.#store.usage.topKeys('deprecated', range, limit));
   }
@@ -81,31 +67,27 @@ export class UsageReports {
     return { since: dayOf(Math.max(since, until - longestMs.days)), until };
   }
 
-  async #named(usages: readonly KeyUsage[]): Promise<CallerUsage[]> {
+  async #named(usages: readonly KeyUsage[]) {
     const { keys, accounts } = this.#store;
     const found = await keys.findMany(usages.map(({ keyId }) => keyId));
-    const known = new Map(found.map((key) => [key.id, key]));
+    const known = mapById(found);
     const accountIds = new Set(usages.map(({ accountId }) => accountId));
-    const accountNames = namesOf(await accounts.findMany([...accountIds]));
-    return usages.map((usage) => ({
+    const owners = mapById(await accounts.findMany([...accountIds]));
+    return usages.map(({ lastUsedAt, ...usage }) => ({
       ...usage,
       keyName: known.get(usage.keyId)?.name ?? '',
       keyLastFour: known.get(usage.keyId)?.lastFour ?? '',
-      accountName: accountNames.get(usage.accountId) ?? '',
+      accountName: owners.get(usage.accountId)?.name ?? '',
+      lastUsedAt: iso(lastUsedAt),
     }));
   }
 }
 
-function namesOf(items: readonly { readonly id: number; readonly name: string }[]) {
-  return new Map(items.map(({ id, name }) => [id, name]));
-}
-
-/** One row for each minute and operation, in the order in which they come. */
 function minutesByOperation(rows: readonly MinuteUsage[]): OperationMinute[] {
-  const found = new Map<string, { minute: number; operation: string; codes: Record<string, number> }>();
+  const found = new Map<string, OperationMinute>();
   for (const { minute, operation, code, requests } of rows) {
     const name = `${minute} ${operation}`;
-    const row = found.get(name) ?? { minute, operation, codes: {} };
+    const row = found.get(name) ?? { minute: iso(minute), operation, codes: {} };
     row.codes[code] = (row.codes[code] ?? 0) + requests;
     found.set(name, row);
   }
@@ -113,27 +95,7 @@ function minutesByOperation(rows: readonly MinuteUsage[]): OperationMinute[] {
 }
 
 export const usageHandlers = {
-  listMinutes: async ({ usage }, { query }) =>
-    (await usage.minutes(query)).map(({ minute, operation, codes }) => ({
-      minute: iso(minute),
-      operation,
-      codes: { ...codes },
-    })),
-  listTopCallers: async ({ usage }, { query }) =>
-    (await usage.topCallers(query, query.limit)).map(shownCaller),
-  listDeprecatedCallers: async ({ usage }, { query }) =>
-    (await usage.deprecatedCallers(query, query.limit)).map(shownCaller),
+  listMinutes: ({ usage }, { query }) => usage.minutes(query),
+  listTopCallers: ({ usage }, { query }) => usage.topCallers(query, query.limit),
+  listDeprecatedCallers: ({ usage }, { query }) => usage.deprecatedCallers(query, query.limit),
 } satisfies HandlersOf<{ readonly usage: UsageReports }, typeof usageOperations>;
-
-export async function shownPeriods(
-  usage: UsageReports,
-  owner: UsageOwner,
-  { resolution, ...asked }: AskedRange & { readonly resolution: UsageResolution },
-) {
-  const periods = await usage.periods(owner, resolution, asked);
-  return periods.map(({ from, ...counts }) => ({ from: iso(from), ...counts }));
-}
-
-function shownCaller({ lastUsedAt, ...usage }: CallerUsage) {
-  return { ...usage, lastUsedAt: iso(lastUsedAt) };
-}

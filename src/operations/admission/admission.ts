@@ -11,26 +11,21 @@ import { type Held, SecondChanceCache } from '../../domain/second-chance-cache.t
 import type { Admission, Caller, FailureVerdict, KeyStore, LimitStore } from '../../storage/storage.ts';
 import { KnownKeys } from './known-keys.ts';
 
-/** Callers in the cache. */
 const heldCallers = 100_000;
-/** Revoked keys in the cache. */
 const heldUnknownKeys = 10_000;
 /** Attempts to read a caller that keeps changing. */
 const mostReadings = 4;
 
-/** The credential of a request. */
 export type Credential =
   | { readonly kind: 'none' | 'malformed' }
   | { readonly kind: 'key'; readonly key: string };
 
-/** A request of a known caller, checked and counted. */
 export interface Authenticated {
   readonly caller: Caller;
   readonly verdict: Verdict;
   readonly versions: Versions;
 }
 
-/** A request without a valid key, counted against its address. */
 export interface Unauthenticated {
   readonly caller: undefined;
   readonly refusal: ErrorCode;
@@ -46,7 +41,6 @@ interface Attempt {
 
 interface HeldCaller extends Held {
   readonly caller: Caller;
-  /** The version of callers under which it was read. */
   readonly version: number;
 }
 
@@ -75,10 +69,7 @@ export class AdmissionOperations {
     this.#changed = changed;
   }
 
-  /**
-   * Checks a request and counts it: against the caller's account, unless it is free, or as a failure of its address.
-   * Refuses `service_unavailable` while callers keep changing.
-   */
+  /** Counts a request against its account, unless free, or as a failure of its address. Refuses `service_unavailable`. */
   admit(
     credential: Credential,
     address: () => string,
@@ -97,12 +88,10 @@ export class AdmissionOperations {
     return this.#lookUp(attempt, mostReadings);
   }
 
-  /** Refunds a request. */
   refund({ caller, verdict }: Authenticated): Awaitable<Verdict> {
     return this.#limits.refund(caller, verdict);
   }
 
-  /** What an address has left of its failed authentications. */
   peek(address: string): Awaitable<WindowState> {
     return this.#limits.peek(address);
   }
@@ -127,7 +116,6 @@ export class AdmissionOperations {
     });
   }
 
-  /** The verdict that `take` would return, without counting. */
   #look({ caller, version }: HeldCaller): Awaitable<Admission> {
     return andThen(this.#limits.standing(caller), ({ verdict, versions }) => ({
       verdict: versions.callers === version ? verdict : undefined,
@@ -135,10 +123,7 @@ export class AdmissionOperations {
     }));
   }
 
-  /**
-   * A key that is not cached: most are made up, and recognized without a look-up. One that was made is
-   * looked up once for each version of callers; until it is known which were, each is.
-   */
+  /** Unknown keys are recognized without a look-up; others are looked up once for each version of callers. */
   #lookUp(attempt: Attempt, readingsLeft: number): Awaitable<Authenticated | Unauthenticated> {
     const { print, address } = attempt;
     const { version } = this.#known;
@@ -159,7 +144,6 @@ export class AdmissionOperations {
     });
   }
 
-  /** Callers changed since keys were read. */
   #lookUpAgain(attempt: Attempt, readingsLeft: number): Awaitable<Authenticated | Unauthenticated> {
     if (readingsLeft === 0) throw new Refusal('service_unavailable');
     this.#unknownKeys.delete(attempt.print);

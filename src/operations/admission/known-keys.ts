@@ -23,15 +23,11 @@ export class KnownKeys {
     this.#keys = keys;
   }
 
-  /** False: no such key was made by the time of `version`. */
   mayHave(fingerprint: string): boolean {
     return this.#set.mayHave(fingerprint);
   }
 
-  /**
-   * Reads the keys made since; `version` was had before. While others are at it this waits for them, and `version` may
-   * be an older one afterwards.
-   */
+  /** Reads the keys made since. Callers share a read in progress; `version` may be older than this one afterwards. */
   read(version: number): Awaitable<void> {
     if (this.#reading !== undefined) return this.#reading;
     const reading = this.#readOn(version);

@@ -4,11 +4,9 @@ import type { Transaction, UnitOfWork } from '../../storage/transaction.ts';
 import type { AuditedInput, auditedUnit } from './audited.ts';
 import { keptForMs } from './once.ts';
 
-/** Identifies an operator's request and its repetitions, as stored. */
 interface StoredOnce {
   /** SHA-256 over the operator and the `Idempotency-Key`. */
   readonly key: string;
-  /** SHA-256 over method, path and body. */
   readonly request: string;
   /** The secret that the change issues, readable only with the `Idempotency-Key`; `null` when it issues none. */
   readonly sealed: string | null;
@@ -28,10 +26,7 @@ interface AuditedOnceOutcome {
 /** Operators' answers are kept beside those of accounts, none of which has this id. */
 const operatorsId = 0;
 
-/**
- * The unit of work that makes an operator's change, records it and keeps its outcome, in one transaction; or returns the outcome
- * that is kept. What changed nothing is not kept.
- */
+/** Makes and records an operator's change and keeps its outcome, or returns the kept one. What changed nothing is not kept. */
 export function auditedOnceUnit(audited: ReturnType<typeof auditedUnit>) {
   /** Units that find and keep answers write `pets`. */
   const writesFor = (input: AuditedOnceInput) => [

@@ -5,7 +5,6 @@ import { runAlone } from './once.ts';
 
 type Id = number | bigint;
 
-/** The object that a unit of work changes, for the audit log. */
 interface Subject {
   readonly kind: string;
   /** The id that the input names; undefined when the unit makes the object. */
@@ -16,14 +15,12 @@ interface Subject {
   readonly read: (transaction: Transaction, id: Id) => Promise<string | null>;
 }
 
-/** A change that operators may make. */
 export interface Audited {
   readonly subject: Subject;
 }
 
 export type AuditedUnits = Readonly<Record<string, Audited & (UnitOfWork | BatchOfWork)>>;
 
-/** The subjects of changes to objects of one kind, by how a change names its object. */
 export function subjectsOf<T>(
   kind: string,
   find: (transaction: Transaction, id: Id) => Awaitable<T | undefined>,
@@ -44,20 +41,15 @@ export function subjectsOf<T>(
   };
 }
 
-/** A change by an operator: the unit of work, its input and the actor. */
 export interface AuditedInput {
   readonly unit: string;
   readonly input: unknown;
-  /** As `actorText` writes it. */
   readonly actor: string;
   /** Unix ms. */
   readonly at: number;
 }
 
-/**
- * The unit of work that does one of these and appends what it changed to the audit log, in one transaction. What changes
- * nothing is not recorded.
- */
+/** Performs a unit and appends the change to the audit log, in one transaction. What changes nothing is not recorded. */
 export function auditedUnit(units: AuditedUnits) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
   /** Never none: what is read before the change stays as it is until the change. */

@@ -5,22 +5,17 @@ import type { NewAuditEntry } from '../../tables/operators.ts';
 import type { AuditedName, Store, units } from '../units.ts';
 import type { OperatorOnce } from './operator-once.ts';
 
-/** In whose name operators' changes are made, and on what. */
 export interface OperatorContext<Part extends Pick<Store, 'write'> = Store> {
   readonly store: Part;
   readonly clock: Clock;
   readonly actor: Actor;
-  /** Of the request's `Idempotency-Key`; undefined without one. */
   readonly once?: OperatorOnce | undefined;
 }
 
 type WriteContext = OperatorContext<Pick<Store, 'write'>>;
 type Outcome<Name extends AuditedName> = OutcomeOf<(typeof units)[Name]>;
 
-/**
- * Makes a change for an operator, and records it; of a repeated request, returns what the first one did. Rejects with what the
- * unit throws, as `Writer.write` does.
- */
+/** Makes and records a change; of a repeated request, returns the first outcome. Rejects as `Writer.write` does. */
 export async function writeAs<Name extends AuditedName>(
   context: WriteContext,
   unit: Name,

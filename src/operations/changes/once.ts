@@ -11,14 +11,12 @@ import type {
   UnitOfWork,
 } from '../../storage/transaction.ts';
 
-/** How long the answer of a request is kept for its repetitions. */
 export const keptForMs = dayMs;
 
 /** Identifies a request and its repetitions (`Idempotency-Key`). */
 export interface Once {
   readonly accountId: number;
   readonly key: string;
-  /** SHA-256 over method, path and body. */
   readonly request: string;
 }
 
@@ -30,12 +28,8 @@ export interface OnceInput<Id extends OperationId = OperationId> {
 
 type OnceResult = Result & { readonly isReplayed: boolean };
 
-/** The outcome of one request of a batch: its result, or the code of its refusal. */
 export type OnceOutcome = OnceResult | 'idempotency_key_reused';
 
-/**
- * The unit of work that does one of these and keeps its answer, in one transaction; or answers what is kept.
- */
 export function onceUnit(units: Readonly<Record<string, UnitOfWork | BatchOfWork>>) {
   const writes = [...new Set(Object.values(units).flatMap((unit) => unit.writes))];
   // Units that find and keep answers write `pets`, all of them (`AnswerWrites`).
@@ -70,7 +64,6 @@ export function onceBatch<Input>(operationId: OperationId, unit: BatchOfWork<Inp
     const answers = new Map(
       found.flatMap((kept) => (kept === undefined ? [] : [[nameOf(kept), kept] as const])),
     );
-    // Of those with the same key the first one is done.
     const first = new Map<string, Asked>();
     for (const each of asked) {
       const name = nameOf(each.once);

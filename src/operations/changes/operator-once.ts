@@ -12,9 +12,7 @@ const cipher = 'aes-256-gcm';
 
 interface OperatorOnceOptions {
   readonly idempotencyKey: string;
-  /** The operator, as `actorText` writes it. */
   readonly actor: string;
-  /** SHA-256 over method, path and body. */
   readonly request: string;
   readonly randomBytes: RandomBytes;
 }
@@ -24,10 +22,8 @@ interface OperatorOnceOptions {
  * key derived from the `Idempotency-Key`, which is stored only as a hash: only a repetition by the same operator can read it.
  */
 export class OperatorOnce {
-  /** What the store finds it by. */
   readonly key: string;
   readonly request: string;
-  /** Whether the outcome is that of an earlier request. */
   isReplayed = false;
   readonly #options: OperatorOnceOptions;
 

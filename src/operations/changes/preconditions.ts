@@ -9,10 +9,7 @@ export interface Preconditions {
   readonly isNew?: true;
 }
 
-/**
- * Refuses `precondition_failed`. `representation` is the resource as a response would show it; undefined when it is not
- * there. To be called in the transaction that changes the resource: of two clients that read the same, one wins.
- */
+/** Refuses `precondition_failed`. Call it in the transaction of the change: of two clients that read the same, one wins. */
 export function checkPreconditions(
   { ifMatch, isNew }: Preconditions,
   representation: string | undefined,

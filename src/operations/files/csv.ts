@@ -47,14 +47,10 @@ function hasOddQuotes(bytes: Buffer): boolean {
 const rejectPrefix = /^[^",]*,(?:"[^"]*(?:""[^"]*)*"|[^",]*),/;
 const rejectHeader = 'line,reason,';
 
-/**
- * Reads CSV. A record continues over line feeds while a quote is open; if it never becomes a record, its first line
- * alone is rejected and the lines after it are read again, so that one stray quote costs one row.
- */
+/** A record continues over line feeds while a quote is open. If that never ends, its first line alone is rejected. */
 export class CsvReader implements RecordReader {
   #header: string | undefined;
   #columns: readonly string[] = [];
-  /** Where name, categoryId and status stand. */
   #positions: readonly number[] = [];
   /** Whether the rows have line and reason in front, because they were rejected before. */
   #hasReasons = false;
@@ -182,7 +178,6 @@ function headerMistakes(found: readonly string[], newIds: boolean): string[] {
 
 export const csvHeader = `${columns.join(',')}\n`;
 
-/** An animal as a row; only fields that need quotes have them. */
 export function csvRow({ name, categoryId, status }: Pet): string {
   return `${fieldText(name)},${categoryId},${status}\n`;
 }

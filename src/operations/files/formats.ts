@@ -8,12 +8,10 @@ export type FormatName = (typeof importFormats)[number];
 
 export interface Format {
   readonly name: FormatName;
-  /** The first line that can be a row. */
   readonly firstLine: 1 | 2;
   readonly newReader: (options: ReaderOptions) => RecordReader;
   readonly header: string;
   readonly row: (pet: Pet) => string;
-  /** The same with ids. */
   readonly headerWithId: string;
   readonly withId: (id: bigint, row: string) => string;
 }

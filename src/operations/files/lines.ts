@@ -7,7 +7,6 @@ const lineFeed = 10;
 const none = Buffer.alloc(0);
 
 export interface Line {
-  /** From 1. */
   readonly number: number;
   /** Without its line feed; cut one byte after `maxRowBytes`, so that a longer one is known to be. */
   readonly bytes: Buffer;

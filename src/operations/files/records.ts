@@ -4,16 +4,13 @@ import { Refusal } from '../../contract/refusal.ts';
 import { validate } from '../../contract/validation.ts';
 import { type Line, maxRowBytes } from './lines.ts';
 
-/** A row as it stands in the input, not yet understood. */
 export interface InputRecord {
-  /** The first and the last of its lines. */
   readonly line: number;
   readonly endLine: number;
   /** Without the end of its last line. */
   readonly bytes: Buffer;
 }
 
-/** The animal of a record, or why it is rejected. */
 export type Checked = { readonly pet: NewPet } | { readonly reason: string };
 
 export interface ReaderOptions {
@@ -27,15 +24,12 @@ export interface RecordReader {
   /** The records left when the input ends. Refuses `import_invalid` when it ended too soon. */
   end(): InputRecord[];
   check(record: InputRecord): Checked;
-  /** The columns of the header, where the format has one. */
   readonly columns: readonly string[];
   /** The first line of a file of rejected rows, if the format has one. */
   rejectsHeader(): string;
-  /** A rejected row, with line and reason in front. */
   rejected(line: number, reason: string, bytes: Uint8Array): Uint8Array;
 }
 
-/** The refusal of a file that cannot be imported; `message` says what would be right. */
 export function invalidFile(message: string): Refusal {
   return new Refusal('import_invalid', { message });
 }
@@ -54,7 +48,6 @@ export function textOf({ bytes }: InputRecord): { readonly text: string } | { re
   }
 }
 
-/** Checks what a record says by the schema of the API. */
 export function checkPet(value: unknown): Checked {
   const validated = validate(NewPet, value, 'body');
   if ('value' in validated) return { pet: validated.value };
@@ -65,7 +58,6 @@ function worded({ name, message }: ErrorDetail): string {
   return name === 'id' ? `id ${idHint}` : `${name} ${message}`.trim();
 }
 
-/** What to do about an id in the input. */
 export const idHint = 'is not kept: with --new-ids, the animals get new ones';
 
 /** The record a line is. A carriage return before the line feed belongs to the end of the line. */
@@ -74,7 +66,6 @@ export function recordOf({ number, bytes }: Line): InputRecord {
   return { line: number, endLine: number, bytes: bytes.subarray(0, end) };
 }
 
-/** Lines that are one record, with their line feeds. */
 export function joined(lines: readonly Line[]): InputRecord {
   const parts = lines.flatMap(({ bytes }) => [bytes, lineFeed]).slice(0, -1);
   const last = lines.at(-1)?.number ?? 0;

@@ -16,13 +16,12 @@ interface RowsInput {
 interface RowsOptions {
   readonly input: RowsInput;
   readonly reader: RecordReader;
-  /** Rows that begin on this line or before it are passed over. */
-  readonly afterLine: number;
-  readonly fits: (pet: NewPet) => boolean;
+  /** Rows up to this line are passed over. */
+  readonly afterLine?: number;
+  readonly fits?: (pet: NewPet) => boolean;
   /** Whether an input that ends before a row behind `afterLine` is a mistake. */
-  readonly mustHaveRow: boolean;
-  /** Receives the rejected ones of the rows passed over. */
-  readonly onPassedOver: ((row: RejectedRow) => void) | undefined;
+  readonly mustHaveRow?: boolean;
+  readonly onPassedOver?: ((row: RejectedRow) => void) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -32,7 +31,6 @@ export class Rows {
   #lastLine = 0;
   #hasRow = false;
   bytesRead = 0;
-  /** How many rows were valid, but not to be imported. */
   skipped = 0;
 
   constructor(options: RowsOptions) {
@@ -40,7 +38,7 @@ export class Rows {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<ImportRow[]> {
-    const { input, reader, signal, afterLine, mustHaveRow } = this.#options;
+    const { input, reader, signal, afterLine = 0, mustHaveRow } = this.#options;
     const splitter = new LineSplitter();
     for await (const chunk of input.read(signal)) {
       this.bytesRead += chunk.length;
@@ -64,7 +62,7 @@ export class Rows {
   }
 
   #rowOf(record: InputRecord): ImportRow[] {
-    const { afterLine, onPassedOver, reader, fits } = this.#options;
+    const { afterLine = 0, onPassedOver, reader, fits } = this.#options;
     const isPassedOver = record.line <= afterLine;
     this.#hasRow ||= !isPassedOver;
     if (isPassedOver && onPassedOver === undefined) return [];
@@ -72,7 +70,7 @@ export class Rows {
     const checked = reader.check(record);
     if ('pet' in checked) {
       if (isPassedOver) return [];
-      if (fits(checked.pet)) return [{ line, endLine, pet: checked.pet }];
+      if (fits === undefined || fits(checked.pet)) return [{ line, endLine, pet: checked.pet }];
       this.skipped++;
       return [];
     }

@@ -54,12 +54,10 @@ async function* received(
   listed: ListedImport,
 ): AsyncGenerator<Uint8Array> {
   for await (const chunk of upload) {
-    if (listed.stopped.aborted) throw stoppedEarly();
+    if (listed.stopped.aborted) {
+      throw new Refusal('import_invalid', { message: 'The import was stopped before the file had arrived.' });
+    }
     listed.bytesReceived += chunk.length;
     yield chunk;
   }
-}
-
-function stoppedEarly(): Refusal {
-  return new Refusal('import_invalid', { message: 'The import was stopped before the file had arrived.' });
 }

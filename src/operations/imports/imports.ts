@@ -22,17 +22,13 @@ interface AcceptedRow extends Placed {
 }
 
 export interface RejectedRow extends Placed {
-  /** What is wrong with it, and what would be right. */
   readonly reason: string;
-  /** The row as it stands in the input. */
   readonly bytes: Uint8Array;
 }
 
 export type ImportRow = AcceptedRow | RejectedRow;
 
-/** A committed group of rows. */
 export interface ImportGroup {
-  /** How far the import is with this group. */
   readonly progress: ImportProgress;
   readonly rejected: readonly RejectedRow[];
   /** The ids of the group's first and last animal; undefined when it has none, or nothing is written. */
@@ -49,15 +45,11 @@ interface ImportTask {
   readonly file?: string | undefined;
   /** What `find` said of the source. An unfinished import is resumed; a finished one starts again. */
   readonly stored: ImportProgress | undefined;
-  /** The rows that are not committed yet, in order. */
   readonly rows: AsyncIterable<readonly ImportRow[]>;
-  /** Ends the import early, without an error, when it is aborted. */
   readonly signal: AbortSignal;
 }
 
-/** The rows of an input that are imported: those that fit all that is given. */
 export interface ImportPart {
-  /** Rows before this line are left out. */
   readonly fromLine: number;
   readonly status?: PetStatus | undefined;
   readonly categoryId?: bigint | undefined;
@@ -94,7 +86,6 @@ interface Commit {
   readonly pets: readonly NewPet[];
   readonly source: string | undefined;
   readonly progress: ImportProgress;
-  /** The last line of the progress that is stored. */
   readonly storedLine: number;
   readonly entry: NewAuditEntry | undefined;
 }
@@ -115,7 +106,6 @@ export class ImportOperations {
     return this.#context?.store.imports.find(source);
   }
 
-  /** The parts of this input that were imported alone. */
   async partsOf(content: string): Promise<ImportPart[]> {
     const parts = (await this.#context?.store.imports.findParts(content)) ?? [];
     return parts
@@ -163,7 +153,6 @@ export class ImportOperations {
     throw new Refusal('import_invalid', { message });
   }
 
-  /** The entry of the audit log: the progress before this run, and now. */
   #entry(
     source: string | undefined,
     before: ImportProgress | null,
@@ -173,17 +162,12 @@ export class ImportOperations {
       this.#context &&
       entryOf(this.#context, {
         operation: 'importPets',
-        object: `import:${source === undefined ? 'standard input' : shortened(source)}`,
+        object: `import:${source === undefined ? 'standard input' : source.slice(0, 12) + source.slice(64)}`,
         before: before && JSON.stringify(before),
         after: JSON.stringify(after),
       })
     );
   }
-}
-
-/** The beginning of the SHA-256, and the part of the input. */
-function shortened(source: string): string {
-  return source.slice(0, 12) + source.slice(64);
 }
 
 function advanced(

@@ -49,7 +49,6 @@ export class ListedImport {
     return this.#endedAt !== null;
   }
 
-  /** Aborted when an operator stops it. */
   get stopped(): AbortSignal {
     return this.#stop.signal;
   }
@@ -111,7 +110,6 @@ export class ImportList {
     }
   }
 
-  /** The latest first. */
   list(): Import[] {
     return this.#listed.map(({ view }) => view);
   }

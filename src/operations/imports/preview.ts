@@ -18,15 +18,7 @@ export async function previewOf(
   }
   const reader = format.newReader({ newIds });
   const rows: ImportPreview['rows'] = [];
-  const options = {
-    reader,
-    afterLine: 0,
-    fits: () => true,
-    mustHaveRow: false,
-    onPassedOver: undefined,
-    signal,
-  };
-  for await (const group of new Rows({ ...options, input: { name: 'The file', read } })) {
+  for await (const group of new Rows({ input: { name: 'The file', read }, reader, signal })) {
     for (const row of group) {
       if ('pet' in row) {
         const { name, categoryId, status } = row.pet;

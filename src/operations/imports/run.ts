@@ -1,5 +1,4 @@
-import type { ImportReport } from '../../contract/admin/imports.ts';
-import { mostRejects } from '../../contract/admin/imports.ts';
+import { type ImportReport, mostRejects } from '../../contract/admin/imports.ts';
 import { invalidFile, type RecordReader } from '../files/records.ts';
 import { Rows } from '../files/rows.ts';
 import type { Spooled } from '../files/spooled.ts';
@@ -12,7 +11,6 @@ const nothing = { added: 0, rejected: 0, finished: false };
 
 interface ImportRunOptions {
   readonly file: Spooled;
-  /** For the audit log. */
   readonly fileName: string | undefined;
   readonly reader: RecordReader;
   readonly signal: AbortSignal;
@@ -49,14 +47,13 @@ export class ImportRun {
       input: { name: 'The file', read },
       reader: this.#options.reader,
       afterLine: stored?.lastLine ?? 0,
-      fits: () => true,
-      mustHaveRow: false,
       onPassedOver: (row) => rejects.add(row),
       signal: this.#options.signal,
     });
     this.#rows = rows;
     this.#counts = stored ?? nothing;
-    if (stored?.finished) await allOf(rows);
+    // Rows that are passed over are reported when they are read.
+    if (stored?.finished) for await (const _ of rows);
     else {
       const task = { source, file: this.#options.fileName, stored, rows, signal: this.#options.signal };
       for await (const { progress, rejected } of this.#imports.add(task)) {
@@ -68,11 +65,6 @@ export class ImportRun {
     const state = finished ? 'imported' : 'stopped';
     return { state: stored?.finished ? 'already_imported' : state, added, rejected, ...rejects.inReport() };
   }
-}
-
-/** Reads a file that is already imported to its end, because reading reports its rejected rows. */
-async function allOf(rows: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of rows);
 }
 
 class Rejects {

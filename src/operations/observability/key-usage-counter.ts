@@ -4,16 +4,13 @@ import type { Caller } from '../../storage/storage.ts';
 
 /** Keys and hours that are counted and not yet recorded, at most: some 6 MB. While there are more, their requests are not recorded. */
 const mostRows = 40_000;
-/** Rows that are recorded at once. */
 const manyRows = 10_000;
 
-/** The requests of a key in an hour, which is written as it is. */
 export type KeyUsageRow = { -readonly [Name in keyof KeyUsage]: KeyUsage[Name] } & {
   /** Unix ms of its beginning. */
   readonly hour: number;
 };
 
-/** Counts requests by key and hour until they are taken. */
 export class KeyUsageCounter {
   #hour = 0;
   #current = new Map<number, KeyUsageRow>();
@@ -21,7 +18,6 @@ export class KeyUsageCounter {
   #closed: Map<number, KeyUsageRow>[] = [];
   #rows = 0;
   #lost = 0;
-  /** Called when there are many to take. */
   whenMany: () => void = () => undefined;
 
   /** Counts a request in this minute (Unix ms of its beginning), by the index of its outcome. */
@@ -43,7 +39,6 @@ export class KeyUsageCounter {
     return [...(this.#closed[0]?.values().take(most) ?? [])];
   }
 
-  /** Drops rows that `peek` returned. */
   drop(rows: readonly KeyUsageRow[]): void {
     const [oldest] = this.#closed;
     for (const { keyId } of rows) oldest?.delete(keyId);

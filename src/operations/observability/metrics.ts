@@ -9,7 +9,6 @@ type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary';
 export type Labels = Readonly<Record<string, string>>;
 
 export interface Sample {
-  /** Behind the metric's name, as `_sum`. */
   readonly suffix?: string;
   readonly labels?: Labels;
   readonly value: number;
@@ -24,7 +23,6 @@ export interface Metric {
 
 export interface Measured {
   readonly processes: readonly Traffic[];
-  /** Facts of the store, as seen by the process that serves the metrics. */
   readonly facts: StoreFacts;
   readonly troubles: readonly string[];
   /** Keys that are banned now; undefined while the store cannot setSeries. */
@@ -212,7 +210,6 @@ function sumOfFact(facts: readonly StoreFacts[], name: string): number | undefin
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
 
-/** A value that may be unknown, which makes no sample. */
 type Value = Sample | StoreFacts[string] | undefined;
 
 function labelled(labels: Labels, value: StoreFacts[string] | undefined): Sample | undefined {

@@ -1,5 +1,4 @@
-import type { ErrorCode } from '../../contract/errors.ts';
-import { errors } from '../../contract/errors.ts';
+import { type ErrorCode, errors } from '../../contract/errors.ts';
 import { allOperations, type OperationId } from '../../contract/operations.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { MinuteUsage } from '../../storage/admin.ts';
@@ -41,7 +40,6 @@ class OperationCounts {
   readonly operation: string;
   readonly isDeprecated: boolean;
   readonly byCode = new Float64Array(codes.length);
-  /** What of it is in rows of minutes already. */
   readonly inMinutes = new Float64Array(codes.length);
   readonly buckets = new Float64Array(buckets);
   sumMs = 0;
@@ -70,7 +68,6 @@ export class TrafficCounter {
   /** The Unix second that each row of them is of. */
   readonly #secondOf = new Float64Array(keptSeconds);
   #second = 0;
-  /** When the date is to be looked at, by `performance.now()`. */
   #lookAt = 0;
   /** Where the row of the current second begins. */
   #row = 0;
@@ -119,7 +116,6 @@ export class TrafficCounter {
     this.#minutes.splice(0, rows);
   }
 
-  /** Whether rows are left. */
   get hasMinutes(): boolean {
     return this.#minutes.length > 0;
   }

@@ -1,5 +1,3 @@
-/** Recent traffic of a process, for the console and Prometheus. */
-
 import type { TrafficSecond as ShownSecond } from '../../contract/admin/system.ts';
 import type { OutcomeCounts } from '../../storage/admin.ts';
 
@@ -12,11 +10,8 @@ export const latencyBounds = [
 /** How long seconds are kept, in seconds. */
 export const keptSeconds = 300;
 
-/** Requests of one operation that ended in one way. */
 interface TrafficCount {
-  /** An operationId, or `none`. */
   readonly operation: string;
-  /** `ok`, or an error code. */
   readonly code: string;
   readonly requests: number;
 }
@@ -32,15 +27,12 @@ export interface TrafficLatency {
 export interface TrafficSecond extends OutcomeCounts {
   /** Unix s of its beginning. */
   readonly at: number;
-  /** Requests in each bucket of latency, as above. */
   readonly buckets: readonly number[];
 }
 
-/** Samples of the event loop's delay. */
 export interface EventLoopTimes {
   /** Of the last minute, in seconds. */
   readonly maxSeconds: number;
-  /** Since the start. */
   readonly sumSeconds: number;
   readonly looks: number;
 }
@@ -56,17 +48,14 @@ export interface Traffic {
   readonly pageCache: { readonly hits: number; readonly misses: number };
   readonly eventLoop: EventLoopTimes;
   readonly memoryBytes: number;
-  /** Facts of the store as this process sees it. */
   readonly store: Readonly<Record<string, string | number | boolean | null>>;
 }
 
-/** The traffic of all serving processes of this instance. */
 export interface TrafficSource {
   /** One for each process. Counts of processes that have ended are included, so that no sum ever falls. */
   traffic(): Promise<readonly Traffic[]>;
 }
 
-/** What several processes, or generations of one, counted together. */
 type TrafficSum = Omit<Traffic, 'startedAt' | 'store'>;
 
 export function sumOf(all: readonly Traffic[]): TrafficSum {
@@ -154,10 +143,7 @@ export function liveSeconds(
   });
 }
 
-/**
- * The latency in microseconds that this share of the requests did not exceed, from the histogram: evenly spread within
- * a bucket. Null without requests.
- */
+/** The latency in µs that this share of the requests did not exceed, evenly spread within a bucket. Null without requests. */
 function quantile(buckets: readonly number[], share: number): number | null {
   const all = buckets.reduce((sum, count) => sum + count, 0);
   if (all === 0) return null;
@@ -165,7 +151,6 @@ function quantile(buckets: readonly number[], share: number): number | null {
   for (const [index, count] of buckets.entries()) {
     if (below + count >= all * share) {
       const from = latencyBounds[index - 1] ?? 0;
-      // Of what is above the last bound no more is known.
       const to = latencyBounds[index] ?? from;
       return Math.round((from + (to - from) * ((all * share - below) / count)) * 1_000_000);
     }

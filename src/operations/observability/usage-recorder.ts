@@ -14,7 +14,6 @@ const firstRecordMs = 1_000;
 const lastRecordMs = 400;
 /** Rows of each kind in a write, so that a client's change behind it does not wait long. */
 const rowsPerWrite = 250;
-/** Interval between searches for expired rows. */
 const pruneEveryMs = 600_000;
 
 /** The last sign of life of an instance that was stopped in good order. */
@@ -24,7 +23,6 @@ interface UsageRecorderOptions {
   readonly store: Pick<Store, 'write' | 'health'>;
   readonly counter: TrafficCounter;
   readonly clock: Clock;
-  /** The instance whose sign of life is recorded. */
   readonly instance: Omit<Instance, 'seenAt'>;
   /** Whether this process also removes what is too old, kept answers included: one of several is enough. */
   readonly prunes: boolean;
@@ -32,7 +30,6 @@ interface UsageRecorderOptions {
   readonly notice: (message: string, fields: Readonly<Record<string, unknown>>) => void;
 }
 
-/** How long usage is kept. */
 function usageBounds(now: number): UsageBounds {
   return {
     minutes: now - 2 * dayMs,
@@ -42,10 +39,7 @@ function usageBounds(now: number): UsageBounds {
   };
 }
 
-/**
- * Records what a process counted, off the way of its requests: every ten seconds, earlier when there is much, and at its
- * end. What cannot be written stays counted, and is written with what comes later.
- */
+/** Records usage every ten seconds, earlier when there is much, and at the end. What cannot be written stays counted. */
 export class UsageRecorder implements AsyncDisposable {
   readonly #options: UsageRecorderOptions;
   #timer: NodeJS.Timeout;

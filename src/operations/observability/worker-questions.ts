@@ -6,7 +6,6 @@ import { sumOf, type Traffic, type TrafficSource } from './traffic.ts';
 /** How long workers have for an answer. A busier one is represented by its last answer. */
 const answerWithinMs = 1_000;
 
-/** A question of the supervisor to its workers. */
 export type WorkerQuestion =
   | { readonly kind: 'traffic' }
   | { readonly kind: 'logging'; readonly patch: LoggingPatch };
@@ -77,7 +76,6 @@ function risingIn(...stores: readonly StoreFacts[]): StoreFacts {
   );
 }
 
-/** The log of the workers and their supervisor. */
 export class WorkersLogging implements LoggingControl {
   readonly #own: LoggingControl;
   readonly #ask: AskWorkers;
@@ -104,7 +102,6 @@ export class WorkersLogging implements LoggingControl {
 
 export type { Logging };
 
-/** A change of what is logged. */
 export type LoggingPatch = { readonly [Name in keyof Logging]?: Logging[Name] | undefined };
 
 export interface LoggingControl {

@@ -22,7 +22,6 @@ type OrderUnits = UnitsOf<typeof orderOperations>;
 
 const subject = subjectsOf('order', ({ orders }, id) => orders.find(BigInt(id)), orderJson);
 
-/** An order and the animal it holds change together. */
 const writes = ['pets', 'orders'] as const;
 
 const taking = (step: OrderStep) =>

@@ -9,7 +9,6 @@ import type { Preconditions } from '../changes/preconditions.ts';
 
 type Rows = Readonly<Record<string, Operation>>;
 
-/** The parts of a store that readers see. */
 export type ReadStore = Pick<Storage, Exclude<Resource, 'callers'>>;
 
 /** What the reader of a row sees: the resources that it `reads`, because its answer is cached until one of them changes. */
@@ -36,7 +35,6 @@ type WriteInput<Row> = (Row extends { params: unknown } ? Pick<InputOfRow<Row>, 
     readonly now: number;
   };
 
-/** The rows that change something, as units of work. */
 export type UnitsOf<All extends Rows> = {
   readonly [Id in keyof All as All[Id]['method'] extends 'GET' ? never : Id]: Audited &
     (

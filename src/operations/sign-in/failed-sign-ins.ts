@@ -27,7 +27,6 @@ export class FailedSignIns {
     return Math.max(1, Math.ceil((failures.endsAt - this.#clock.now()) / 1_000));
   }
 
-  /** Counts a failure; returns how many the window has with it. */
   add(network: string): number {
     let failures = this.#current(network);
     if (failures === undefined) {

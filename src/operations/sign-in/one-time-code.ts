@@ -2,7 +2,6 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../domain/clock.ts';
 import type { RandomBytes } from '../../domain/key.ts';
 
-/** Lifetime of a code. */
 const goodForMs = 600_000;
 /** 192 bits. */
 const codeBytes = 24;
@@ -18,7 +17,6 @@ export class OneTimeCode {
     this.#randomBytes = randomBytes;
   }
 
-  /** Makes a code and invalidates the one before. */
   make(): string {
     const code = Buffer.from(this.#randomBytes(codeBytes)).toString('base64url');
     this.#made = { digest: digestOf(code), goodUntil: this.#clock.now() + goodForMs };

@@ -3,7 +3,6 @@ import { atMost } from '../../domain/bounded.ts';
 import { type Clock, hourMs } from '../../domain/clock.ts';
 import { fingerprint } from '../../domain/key.ts';
 
-/** Programs that read metrics, at most. */
 const mostTokens = 100;
 
 /** Tokens that were valid when they were last looked up, for reading what matters most while nothing can be looked up. */

@@ -13,12 +13,16 @@ import type { sessionUnits } from '../units/operators.ts';
 import type { Store } from '../units.ts';
 import type { OneTimeCode } from './one-time-code.ts';
 
-/** Longest lifetime of a session. */
 export const sessionMs = 12 * hourMs;
-/** A session that is not used ends after this long. */
 const idleMs = hourMs;
-/** Shortest interval between records of its use. */
 const noteUseEveryMs = minuteMs;
+/** Unstored sessions that are remembered. Beyond that, those that were not used for longest are forgotten. */
+const mostUnstored = 1_000;
+
+interface UnstoredSession extends Session {
+  /** SHA-256 of its operator's token; undefined for a code. The session ends with the token. */
+  readonly tokenFingerprint: string | undefined;
+}
 
 /** The two secrets of a session. Neither authenticates it alone. */
 export interface SessionSecrets {
@@ -40,20 +44,21 @@ interface SessionsOptions {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly code: OneTimeCode;
-  /** The actor of a sign-in by one-time code. */
   readonly codeActor: Actor;
 }
 
 /** Sign-ins and sessions. The store keeps one SHA-256 over both secrets of a session. */
 export class SessionOperations {
   readonly #options: SessionsOptions;
-  readonly #unstored = new UnstoredSessions();
+  /** Sessions that the store could not write, for example on a full disk. Kept until this process stops. */
+  readonly #unstored = new LRUCache<string, UnstoredSession>(atMost(mostUnstored));
+  /** Sessions that were signed out of, and that the store could not remove. */
+  readonly #ended = new LRUCache<string, true>(atMost(mostUnstored));
 
   constructor(options: SessionsOptions) {
     this.#options = options;
   }
 
-  /** The operator with this token. */
   async byToken(token: string): Promise<SignedIn | undefined> {
     const operator = await this.#operatorOf(token);
     return operator && { actor: operatorActor(operator.name), role: operator.role, expiresAt: undefined };
@@ -63,18 +68,19 @@ export class SessionOperations {
   async bySecrets(secrets: SessionSecrets): Promise<SignedIn | undefined> {
     const id = idOf(secrets);
     if (id === undefined) return undefined;
-    const unstored = this.#unstored.find(id);
+    const unstored = this.#unstored.get(id);
     const session = unstored ?? (await this.#options.store.sessions.find(id));
     const now = this.#options.clock.now();
     if (session === undefined || now >= session.expiresAt || now >= session.usedAt + idleMs) return undefined;
     if (unstored === undefined) {
       if (await this.#hasEnded(session)) return undefined;
-      if (now >= session.usedAt + noteUseEveryMs) await this.#noteUse(session.fingerprint, now);
+      if (now >= session.usedAt + noteUseEveryMs)
+        await this.#written('useSession', { fingerprint: session.fingerprint, at: now });
     } else {
       const { tokenFingerprint: token } = unstored;
       if (token !== undefined && (await this.#options.store.operators.findBy('token', token)) === undefined)
         return undefined;
-      this.#unstored.add({ ...unstored, usedAt: now });
+      this.#unstored.set(id, { ...unstored, usedAt: now });
     }
     return { actor: actorOf(session.actor), role: session.role, expiresAt: session.expiresAt };
   }
@@ -99,14 +105,14 @@ export class SessionOperations {
     };
     const isStored = await this.#written('addSession', { session, idleMs, lastFour: who.lastFour });
     const tokenFingerprint = token && fingerprint(token);
-    if (!isStored) this.#unstored.add({ ...session, tokenFingerprint });
+    if (!isStored) this.#unstored.set(session.fingerprint, { ...session, tokenFingerprint });
     return { secrets, isStored, signedIn: { actor, role: who.role, expiresAt: session.expiresAt } };
   }
 
   async signOut(secrets: SessionSecrets): Promise<void> {
     const id = idOf(secrets);
-    if (id === undefined || this.#unstored.remove(id)) return;
-    if (!(await this.#written('removeSession', id))) this.#unstored.end(id);
+    if (id === undefined || this.#unstored.delete(id)) return;
+    if (!(await this.#written('removeSession', id))) this.#ended.set(id, true);
   }
 
   async #operatorOf(token: string) {
@@ -124,14 +130,10 @@ export class SessionOperations {
 
   /** The transaction that revokes an operator removes the operator's sessions, but not one that is added at that moment. */
   async #hasEnded({ fingerprint, operatorId }: Session): Promise<boolean> {
-    if (this.#unstored.hasEnded(fingerprint)) return true;
+    if (this.#ended.has(fingerprint)) return true;
     if (operatorId === undefined) return false;
     const operator = await this.#options.store.operators.find(operatorId);
     return operator?.revokedAt !== null;
-  }
-
-  async #noteUse(fingerprint: string, at: number): Promise<void> {
-    await this.#written('useSession', { fingerprint, at });
   }
 
   /** Whether it was written: a store that cannot be written does not keep operators out. */
@@ -149,7 +151,6 @@ export class SessionOperations {
   }
 }
 
-/** What a session is stored under. */
 export function fingerprintOf({ inCookie, inPage }: SessionSecrets): string {
   return fingerprint(inCookie + inPage);
 }
@@ -176,43 +177,3 @@ export function sessionShown({ actor, role, expiresAt }: SignedIn): ShownSession
 export const sessionHandlers = {
   getSession: (_services, _input, asking) => sessionShown(asking),
 } satisfies HandlersOf<unknown, Pick<typeof sessionOperations, 'getSession'>>;
-
-/** Sessions that are remembered. Beyond that, those that were not used for longest are forgotten. */
-const most = 1_000;
-
-/** A session that the store could not take. */
-interface UnstoredSession extends Session {
-  /** SHA-256 of its operator's token; undefined for a code. The session ends with the token. */
-  readonly tokenFingerprint: string | undefined;
-}
-
-/**
- * Sessions that the store could not write, for example on a full disk: new ones, and ends of stored ones. They are kept in this
- * process until it stops.
- */
-export class UnstoredSessions {
-  readonly #sessions = new LRUCache<string, UnstoredSession>(atMost(most));
-  readonly #ended = new LRUCache<string, true>(atMost(most));
-
-  add(session: UnstoredSession): void {
-    this.#sessions.set(session.fingerprint, session);
-  }
-
-  find(fingerprint: string): UnstoredSession | undefined {
-    return this.#sessions.get(fingerprint);
-  }
-
-  /** Ends a session that is only here; tells whether there was one. */
-  remove(fingerprint: string): boolean {
-    return this.#sessions.delete(fingerprint);
-  }
-
-  /** Ends a session that the store has and cannot remove. */
-  end(fingerprint: string): void {
-    this.#ended.set(fingerprint, true);
-  }
-
-  hasEnded(fingerprint: string): boolean {
-    return this.#ended.has(fingerprint);
-  }
-}

@@ -12,7 +12,6 @@ export interface Limits {
   readonly quota: Quota;
 }
 
-/** What changes about an account; what is undefined stays. */
 interface AccountChange {
   readonly id: number;
   readonly name?: string | undefined;

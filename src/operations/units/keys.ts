@@ -42,10 +42,7 @@ export const firstKeyUnits = {
   createFirstKey: { writes: ['callers'], run: createFirst },
 } as const satisfies Units;
 
-/**
- * Makes the first key there ever was, and its account. Version 1.0 may have been interrupted between the two: an account
- * that is alone, and as it would be made here, gets the key. Undefined when there is another account or a key.
- */
+/** Undefined when there is another account or a key. Version 1.0 could be interrupted after it made the account: that one is used. */
 async function createFirst(
   { accounts, keys }: Transaction,
   { account, key }: { readonly account: FirstAccount; readonly key: Omit<NewKey, 'accountId'> },
@@ -57,10 +54,7 @@ async function createFirst(
   return keys.add({ ...key, accountId });
 }
 
-/**
- * Adds the successor, and ends the old key at `oldEndsAt` (Unix ms) or when it would have ended before. Undefined, and
- * nothing changed, unless the old key is active when the successor is made.
- */
+/** Ends the old key at `oldEndsAt` (Unix ms) or earlier if it expires. Undefined, with nothing changed, if it is not active. */
 async function rotate(
   { keys }: Transaction,
   { oldId, oldEndsAt, successor }: Rotation,
@@ -83,7 +77,6 @@ async function revoke({ keys }: Transaction, { id, at }: { id: number; at: numbe
   return true;
 }
 
-/** Returns whether the key exists. */
 async function setScopes(
   { keys }: Transaction,
   { id, scopes, preconditions }: ScopesChange,

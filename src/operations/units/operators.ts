@@ -18,7 +18,6 @@ export const operatorUnits = {
   revokeOperator: { writes: [], subject: subject.byId, run: revokeOperator },
 } as const satisfies AuditedUnits;
 
-/** Sessions are not in the audit log. */
 export const sessionUnits = {
   addSession: { writes: [], run: addSession },
   useSession: {

@@ -8,7 +8,6 @@ interface ImportCommit {
   readonly pets: readonly NewPet[];
   readonly run?: ImportRun;
   readonly fromLine?: number;
-  /** For the audit log: that the import has begun, or ended. */
   readonly entry?: NewAuditEntry | undefined;
 }
 

@@ -1,7 +1,6 @@
 import { SQL } from 'bun';
 import { sslModeOf } from './encryption.ts';
 
-/** Time-out of connecting, as a multiple of a statement's. */
 const connectTimeouts = 1.5;
 
 export interface ConnectionSettings {
@@ -12,7 +11,6 @@ export interface ConnectionSettings {
 
 type Tls = 'disable' | 'allow' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
 
-/** One session of PostgreSQL, and the statements that were sent on it. */
 export class Connection {
   readonly sql: SQL;
   /** Pending statements, which the server runs one after the other. */
@@ -23,7 +21,6 @@ export class Connection {
   retired = false;
   /** When the last reply arrived, or the first statement was sent after it was idle (monotonic, ms). */
   movedAt = 0;
-  /** It runs a transaction without a time-out. */
   untimed = false;
   #failure: Error | undefined;
 

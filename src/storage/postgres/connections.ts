@@ -4,11 +4,9 @@ import { isOutOfConnections, NoAnswer, NoConnection } from './failures.ts';
 export interface ConnectionsOptions {
   readonly connection: ConnectionSettings;
   readonly size: number;
-  /** A connection was opened or lost. */
   readonly onChange: () => void;
   /** Another connection could not be opened; the open ones continue. */
   readonly onShortage: (error: Error) => void;
-  /** No connection can be opened, or one does not respond. */
   readonly onUnreachable: (error: Error) => void;
 }
 
@@ -36,10 +34,7 @@ export class Connections {
     this.#reaper = setInterval(() => this.#closeIdle(), idleMs / 2).unref();
   }
 
-  /**
-   * An idle connection, or else the one with the fewest pending statements that takes more. Opens another if none is
-   * idle.
-   */
+  /** An idle connection, or the least busy one that takes more. Opens another if none is idle. */
   choose(exclusive: boolean): Connection | undefined {
     const stalledSince = performance.now() - stalledMs;
     let best: Connection | undefined;
@@ -69,7 +64,6 @@ export class Connections {
     }
   }
 
-  /** Replaces each connection after its pending statements. */
   renew(): void {
     for (const connection of this.#open) this.#retire(connection);
   }
@@ -103,7 +97,6 @@ export class Connections {
     }
   }
 
-  /** Waits for pending statements, up to a time, and closes all. */
   async close(timeoutSeconds: number): Promise<void> {
     this.#closed = true;
     clearInterval(this.#reaper);

@@ -17,16 +17,12 @@ export interface PostgresOptions {
   readonly notice: Notice;
 }
 
-/** Interval of probes during an outage. */
 const tryEveryMs = 500;
 /** Interval of attempts to connect after the server refused a connection. */
 const growEveryMs = 5_000;
 const closeSeconds = 5;
 
-/**
- * The database and its outages: it cannot be reached, refuses connections, or refuses statements. Statements are
- * templates, prepared once per connection.
- */
+/** The database and its outages. Statements are templates, prepared once per connection. */
 export class PostgresDatabase implements AsyncDisposable {
   readonly #options: PostgresOptions;
   readonly #pool: Pool;
@@ -57,7 +53,7 @@ export class PostgresDatabase implements AsyncDisposable {
     this.#reaching = breaker('PostgreSQL', tryEveryMs, async () => {
       await this.#pool.read((sql) => sql`SELECT 1`);
     });
-    this.#connecting = breaker('PostgreSQL connections', growEveryMs, () => this.#pool.fill());
+    this.#connecting = breaker('PostgreSQL connections', growEveryMs, () => this.#pool.connections.fill());
     this.#working = breaker('PostgreSQL queries', tryEveryMs, () => this.#trialWrite());
   }
 
@@ -73,10 +69,7 @@ export class PostgresDatabase implements AsyncDisposable {
     );
   }
 
-  /**
-   * Runs one statement that writes. At `dueAt` (`performance.now()`) it is cancelled, and rejects with
-   * `StorageUnavailable` if nothing was done. Rejects with `WriteUncertain` if its outcome is unknown.
-   */
+  /** Cancelled at `dueAt` (`performance.now()`). `StorageUnavailable`: nothing was done. `WriteUncertain`: unknown. */
   write<T>(
     statement: Statement<T>,
     dueAt = performance.now() + this.#options.statementTimeoutMs,
@@ -88,10 +81,7 @@ export class PostgresDatabase implements AsyncDisposable {
     );
   }
 
-  /**
-   * Runs a transaction of several statements. It is rolled back at `dueAt` (`performance.now()`) unless its commit was
-   * sent. Rejects as `write` does, and with what `work` throws. `work` may be run twice.
-   */
+  /** Rolled back at `dueAt` unless its commit was sent. Rejects as `write` does, and with what `work` throws. May run `work` twice. */
   transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number): Promise<T> {
     let isCommitting = false;
     const once = () => {
@@ -109,7 +99,7 @@ export class PostgresDatabase implements AsyncDisposable {
   /** Migrates the database; an empty one only if `create`. Throws `StorageUnusable`, also if it cannot be reached. */
   async migrate(create = true): Promise<void> {
     try {
-      const former = await migrate((work) => this.transaction(work), create);
+      const former = await migrate((work) => this.#pool.transaction(work), create);
       if (former > 0) {
         this.#options.notice(`migrated the database from format ${former} to ${migrationSteps.length}`);
       }
@@ -124,16 +114,10 @@ export class PostgresDatabase implements AsyncDisposable {
     }
   }
 
-  /** Runs a transaction without a time-out, for migrations. */
-  transaction<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
-    return this.#pool.transaction(work);
-  }
-
   get poolFacts(): PoolFacts {
     return this.#pool.facts;
   }
 
-  /** The encryption of the connections, as text for operators. */
   encryption(): Promise<string> {
     return this.read(askForEncryption).then(([row]) => describeEncryption(this.#options.url, row?.version));
   }
@@ -170,7 +154,7 @@ export class PostgresDatabase implements AsyncDisposable {
 
   /** A session that is read-only stays so, whatever becomes of its server: new ones are made. */
   async #trialWrite(): Promise<void> {
-    if (this.#wasReadOnly) this.#pool.renew();
+    if (this.#wasReadOnly) this.#pool.connections.renew();
     await this.#pool.write(trialWrite).catch((error) => {
       this.#wasReadOnly = isReadOnly(error);
       throw error;
@@ -191,10 +175,7 @@ async function upToTwice<T>(once: () => Promise<T>): Promise<T> {
 /** As many rows as the largest group, so that a full disk is noticed. */
 const trialRows = 1_000;
 
-/**
- * Reads and adds rows as requests do, and rolls it back, so that the server refuses it if it refuses requests. The
- * exception of the block undoes its changes without an error in the server's log.
- */
+/** Does what requests do and undoes it: an exception of the block leaves no error in the server's log. */
 function trialWrite(sql: SQL): SQL.Query<unknown> {
   return sql.unsafe(`
     DO $$

@@ -6,10 +6,7 @@ const checked = {
   'verify-full': 'certificate and host name verified',
 } as const;
 
-/**
- * The `sslmode` of a URL, as libpq names it. Defaults to `prefer`, or to `verify-full` with a certificate authority
- * (`sslrootcert`).
- */
+/** Libpq's `sslmode`. Defaults to `prefer`, or to `verify-full` with a certificate authority (`sslrootcert`). */
 export function sslModeOf(url: string): string {
   const parameters = new URL(url).searchParams;
   for (const name of ['sslmode', 'ssl', 'tls']) {

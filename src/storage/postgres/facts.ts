@@ -6,7 +6,6 @@ import { migrationSteps } from './migration-steps.ts';
 
 interface ServerRow {
   readonly version: string;
-  /** Of the tables of this store, with their indexes. */
   readonly bytes: bigint;
 }
 

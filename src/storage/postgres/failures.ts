@@ -1,7 +1,6 @@
 import { SQL } from 'bun';
 import type { RowConflict } from '../storage.ts';
 
-/** No response: the server, or the network, is frozen. */
 export class NoAnswer extends Error {}
 
 /** No connection could be opened; `cause` says why. */
@@ -27,15 +26,11 @@ export type Failure = 'unavailable' | 'refused' | 'unanswered' | 'defect';
 const overtaken = /^(40001|40P01)/;
 /** Lock time-outs, cancelled statements, and transactions that were left idle, too. */
 const busy = /^(55P03|57014|25P03|40001|40P01)/;
-/**
- * Login, database, schema, table or permission missing, resources (disk, memory, connections), limits, state of
- * objects, system and internal errors, read-only transactions.
- */
+/** Missing login, schema or permission; resources, limits, object states, internal errors, read-only. */
 const refused = /^(28|3D|3F|42501|42P01|53|54|55|58|XX|25006)/;
 /** The server shuts down, or the connection is lost (classes 57P and 08). */
 const going = /^(57P|08)/;
 
-/** What the failure of a statement on an open connection means. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof TooLate || error instanceof NoConnection) return 'unavailable';
   if (error instanceof NoAnswer) return 'unanswered';
@@ -47,7 +42,6 @@ export function failureOf(error: unknown): Failure {
   return 'defect';
 }
 
-/** Another transaction interfered; a retry may succeed. */
 export function isOvertaken(error: unknown): boolean {
   return overtaken.test(stateOf(error));
 }
@@ -77,7 +71,6 @@ export function postgresReason(error: unknown): string {
   return message;
 }
 
-/** The SQLSTATE; empty if there is none. */
 function stateOf(error: unknown): string {
   if (!(error instanceof SQL.PostgresError) || !/SERVER_ERROR|SYNTAX_ERROR/.test(error.code)) return '';
   return String(error.errno ?? '');

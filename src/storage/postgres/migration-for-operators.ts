@@ -1,7 +1,6 @@
 import type { SQL } from 'bun';
 import { folded } from '../../tables/accounts.ts';
 
-/** Requests of each key in a period. */
 const usageOfKeys = (period: 'hour' | 'day') => `
   CREATE TABLE usage_${period}s (
     ${period}    bigint NOT NULL,
@@ -82,13 +81,9 @@ export const operatorTables = `
   ALTER TABLE accounts ADD COLUMN name_folded text COLLATE "C", ADD COLUMN closed_at bigint;
   `;
 
-/** How many accounts are folded at once. */
 const foldedAtOnce = 1_000;
 
-/**
- * Folds the names of all accounts. Those that instances of an older version still make are folded by the server, which
- * knows upper and lower case as well as its locale does.
- */
+/** Names that older instances still add are folded by the server, which knows case as well as its locale does. */
 export async function foldNames(transaction: SQL): Promise<void> {
   for (let last = 0n; ; ) {
     const accounts = await transaction<{ id: bigint; name: string }[]>`

@@ -6,10 +6,8 @@ import { foldNames, operatorTables } from './migration-for-operators.ts';
 type MigrationStep = string | ((transaction: SQL) => Promise<void>);
 
 /**
- * The steps of the database. New ones go into `schema-changes.ts`.
- *
- * Ids come from rows of `counters`, taken in the statement that inserts: a sequence would hand out a small id to a
- * transaction that commits late, and a reader that paged past it already would never see its animal.
+ * New steps go into `schema-changes.ts`. Ids come from `counters`, in the inserting statement. A sequence could give a late commit an
+ * id that readers paged past.
  */
 export const migrationSteps: readonly MigrationStep[] = [
   `

@@ -5,10 +5,7 @@ import { migrationSteps } from './migration-steps.ts';
 /** The advisory lock that lets only one process migrate; the number is the service's own. */
 const lockId = 0x416e5374;
 
-/**
- * Migrates the database in a transaction; an empty one only if `create`. Returns its former format, 0 if it was empty
- * or up to date. Throws `StorageUnusable`.
- */
+/** An empty database only if `create`. Returns the former format, 0 if empty or up to date. Throws `StorageUnusable`. */
 export async function migrate(
   begin: <T>(work: (transaction: SQL) => Promise<T>) => Promise<T>,
   create: boolean,
@@ -53,7 +50,6 @@ async function createFormat(sql: SQL): Promise<void> {
   await sql`INSERT INTO animal_store_format (version) VALUES (0)`;
 }
 
-/** 0 for a database that was never migrated. */
 async function versionOf(sql: SQL): Promise<number> {
   const [{ there }] = await sql`
     SELECT count(*) AS there FROM information_schema.tables

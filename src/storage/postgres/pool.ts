@@ -20,9 +20,7 @@ interface Sent<T> {
 
 export interface PoolFacts {
   readonly connections: number;
-  /** Connections with pending statements. */
   readonly busy: number;
-  /** Statements waiting for a connection. */
   readonly waiting: number;
   /** Statements and transactions, measured from when they were sent. */
   readonly roundTrips: RoundTrips;
@@ -30,7 +28,6 @@ export interface PoolFacts {
 
 /** Most statements waiting for a connection; further ones are refused at once. */
 const longestQueue = 10_000;
-/** Checks for due statements per time-out. */
 const looksPerTimeout = 20;
 
 /**
@@ -40,7 +37,7 @@ const looksPerTimeout = 20;
  */
 export class Pool {
   readonly #timeoutMs: number;
-  readonly #connections: Connections;
+  readonly connections: Connections;
   readonly #waiting = new DeadlineQueue<Job>({
     most: longestQueue,
     overload: (size) => new TooLate(`too many queued statements (${size})`),
@@ -52,7 +49,7 @@ export class Pool {
 
   constructor(options: Omit<ConnectionsOptions, 'onChange'>) {
     this.#timeoutMs = options.connection.statementTimeoutMs;
-    this.#connections = new Connections({
+    this.connections = new Connections({
       ...options,
       onChange: () => this.#next(),
       onUnreachable: (error) => {
@@ -76,10 +73,7 @@ export class Pool {
     });
   }
 
-  /**
-   * Runs a transaction on an exclusive connection. It is rolled back at `dueAt` unless its commit was sent, before
-   * which `onCommit` is called.
-   */
+  /** Rolled back at `dueAt` unless its commit was sent; `onCommit` is called before that. */
   transact<T>(work: (execute: Execute) => Promise<T>, dueAt: number, onCommit: () => void): Promise<T> {
     return this.#add(true, dueAt, (connection) => {
       const transaction = new TimedTransaction(connection, onCommit);
@@ -87,7 +81,6 @@ export class Pool {
     });
   }
 
-  /** Runs a transaction without a time-out. */
   transaction<T>(work: (sql: SQL) => Promise<T>): Promise<T> {
     return this.#add(true, Number.POSITIVE_INFINITY, (connection) => {
       connection.untimed = true;
@@ -99,25 +92,14 @@ export class Pool {
   }
 
   get facts(): PoolFacts {
-    return { ...this.#connections.facts, waiting: this.#waiting.size, roundTrips: this.#roundTrips };
+    return { ...this.connections.facts, waiting: this.#waiting.size, roundTrips: this.#roundTrips };
   }
 
-  /** Opens as many connections as it may. Rejects with `NoConnection` when one cannot be had. */
-  fill(): Promise<void> {
-    return this.#connections.fill();
-  }
-
-  /** Replaces all connections by new ones, when what they run is answered. */
-  renew(): void {
-    this.#connections.renew();
-  }
-
-  /** Waits for pending statements, up to a time, and closes all connections. */
   async close(timeoutSeconds: number): Promise<void> {
     this.#closed = true;
     clearInterval(this.#timer);
     this.#waiting.expire(new TooLate('the store is closing'));
-    await this.#connections.close(timeoutSeconds);
+    await this.connections.close(timeoutSeconds);
   }
 
   #dueAt(): number {
@@ -128,14 +110,14 @@ export class Pool {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw new TooLate('the store is closed');
       const start = (connection: Connection) => {
-        this.#connections.sent(connection, exclusive);
+        this.connections.sent(connection, exclusive);
         const startedAt = performance.now();
         const { answer, stop = reject } = send(connection);
         const number = this.#sent.add({ dueAt, reject: stop });
         const answered = () => {
           this.#roundTrips.add(startedAt);
           this.#sent.remove(number);
-          this.#connections.answered(connection);
+          this.connections.answered(connection);
           this.#next();
         };
         // Neither has an effect if it was rejected before.
@@ -151,17 +133,16 @@ export class Pool {
         );
       };
       const isNext = this.#waiting.size === 0;
-      const connection = isNext ? this.#connections.choose(exclusive) : undefined;
+      const connection = isNext ? this.connections.choose(exclusive) : undefined;
       if (connection !== undefined) return start(connection);
       this.#waiting.add({ exclusive, dueAt, start, reject });
       if (!isNext) this.#next();
     });
   }
 
-  /** Sends what can be sent, oldest first. */
   #next(): void {
     for (let job = this.#waiting.oldest; job !== undefined; job = this.#waiting.oldest) {
-      const connection = this.#connections.choose(job.exclusive);
+      const connection = this.connections.choose(job.exclusive);
       if (connection === undefined) return;
       this.#waiting.take(1);
       job.start(connection);
@@ -170,12 +151,12 @@ export class Pool {
 
   /** Rejects due statements, and closes connections that do not respond. */
   #look(): void {
-    if (this.#waiting.size === 0 && this.#connections.facts.busy === 0) return;
+    if (this.#waiting.size === 0 && this.connections.facts.busy === 0) return;
     afterUnreadAnswers(() => {
       const now = performance.now();
       this.#waiting.expire(new TooLate(`no free connection within ${this.#timeoutMs} ms`), now);
       this.#sent.expire(new TooLate(`no response within ${this.#timeoutMs} ms`), now);
-      this.#connections.endSilent();
+      this.connections.endSilent();
     });
   }
 }

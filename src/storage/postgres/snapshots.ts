@@ -1,29 +1,20 @@
 import type { SQL } from 'bun';
 import type { Usage } from '../../domain/limit.ts';
+import { withNumbers } from '../../tables/sql.ts';
 import type { AccountBan, AccountUsage, LimitSnapshots } from '../limit-snapshots.ts';
 import type { PostgresDatabase } from './database.ts';
 import type { Versioned } from './statements.ts';
 import { risenVersion } from './versions.ts';
 
 interface UsageRow {
-  readonly accountId: bigint;
-  readonly minuteOpened: bigint;
-  readonly minuteCount: bigint;
-  readonly dayOpened: bigint;
-  readonly dayCount: bigint;
+  readonly accountId: number;
+  readonly minuteOpened: number;
+  readonly minuteCount: number;
+  readonly dayOpened: number;
+  readonly dayCount: number;
 }
 
-interface BanRow {
-  readonly keyId: bigint;
-  readonly accountId: bigint;
-  readonly bannedUntil: bigint;
-  readonly level: bigint;
-}
-
-/**
- * What is restored in Redis after it lost its data: usage of a few seconds before, and bans. Strikes are not saved,
- * because they count for minutes only.
- */
+/** What is restored in Redis after it lost its data. Strikes are not saved: they count for minutes only. */
 export class PostgresSnapshots implements LimitSnapshots {
   readonly #database: PostgresDatabase;
 
@@ -58,13 +49,22 @@ export class PostgresSnapshots implements LimitSnapshots {
   }
 
   async findUsages(accountIds: readonly number[]): Promise<ReadonlyMap<number, Usage>> {
-    const rows = await this.#database.read<UsageRow[]>(
+    const rows = await this.#database.read<object[]>(
       (sql) => sql`
         SELECT account_id AS "accountId", minute_opened AS "minuteOpened", minute_count AS "minuteCount",
                day_opened AS "dayOpened", day_count AS "dayCount"
         FROM usage_snapshots WHERE ${isIn(sql, accountIds)}`,
     );
-    return new Map(rows.map((row) => [Number(row.accountId), usageOfRow(row)]));
+    const usages = Array.from(rows, withNumbers<UsageRow>);
+    return new Map(
+      usages.map(({ accountId, minuteOpened, minuteCount, dayOpened, dayCount }) => [
+        accountId,
+        {
+          minute: { openedAt: minuteOpened, count: minuteCount },
+          day: { openedAt: dayOpened, count: dayCount },
+        },
+      ]),
+    );
   }
 
   async saveBan({ keyId, accountId, bannedUntil, level }: AccountBan): Promise<void> {
@@ -79,18 +79,11 @@ export class PostgresSnapshots implements LimitSnapshots {
   }
 
   async findBans(accountIds: readonly number[]): Promise<AccountBan[]> {
-    const rows = await this.#database.read<BanRow[]>(
-      (sql) => sql`SELECT ${banColumns(sql)} FROM ban_snapshots
-                   WHERE banned_until > 0 AND ${isIn(sql, accountIds)}`,
-    );
-    return rows.map(banOfRow);
+    return this.#bans((sql) => sql`banned_until > 0 AND ${isIn(sql, accountIds)}`);
   }
 
   async listBans(second: number): Promise<AccountBan[]> {
-    const rows = await this.#database.read<BanRow[]>(
-      (sql) => sql`SELECT ${banColumns(sql)} FROM ban_snapshots WHERE banned_until > ${second}`,
-    );
-    return rows.map(banOfRow);
+    return this.#bans((sql) => sql`banned_until > ${second}`);
   }
 
   async deleteBan({ keyId, accountId, bannedUntil }: AccountBan): Promise<number> {
@@ -106,29 +99,19 @@ export class PostgresSnapshots implements LimitSnapshots {
     );
     return Number(row?.version ?? 0n);
   }
+
+  async #bans(condition: (sql: SQL) => SQL.Query<unknown>): Promise<AccountBan[]> {
+    const rows = await this.#database.read<object[]>(
+      (sql) => sql`
+        SELECT key_id AS "keyId", account_id AS "accountId", banned_until AS "bannedUntil", ban_level AS level
+        FROM ban_snapshots WHERE ${condition(sql)}`,
+    );
+    return Array.from(rows, withNumbers<AccountBan>);
+  }
 }
 
 /** One parameter, however many accounts, so that the statement is prepared once. */
 function isIn(sql: SQL, accountIds: readonly number[]) {
   return sql`
     account_id IN (SELECT value::bigint FROM json_array_elements_text(${JSON.stringify(accountIds)}::text::json))`;
-}
-
-const banColumns = (sql: SQL) =>
-  sql`key_id AS "keyId", account_id AS "accountId", banned_until AS "bannedUntil", ban_level AS level`;
-
-function banOfRow({ keyId, accountId, bannedUntil, level }: BanRow): AccountBan {
-  return {
-    keyId: Number(keyId),
-    accountId: Number(accountId),
-    bannedUntil: Number(bannedUntil),
-    level: Number(level),
-  };
-}
-
-function usageOfRow(row: UsageRow): Usage {
-  return {
-    minute: { openedAt: Number(row.minuteOpened), count: Number(row.minuteCount) },
-    day: { openedAt: Number(row.dayOpened), count: Number(row.dayCount) },
-  };
 }

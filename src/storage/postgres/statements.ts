@@ -1,7 +1,6 @@
 import type { SQL } from 'bun';
 import type { Resource } from '../../domain/resources.ts';
 
-/** A row of a statement that raises the version of a resource. */
 export interface Versioned {
   readonly version: bigint;
 }
@@ -9,7 +8,6 @@ export interface Versioned {
 /** Builds a statement with a connection's tag. */
 export type Statement<T> = (sql: SQL) => SQL.Query<T>;
 
-/** Runs a statement, in a transaction or alone. */
 export type Execute = <T>(statement: Statement<T>) => Promise<T>;
 
 /** Runs statements: outside of a transaction only those that read. */

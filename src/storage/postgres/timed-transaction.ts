@@ -28,7 +28,6 @@ export class TimedTransaction {
     });
   }
 
-  /** Rolls it back, unless its commit was sent. */
   expire(): void {
     this.#due.reject(new TooLate('the transaction was not finished in time'));
     for (const query of this.#running) query.cancel();

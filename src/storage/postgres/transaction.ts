@@ -10,9 +10,7 @@ import { PostgresSessions } from './entities/sessions.ts';
 import { PostgresUsageWrites } from './entities/usage-writes.ts';
 import type { Execute, Statement, Statements, Versioned } from './statements.ts';
 
-/** The transaction of one run of units of work. */
 export class PostgresTransaction implements Statements {
-  /** What units write with. */
   readonly tables: Transaction;
   readonly #execute: Execute;
   readonly #moved: Map<Resource, number>;

@@ -2,16 +2,10 @@ import type { SQL } from 'bun';
 import { type Resource, type Versions, versionsFrom } from '../../domain/resources.ts';
 import type { Runner } from './statements.ts';
 
-/**
- * The row of `counters` with the version of a resource. Every change of the resource locks it until the commit. That of keys
- * also has the version of all that a key identifies: accounts, plans, bans that are lifted.
- */
+/** The row of `counters` with a resource's version, locked by changes. That of keys also covers accounts, plans, lifted bans. */
 export const versionCounter = (resource: Resource): string => (resource === 'callers' ? 'keys' : resource);
 
-/**
- * The assignment that raises the version of a row of `counters`, for the statement that makes the change. Versions are
- * microseconds of the server's clock, so that they are new even after a restore from a backup.
- */
+/** Raises a version to the server's clock in microseconds, so that it is new even after a restore from a backup. */
 export const risenVersionText =
   'version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)';
 
@@ -33,7 +27,6 @@ export function lock(sql: SQL, wanted: ReadonlySet<Resource>): SQL.Query<unknown
     ORDER BY name FOR UPDATE OF counters`;
 }
 
-/** The committed versions. */
 export async function readVersions({ run }: Runner): Promise<Versions> {
   const rows = await run(
     (sql): SQL.Query<{ name: string; version: bigint }[]> => sql`SELECT name, version FROM counters`,

@@ -9,19 +9,12 @@ import type { Execute, Statement } from './statements.ts';
 import { PostgresTransaction } from './transaction.ts';
 import { lock } from './versions.ts';
 
-/**
- * Announces a change to every instance, by its version in PostgreSQL; 0 if the outcome is unknown. Called after the
- * commit and before the acknowledgement.
- */
+/** Called between commit and acknowledgement; `version` is 0 if the outcome is unknown. */
 type Announce = (resource: Resource, version: number) => Promise<void>;
 
-/**
- * The part of the time-out after which a group begins no further unit. Each takes several round trips and holds locks:
- * a group that used all of the time would be rolled back, and block other instances.
- */
+/** After this part of the time-out a group begins no further unit: one rolled back late would block other instances. */
 const longestPart = 1 / 8;
 
-/** The versions that a group raised. */
 type Moved = Map<Resource, number>;
 
 /**
@@ -105,12 +98,20 @@ export class PostgresWriter implements Writer<Units> {
       if (first !== undefined && others.length === 0) return settle(first, moved, execute);
       const enoughAt = performance.now() + this.#database.statementTimeoutMs * longestPart;
       const settled: Settled<never>[] = [];
-      const ahead = new Ahead(execute);
+      const sent: Promise<unknown>[] = [];
+      /** Sends a statement together with the next one, without a separate round trip. */
+      const sendAhead = (statement: Statement<unknown>) => {
+        const done = execute(statement);
+        // Its failure shows in the next statement, or at the end.
+        done.catch(() => undefined);
+        sent.push(done);
+      };
       for (const run of runs) {
         if (settled.length > 0 && performance.now() > enoughAt) break;
-        settled.push(...(await settleApart(run, moved, execute, ahead)));
+        settled.push(...(await settleApart(run, moved, execute, sendAhead)));
       }
-      await ahead.done();
+      // Rejects with the reason of a failure: the commit would only report that it was rolled back.
+      await Promise.all(sent);
       return settled;
     }, dueAt);
   }
@@ -121,43 +122,21 @@ async function settleApart(
   run: Run,
   moved: Moved,
   execute: Execute,
-  ahead: Ahead,
+  sendAhead: (statement: Statement<unknown>) => void,
 ): Promise<Settled<never>[]> {
-  ahead.send((sql) => sql`SAVEPOINT unit`);
+  sendAhead((sql) => sql`SAVEPOINT unit`);
   try {
     const own: Moved = new Map();
     const settled = await settle(run, own, execute);
-    ahead.send((sql) => sql`RELEASE unit`);
+    sendAhead((sql) => sql`RELEASE unit`);
     for (const [resource, version] of own) moved.set(resource, version);
     return settled;
   } catch (error) {
     if (concernsAll(error)) throw error;
     // Both, because a rollback keeps the savepoint.
-    ahead.send((sql) => sql`ROLLBACK TO unit`);
-    ahead.send((sql) => sql`RELEASE unit`);
+    sendAhead((sql) => sql`ROLLBACK TO unit`);
+    sendAhead((sql) => sql`RELEASE unit`);
     return run.calls.map(() => ({ error }));
-  }
-}
-
-/** Sends statements together with the next one, without a separate round trip. */
-class Ahead {
-  readonly #execute: Execute;
-  readonly #sent: Promise<unknown>[] = [];
-
-  constructor(execute: Execute) {
-    this.#execute = execute;
-  }
-
-  send(statement: Statement<unknown>): void {
-    const sent = this.#execute(statement);
-    // Its failure shows in the next statement, or in `done`.
-    sent.catch(() => undefined);
-    this.#sent.push(sent);
-  }
-
-  /** Rejects with the reason of a failure: the commit would only report that it was rolled back. */
-  async done(): Promise<void> {
-    await Promise.all(this.#sent);
   }
 }
 

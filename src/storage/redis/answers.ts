@@ -1,4 +1,3 @@
-/** Converts the replies of the scripts. */
 import { type KeyPenalty, type Usage, unused, type Window } from '../../domain/limit.ts';
 import { type Versions, versionsFrom } from '../../domain/resources.ts';
 import type { AccountBan } from '../limit-snapshots.ts';
@@ -6,7 +5,6 @@ import type { AccountBan } from '../limit-snapshots.ts';
 /** The reply of `take` and `standing`. It ends after the versions if they did not get to the counts. */
 export type StateAnswer = readonly [kind: number, versions: readonly number[], ...state: number[]];
 
-/** How a caller stands, in dates. */
 interface CallerState {
   readonly nowMs: number;
   readonly usage: Usage;
@@ -26,7 +24,6 @@ export function stateOf([, , ...state]: StateAnswer): CallerState {
   return { nowMs, usage: usageOf(rest), penalty, aheadMs, epoch };
 }
 
-/** Versions in the order of `resources`. */
 export function versionsOf(numbers: readonly number[]): Versions {
   return versionsFrom((_resource, index) => numbers[index] ?? 0);
 }

@@ -3,10 +3,7 @@ import type { Clock } from '../../domain/clock.ts';
 /** Greatest drift between the clocks of two machines. */
 const mostDrift = 0.000_2;
 
-/**
- * Tracks the steady time of Redis (scripts/common.lua), which is its date without steps. Scripts receive the time that
- * this instance expects by its own steady clock, and so detect a step.
- */
+/** Tracks Redis' steady time (scripts/common.lua): its date without steps, which scripts detect by the time expected here. */
 export class RedisClock {
   readonly #clock: Clock;
   /** The last known epoch of Redis' clock; 0 before the first reply. */

@@ -4,10 +4,7 @@ import { connect as connectTls } from 'node:tls';
 /** Longer than any reason of Redis without its advice. */
 const longestReason = 200;
 
-/**
- * Why a connection to Redis fails, as the server or the system reports it: the driver only says that it was closed.
- * Connects once more without the driver; undefined if that works.
- */
+/** Why a connection fails: the driver only says that it was closed. Undefined if connecting without the driver works. */
 export async function connectionFailure(url: string, timeoutMs: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const timer = setTimeout(() => resolve(`no response within ${timeoutMs} ms`), timeoutMs);
@@ -30,7 +27,6 @@ export async function connectionFailure(url: string, timeoutMs: number): Promise
 }
 
 function open({ protocol, hostname, port }: URL): Socket {
-  // An IPv6 address stands in brackets.
   const host = hostname.replace(/^\[|\]$/g, '');
   const address = { host, port: Number(port || 6379) };
   if (protocol !== 'rediss:') return connect(address);

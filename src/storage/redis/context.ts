@@ -6,7 +6,6 @@ import type { RedisLink } from './link.ts';
 import type { LocalLimits } from './local-limits.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
 
-/** What the parts of the limits share. */
 export interface RedisContext {
   readonly link: RedisLink;
   readonly keys: RedisKeys;

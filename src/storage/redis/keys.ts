@@ -4,7 +4,6 @@ import { type Resource, resources } from '../../domain/resources.ts';
 export class RedisKeys {
   readonly prefix: string;
   readonly callers: string;
-  /** The versions of all resources, in their order. */
   readonly versions: readonly string[];
   readonly bans: string;
   readonly clock: string;
@@ -34,7 +33,6 @@ export class RedisKeys {
     return `${this.prefix}failures:${address}`;
   }
 
-  /** The keys the script `take` works on, in its order. */
   ofTake(accountId: number, keyId: number): string[] {
     const strikes = `${this.penalty(accountId, keyId)}:strikes`;
     return [...this.ofStanding(accountId, keyId), strikes, this.bans];

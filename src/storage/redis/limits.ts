@@ -1,18 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../domain/clock.ts';
 import {
   admitted,
   banned,
   daySeconds,
   exhausted,
-  type LimitRules,
   minuteSeconds,
   type Verdict,
   type WindowState,
 } from '../../domain/limit.ts';
 import { type Resource, resources, type Versions } from '../../domain/resources.ts';
 import type { LimitSnapshots } from '../limit-snapshots.ts';
-import type { Notice } from '../outage.ts';
 import { PeriodicTask } from '../periodic-task.ts';
 import { lookEveryMs, type SharedVersions, staleAtMostMs } from '../shared-versions.ts';
 import {
@@ -22,8 +19,9 @@ import {
   type FailureVerdict,
   type LimitStore,
   StorageUnavailable,
+  type StoreSettings,
 } from '../storage.ts';
-import { AddressFailures } from './address-failures.ts';
+import { countFailure, countFailureUnder, peekFailures } from './address-failures.ts';
 import { type StateAnswer, stateOf, usageOf, versionsOf, withoutUnopened } from './answers.ts';
 import { liftBan, listBans } from './ban-list.ts';
 import { RedisClock } from './clock.ts';
@@ -37,29 +35,20 @@ import { kinds, scriptTexts } from './scripts.ts';
 import { SnapshotStore } from './snapshot-store.ts';
 import { standingOf } from './standings.ts';
 
-interface RedisLimitsOptions {
+interface RedisLimitsOptions extends Pick<StoreSettings, 'clock' | 'rules' | 'serving' | 'notice'> {
   readonly url: string;
   readonly prefix: string;
   readonly process: RedisContext['process'];
   readonly timeoutMs: number;
-  readonly clock: Clock;
-  readonly rules: LimitRules;
   readonly snapshots: LimitSnapshots;
   readonly versions: SharedVersions;
-  /** Whether this process answers requests. */
-  readonly serving: boolean;
-  readonly notice: Notice;
 }
 
-/**
- * Limits shared by all instances. Redis decides by its own clock, in one round trip that also returns the versions.
- * While it is down, this instance decides alone, by the same rules, from the last known state.
- */
+/** Limits shared by all instances. While Redis is down, this one decides alone, by the same rules, from the last known state. */
 export class RedisLimits implements LimitStore, AsyncDisposable {
   readonly link: RedisLink;
   readonly #context: RedisContext;
   readonly #reconciliation: Reconciliation;
-  readonly #failures: AddressFailures;
   readonly #serving: boolean;
   #polling: PeriodicTask | undefined;
 
@@ -89,7 +78,6 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
       nextNumber: () => ++number,
     };
     this.#reconciliation = new Reconciliation(this.#context);
-    this.#failures = new AddressFailures(this.#context);
   }
 
   /** Connects. The service starts even if Redis is down. */
@@ -149,18 +137,15 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
   }
 
   fail(address: string): Promise<FailureVerdict> {
-    return this.#failures.fail(address);
+    return countFailure(this.#context, address);
   }
 
   failUnder(address: string, callersVersion: number): Promise<FailureVerdict | undefined> {
-    const { versions } = this.#context;
-    const { now, redis } = versions;
-    const known = callersVersion === now.callers ? redis.callers : undefined;
-    return this.#failures.failUnder(address, known, () => versions.isFresh(callersVersion));
+    return countFailureUnder(this.#context, address, callersVersion);
   }
 
   peek(address: string): Promise<WindowState> {
-    return this.#failures.peek(address);
+    return peekFailures(this.#context, address);
   }
 
   bans(): Promise<Ban[]> {
@@ -221,8 +206,7 @@ export class RedisLimits implements LimitStore, AsyncDisposable {
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
       if (this.link.trouble !== undefined) return this.#takeLocally(caller, callersVersion);
-      // Neither Redis nor the snapshots have the state of the account. If this instance does not either, the client has
-      // to retry.
+      // Redis and the snapshots lack the state of the account. If this instance does, too, the client has to retry.
       const { localLimits, versions } = this.#context;
       if (!localLimits.knows(caller.accountId)) throw error;
       return { verdict: this.#decide(caller), versions: versions.now };

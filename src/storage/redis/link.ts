@@ -14,14 +14,10 @@ export interface LinkOptions {
   readonly timeoutMs: number;
   readonly scripts: ReadonlyMap<ScriptName, string>;
   readonly notice: Notice;
-  /**
-   * Called on each new connection before it is used. It has to run a script that writes, so that a read-only Redis is
-   * noticed.
-   */
+  /** Called on each new connection before it is used. Has to run a script that writes, to notice a read-only Redis. */
   readonly onConnect: (run: Run) => Promise<unknown>;
 }
 
-/** Runs a script: one round trip. */
 export type Run = (
   script: ScriptName,
   keys: readonly string[],
@@ -78,7 +74,6 @@ export class RedisLink implements Disposable {
     return /^(?:redis|valkey)_version:(\S+)/m.exec(String(info))?.[1];
   }
 
-  /** Whether requests wait to be sent. */
   get isBusy(): boolean {
     return this.#requests.isBusy;
   }
@@ -94,18 +89,12 @@ export class RedisLink implements Disposable {
     }
   }
 
-  /**
-   * Runs a script for a request. Rejects with `Overloaded` if too many requests wait, without having sent this one;
-   * otherwise as `run` does.
-   */
+  /** As `run`. Rejects with `Overloaded`, having sent nothing, if too many requests wait. */
   ask(...command: Parameters<Run>): Promise<unknown> {
     return this.#requests.run(() => this.run(...command));
   }
 
-  /**
-   * Rejects within the time-out: with `NoAnswer` if it is unknown whether the script ran, with another
-   * `StorageUnavailable` if it did not.
-   */
+  /** Rejects with `NoAnswer` if it is unknown whether the script ran, else with another `StorageUnavailable`. */
   async run(...command: Parameters<Run>): Promise<unknown> {
     const connection = this.#connection;
     if (connection === undefined) throw new StorageUnavailable(this.trouble ?? 'Redis is not connected');

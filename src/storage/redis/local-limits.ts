@@ -22,7 +22,6 @@ const heldStates = 100_000;
 /** Most requests without a reply per account; beyond them one may be charged twice. */
 const mostUnanswered = 1_000;
 
-/** Something that Redis may have counted: it did not reply. */
 interface Doubt {
   readonly number: number;
   readonly count: number;
@@ -34,7 +33,6 @@ export interface Unreported {
   readonly doubts: readonly Doubt[];
 }
 
-/** The known state of an account, and what is to be reported to Redis. */
 export interface Held {
   readonly usage: Usage;
   readonly minute: Unreported;
@@ -44,10 +42,7 @@ export interface Held {
 const none: Unreported = { count: 0, doubts: [] };
 const one: Unreported = { count: 1, doubts: [] };
 
-/**
- * The last known state of accounts and keys. While Redis is down, it is continued by the same rules, and what is
- * counted is kept to be reported to Redis.
- */
+/** The last known state, continued by the same rules while Redis is down. What is counted is kept to be reported. */
 export class LocalLimits {
   readonly #rules: LimitRules;
   readonly #accounts = new LRUCache<number, Held>({
@@ -70,23 +65,18 @@ export class LocalLimits {
     this.#rules = rules;
   }
 
-  /** Adopts Redis' usage of an account. */
   learnUsage(accountId: number, usage: Usage): void {
     this.#accounts.set(accountId, { usage, minute: none, day: none });
     this.#changed.add(accountId);
   }
 
-  /** Adopts Redis' penalty of a key, without strikes. */
   learnPenalty(keyId: number, penalty: Omit<KeyPenalty, 'strikes'>): void {
     const isClear = penalty.episodeUntil === 0 && penalty.bannedUntil === 0;
     if (!isClear) this.#penalties.set(keyId, { ...penalty, strikes: [] });
     else if (this.#penalties.size > 0) this.#penalties.delete(keyId);
   }
 
-  /**
-   * Adopts the snapshot of an account and one of its keys. Of the same window the higher count stays, otherwise the
-   * later window. A ban without a snapshot was lifted.
-   */
+  /** Of the same window the higher count stays, otherwise the later window. A ban without a snapshot was lifted. */
   recall(accountId: number, keyId: number, usage: Usage, ban: Pick<Ban, 'bannedUntil' | 'level'>): void {
     const held = this.#accounts.get(accountId);
     if (held === undefined) this.learnUsage(accountId, usage);
@@ -116,14 +106,12 @@ export class LocalLimits {
     return this.#penalties.get(keyId) ?? noPenalty;
   }
 
-  /** Notes that Redis may have counted a request of this account. */
   doubt(accountId: number, number: number): void {
     const unanswered = this.#unanswered.get(accountId);
     if (unanswered === undefined) this.#unanswered.set(accountId, [number]);
     else if (unanswered.length < mostUnanswered) unanswered.push(number);
   }
 
-  /** Checks and counts a request; `newBan` if it led to one. */
   take(caller: Caller, nowMs: number): { verdict: Verdict; newBan: KeyPenalty | undefined } {
     const before = this.#accounts.get(caller.accountId) ?? { usage: unused, minute: none, day: none };
     const known = this.penalty(caller.keyId);
@@ -190,7 +178,6 @@ export class LocalLimits {
     });
   }
 
-  /** Takes up to `count` accounts whose usage has changed. */
   takeChanged(count: number): { accountId: number; usage: Usage }[] {
     const changed: { accountId: number; usage: Usage }[] = [];
     for (const accountId of this.#changed) {

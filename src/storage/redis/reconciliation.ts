@@ -10,14 +10,11 @@ import type { AccountSnapshot } from './snapshot-store.ts';
 
 /** Most cached keys, and most bans to be reported to Redis. */
 const mostHeld = 100_000;
-/** How long a snapshot that was read is not read again. */
 const recalledForMs = 1_000;
 
-/** Accounts reported at once. */
 const reportGroup = 500;
 /** How often bans are read, if callers change meanwhile. */
 const mostReadings = 4;
-/** The version for bans that were decided here. */
 const anyVersion = -1;
 
 /** How often a script is run for an account that Redis does not know. */
@@ -30,12 +27,10 @@ export function discarding(): StorageUnavailable {
 
 const nothing: Unreported = { count: 0, doubts: [] };
 
-/** Restores what Redis, the local limits or the snapshots have lost from the others. */
 export class Reconciliation {
   readonly #context: RedisContext;
   readonly #reconciling = new Map<number, Promise<void>>();
   readonly #recalling = new Map<number, Promise<void>>();
-  /** When the snapshot was read, by key. */
   readonly #recalledAt = new LRUCache<number, number>(atMost(mostHeld));
   readonly #unreportedBans = new LRUCache<number, AccountBan>(atMost(mostHeld));
 
@@ -43,10 +38,7 @@ export class Reconciliation {
     this.#context = context;
   }
 
-  /**
-   * Restores an account in Redis that is new, long idle, or lost. Rejects with `StorageUnavailable` if its snapshot
-   * cannot be read; Redis still does not know the account then, so the next request tries again.
-   */
+  /** Restores an account that Redis lacks. Rejects with `StorageUnavailable`; the next request tries again. */
   reconcile(accountId: number): Promise<void> {
     return once(this.#reconciling, accountId, () => this.#reconcile(accountId));
   }
@@ -67,9 +59,7 @@ export class Reconciliation {
     }
   }
 
-  /**
-   * Reports to Redis what was counted here of an account, before its next command: a connection runs commands in order.
-   */
+  /** Reports what was counted here of an account before its next command: a connection runs commands in order. */
   reportFirst(accountId: number): void {
     if (this.#context.localLimits.isUnreported(accountId)) void this.reportAccount(accountId);
   }
@@ -130,7 +120,6 @@ export class Reconciliation {
     const { localLimits } = this.#context;
     const { usage } = await this.#withBans(accountId);
     const snapshot = { usage: usage ?? unused, minute: nothing, day: nothing };
-    // Commands are done in order.
     await Promise.all([
       this.#restore(accountId, snapshot, 0),
       localLimits.knows(accountId) ? this.reportAccount(accountId) : undefined,

@@ -20,10 +20,8 @@ export class ReplyTimeouts {
   readonly #onTimeout: () => void;
   /** Due by the attentive clock, at the earliest time at which the server may count as down. */
   readonly #pending;
-  /** The attentive clock at the last check. */
   #attentiveMs = 0;
   #lookedAt = 0;
-  /** When the last reply arrived, by the attentive clock. */
   #heardAt = 0;
 
   /** `onTimeout` is called before all pending replies are rejected with `makeError`'s error. */
@@ -35,7 +33,6 @@ export class ReplyTimeouts {
     this.#pending = new DeadlineQueue({ look: { everyMs: this.#lookMs, work: () => this.#look() } });
   }
 
-  /** The reply, or a rejection once the server counts as down. */
   within<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#pending.size === 0) this.#moveClock();
@@ -77,10 +74,7 @@ export class ReplyTimeouts {
     return silentMs >= allowedMs || this.#attentiveMs - askedAt >= allowedMs * longestParts;
   }
 
-  /**
-   * Rejects all pending replies of a closed connection. The client does not reject each of them itself, and replies of
-   * the next connection would keep such a one pending for long.
-   */
+  /** Rejects the replies of a closed connection, which the client does not reject itself. */
   abandon(): void {
     this.#pending.expire(this.#makeError());
   }

@@ -5,7 +5,6 @@ import type { AccountBan, LimitSnapshots } from '../limit-snapshots.ts';
 import type { Ban } from '../storage.ts';
 import type { LocalLimits } from './local-limits.ts';
 
-/** What is known of an account outside Redis. */
 export interface AccountSnapshot {
   /** Undefined for an account that never was counted. */
   readonly usage: Usage | undefined;
@@ -13,7 +12,6 @@ export interface AccountSnapshot {
 }
 
 const snapshotEveryMs = 10_000;
-/** Accounts in one statement. */
 const batchSize = 500;
 /** Most concurrent lookups, which leave connections of the pool to others. */
 const mostLookUps = 4;
@@ -30,7 +28,6 @@ export class SnapshotStore implements AsyncDisposable {
   readonly #snapshots: LimitSnapshots;
   readonly #localLimits: LocalLimits;
   readonly #unsavedBans = new LRUCache<number, AccountBan>(atMost(mostUnsavedBans));
-  /** The saves under way, by key. */
   readonly #savingBans = new Map<number, Promise<void>>();
   #questions: Question[] = [];
   #lookUps = 0;
@@ -120,9 +117,7 @@ export class SnapshotStore implements AsyncDisposable {
     try {
       await this.#snapshots.saveBan(ban);
       if (this.#unsavedBans.get(ban.keyId) === ban) this.#unsavedBans.delete(ban.keyId);
-    } catch {
-      // Retried with the next save.
-    }
+    } catch {}
   }
 
   async #save(): Promise<void> {

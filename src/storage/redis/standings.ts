@@ -1,4 +1,3 @@
-/** How callers stand: what a request of theirs would be answered, counting nothing. */
 import { standing, type Verdict } from '../../domain/limit.ts';
 import type { Versions } from '../../domain/resources.ts';
 import type { Caller } from '../storage.ts';

@@ -7,7 +7,6 @@ import type { Migrations } from './database.ts';
 import { SqliteWriter } from './writer.ts';
 import type { ThreadTask } from './writer-thread.ts';
 
-/** Where the units of work of a process run. */
 export type WriterPlace =
   /** In this thread, for a process that serves no requests. */
   | { readonly kind: 'here' }
@@ -23,10 +22,7 @@ interface ConnectedWriter extends Writer<Units>, AsyncDisposable {
   readonly facts: QueueFacts;
   /** Resolves with the reason when writes have stopped permanently; undefined where that cannot happen. */
   readonly lost?: Promise<Error>;
-  /**
-   * Performs the writes of another process of the service, until that has ended; undefined where this process does not
-   * write itself.
-   */
+  /** Performs the writes of another process until disposed of; undefined where this process does not write itself. */
   readonly serve?: (port: Port) => Disposable;
 }
 
@@ -64,10 +60,7 @@ function writerHere({ path, migrations, units, timeoutMs, onOutcome }: ConnectOp
   };
 }
 
-/**
- * The thread starts with the first write, or after this time: loading all units of work takes about as long as the rest
- * of a start, and the first responses do not need them.
- */
+/** The thread starts with the first write, or after this time: loading all units would double the time of a start. */
 const startThreadAfterMs = 500;
 
 function writerInThread(

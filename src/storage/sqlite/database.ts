@@ -4,7 +4,6 @@ import { StorageUnavailable, StorageUnusable, WriteUncertain } from '../storage.
 import { fileReason, noStore } from './files.ts';
 import { backupApplicationId, hasCode, hasTable, pragma, storeApplicationId } from './sqlite-file.ts';
 
-/** A step of a migration: statements, or a function for what SQL alone cannot do. */
 type Migration = string | ((database: Database) => void);
 
 /** Ordered steps that bring a file of any older version up to date; the file's `user_version` counts them. */
@@ -19,12 +18,10 @@ const readingCacheKib = 8_192;
 export const writingCacheKib = 4_096;
 
 interface DatabaseOptions {
-  /** An existing file. */
   readonly path: string;
   readonly migrations: Migrations;
   /** Whether an empty file becomes a store; otherwise it is rejected. */
   readonly create: boolean;
-  /** Size of the page cache. */
   readonly cacheKib?: number;
   /** How long a statement may wait for the lock of another process. Blocks the thread. */
   readonly busyTimeoutMs: number;
@@ -81,11 +78,10 @@ function migrate(database: Database, migrations: Migrations): number {
   return former;
 }
 
-/**
- * Throws `StorageUnusable` unless the file is a data file that can be served or migrated, or an empty one to be filled.
- */
+/** Throws `StorageUnusable` unless the file is a data file, or an empty one to be filled. */
 function check(database: Database, path: string, migrations: Migrations, create: boolean): void {
-  if (isEmpty(database)) {
+  const isEmpty = database.query('SELECT 1 FROM sqlite_schema LIMIT 1').all().length === 0;
+  if (isEmpty) {
     if (create) return;
     throw noStore(path);
   }
@@ -130,10 +126,6 @@ function checkOwner(database: Database, path: string): void {
   );
 }
 
-function isEmpty(database: Database): boolean {
-  return database.query('SELECT 1 FROM sqlite_schema LIMIT 1').all().length === 0;
-}
-
 /** Codes of temporary failures of the disk or a lock, not of defects. */
 const passing = /^SQLITE_(FULL|READONLY|IOERR|BUSY|CANTOPEN|LOCKED|PROTOCOL|NOMEM|PERM)/;
 const busy = /^SQLITE_BUSY/;
@@ -153,10 +145,7 @@ function translated(error: unknown): unknown {
   return isPassing(error) ? new StorageUnavailable(`${error.code}: ${error.message}`, error) : error;
 }
 
-/**
- * Converts the error of a commit. If the disk failed in the middle of it, the log may contain the whole transaction,
- * which a recovery after a crash would apply.
- */
+/** After a failure in the middle of a commit, the log may have the whole transaction, which a recovery would apply. */
 export function commitFailure(error: unknown): unknown {
   if (!hasCode(error, brokenOff)) return translated(error);
   return new WriteUncertain(`${error.code}: ${error.message}`, error);
@@ -167,10 +156,7 @@ interface Watched {
   verify(): void;
 }
 
-/**
- * Runs a statement or transaction, and converts errors to those of the storage interface. With `format`, a statement
- * that no longer fits the file, because another process has just migrated it, is reported as such and not as a defect.
- */
+/** Converts errors. With `format`, a statement that no longer fits a migrated file is reported as such and not as a defect. */
 export function attempt<T>(work: () => T, format?: Watched): T {
   try {
     return work();

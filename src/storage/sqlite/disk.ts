@@ -1,8 +1,6 @@
-/** Sizes of files, free space, and durable writes. */
 import { closeSync, fsyncSync, openSync, statfsSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** 0 where there is no file. */
 export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -1,4 +1,3 @@
-/** The files of an embedded store: names, creation and permissions. */
 import {
   accessSync,
   closeSync,
@@ -18,12 +17,10 @@ import { freeBytesOf } from './disk.ts';
 import { fileMagic } from './limits/layout.ts';
 
 export interface StoreFiles {
-  /** The data file, with links resolved. */
   readonly data: string;
   readonly limits: string;
   /** Locked by the process that serves the store; empty. */
   readonly lock: string;
-  /** Whether the data file was created. */
   readonly created: boolean;
 }
 
@@ -97,9 +94,7 @@ function ownName(path: string): string {
 /** With less space, SQLite fails to open a file with "disk I/O error". */
 const fullDiskBytes = 131_072;
 
-/**
- * The message of an error on a file, with the cause that SQLite does not report: a full disk, or missing permissions.
- */
+/** Adds the cause that SQLite does not report: a full disk, or missing permissions. */
 export function fileReason({ message }: Error, path: string): string {
   const folder = dirname(path);
   try {

@@ -3,10 +3,7 @@ import type { Notice } from '../outage.ts';
 import { StorageUnavailable } from '../storage.ts';
 import { attempt } from './database.ts';
 
-/**
- * Notices that another process has migrated a file in use. From then on this version neither reads nor writes it,
- * because the results may be wrong.
- */
+/** Notices that another process migrated the file. This version then neither reads nor writes it: results may be wrong. */
 export class FormatWatch {
   readonly #query;
   readonly #known: bigint;

@@ -1,7 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { folded } from '../../tables/accounts.ts';
 
-/** Adds what operators need: accounts by name, closed accounts, operators with sessions, the audit log and usage. */
 export function addFrontDesk(database: Database): void {
   database.run(accounts);
   const names = database.query<{ id: bigint; name: string }, []>('SELECT id, name FROM accounts').all();
@@ -72,10 +71,7 @@ const audit = `
   CREATE INDEX audit_by_object_and_actor ON audit (object, actor, at, id);
 `;
 
-/**
- * Requests of each key in a period. Current rows are adjacent, because they are written every few seconds. One index
- * serves accounts and keys: a second one would be another page to write per key and hour.
- */
+/** Current rows are adjacent. One index serves accounts and keys: a second would be a page more to write per key and hour. */
 const usageOfKeys = (table: string, period: 'hour' | 'day') => `
   CREATE TABLE ${table} (
     ${period}     INTEGER NOT NULL,

@@ -23,7 +23,6 @@ export class SandboxStore implements Disposable {
   readonly #keys: KeyPenalties;
   readonly #tables: readonly string[];
 
-  /** `path` is the data file, `start` the copy to restore. */
   constructor(path: string, start: string) {
     this.#data = new Database(path, { readwrite: true, strict: true });
     this.#data.run('PRAGMA busy_timeout = 5000');

@@ -4,10 +4,7 @@ import { StorageUnusable } from '../storage.ts';
 import { fileReason, makeFile, type StoreFiles } from './files.ts';
 import { hasCode } from './sqlite-file.ts';
 
-/**
- * Lets only one service serve a store: it alone writes, and frees the locks of its processes. This is SQLite's lock on
- * a file that is never written, which the system releases however the process ends. Throws `StorageUnusable`.
- */
+/** SQLite's lock on a file that is never written: the system releases it however the process ends. Throws `StorageUnusable`. */
 function lockForServing(files: StoreFiles): Disposable {
   const lock = tryLock(files, 0);
   if (lock !== undefined) return lock;

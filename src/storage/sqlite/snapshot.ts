@@ -38,10 +38,7 @@ export class Snapshot implements Disposable {
     return attempt(work, this.#format);
   }
 
-  /**
-   * The versions in this tick. Throws `StorageUnavailable` if they cannot be read, because cached data may be outdated
-   * then, and if another process has migrated the file.
-   */
+  /** Throws `StorageUnavailable` if they cannot be read, because cached data may be outdated, or the file was migrated. */
   versions(): Versions {
     this.#open();
     this.#format.check();

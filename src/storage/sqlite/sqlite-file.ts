@@ -1,9 +1,7 @@
-/** What SQLite says of a file, and of an error. */
 import { type Database, SQLiteError } from 'bun:sqlite';
 
 /** Marks a data file as this service's, so that another program's database is never migrated ("AnSt"). */
 export const storeApplicationId = 0x416e5374;
-/** Marks a backup, which is no store ("AnSB"). */
 export const backupApplicationId = 0x416e5342;
 
 export function pragma(database: Database, name: string): number {
@@ -15,7 +13,6 @@ export function hasTable(database: Database, name: string): boolean {
   return database.query('SELECT 1 FROM sqlite_schema WHERE name = ?').all(name).length > 0;
 }
 
-/** Whether SQLite failed with one of these codes. */
 export function hasCode(error: unknown, codes: RegExp): error is SQLiteError {
   return error instanceof SQLiteError && codes.test(String(error.code));
 }

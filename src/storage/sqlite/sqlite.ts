@@ -1,14 +1,18 @@
 import type { Database } from 'bun:sqlite';
-import type { Clock } from '../../domain/clock.ts';
-import type { LimitRules } from '../../domain/limit.ts';
 import { type Trouble, troubles } from '../../domain/trouble.ts';
 import { imports } from '../../tables/imports.ts';
 import { sessions } from '../../tables/operators.ts';
 import { entities } from '../../tables/tables.ts';
 import { entitiesOf } from '../entity.ts';
-import type { Notice } from '../outage.ts';
-import type { Admission, Caller, EntityStores, LimitStore, Port, Storage } from '../storage.ts';
-import type { Units } from '../transaction.ts';
+import type {
+  Admission,
+  Caller,
+  EntityStores,
+  LimitStore,
+  Port,
+  Storage,
+  StoreSettings,
+} from '../storage.ts';
 import { finishRestore, isUnfinished } from './backup/restored-limits.ts';
 import { connectWriter, type WriterPlace } from './connect-writer.ts';
 import { type Migrations, openDatabase } from './database.ts';
@@ -19,7 +23,7 @@ import { SqliteImports } from './entities/imports.ts';
 import { SqliteKeys } from './entities/keys.ts';
 import { SqlitePets } from './entities/pets.ts';
 import { SqliteUsage } from './entities/usage.ts';
-import { SqliteFacts } from './facts.ts';
+import { factsOf } from './facts.ts';
 import { openToOthers, storeFiles } from './files.ts';
 import { FormatWatch } from './format-watch.ts';
 import type { Limits } from './limits/limits.ts';
@@ -28,18 +32,9 @@ import { dataMigrations } from './migrations.ts';
 import { lockOnce, tryLock } from './serving-lock.ts';
 import { Snapshot } from './snapshot.ts';
 
-interface SqliteOptions {
+interface SqliteOptions extends StoreSettings {
   readonly path: string;
-  readonly clock: Clock;
-  readonly rules: LimitRules;
-  /** Whether this process serves requests, or supervises workers that do. */
-  readonly serving: boolean;
-  /** Whether a missing store is created. */
-  readonly create: boolean;
-  readonly units: Units;
   readonly writer: WriterPlace;
-  readonly notice: Notice;
-  /** Defaults to the current ones. */
   readonly migrations?: Migrations;
 }
 
@@ -74,7 +69,6 @@ export function openSqlite(options: SqliteOptions): Storage {
     onOutcome: () => snapshot.renew(),
   });
   const read: ReadIn = (work) => snapshot.read(work);
-  const facts = new SqliteFacts(data, files.limitFile, snapshot);
   const kept = opened.move();
 
   return {
@@ -88,7 +82,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     sessions: new SqliteEntity(data, sessions, { read }),
     audit: new SqliteAudit(data, read),
     usage: new SqliteUsage(data, read),
-    facts: () => ({ ...facts.read(), ...writer.facts }),
+    facts: () => ({ ...factsOf(data, files.limitFile, read), ...writer.facts }),
     write: (name, input) => writer.write(name, input),
     ...(writer.serve && { serveWorker: workerServer(writer.serve, limits) }),
     health: () => {
@@ -161,7 +155,6 @@ function openFiles(options: SqliteOptions): Opened {
   };
 }
 
-/** Performs the writes of workers, and frees the locks of those that have ended. */
 function workerServer(serve: (port: Port) => Disposable, limits: Limits) {
   return (worker: number, port: Port): Disposable => {
     const served = serve(port);

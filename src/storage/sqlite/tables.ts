@@ -60,7 +60,6 @@ export function openSqliteTables(path: string, mustExist: boolean): Tables {
   };
 }
 
-/** The transaction that adds rows. */
 function adding(database: Database) {
   const inventory = new InventoryWrites(database);
   return database.transaction((table: Table, rows: readonly TableRow[]) => {
@@ -73,13 +72,11 @@ function adding(database: Database) {
     for (const row of rows) insert.run(...row);
     if (table !== pets) return;
     const change = new InventoryChange();
-    for (const row of rows) change.count(countedOf(row), 1);
+    for (const [, , categoryId, status] of rows) {
+      change.count({ categoryId: categoryId as bigint, status: status as PetStatus }, 1);
+    }
     inventory.write(change);
   });
-}
-
-function countedOf([, , categoryId, status]: TableRow) {
-  return { categoryId: categoryId as bigint, status: status as PetStatus };
 }
 
 function conflictOf(error: unknown): RowConflict | undefined {

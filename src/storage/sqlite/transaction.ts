@@ -12,9 +12,7 @@ import { SqlitePetWrites } from './entities/pets.ts';
 import { SqliteSessions } from './entities/sessions.ts';
 import { SqliteUsageWrites } from './entities/usage-writes.ts';
 
-/** A transaction of units of work, on the one connection that writes. */
 export class SqliteTransaction {
-  /** What units write with. */
   readonly tables: Transaction;
   readonly #raise;
   readonly #inventory;
@@ -45,7 +43,6 @@ export class SqliteTransaction {
     this.#ofUnit.clear();
   }
 
-  /** What the unit has changed is undone. */
   forgetUnit(): void {
     this.#ofUnit.clear();
   }
@@ -57,7 +54,6 @@ export class SqliteTransaction {
     this.#ofGroup.clear();
   }
 
-  /** What the group has changed is undone. */
   forgetGroup(): void {
     this.#ofUnit.clear();
     this.#ofGroup.clear();

@@ -15,7 +15,6 @@ export interface ThreadTask {
 
 declare const self: Worker;
 
-/** Runs the thread. */
 export function runWriterThread(units: Units): void {
   self.onmessage = ({ data }: MessageEvent<ThreadTask>) => {
     const writer = new SqliteWriter({ ...data, migrations: dataMigrations, units });

@@ -17,7 +17,6 @@ import { SqliteTransaction } from './transaction.ts';
 const lockRetryMs = 2;
 
 interface SqliteWriterOptions {
-  /** An existing, migrated data file. */
   readonly path: string;
   readonly migrations: Migrations;
   readonly units: Units;
@@ -61,7 +60,6 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     return this.#queue.facts;
   }
 
-  /** Waits for pending writes, then closes the connection. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#queue.idle();
     this.#database.close();

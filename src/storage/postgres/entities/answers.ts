@@ -32,7 +32,6 @@ export class PostgresAnswerWrites implements AnswerWrites {
     });
   }
 
-  /** Nobody waits to remove what somebody else removes just now. */
   async keep(answers: readonly KeptAnswer[], since: number): Promise<void> {
     const rows = answers.map(({ accountId, key, request, status, body, location, keptAt }) => {
       return [answerId(accountId, key), request, status, body, location, keptAt];

@@ -19,7 +19,6 @@ export class PostgresAudit implements AuditStore {
   }
 }
 
-/** Later than any time. */
 const endless = 9_223_372_036_854_775_807n;
 
 /**

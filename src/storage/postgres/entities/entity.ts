@@ -26,22 +26,18 @@ import { movedText, risenVersionText, versionCounter } from '../versions.ts';
 
 const casts: Readonly<Record<SqlType, string>> = { integer: 'bigint', text: 'text', boolean: 'boolean' };
 
-/** A parameter, by its number from 1. */
 const place = (number: number, type: SqlType) => `$${number}::${casts[type]}`;
 
 interface ListText {
   readonly text: string;
-  /** The filters in the order of the statement's parameters. */
   readonly equal: readonly string[];
 }
 
-/** The statements of a described table that only read, made once. */
 class ReadTexts {
   readonly select: string;
   readonly find: string;
   readonly findMany: string;
   readonly rowsOf: (found: readonly unknown[]) => never[];
-  /** The name of the key's column. */
   readonly key: string;
   readonly ofKey: string;
   readonly #table: Table;
@@ -124,7 +120,6 @@ function textsOf(table: Table): ReadTexts {
   return known;
 }
 
-/** The rows of a described table. */
 export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
   protected readonly runner: Runner;
   protected readonly texts: ReadTexts;
@@ -136,7 +131,6 @@ export class PostgresEntity<T> implements EntityReads<T>, EntityWrites<T> {
     this.texts = textsOf(this.#table);
   }
 
-  /** Reads rows with a statement that begins with `select`. */
   protected async rows(text: string, ...values: readonly SqlValue[]): Promise<RowIn<T>[]> {
     const found = await this.runner.run((sql): SQL.Query<unknown[]> => sql.unsafe(text, [...values]));
     return this.texts.rowsOf([...found]);

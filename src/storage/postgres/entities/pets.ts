@@ -51,10 +51,7 @@ export class PostgresPetWrites implements PetWrites {
     this.#pets = new PostgresEntity(pets, statements);
   }
 
-  /**
-   * The counter's row is locked until the commit, so that ids become visible in their order, on every instance, without
-   * gaps.
-   */
+  /** The counter's row is locked until the commit: ids become visible in order and without gaps, on every instance. */
   async add(added: readonly NewPet[]): Promise<Pet[]> {
     const [row] = await this.#statements.change<Versioned & { readonly last: bigint }>(
       'pets',

@@ -3,7 +3,6 @@ import { dayMs, hourMs } from '../../../domain/clock.ts';
 import type { UsageBounds, UsageReport, UsageWrites } from '../../admin.ts';
 import type { Statements } from '../statements.ts';
 
-/** Most rows of a table that are removed at once. */
 const removedAtOnce = 1_000;
 
 /** Usage as it is written. Rows are JSON in one parameter: there may be as many as there are keys. */
@@ -17,31 +16,13 @@ export class PostgresUsageWrites implements UsageWrites {
   /** Every process locks the tables in one order, and the rows of each by their keys, to avoid deadlock. */
   async add({ minutes, keys }: UsageReport): Promise<void> {
     if (keys.length > 0) {
-      const rows = JSON.stringify(
-        keys.map((key) => [
-          key.hour,
-          key.keyId,
-          key.accountId,
-          key.ok,
-          key.refused,
-          key.limited,
-          key.failed,
-          key.deprecated,
-          key.lastUsedAt,
-        ]),
-      );
+      const rows = JSON.stringify(keys);
       await this.#statements.run((sql) => addPeriods(sql, sql`usage_hours`, sql`hour`, hourMs, rows));
       await this.#statements.run((sql) => addPeriods(sql, sql`usage_days`, sql`day`, dayMs, rows));
     }
     // Everybody's requests are in the same few of these: they are locked no longer than it takes.
     if (minutes.length > 0) {
-      const rows = minutes.map(({ minute, operation, code, requests }) => [
-        minute,
-        operation,
-        code,
-        requests,
-      ]);
-      await this.#statements.run((sql) => addMinutes(sql, JSON.stringify(rows)));
+      await this.#statements.run((sql) => addMinutes(sql, JSON.stringify(minutes)));
     }
   }
 
@@ -59,13 +40,13 @@ export class PostgresUsageWrites implements UsageWrites {
 function addMinutes(sql: SQL, rows: string): SQL.Query<unknown> {
   return sql`
     INSERT INTO usage_minutes AS counted (minute, operation, code, requests)
-    SELECT (value->>0)::bigint AS minute, value->>1 AS operation, value->>2 AS code, sum((value->>3)::bigint)
-    FROM json_array_elements(${rows}::text::json) AS reported (value)
+    SELECT minute, operation, code, sum(requests)
+    FROM json_to_recordset(${rows}::text::json)
+      AS reported (minute bigint, operation text, code text, requests bigint)
     GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
     ON CONFLICT (minute, operation, code) DO UPDATE SET requests = counted.requests + excluded.requests`;
 }
 
-/** Adds what keys did to a table of periods of this length. */
 function addPeriods(
   sql: SQL,
   table: SQL.Query<unknown>,
@@ -76,10 +57,11 @@ function addPeriods(
   return sql`
     INSERT INTO ${table} AS counted
       (${period}, key_id, account_id, ok, refused, limited, failed, deprecated, last_used_at)
-    SELECT (value->>0)::bigint / ${lengthMs}::bigint * ${lengthMs}::bigint, (value->>1)::bigint,
-           max((value->>2)::bigint), sum((value->>3)::bigint), sum((value->>4)::bigint), sum((value->>5)::bigint),
-           sum((value->>6)::bigint), sum((value->>7)::bigint), max((value->>8)::bigint)
-    FROM json_array_elements(${rows}::text::json) AS reported (value)
+    SELECT reported.hour / ${lengthMs}::bigint * ${lengthMs}::bigint, "keyId", max("accountId"), sum(ok),
+           sum(refused), sum(limited), sum(failed), sum(deprecated), max("lastUsedAt")
+    FROM json_to_recordset(${rows}::text::json) AS reported
+      (hour bigint, "keyId" bigint, "accountId" bigint, ok bigint, refused bigint, limited bigint,
+       failed bigint, deprecated bigint, "lastUsedAt" bigint)
     GROUP BY 1, 2 ORDER BY 1, 2
     ON CONFLICT (${period}, key_id) DO UPDATE SET
       ok = counted.ok + excluded.ok, refused = counted.refused + excluded.refused,

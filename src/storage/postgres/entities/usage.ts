@@ -12,7 +12,6 @@ import type {
 } from '../../admin.ts';
 import type { Runner } from '../statements.ts';
 
-/** Later than any time. */
 const endless = 9_223_372_036_854_775_807n;
 
 const requests = (sql: SQL) => sql`ok + refused + limited + failed`;

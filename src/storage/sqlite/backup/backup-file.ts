@@ -9,7 +9,6 @@ import { BackupError } from '../../backup.ts';
 import { dataMigrations } from '../migrations.ts';
 import { backupApplicationId } from '../sqlite-file.ts';
 
-/** Offsets in the header of an SQLite database. */
 const headerBytes = 100;
 const headerAt = { pageSize: 16, pageCount: 28, freePages: 36, applicationId: 68 } as const;
 const sqliteMagic = 'SQLite format 3\0';
@@ -19,7 +18,6 @@ export interface FileHeader {
   readonly pageBytes: number;
   readonly pages: number;
   readonly freePages: number;
-  /** Of the file. */
   readonly bytes: number;
 }
 
@@ -60,7 +58,6 @@ function open(path: string): number {
   }
 }
 
-/** Whether the file is marked as a backup. Checks nothing else. */
 export function isBackup(path: string): boolean {
   try {
     return headerOf(path).applicationId === backupApplicationId;
@@ -83,7 +80,6 @@ export const newestFormat = dataMigrations.length;
 export const noteTables = ['backup', 'backup_seal'] as const;
 export const limitTable = 'backup_limits';
 
-/** Rows of each of the store's own tables. */
 export function countsOf(database: Database): Record<string, number> {
   const names = database
     .query<{ name: string }, []>(

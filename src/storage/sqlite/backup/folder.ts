@@ -69,7 +69,6 @@ export class SqliteBackupFolder implements BackupFolder {
     try {
       return JSON.parse(await readFile(join(this.path, name + verifiedSuffix), 'utf8')) as VerificationResult;
     } catch {
-      // Most have none, and one may be written only in part.
       return null;
     }
   }

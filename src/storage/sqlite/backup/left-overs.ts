@@ -1,4 +1,3 @@
-/** Names of unfinished backups, and the removal of those that a killed process left. */
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -9,12 +8,10 @@ export function partialName(name: string): string {
 
 const partial = /^(.*)\.(\d+)\.partial(?:\.limits|-journal)?$/;
 
-/** Removes an unfinished backup, with the files beside it. */
 export function removePartial(path: string): void {
   for (const suffix of ['', '.limits', '-journal']) rmSync(path + suffix, { force: true });
 }
 
-/** Removes the unfinished backups of ended processes from a folder. */
 export function removeLeftOvers(folder: string, isConcerned: (name: string) => boolean): void {
   for (const entry of readdirSync(folder)) {
     const [, name = '', pid] = partial.exec(entry) ?? [];

@@ -9,7 +9,6 @@ import { checkStore, countsOf, newestFormat } from './backup-file.ts';
 import { makeSealTable, seal, sealPageOf } from './seal.ts';
 
 export interface MakeTask {
-  /** The data file, and the limit file beside it. */
   readonly data: string;
   readonly limits: string;
   /** The path of the unfinished backup, which does not exist yet. */
@@ -21,13 +20,9 @@ export interface MakeTask {
 /** How long the copy waits for another process's lock before it begins. */
 const busyTimeoutMs = 10_000;
 
-/** Where the limit file is copied to first. */
 const limitCopyOf = (target: string) => `${target}.limits`;
 
-/**
- * Copies a store, which may be served meanwhile, into a new file. Blocks until that is durable. Throws `BackupError`;
- * the caller removes the unfinished file.
- */
+/** Copies a store, which may be served meanwhile. Blocks. Throws `BackupError`; the caller removes the unfinished file. */
 export function makeBackup({ data, limits, target, now, madeBy }: MakeTask): BackupFacts {
   try {
     makeFile(target);
@@ -93,7 +88,6 @@ function complete(target: string, { createdAt, madeBy, hasLimits }: How): Omit<B
   }
 }
 
-/** Adds the limit file in pieces; returns its size. */
 function addLimits(database: Database, path: string): number {
   const insert = database.query('INSERT INTO backup_limits (bytes) VALUES (?)');
   const piece = Buffer.alloc(extentBytes);

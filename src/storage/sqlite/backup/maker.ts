@@ -14,31 +14,25 @@ import { headerOf, isBackup } from './backup-file.ts';
 import { partialName, removeLeftOvers, removePartial } from './left-overs.ts';
 import type { MakeTask } from './make.ts';
 
-/** A task for a separate process. */
 export type BackupTask =
   | ({ readonly kind: 'make' } & MakeTask)
   | { readonly kind: 'verify'; readonly path: string };
 
-/**
- * Runs a task until it ends or `signal` aborts; `onRead` receives the bytes read so far. Rejects with `BackupError`.
- */
+/** Runs a task until it ends or `signal` aborts. Rejects with `BackupError`. */
 export type RunBackupTask = (
   task: BackupTask,
   signal: AbortSignal | undefined,
   onRead?: (bytes: number) => void,
 ) => Promise<unknown>;
 
-/** Interval of progress reports and of checks for space. */
 const lookEveryMs = 100;
 /** Estimate of how often a verification reads the file: for the digest, for SQLite's check, and to count rows. */
 const timesRead = 3.25;
-/** Size of a backup's notes and of pages that are not full. */
 const extraBytes = 1_048_576;
 /** Space that a backup leaves to the service, or half of what would remain if that is less. */
 const reserveBytes = 67_108_864;
 
 interface MakerOptions {
-  /** The path of the data file, as DATABASE_URL has it. */
   readonly path: string;
   readonly madeBy: string;
   readonly run: RunBackupTask;
@@ -127,7 +121,6 @@ export function expectSpace(path: string, needed: number, purpose: string): void
   throw new BackupError('space', `Not enough space ${purpose}: ${found}.`);
 }
 
-/** Space to be left on the store's disk. */
 function reserveOf(data: string, target: string, expected: number): number {
   const isSameDisk = statSync(dirname(data)).dev === statSync(dirname(target)).dev;
   const left = freeBytesOf(data) - (isSameDisk ? expected + extraBytes : 0);
@@ -146,7 +139,6 @@ function mib(bytes: number): string {
   return `${Math.ceil(bytes / 1_048_576).toLocaleString('en-US')} MiB`;
 }
 
-/** Renames a finished backup durably. */
 function publish(partial: string, name: string, replace: boolean): void {
   try {
     if (replace) renameSync(partial, name);

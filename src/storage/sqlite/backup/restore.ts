@@ -28,11 +28,8 @@ import { finishRestore } from './restored-limits.ts';
 
 export interface RestoreOptions {
   readonly backup: string;
-  /** The path of the data file, as DATABASE_URL has it. */
   readonly path: string;
-  /** Whether a store that is there is replaced. */
   readonly replace: boolean;
-  /** Verifies the copy, once all of it is there. */
   readonly verify: (copy: string) => Promise<Verified>;
   readonly signal?: AbortSignal;
   /** Bytes copied, and bytes in all. */
@@ -190,7 +187,6 @@ function makeStoreOf(copy: string): void {
   syncFile(copy);
 }
 
-/** Replaces the old store by the new one. */
 function takeIntoUse(copy: string, files: StoreFiles): void {
   using old = existsSync(files.data) ? closed(files.data) : undefined;
   // The old data file is complete without them, or cannot be opened at all.

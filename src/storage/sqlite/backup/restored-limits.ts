@@ -5,7 +5,6 @@ import { makeFile, type StoreFiles } from '../files.ts';
 import { hasTable } from '../sqlite-file.ts';
 import { limitTable } from './backup-file.ts';
 
-/** How long to wait for a command that has just opened the store. */
 const busyTimeoutMs = 5_000;
 
 /** Whether the store was restored and its limit state is still in the data file. */

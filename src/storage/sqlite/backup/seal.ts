@@ -2,10 +2,7 @@ import type { Database } from 'bun:sqlite';
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { BackupError } from '../../backup.ts';
 
-/**
- * The SHA-256 of a backup is stored in the backup, in a table with one row and therefore on a separate page. It is
- * computed with this text in its place.
- */
+/** Stands for the SHA-256 of a backup while that is computed. The table has one row, and so a separate page. */
 const blank = '0'.repeat(64);
 const chunkBytes = 1_048_576;
 
@@ -15,7 +12,6 @@ export function makeSealTable(database: Database): void {
 }
 
 interface SealPage {
-  /** Offset in the file, and size. */
   readonly at: number;
   readonly bytes: number;
 }
@@ -31,7 +27,6 @@ export function sealPageOf(database: Database): SealPage {
   return { at: Number(page.at), bytes: Number(page.bytes) };
 }
 
-/** Writes the digest to a file that no process has open. */
 export function seal(path: string, page: SealPage): void {
   const file = openSync(path, 'r+');
   try {

@@ -45,14 +45,15 @@ function verifyBackup(database: Database, path: string, { pages, pageBytes, byte
     const missing = `${bytes} of ${pages * pageBytes} bytes are there`;
     throw new BackupError('damaged', `The backup ${path} is not whole: ${missing}. Copy it again.`);
   }
-  const [row] = database.query<{ sha256: string }, []>('SELECT sha256 FROM backup_seal').all();
-  if (!isIntact(path, sealPageOf(database), row?.sha256 ?? '')) {
+  const [seal] = database.query<{ sha256: string }, []>('SELECT sha256 FROM backup_seal').all();
+  if (!isIntact(path, sealPageOf(database), seal?.sha256 ?? '')) {
     throw new BackupError(
       'damaged',
       `The backup ${path} is damaged: its content is not what it was when it was made (SHA-256 differs). Use another copy.`,
     );
   }
-  const notes = notesOf(database);
+  const [backup] = database.query<{ notes: string }, []>('SELECT notes FROM backup').all();
+  const notes = JSON.parse(backup?.notes ?? '') as Notes;
   checkStore(database, 'integrity_check');
   const counts = countsOf(database);
   if (JSON.stringify(counts) !== JSON.stringify(notes.counts)) {
@@ -65,11 +66,6 @@ function verifyBackup(database: Database, path: string, { pages, pageBytes, byte
     throw new BackupError('damaged', `The backup ${path} does not have all of the limit state.`);
   }
   return { kind: 'backup', ...notes, newestFormat, bytes };
-}
-
-function notesOf(database: Database): Notes {
-  const [row] = database.query<{ notes: string }, []>('SELECT notes FROM backup').all();
-  return JSON.parse(row?.notes ?? '') as Notes;
 }
 
 function verifyFailure(path: string, isBackup: boolean, error: unknown): Error {

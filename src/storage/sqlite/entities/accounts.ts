@@ -4,7 +4,6 @@ import type { SqlValue } from '../../../tables/table.ts';
 import type { AccountFilter, AccountPosition, AccountStore } from '../../storage.ts';
 import { type ReadIn, SqliteEntity } from './entity.ts';
 
-/** Whether it is open, as the indexes have it. */
 const isOpen = '(closed_at IS NULL)';
 
 /** Behind every name with this prefix: no name contains the last of all code points, which is no character. */

@@ -11,7 +11,6 @@ export class Changes {
     this.#touched.add(resource);
   };
 
-  /** So many more animals of this kind; fewer when it is negative. */
   count(pet: Counted, by: number): void {
     this.#inventory.count(pet, by);
   }

@@ -28,16 +28,13 @@ type Prepared = Statement<unknown, SqlValue[]>;
 
 interface PreparedList {
   readonly statement: Prepared;
-  /** The filters in the order of the statement's parameters. */
   readonly equal: readonly string[];
 }
 
-/** The rows of a described table, on one connection. */
 export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
   protected readonly database: Database;
   protected readonly read: ReadIn;
   protected readonly rowsOf: (found: readonly unknown[]) => RowIn<T>[];
-  /** `SELECT … FROM` the table, for the rest of a statement to follow. */
   protected readonly select: string;
   readonly #touch: Touch;
   readonly #table: Table;

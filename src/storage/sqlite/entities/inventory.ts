@@ -3,14 +3,12 @@ import type { Inventory } from '../../../contract/inventory.ts';
 import type { NewPet } from '../../../contract/pets.ts';
 import { petStatuses } from '../../../domain/pet-status.ts';
 
-/** What of an animal is counted. */
 export type Counted = Pick<NewPet, 'categoryId' | 'status'>;
 
 type InventoryRow = Record<keyof Inventory, bigint>;
 
 const columns = 'available, pending, sold';
 
-/** How many animals there are in each status, as the counts beside them say. */
 export class SqliteInventory {
   readonly #total;
   readonly #ofCategory;
@@ -34,16 +32,13 @@ export class SqliteInventory {
 
 type Counts = Record<keyof Inventory, number>;
 
-/** How much the counts of categories change. */
 export class InventoryChange {
   readonly #categories = new Map<bigint, Counts>();
 
-  /** So many more animals of this kind; fewer when it is negative. */
   count({ categoryId, status }: Counted, by: number): void {
     this.#of(categoryId)[status] += by;
   }
 
-  /** As if what the other counted had been counted here. */
   include(other: InventoryChange): void {
     for (const [categoryId, counts] of other.#categories) {
       const own = this.#of(categoryId);
@@ -51,7 +46,6 @@ export class InventoryChange {
     }
   }
 
-  /** The categories whose counts change. */
   *categories(): Generator<readonly [bigint, Readonly<Counts>]> {
     for (const entry of this.#categories) {
       const [, counts] = entry;

@@ -10,7 +10,6 @@ const rowsAtOnce = 2_000;
 
 type CountRow = [day: bigint, keyId: bigint, count: bigint];
 
-/** What keys made by the day, behind a row. */
 const counts = (count: string, condition: string) =>
   `SELECT day, key_id, ${count} FROM usage_days
    WHERE (day, key_id) > (?, ?) AND day < ? ${condition} ORDER BY day, key_id LIMIT ${rowsAtOnce}`;

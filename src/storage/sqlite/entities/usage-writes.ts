@@ -2,7 +2,6 @@ import type { Database } from 'bun:sqlite';
 import { dayMs } from '../../../domain/clock.ts';
 import type { UsageBounds, UsageReport, UsageWrites } from '../../admin.ts';
 
-/** Adds a key's counts to those of its period. */
 const addition = (period: 'hour' | 'day') =>
   `INSERT INTO usage_${period}s
      (${period}, key_id, account_id, ok, refused, limited, failed, deprecated, last_used_at)
@@ -12,7 +11,6 @@ const addition = (period: 'hour' | 'day') =>
        failed = failed + excluded.failed, deprecated = deprecated + excluded.deprecated,
        last_used_at = max(last_used_at, excluded.last_used_at)`;
 
-/** Most rows that are removed of a table at once. */
 const prunedAtOnce = 1_000;
 
 /** Removes some of a table's rows of periods before an instant, the oldest first. */

@@ -1,5 +1,6 @@
 import type { Database } from 'bun:sqlite';
 import { withNumbers } from '../../../tables/sql.ts';
+import type { SqlValue } from '../../../tables/table.ts';
 import type {
   KeyUsage,
   LastUse,
@@ -13,10 +14,12 @@ import type {
 import type { ReadIn } from './entity.ts';
 import { TopKeys } from './top-keys.ts';
 
-type Range = [since: number, until: number];
-
 /** A key never changes its account, by which its rows are found. */
 const ofKey = 'account_id = (SELECT account_id FROM keys WHERE id = ?1) AND key_id = ?1';
+
+const minutes = `
+  SELECT minute, operation, code, requests FROM usage_minutes
+  WHERE minute >= ? AND minute < ? ORDER BY minute, operation, code`;
 
 const periods = (resolution: UsageResolution, owner: string) =>
   `SELECT ${resolution} AS "from", sum(ok) AS ok, sum(refused) AS refused, sum(limited) AS limited,
@@ -24,7 +27,6 @@ const periods = (resolution: UsageResolution, owner: string) =>
    FROM usage_${resolution}s WHERE ${owner} AND ${resolution} >= ?2 AND ${resolution} < ?3
    GROUP BY ${resolution} ORDER BY ${resolution}`;
 
-/** When keys made their last request, and how many since the beginning of a day. */
 const lastUses = `
   SELECT id AS keyId,
          (SELECT last_used_at FROM usage_days WHERE account_id = keys.account_id AND key_id = keys.id
@@ -36,36 +38,21 @@ const lastUses = `
 export class SqliteUsage implements UsageStore {
   readonly #read: ReadIn;
   readonly #topKeys: TopKeys;
-  readonly #minutes;
-  readonly #periods;
-  readonly #lastUses;
+  readonly #database: Database;
 
   constructor(database: Database, read: ReadIn) {
+    this.#database = database;
     this.#read = read;
     this.#topKeys = new TopKeys(database, read);
-    this.#minutes = database.query<object, Range>(
-      `SELECT minute, operation, code, requests FROM usage_minutes
-       WHERE minute >= ? AND minute < ? ORDER BY minute, operation, code`,
-    );
-    const periodsOf = (resolution: UsageResolution, owner: string) =>
-      database.query<object, [number, ...Range]>(periods(resolution, owner));
-    this.#periods = {
-      hour: { key: periodsOf('hour', ofKey), account: periodsOf('hour', 'account_id = ?1') },
-      day: { key: periodsOf('day', ofKey), account: periodsOf('day', 'account_id = ?1') },
-    };
-    this.#lastUses = database.query<object, [string, number]>(lastUses);
   }
 
   minutes({ since, until }: TimeRange): MinuteUsage[] {
-    return this.#read(() => this.#minutes.all(since, until)).map(withNumbers<MinuteUsage>);
+    return this.#rows<MinuteUsage>(minutes, since, until);
   }
 
   periods(owner: UsageOwner, resolution: UsageResolution, { since, until }: TimeRange): UsagePeriod[] {
-    const { key, account } = this.#periods[resolution];
-    const rows = this.#read(() =>
-      'keyId' in owner ? key.all(owner.keyId, since, until) : account.all(owner.accountId, since, until),
-    );
-    return rows.map(withNumbers<UsagePeriod>);
+    const [owned, id] = 'keyId' in owner ? [ofKey, owner.keyId] : ['account_id = ?1', owner.accountId];
+    return this.#rows<UsagePeriod>(periods(resolution, owned), id, since, until);
   }
 
   topKeys(of: 'all' | 'deprecated', range: TimeRange, limit: number): Promise<KeyUsage[]> {
@@ -73,7 +60,11 @@ export class SqliteUsage implements UsageStore {
   }
 
   lastUses(keyIds: readonly number[], since: number): LastUse[] {
-    const rows = this.#read(() => this.#lastUses.all(JSON.stringify(keyIds), since));
-    return rows.map(withNumbers<LastUse>);
+    return this.#rows<LastUse>(lastUses, JSON.stringify(keyIds), since);
+  }
+
+  #rows<Row>(select: string, ...values: SqlValue[]): Row[] {
+    const rows = this.#read(() => this.#database.query<object, SqlValue[]>(select).all(...values));
+    return rows.map(withNumbers<Row>);
   }
 }

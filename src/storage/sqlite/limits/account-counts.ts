@@ -10,7 +10,6 @@ const recordBytes = 64;
 /** A copy has both counts as 64-bit numbers, and the seconds in which the windows opened. */
 const copies = { sequenceWord: 1, copiesByte: 8, copyBytes: 24, checksumsWord: 14 };
 
-/** Usage of each account. Callers hold the lock of the record. */
 export class AccountCounts {
   readonly #file: LimitFile;
   readonly #copies: TwoCopies;

@@ -7,21 +7,15 @@ import { LimitTable } from './table.ts';
 /** A set has a lock and room for this many addresses: 114,576 in all. */
 const ways = 7;
 const setBytes = 128;
-/**
- * After the lock. An address is stored as its hash in two words, the second in which its window opened, and its count.
- */
+/** After the lock: two words of the address's hash, the second in which its window opened, and its count. */
 const waysWord = 4;
 const wayWords = 4;
 
-/**
- * Failed authentications by address. Each address belongs to one set, where it replaces one whose minute has ended, or
- * else the oldest. Callers hold the lock of the set, which is its first word.
- */
+/** An address belongs to one set, where it replaces an ended one or the oldest. Callers hold the set's lock, its first word. */
 export class AddressFailures {
   readonly #file: LimitFile;
   readonly #table: LimitTable;
   readonly #seed: bigint;
-  /** The hash of the address that was found last. */
   #low = 0;
   #high = 0;
 

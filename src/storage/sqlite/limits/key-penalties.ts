@@ -13,17 +13,13 @@ const copies = { sequenceWord: 0, copiesByte: 8, copyBytes: 32, checksumsWord: 1
 const ringByte = 80;
 const strikeBytes = 8;
 
-/**
- * The penalty of each key. Changes require the lock of the key's account; lifting a ban requires none, because it
- * writes one word, which names the lifted state.
- */
+/** Changes require the lock of the key's account; lifting a ban requires none: it writes one word, the lifted state. */
 export class KeyPenalties {
   readonly #file: LimitFile;
   readonly #copies: TwoCopies;
   readonly #capacity: number;
   readonly table: LimitTable;
 
-  /** `strikes` is how many a record has room for. */
   constructor(file: LimitFile, strikes = file.strikes) {
     this.#file = file;
     this.#copies = new TwoCopies(file, copies);
@@ -97,7 +93,6 @@ export class KeyPenalties {
     return strikes;
   }
 
-  /** Which 64-bit word of the file is a place in the ring. */
   #place(record: number, index: number): number {
     return (record + ringByte) / 8 + (index % this.#capacity);
   }

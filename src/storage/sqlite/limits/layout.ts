@@ -5,7 +5,6 @@
  */
 
 export const extentBytes = 262_144;
-/** The header of an extent, before its records. */
 export const extentHeaderBytes = 64;
 /** A machine of another byte order reads another number, and so rejects the file. */
 export const format = 1;
@@ -43,7 +42,6 @@ export interface TableLayout {
   readonly number: number;
   /** Place of its extents' numbers in the header, in order; 0 for one that is not allocated. */
   readonly directory: number;
-  /** Most extents of the table. */
   readonly reach: number;
 }
 

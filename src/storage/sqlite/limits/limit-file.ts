@@ -13,7 +13,6 @@ import {
   type TableLayout,
 } from './layout.ts';
 
-/** The words that the checksum of the header is of. */
 const headerWords = header.checksum;
 /** Words of an extent's header: magic, format, table, index in the table, and strikes. Their checksum follows. */
 const extentWords = 5;
@@ -24,7 +23,6 @@ const pageBytes = 4_096;
 interface ExtentHeader {
   readonly table: number;
   readonly index: number;
-  /** Strikes that a record has room for. */
   readonly strikes: number;
 }
 
@@ -42,7 +40,6 @@ export class LimitFile implements Disposable {
   readonly fd: number;
   i32: Int32Array;
   f64: Float64Array;
-  /** Extents that are mapped. */
   #mapped = 0;
   /** The first owner number of this start of the service, once this process counts. */
   #run: number | undefined;
@@ -123,12 +120,10 @@ export class LimitFile implements Disposable {
     return this.#run !== undefined && (this.i32[header.firstOwner] !== this.#run || !this.isSound);
   }
 
-  /** Requests a sync. */
   changed(): void {
     if (this.i32[header.changed] !== 1) this.i32[header.changed] = 1;
   }
 
-  /** Marks every page as dirty without changing it. */
   touch(): void {
     for (let word = 0; word < this.i32.length; word += pageBytes / 4) Atomics.or(this.i32, word, 0);
   }

@@ -42,7 +42,6 @@ export interface Limits {
   expectIntact(): void;
   /** Frees the locks of the last process with this worker number, which was killed. */
   freeLocksOf(worker: number): void;
-  /** The last call. */
   close(): Promise<void>;
 }
 
@@ -52,14 +51,10 @@ interface LimitsOptions {
   readonly notice: Notice;
   /** A different number for each process that counts. */
   readonly worker: number;
-  /** Whether this process syncs the file for all. */
   readonly isSyncing: boolean;
 }
 
-/**
- * Limit state in a mapped file, which all processes of the service share. A request holds the lock of its account,
- * which also guards the account's keys, for the fraction of a microsecond in which `domain/limit.ts` decides.
- */
+/** Limit state in a file that all processes map. The lock of an account, held under a microsecond, also guards its keys. */
 export class SqliteLimits implements Limits {
   readonly #clock: Clock;
   readonly #rules: LimitRules;

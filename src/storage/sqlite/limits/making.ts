@@ -11,10 +11,7 @@ import { LimitFile, type NewFile } from './limit-file.ts';
 import { RecordLocks } from './record-locks.ts';
 import type { LimitSurvey } from './survey.ts';
 
-/**
- * Creates or replaces the file, by renaming a complete and durable one. Throws as the system does, having changed
- * nothing.
- */
+/** Replaces the file by renaming a complete and durable one. Throws as the system does, having changed nothing. */
 export function makeLimits(path: string, how: NewFile, fill?: (file: LimitFile) => void): LimitFile {
   const copy = `${path}.new`;
   rmSync(copy, { force: true });
@@ -32,20 +29,15 @@ export function makeLimits(path: string, how: NewFile, fill?: (file: LimitFile) 
   return new LimitFile(path);
 }
 
-/** A file that is rebuilt from its records. */
 interface Remains {
   readonly old: LimitFile;
   readonly survey: LimitSurvey;
-  /** Whether its header is sound, and its times are valid. */
   readonly isDated: boolean;
   readonly clock: Clock;
   readonly rules: BanRules;
 }
 
-/**
- * Copies every readable record, and writes the strictest state for each damaged one. Drops records of ids that do not
- * fit: the more strikes a record has room for, the fewer fit into the file.
- */
+/** Damaged records get the strictest state. Ids that no longer fit are dropped: more strikes leave room for fewer records. */
 export function fillFromRemains(file: LimitFile, { old, survey, isDated, clock, rules }: Remains): void {
   const locks = new RecordLocks(file, 0);
   if (isDated) file.f64[header.aheadMs] = old.f64[header.aheadMs] as number;

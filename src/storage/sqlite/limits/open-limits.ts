@@ -1,4 +1,3 @@
-/** Opens the limit state of a store, for the service or for a command. */
 import { existsSync } from 'node:fs';
 import type { Clock } from '../../../domain/clock.ts';
 import type { LimitRules } from '../../../domain/limit.ts';

@@ -4,10 +4,7 @@ import { StorageUnavailable } from '../../storage.ts';
 import { header } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 
-/**
- * A lock is held for less than a microsecond, unless its holder is suspended: after these attempts, each further one
- * waits a millisecond.
- */
+/** A lock is held for less than a microsecond, unless its holder is suspended: later attempts wait a millisecond each. */
 const spins = 1_000;
 const mostWaitsMs = 1_000;
 

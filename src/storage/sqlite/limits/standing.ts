@@ -34,10 +34,7 @@ export function standingIn(
   return asDates(standing(usage, { ...penalty, bannedUntil }, quota, nowMs), clock.aheadSeconds);
 }
 
-/**
- * The plausible usage of an account at `nowMs`: the same object, unless its record is damaged, or the date was set back
- * while the service was stopped.
- */
+/** The same object, unless its record is damaged, or the date was set back while the service was stopped. */
 export function believableUsage(usage: Usage | undefined, nowMs: number): Usage {
   const second = Math.floor(nowMs / 1_000);
   if (usage === undefined) return usedUp(second);

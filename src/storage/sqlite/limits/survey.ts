@@ -1,13 +1,10 @@
 import { header, type TableLayout, tables } from './layout.ts';
 import type { LimitFile } from './limit-file.ts';
 
-/** The extents of each table, as their headers state. */
 export interface LimitSurvey {
-  /** Numbers of the extents, by their index in the table. */
   readonly extents: ReadonlyMap<TableLayout, readonly number[]>;
   /** Strikes that a key's record has room for; undefined without such records. */
   readonly strikes: number | undefined;
-  /** Whether there are damaged extents. */
   readonly isDamaged: boolean;
 }
 

@@ -19,7 +19,6 @@ export class LimitSync {
   /** Retries what failed because the file could not grow. */
   #again: (() => void) | undefined;
 
-  /** `isSyncing`: whether this process syncs for all. */
   constructor(file: LimitFile, notice: Notice, isSyncing: boolean) {
     this.#file = file;
     this.#outage = new Outage('limit storage', notice);

@@ -17,7 +17,6 @@ export class LimitTable {
     this.recordsPerExtent = Math.floor((extentBytes - extentHeaderBytes) / recordBytes);
   }
 
-  /** Ids are below this. */
   get reach(): number {
     return this.#layout.reach * this.recordsPerExtent;
   }
@@ -34,10 +33,7 @@ export class LimitTable {
     );
   }
 
-  /**
-   * The same, allocated if necessary. Throws as the system does, or `StorageUnavailable` if the id is not below
-   * `reach`.
-   */
+  /** As `find`, allocated if necessary. Throws as the system does, or `StorageUnavailable` for an id above `reach`. */
   make(id: number, locks: RecordLocks): number {
     const found = this.find(id);
     if (found !== 0) return found;
@@ -54,7 +50,6 @@ export class LimitTable {
     return this.find(id);
   }
 
-  /** Calls `each` with every allocated record, by ascending id. */
   each(each: (offset: number, id: number) => void): void {
     const { directory, reach } = this.#layout;
     for (let index = 0; index < reach; index++) {

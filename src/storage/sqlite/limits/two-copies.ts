@@ -5,7 +5,6 @@ import type { LimitFile } from './limit-file.ts';
 interface CopiesLayout {
   /** The sequence number, whose last bit is the index of the current copy. */
   readonly sequenceWord: number;
-  /** Where the first of the copies begins. */
   readonly copiesByte: number;
   readonly copyBytes: number;
   /** The checksum of the first copy; that of the second follows. */
@@ -15,10 +14,7 @@ interface CopiesLayout {
 /** Sequence numbers run from 1 to this, then continue with 2, so that the copies still alternate. */
 const lastSequence = 0x7fff_ffff;
 
-/**
- * Two copies of a record's state. A write fills the other copy and then increments the sequence number. A killed
- * process leaves the state before or after, and a torn write the one before.
- */
+/** A write fills the other copy, then increments the sequence number: a killed process or a torn write leaves a valid state. */
 export class TwoCopies {
   readonly #file: LimitFile;
   readonly #layout: CopiesLayout;
@@ -28,7 +24,6 @@ export class TwoCopies {
     this.#layout = layout;
   }
 
-  /** The current state of the record; 0 if it was never written. */
   sequence(record: number): number {
     return Atomics.load(this.#file.i32, record / 4 + this.#layout.sequenceWord);
   }
