@@ -150,9 +150,13 @@ export function entitiesConform(check: StoreTest): void {
 /** A filter for each combination of values that some row has, with whether a row fits it. */
 function filtersBy(names: readonly string[], rows: readonly Row[]) {
   const filters = new Map(
-    rows.map((row) => {
+    rows.flatMap((row) => {
       const filter = Object.fromEntries(names.map((name) => [name, row[name]]));
-      return [Object.values(filter).join(' '), filter];
+      const values = Object.values(filter);
+      // A filter without a value is none.
+      return values.some((value) => value === undefined || value === null)
+        ? []
+        : [[values.join(' '), filter]];
     }),
   );
   return [...filters.values()].map((filter) => ({
