@@ -4,5 +4,5 @@ interface SchemaChange {
   readonly postgres: string;
 }
 
-/** The steps of both engines behind those of their own migrations. They are only ever appended, and never changed. */
+/** Steps that both engines take after the earlier ones, which each has alone. They are only ever appended, and never changed. */
 export const schemaChanges: readonly SchemaChange[] = [];
