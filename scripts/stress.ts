@@ -1,68 +1,45 @@
 /**
- * The stress tests, which take too long for `npm test`: `npm run stress -- [--only NAME] [--rounds N | --minutes N] [--seed N]`.
- * Each says its seed, so that a failure can be repeated; a summary in Markdown and the count come last.
+ * The stress tests, which take too long for `npm test`: `npm run stress -- [--only NAME] [--rounds N | --minutes N] [--seed N]`,
+ * or `--help` for their names. Each prints its seed, so that a failure can be repeated; a summary in Markdown and the count
+ * come last.
  */
 import { parseArgs } from 'node:util';
-import { auditTests } from '../test/stress/audit.ts';
-import { backup } from '../test/stress/backup.ts';
-import { backupRate } from '../test/stress/backup-rate.ts';
-import { buyersTests } from '../test/stress/buyers.ts';
-import { clientOnceTests } from '../test/stress/client-once.ts';
-import { clientRestart } from '../test/stress/client-restart.ts';
-import { clientWalkTests } from '../test/stress/client-walk.ts';
-import { clientWorkers } from '../test/stress/client-workers.ts';
-import { clusterTests } from '../test/stress/cluster.ts';
 import { coverage } from '../test/stress/coverage.ts';
-import { crowd } from '../test/stress/crowd.ts';
-import { disk } from '../test/stress/disk.ts';
-import { drain } from '../test/stress/drain.ts';
-import { httpTests } from '../test/stress/http.ts';
-import { killTests } from '../test/stress/kill.ts';
-import { limitWorkers } from '../test/stress/limit-workers.ts';
-import { limits } from '../test/stress/limits.ts';
+import { faultTests } from '../test/stress/faults.ts';
+import { hostile } from '../test/stress/hostile-json.ts';
+import { invalid } from '../test/stress/invalid.ts';
+import { limitLaw } from '../test/stress/limit-model.ts';
+import { limitsTests } from '../test/stress/limits.ts';
 import { mutation } from '../test/stress/mutation.ts';
 import { onceTests } from '../test/stress/once.ts';
+import { overloaded } from '../test/stress/overload.ts';
 import { partitions } from '../test/stress/partitions.ts';
-import { power } from '../test/stress/power.ts';
 import { publicPages } from '../test/stress/public.ts';
+import { attacks } from '../test/stress/raw-attacks.ts';
 import { rolling } from '../test/stress/rolling.ts';
-import { sandboxes } from '../test/stress/sandboxes.ts';
+import { secrets } from '../test/stress/secrets.ts';
+import { slow } from '../test/stress/slow-clients.ts';
 import { soak } from '../test/stress/soak.ts';
-import { stop } from '../test/stress/stop.ts';
 import type { StressTest } from '../test/stress/stress-test.ts';
-import { syscalls } from '../test/stress/syscalls.ts';
-import { upgradeTests } from '../test/stress/upgrade.ts';
+import { upgrade } from '../test/stress/upgrade.ts';
 import { walkTests } from '../test/stress/walk.ts';
-import { workersTests } from '../test/stress/workers.ts';
 
 const stressTests: readonly StressTest[] = [
-  ...killTests,
-  ...auditTests,
-  backup,
-  backupRate,
-  disk,
-  drain,
-  stop,
-  limits,
-  syscalls,
-  ...workersTests,
-  limitWorkers,
-  ...clusterTests,
-  ...buyersTests,
-  ...walkTests,
+  ...faultTests,
   ...onceTests,
-  ...clientOnceTests,
-  clientWorkers,
-  clientRestart,
-  ...clientWalkTests,
-  ...upgradeTests,
-  crowd,
-  partitions,
-  ...httpTests,
+  ...walkTests,
+  ...limitsTests,
+  limitLaw,
+  invalid,
+  hostile,
+  attacks,
+  slow,
+  secrets,
+  overloaded,
   publicPages,
-  power,
+  partitions,
   rolling,
-  sandboxes,
+  upgrade,
   soak,
   coverage,
   mutation,
@@ -83,8 +60,13 @@ const { values } = parseArgs({
     // The rounds of the soak.
     minutes: { type: 'string' },
     seed: { type: 'string' },
+    help: { type: 'boolean' },
   },
 });
+if (values.help) {
+  for (const { name, promise } of stressTests) process.stdout.write(`${name.padEnd(16)} ${promise}\n`);
+  process.exit(0);
+}
 const seed = wholeNumber('seed', values.seed) ?? crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
 const roundsGiven = wholeNumber('rounds', values.rounds) ?? wholeNumber('minutes', values.minutes);
 const chosen = stressTests.filter(({ name }) => values.only === undefined || name === values.only);
@@ -95,6 +77,11 @@ function wholeNumber(name: string, text: string | undefined): number | undefined
   if (text === undefined) return undefined;
   if (!/^\d{1,10}$/.test(text)) throw new Error(`--${name} takes a whole number, not "${text}".`);
   return Number(text);
+}
+
+/** The words of a name such as `slowestStartMs`. */
+function inWords(name: string): string {
+  return name.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 /** One line that is written over on a terminal, and written once a while elsewhere. */
@@ -119,7 +106,7 @@ async function runTest(stressTest: StressTest): Promise<Outcome> {
   try {
     const measured = await stressTest.run({ rounds, seed, progress: progressOf(name) });
     figures = Object.entries(measured)
-      .map(([what, value]) => `${what}: ${value.toLocaleString('en')}`)
+      .map(([what, value]) => `${inWords(what)}: ${value.toLocaleString('en')}`)
       .join('; ');
   } catch (error) {
     passed = false;

@@ -1,39 +1,25 @@
 /** The client's package as npm gets it, and an empty project that has installed it. */
 import { cp, mkdir, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { temporaryFolder } from '../support/folder.ts';
 import { packagesInstalled } from '../support/packages.ts';
-import { root } from '../support/process.ts';
+import { finished, root } from '../support/process.ts';
 
 export const tests = import.meta.dir;
 export const programs = join(tests, 'programs');
 /** Tools and a second Node.js, with a lock file of their own. */
 export const tools = join(tests, 'node_modules');
 
-export interface Ended {
-  readonly exitCode: number;
-  readonly output: string;
-}
-
-/** Runs a command to its end; npm finds nothing of this machine's but the path. */
-export async function run(command: readonly string[], cwd: string): Promise<Ended> {
-  const child = Bun.spawn([...command], {
-    cwd,
-    env: {
-      PATH: process.env.PATH ?? '',
-      npm_config_cache: join(cwd, '.npm'),
-      npm_config_update_notifier: 'false',
-    },
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  const [output, errors, exitCode] = await Promise.all([
-    child.stdout.text(),
-    child.stderr.text(),
-    child.exited,
-  ]);
-  return { exitCode, output: output + (exitCode === 0 ? '' : errors) };
+/** Runs a command to its end; npm finds nothing of this machine's but the path. Its errors are shown when it fails. */
+export async function run(command: readonly string[], cwd: string) {
+  const environment = {
+    HOME: tmpdir(),
+    npm_config_cache: join(cwd, '.npm'),
+    npm_config_update_notifier: 'false',
+  };
+  const { exitCode, stdout, stderr } = await finished(command, { cwd, environment });
+  return { exitCode, output: stdout + (exitCode === 0 ? '' : stderr) };
 }
 
 async function succeed(command: readonly string[], cwd: string): Promise<string> {

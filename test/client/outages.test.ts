@@ -1,4 +1,4 @@
-/** Outages and restarts of the service, in virtual time. `npm run stress -- --only client-restart` has real ones. */
+/** Outages and restarts of the service, in virtual time. `npm run stress -- --only once` has real ones. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import {
   AnimalStore,

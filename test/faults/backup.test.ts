@@ -1,7 +1,41 @@
 import { expect, test } from 'bun:test';
-import { backupRounds } from './backup-rounds.ts';
+import { join } from 'node:path';
+import { commandLine } from '../support/cli.ts';
+import { clientOf } from '../support/client.ts';
+import { temporaryFolder } from '../support/folder.ts';
+import { ample, dataFileIn, issueKey, settingsIn, start, startService } from '../support/process.ts';
+import { Writers } from './kill-load.ts';
+import { checkStored, storedAnimals } from './stored.ts';
 
-test('a backup under load has every animal acknowledged before it began, despite kill -9', async () => {
-  const figures = await backupRounds({ rounds: 3, seed: 1 });
-  expect(figures.restored).toBeGreaterThanOrEqual(figures.acknowledgedBefore);
-});
+/** Runs a command on the store in a folder. It has to succeed, if it is not killed. */
+function command(folder: string, ...words: string[]) {
+  return start([...commandLine, ...words], { environment: settingsIn(folder), cwd: folder });
+}
+
+// restore.test.ts kills the command, and the process that makes the file, at each of their calls.
+test.each([false, true])(
+  'a backup under load has every animal acknowledged before it began (the service is killed: %p)',
+  async (isKilled) => {
+    await using folder = await temporaryFolder();
+    await using elsewhere = await temporaryFolder();
+    await using service = await startService(folder.path, { LOG_LEVEL: 'warn', DRAIN_SECONDS: '0' });
+    const animals = new Writers();
+    const key = await issueKey(folder.path, 'enterprise', ample);
+    const load = animals.run(clientOf(service.url, key), 'animal');
+    await animals.reached(100);
+    const before = [...animals.acknowledged];
+    await using backup = command(folder.path, 'backup', 'made.backup');
+    if (isKilled) service.signal('SIGKILL');
+    expect([await backup.exited, backup.stderr()]).toEqual([0, '']);
+    service.signal('SIGKILL');
+    await Promise.all([service.exited, load]);
+
+    await using restore = command(elsewhere.path, 'restore', join(folder.path, 'made.backup'));
+    expect(await restore.exited).toBe(0);
+    const stored = storedAnimals(dataFileIn(elsewhere.path));
+    checkStored(stored, before, (name) => animals.wasSent(name));
+    await using again = await startService(elsewhere.path);
+    const last = before.at(-1);
+    expect((await clientOf(again.url, key).get(`/pets/${last?.id}`)).text).toContain(`"${last?.name}"`);
+  },
+);

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
-import { allNames, load, readiness } from '../support/load.ts';
+import { allNames, areAll, load } from '../support/load.ts';
 import { until } from '../support/wait.ts';
 import { ShopDatabase } from './refusals.ts';
 
@@ -21,12 +21,13 @@ afterAll(() => cluster?.[Symbol.asyncDispose]());
 describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
   // Skipped without one.
   const { instances, issueKey } = cluster ?? ({} as NonNullable<typeof cluster>);
-  const areAll = (wanted: string) =>
-    until(async () => {
-      const said = await Promise.all(instances.map(({ url }) => readiness(url)));
-      return said.every(({ status }) => status === wanted);
-    });
-  const ready = () => areAll('ready');
+  const becomes = (status: string) =>
+    until(() =>
+      areAll(
+        instances.map(({ url }) => url),
+        status,
+      ),
+    );
   const logged = () => instances.map(({ stderr }) => stderr());
 
   for (const [name, { begin, end, reason }] of Object.entries(database?.refusals() ?? {})) {
@@ -45,12 +46,12 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
       const adding = load(8, (number) => noting(clientAt(number).add(`${name} ${number}`)));
       const reading = load(8, (number) => noting(clientAt(number).get(`/pets/${number}`)));
       await begin();
-      await areAll('degraded');
+      await becomes('degraded');
       await until(() => loggedSince().every((text) => reason.test(text)));
       // An instance's own queries may meet the refusal before any request does.
       await until(() => refused.length > 0);
       await end();
-      await ready();
+      await becomes('ready');
       // What /readyz knows is up to a second old, so a request may still meet a session of before.
       for (const client of clients)
         await until(async () => (await client.add(`after ${name}`)).status === 201);
@@ -89,6 +90,6 @@ describe.skipIf(cluster === undefined)('PostgreSQL refuses', () => {
     expect(settled.filter(({ status }) => status !== 200 && status !== 404)).toEqual([]);
     expect(await database?.sessions()).toBeLessThanOrEqual(3);
     await database?.allowConnections(-1);
-    await ready();
+    await becomes('ready');
   });
 });

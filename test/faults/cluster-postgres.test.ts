@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { startCluster } from '../support/cluster.ts';
-import { allNames, load, readiness } from '../support/load.ts';
+import { allNames, areAll, load, readiness } from '../support/load.ts';
 import { consoleOf } from '../support/process.ts';
 import { until } from '../support/wait.ts';
 
@@ -19,10 +19,12 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
   const { instances, issueKey, postgres, operator, startInstance } =
     cluster ?? ({} as NonNullable<typeof cluster>);
   const ready = () =>
-    until(async () => {
-      const said = await Promise.all(instances.map(({ url }) => readiness(url)));
-      return said.every(({ status }) => status === 'ready');
-    });
+    until(() =>
+      areAll(
+        instances.map(({ url }) => url),
+        'ready',
+      ),
+    );
 
   /** The result of a read; the statement timeout is so short that a busy machine may exceed it. */
   const untilServed = async <Result>(read: () => Promise<Result>): Promise<Result> => {

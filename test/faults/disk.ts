@@ -1,5 +1,6 @@
 import { expect } from 'bun:test';
 import { appendFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client, Reply } from '../support/client.ts';
 import { dataFileIn } from '../support/process.ts';
@@ -23,6 +24,12 @@ export function onSmallDisk(folder: string, access: 'rw' | 'ro', program: readon
   const script = `mount -t tmpfs -o size=4m,${access} animal-store "$0" && exec "$@"`;
   return ['unshare', '--map-root-user', '--mount', 'sh', '-c', script, folder, ...program];
 }
+
+/** What `onSmallDisk` needs of the machine. */
+export const smallDisks = [
+  { name: 'right to mounts of their own (user namespaces)', package: 'util-linux', optional: true },
+  onSmallDisk(tmpdir(), 'rw', ['true']),
+] as const;
 
 /** Leaves no byte free on the disk that the process sees in place of the folder; the return value frees them. */
 export function fillDisk(pid: number, folder: string): () => void {

@@ -3,7 +3,7 @@ import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { lock } from '../support/lock.ts';
 import { ample, dataFileIn, issueKey, makeStore, startService } from '../support/process.ts';
-import { expectStored, expectUnavailable } from './disk.ts';
+import { expectStored } from './disk.ts';
 
 test("another process's lock delays creations while it is held, but no read", async () => {
   await using folder = await temporaryFolder();
@@ -37,19 +37,4 @@ test('a service starts while another process holds the lock, because a start wri
   using _held = lock(dataFileIn(folder.path));
   await using service = await startService(folder.path);
   expect((await clientOf(service.url, key).get('/pets')).status).toBe(200);
-});
-
-test('a lock held for more than 5 seconds refuses creations free of charge, until it is released', async () => {
-  await using folder = await temporaryFolder();
-  await using service = await startService(folder.path);
-  const client = clientOf(service.url, await issueKey(folder.path, 'enterprise', ample));
-  const { remaining } = await client.get('/pets');
-
-  using held = lock(dataFileIn(folder.path));
-  const refused = await client.add('refused');
-  expectUnavailable(refused, remaining);
-  expect((await client.get('/pets')).remaining).toBe(remaining - 1);
-  held.release();
-  expect((await client.add('stored')).status).toBe(201);
-  expectStored(folder.path, new Map([['stored', 1]]));
 });

@@ -7,9 +7,10 @@ import { openStore } from '../../src/app/store.ts';
 import { patient } from '../storage/cluster-place.ts';
 import { strictRules } from '../storage/place.ts';
 import { callerWith } from '../storage/samples.ts';
+import { makeCertificate, openssl } from '../support/certificates.ts';
 import { FakeClock } from '../support/clock.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { findProgram } from '../support/server-process.ts';
+import { testWith } from '../support/requirements.ts';
 import { type OwnServer, ownRedis, testServers } from '../support/servers.ts';
 
 const servers = await testServers();
@@ -87,15 +88,12 @@ describe.skipIf(redis === undefined)('a notice says why Redis does not work:', (
     expect(await notice('redis://127.0.0.1:1')).toContain('ECONNREFUSED');
   });
 
-  const openssl = findProgram('openssl');
-  test.skipIf(openssl === undefined)(
+  testWith(...openssl)(
     'its certificate is signed by an authority that this machine does not trust',
     async () => {
       await using folder = await temporaryFolder();
-      const [key, cert] = [`${folder.path}/key.pem`, `${folder.path}/cert.pem`];
-      const about = ['-subj', '/CN=localhost', '-keyout', key, '-out', cert, '-nodes', '-days', '1'];
-      Bun.spawnSync([openssl ?? '', 'req', '-x509', '-newkey', 'rsa:2048', ...about], { stderr: 'ignore' });
-      const pem = { key: await Bun.file(key).text(), cert: await Bun.file(cert).text() };
+      const { certificate: cert, key } = await makeCertificate(folder.path, 'localhost');
+      const pem = { cert, key };
       const server = createServer(pem, (socket) => socket.on('error', () => {}));
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       const { port } = server.address() as { port: number };

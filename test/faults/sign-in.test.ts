@@ -1,17 +1,13 @@
 /** Operators while the store cannot be written. */
 import { expect } from 'bun:test';
-import { tmpdir } from 'node:os';
 import { headersOf, sendAdmin, sessionOf, type TestSession } from '../support/admin.ts';
 import { commandLine } from '../support/cli.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { consoleOf, serveCommand, settingsIn, start, startService } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
-import { fillDisk, onSmallDisk } from './disk.ts';
+import { fillDisk, onSmallDisk, smallDisks } from './disk.ts';
 
-const testSmallDisk = testWith(
-  { name: 'right to mounts of their own (user namespaces)', package: 'util-linux', optional: true },
-  onSmallDisk(tmpdir(), 'rw', ['true']),
-);
+const testSmallDisk = testWith(...smallDisks);
 
 /** Adds an operator to the store of a service, with the command line on the disk that only the service sees. */
 async function addOperator(pid: number, folder: string, name: string): Promise<string> {

@@ -25,7 +25,6 @@ export interface SyscallFigures {
   refused: number;
   /** Answered 500: SQLite takes a page that cannot be read (EIO) for a damaged one, and is believed. */
   failed: number;
-  unanswered: number;
   /** How often the service had to be started again to store animals. */
   restarts: number;
 }
@@ -37,7 +36,6 @@ export class Disturbed implements AsyncDisposable {
     acknowledged: 0,
     refused: 0,
     failed: 0,
-    unanswered: 0,
     restarts: 0,
   };
   readonly #stack = new AsyncDisposableStack();
@@ -87,8 +85,7 @@ export class Disturbed implements AsyncDisposable {
       this.#stored.set(name, (JSON.parse(reply.text) as { id: number }).id);
     } else if (reply?.status === 503) this.#refused(what, reply.text);
     else if (reply?.status === 500 && what.startsWith('pread64:')) this.figures.failed++;
-    else if (reply === undefined) this.figures.unanswered++;
-    else throw new Error(`"${name}" was answered ${reply.status}: ${reply.text}`);
+    else throw new Error(`"${name}" was answered ${reply?.status}: ${reply?.text}`);
     return reply;
   }
 
@@ -135,32 +132,6 @@ export class Disturbed implements AsyncDisposable {
     if (healed?.status !== 201) await this.#restartFor(name, fault);
     const list = await this.#client.get('/pets?limit=1');
     if (list.status !== 200) throw new Error(`${fault}: a list was answered ${list.status} afterwards.`);
-  }
-
-  /** Kills the process as it enters a call, and starts it again. */
-  async kill({ thread, name, nth }: Call, paths: readonly string[] = [], adds = 1): Promise<void> {
-    const fault = `${name}:signal=SIGKILL:when=${nth}`;
-    const calls = adds > 1 ? name : 'all';
-    await this.#newCaller(adds > 1);
-    await using tracing = await trace(this.#service.pid, { thread, paths, inject: fault, calls });
-    let last: Reply | undefined;
-    for (let number = 1; number <= adds; number++) {
-      last = await this.add(fault);
-      if (last !== undefined) continue;
-      await this.#service.exited;
-      break;
-    }
-    const killed = wasInjected(await tracing.end());
-    if (killed && adds === 1 && name.endsWith('sync') && last?.status === 201) {
-      throw new Error(`${fault}: acknowledged before the sync.`);
-    }
-    if (killed) this.figures.faults++;
-    else this.#service.signal('SIGKILL');
-    await this.#service.exited;
-    await this.#checkAsAfterCrash(fault);
-    await this.#restart();
-    const healed = await this.add(`after ${fault}`);
-    if (healed?.status !== 201) throw new Error(`${fault}: afterwards answered ${healed?.status}.`);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -252,10 +223,6 @@ export async function syscallFaults({
       }
       tell(`${thread} thread, ${errno}`);
     }
-    for (const call of some(await disturbed.callsOf(thread, []))) {
-      await disturbed.kill(call);
-      tell(`${thread} thread, kill`);
-    }
   }
   if (!checkpoints) return figures;
 
@@ -263,7 +230,6 @@ export async function syscallFaults({
   const onCheckpoint = await disturbed.callsOf('writing', [dataFile], addsPerCheckpoint);
   for (const call of some(onCheckpoint)) {
     for (const errno of errnos) await disturbed.fail(call, errno, false, [dataFile], addsPerCheckpoint);
-    await disturbed.kill(call, [dataFile], addsPerCheckpoint);
     tell('checkpoint');
   }
   return figures;

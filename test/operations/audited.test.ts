@@ -49,16 +49,6 @@ test('an entry has actor, time, operation, object, and the state before and afte
   });
 });
 
-test('a change whose entry cannot be written is not made', async () => {
-  const [before, recorded] = [await storage.accounts.list(0, 100), await entries()];
-  const input = { name: 'Nobody knows', plan: 'free', quota: { perMinute: 60, perDay: 1_000 }, createdAt: 0 };
-  // The log takes no entry without an actor.
-  const nobody = { unit: 'createAccount', input, actor: null as unknown as string, at: 0 } as const;
-  await rejectionOf(storage.write('audited', nobody));
-  expect(await storage.accounts.list(0, 100)).toEqual(before);
-  expect(await entries()).toEqual(recorded);
-});
-
 test('a change that is refused leaves no entry', async () => {
   const before = await entries();
   await operators.create('anna', 'viewer');

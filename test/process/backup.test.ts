@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeSampleStore, type SampleStore, strict } from '../support/backup.ts';
-import { commandLine, ended } from '../support/cli.ts';
+import { commandLine } from '../support/cli.ts';
 import { clientOf } from '../support/client.ts';
 import { type TemporaryFolder, temporaryFolder } from '../support/folder.ts';
-import { dataFileIn, issueKey, operatorOf, settingsIn, startService } from '../support/process.ts';
+import { dataFileIn, finished, issueKey, operatorOf, settingsIn, startService } from '../support/process.ts';
 
 let sampleFolder: TemporaryFolder;
 let sample: SampleStore;
@@ -26,16 +26,7 @@ async function sampleCopy(): Promise<TemporaryFolder> {
 
 /** Runs the command line on the store in a folder. */
 function run(folder: string, ...words: string[]) {
-  const env = { PATH: process.env.PATH ?? '', ...settingsIn(folder) };
-  return ended(
-    Bun.spawn([...commandLine, ...words], {
-      cwd: folder,
-      env,
-      stdin: 'pipe',
-      stdout: 'pipe',
-      stderr: 'pipe',
-    }),
-  );
+  return finished([...commandLine, ...words], { cwd: folder, environment: settingsIn(folder) });
 }
 
 async function succeed(folder: string, ...words: string[]): Promise<string> {

@@ -6,12 +6,8 @@ import { Connection } from './connection.ts';
 export interface DrainOptions {
   readonly clients: number;
   readonly signal: 'SIGTERM' | 'SIGINT';
-  /** Defaults to 1 s. */
-  readonly drainSeconds?: number;
   /** Defaults to `ownService`. */
   readonly begin?: BeginDrained;
-  /** What each client does between two requests after the signal; nothing by default. */
-  readonly pause?: () => Promise<void>;
 }
 
 /** Starts a service under these settings, for a test to stop. */
@@ -40,18 +36,15 @@ export interface DrainFigures {
   readonly closed: number;
   readonly failures: readonly string[];
   readonly exitCode: number;
-  readonly stoppedAfterMs: number;
 }
 
 /** Stops the service while keep-alive clients are between two requests, and returns what they saw. */
 export async function drainUnder({
   clients,
   signal,
-  drainSeconds = 1,
   begin = ownService,
-  pause = async () => undefined,
 }: DrainOptions): Promise<DrainFigures> {
-  await using drained = await begin({ DRAIN_SECONDS: `${drainSeconds}` });
+  await using drained = await begin({ DRAIN_SECONDS: '5' });
   const { service, key } = drained;
   const failures: string[] = [];
   const signalled = Promise.withResolvers<void>();
@@ -70,7 +63,6 @@ export async function drainUnder({
     begun++;
     await signalled.promise;
     for (let closes = false; !closes; answered++) {
-      await pause();
       closes = await ask();
     }
     closed++;
@@ -79,10 +71,9 @@ export async function drainUnder({
     client().catch((error: Error) => void failures.push(error.message)),
   );
   await until(() => begun === clients || failures.length > 0);
-  const from = performance.now();
   service.signal(signal);
   signalled.resolve();
   await Promise.all(all);
   const exitCode = await service.exited;
-  return { answered, closed, failures, exitCode, stoppedAfterMs: performance.now() - from };
+  return { answered, closed, failures, exitCode };
 }

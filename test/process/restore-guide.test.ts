@@ -7,7 +7,7 @@ import { shellWord } from '../../src/cli/terminal.ts';
 import { commandLine } from '../support/cli.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { root, settingsIn, startService } from '../support/process.ts';
+import { finished, root, settingsIn, startService } from '../support/process.ts';
 
 /** The blocks of a section of docs/backup.md, with the program of this checkout. */
 async function commandsOf(heading: string): Promise<string[]> {
@@ -24,19 +24,10 @@ async function commandsOf(heading: string): Promise<string[]> {
 async function run(heading: string, folder: string): Promise<string> {
   let said = '';
   for (const commands of await commandsOf(heading)) {
-    const child = Bun.spawn(['sh', '-e', '-c', commands], {
-      cwd: folder,
-      env: { PATH: process.env.PATH ?? '', ...settingsIn(folder) },
-      stdout: 'pipe',
-      stderr: 'pipe',
-    });
-    const [output, errors, exitCode] = await Promise.all([
-      child.stdout.text(),
-      child.stderr.text(),
-      child.exited,
-    ]);
-    expect({ commands, exitCode, errors }).toEqual({ commands, exitCode: 0, errors: '' });
-    said += output;
+    const environment = settingsIn(folder);
+    const { stdout, ...ended } = await finished(['sh', '-e', '-c', commands], { cwd: folder, environment });
+    expect({ commands, ...ended }).toEqual({ commands, exitCode: 0, stderr: '' });
+    said += stdout;
   }
   return said;
 }

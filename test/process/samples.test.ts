@@ -6,7 +6,7 @@ import { startTestApp, type TestApp } from '../support/app.ts';
 import { clientOf } from '../support/client.ts';
 import { installClient } from '../support/client-package.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { root } from '../support/process.ts';
+import { finished, root } from '../support/process.ts';
 import { testWith } from '../support/requirements.ts';
 
 const guide = (name: string) => Bun.file(join(root, 'docs/guides', `${name}.md`)).text();
@@ -38,26 +38,14 @@ async function outputOf(
   await Bun.write(join(folder.path, file), text);
   await symlink(join(project.path, 'node_modules'), join(folder.path, 'node_modules'));
   const environment = {
-    ...process.env,
     HOME: folder.path,
     API: `${url}/v1`,
     KEY: key,
     GOCACHE: join(folder.path, 'go-cache'),
   };
-  const child = Bun.spawn([...command, file], {
-    cwd: folder.path,
-    env: environment,
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  const [output, errors, exitCode] = await Promise.all([
-    child.stdout.text(),
-    child.stderr.text(),
-    child.exited,
-  ]);
-  expect({ exitCode, errors }).toEqual({ exitCode: 0, errors: '' });
-  return output;
+  const { stdout, ...ended } = await finished([...command, file], { cwd: folder.path, environment });
+  expect(ended).toEqual({ exitCode: 0, stderr: '' });
+  return stdout;
 }
 
 const curl = { name: 'curl', package: 'curl' } as const;

@@ -69,33 +69,6 @@ test('a second start says nothing of a key, and knows the data and the key of th
   expect([status, JSON.parse(text).name]).toEqual([200, 'Ozzy']);
 });
 
-test('every mistake in the configuration is named at once, with exit code 2 and no store made', async () => {
-  await using folder = await temporaryFolder();
-  const wrong = {
-    PORT: '70000',
-    DRAIN_SECONDS: 'soon',
-    LOG_LEVEL: 'loud',
-    PUBLIC_URL: 'ftp://animals.example',
-    TRUSTED_PROXIES: '10.0.0.0/99',
-    CORS_ORIGINS: 'https://shop.example/path',
-    GET_PET_SUNSET: 'tomorrow',
-    BAN_STRIKES: '0',
-  };
-  await using service = start(serveCommand, { environment: { ...settingsIn(folder.path), ...wrong } });
-  expect(await service.exited).toBe(2);
-  for (const [name, value] of Object.entries(wrong)) {
-    expect(
-      service
-        .stderr()
-        .split('\n')
-        .filter((line) => line.includes(`${name} `)).length,
-    ).toBe(1);
-    expect(service.stderr()).toContain(value);
-  }
-  expect(service.stdout()).toBe('');
-  expect(existsSync(dataFileIn(folder.path))).toBe(false);
-});
-
 test('a port that is taken is named, with exit code 1, and the first key is not lost by it', async () => {
   await using folder = await temporaryFolder();
   using taken = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
@@ -107,27 +80,6 @@ test('a port that is taken is named, with exit code 1, and the first key is not 
 
   await using second = start(serveCommand, { environment: settingsIn(folder.path) });
   await second.said(/^Manage .*\n/m);
-});
-
-test('a port that another service of ours serves is taken, too: no two share one', async () => {
-  await using folder = await temporaryFolder();
-  await using otherFolder = await temporaryFolder();
-  await using first = await startService(folder.path);
-  const { port } = new URL(first.url);
-  const environment = { ...settingsIn(otherFolder.path), PORT: port };
-  await using second = start(serveCommand, { environment });
-  expect(await second.exited).toBe(1);
-  expect(second.stderr()).toContain(`Port ${port} on 127.0.0.1 is already in use.`);
-  expect((await clientOf(first.url, first.firstKey ?? '').get('/pets')).status).toBe(200);
-});
-
-test('a store that is served already is not served twice, with exit code 1', async () => {
-  await using folder = await temporaryFolder();
-  await using first = await startService(folder.path);
-  await using second = start(serveCommand, { environment: settingsIn(folder.path) });
-  expect(await second.exited).toBe(1);
-  expect(second.stderr()).toMatch(/^animal-store: Another process is serving the store .*\n$/);
-  expect((await clientOf(first.url, first.firstKey ?? '').get('/pets')).status).toBe(200);
 });
 
 test.each(['1', '2'])('SIGUSR1 and SIGUSR2 do not end a service with WORKERS=%s', async (WORKERS) => {

@@ -2,15 +2,23 @@ import { expect, test } from 'bun:test';
 import { temporaryFolder } from '../support/folder.ts';
 import { startService } from '../support/process.ts';
 import { beginPost, Connection } from './connection.ts';
+import type { BeginDrained } from './drain.ts';
 import { filtering } from './filtering.ts';
 import { stopUnderReconnecting } from './reconnecting.ts';
+import { embeddedTests } from './worker-stores.ts';
 
-filtering('a connection that exists when the listener closes is answered', async () => {
-  // Few clients and the longest drain, for slow machines; the stress test `stop` has many clients and short drains.
-  const { refused, failures, exitCode } = await stopUnderReconnecting(8, 5);
-  expect(failures).toEqual([]);
-  expect([refused, exitCode]).toEqual([8, 0]);
-});
+/** Few clients and the longest drain, for slow machines. */
+async function stopUnderFew(begin?: BeginDrained): Promise<void> {
+  const { refused, failures, exitCode } = await stopUnderReconnecting(8, 5, begin);
+  expect({ refused, failures, exitCode }).toEqual({ refused: 8, failures: [], exitCode: 0 });
+}
+
+filtering('a connection that exists when the listener closes is answered', () => stopUnderFew());
+
+embeddedTests(filtering)(
+  'a connection that exists when the listeners of the workers close is answered',
+  (stores) => stopUnderFew(stores.beginDrained),
+);
 
 test('a stop waits for a request in progress, and not for connections without a request or with half a head', async () => {
   await using quietFolder = await temporaryFolder();

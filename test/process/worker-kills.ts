@@ -7,12 +7,11 @@ import { randomFrom } from '../support/random.ts';
 import { until } from '../support/wait.ts';
 import { Connection, type RawReply } from './connection.ts';
 import { processOf } from './each-worker.ts';
-import { LimitedAccounts } from './limited-accounts.ts';
 import type { WorkerStores } from './worker-stores.ts';
 
 export interface WorkerKillOptions {
   readonly service: Service;
-  readonly stores: Pick<WorkerStores, 'issueKey' | 'operator'>;
+  readonly stores: Pick<WorkerStores, 'issueKey'>;
   readonly kills: number;
   readonly seed: number;
   readonly onKill?: (kill: number) => void;
@@ -25,23 +24,19 @@ export interface WorkerKillFigures {
   readonly cutOff: number;
   /** How many of these the account was charged for. */
   readonly chargedUnanswered: number;
-  /** Accounts that were used up, each to its limit exactly. */
-  readonly usedUp: number;
   /** Everything else that went wrong. */
   readonly failures: readonly string[];
 }
 
 const clients = 8;
 /** What a connection asks for, over and over. */
-const kinds = ['creation', 'list', 'limited', 'animal'] as const;
+const kinds = ['creation', 'list', 'animal'] as const;
 type Kind = (typeof kinds)[number];
 
 class WorkerLoad {
   readonly failures: string[] = [];
   readonly acknowledged: string[] = [];
   answered = 0;
-  /** Of the account that is never used up. */
-  charged = 0;
   cutOff = 0;
   kills = 0;
   /** Of the animal that was acknowledged last. */
@@ -51,14 +46,12 @@ class WorkerLoad {
   #stopped = false;
   readonly #service: Service;
   readonly #key: string;
-  readonly #limited: LimitedAccounts;
   /** By the part of the request ids that is of one process: it was cut off, so it answers nothing that is sent later. */
   readonly #gone = new Set<string>();
 
-  constructor(service: Service, key: string, limited: LimitedAccounts) {
+  constructor(service: Service, key: string) {
     this.#service = service;
     this.#key = key;
-    this.#limited = limited;
   }
 
   async run(name: string): Promise<void> {
@@ -83,7 +76,7 @@ class WorkerLoad {
       const kind = kinds[number % kinds.length] as Kind;
       const goneBefore = new Set(this.#gone);
       try {
-        const reply = await this.#ask(connection, kind, `${name} ${number}`, number);
+        const reply = await this.#ask(connection, kind, `${name} ${number}`);
         process = processOf(reply);
         if (process === '' || goneBefore.has(process)) this.failures.push(`answered by ${process}`);
         this.#judge(kind, `${name} ${number}`, reply);
@@ -98,19 +91,15 @@ class WorkerLoad {
     }
   }
 
-  #ask(connection: Connection, kind: Kind, name: string, number: number): Promise<RawReply> {
+  #ask(connection: Connection, kind: Kind, name: string): Promise<RawReply> {
     if (kind === 'creation') return connection.add(name, this.#key);
     if (kind === 'animal') return connection.get(`/v1/pets/${this.lastId}`, this.#key);
-    const list = (key: string) => connection.get('/v1/pets?limit=1', key);
-    return kind === 'list' ? list(this.#key) : this.#limited.use(number >> 2, list);
+    return connection.get('/v1/pets?limit=1', this.#key);
   }
 
   #judge(kind: Kind, name: string, { status, body }: RawReply): void {
     this.answered++;
-    if (kind !== 'limited') this.charged++;
-    const isRight =
-      kind === 'limited' ? [200, 429].includes(status) : status === (kind === 'creation' ? 201 : 200);
-    if (!isRight) this.failures.push(`${kind} ${name}: ${status}`);
+    if (status !== (kind === 'creation' ? 201 : 200)) this.failures.push(`${kind} ${name}: ${status}`);
     else if (kind === 'creation') {
       this.acknowledged.push(name);
       this.lastId = (JSON.parse(body) as { id: number }).id;
@@ -131,8 +120,7 @@ export async function killWorkers({
 }: WorkerKillOptions): Promise<WorkerKillFigures> {
   const random = randomFrom(seed);
   const { key } = await stores.issueKey();
-  const limited = await LimitedAccounts.begin(stores);
-  const load = new WorkerLoad(service, key, limited);
+  const load = new WorkerLoad(service, key);
   const going = Array.from({ length: clients }, (_, client) => load.run(`client ${client}`));
   for (let kill = 1; kill <= kills; kill++) {
     const { answered } = load;
@@ -149,12 +137,12 @@ export async function killWorkers({
   }
   load.stop();
   await Promise.all(going);
-  const { answered, charged, acknowledged, cutOff, failures } = load;
+  const { answered, acknowledged, cutOff, failures } = load;
   const client = clientOf(service.url, key);
   // This request is counted as well.
   const counted = ample.perDay - (await client.get('/pets?limit=1')).remaining - 1;
-  if (counted < charged || counted > charged + cutOff) {
-    throw new Error(`${counted} requests were counted: ${charged} were answered, ${cutOff} cut off.`);
+  if (counted < answered || counted > answered + cutOff) {
+    throw new Error(`${counted} requests were counted: ${answered} were answered, ${cutOff} cut off.`);
   }
   const names = await allNames(client);
   const stored = new Set(names);
@@ -162,7 +150,7 @@ export async function killWorkers({
   if (lost.length > 0) throw new Error(`Acknowledged and lost: ${lost.join(', ')}.`);
   if (stored.size < names.length) throw new Error('An animal was stored twice.');
   return {
-    ...{ answered, acknowledged: acknowledged.length, cutOff, chargedUnanswered: counted - charged },
-    ...{ usedUp: await limited.check(), failures },
+    ...{ answered, acknowledged: acknowledged.length, cutOff, chargedUnanswered: counted - answered },
+    failures,
   };
 }

@@ -32,8 +32,8 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   define(
     `${signal}: the next request of each of 32 idle clients of two workers is answered, and closes the connection`,
     async (stores) => {
-      const options = { clients: 32, signal, drainSeconds: 5 };
-      const { closed, failures, exitCode } = await drainUnder({ ...options, begin: stores.beginDrained });
+      const options = { clients: 32, signal, begin: stores.beginDrained };
+      const { closed, failures, exitCode } = await drainUnder(options);
       expect({ closed, failures, exitCode }).toEqual({ closed: 32, failures: [], exitCode: 0 });
     },
   );

@@ -1,7 +1,6 @@
 /** What operators see and set of several workers, through the supervisor. */
 import { expect } from 'bun:test';
-import { randomBytes } from 'node:crypto';
-import { fingerprint, lastFour, makeKey } from '../../src/domain/key.ts';
+import { addOperatorTo } from '../support/admin.ts';
 import type { Service } from '../support/process.ts';
 import { consoleOf } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
@@ -14,12 +13,7 @@ const test = workersTests();
 
 /** Calls to the admin listener of a service, by a new operator. */
 async function operatorOf(service: Service, { operator }: WorkerStores) {
-  const token = makeKey(randomBytes, 'token');
-  const { storage } = operator;
-  await storage.write('createOperator', {
-    ...{ name: `watcher-${service.pid}`, role: 'admin', createdAt: 1 },
-    ...{ fingerprint: fingerprint(token), lastFour: lastFour(token) },
-  });
+  const { token } = await addOperatorTo(operator.storage, 'admin');
   const url = await consoleOf(service);
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   return {

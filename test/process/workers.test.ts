@@ -5,6 +5,7 @@ import { childrenOf } from '../support/process-tree.ts';
 import { likelyFreePort } from '../support/server-process.ts';
 import { until } from '../support/wait.ts';
 import { Connection } from './connection.ts';
+import { EachWorker, headerOf } from './each-worker.ts';
 import { killWorkers } from './worker-kills.ts';
 import { embeddedTests, workersTests } from './worker-stores.ts';
 
@@ -18,20 +19,6 @@ const linesOf = (service: Pick<Service, 'stderr'>) =>
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-/** Asks on new connections until every worker has answered; returns the ids of the requests. */
-async function askEveryWorker({ url }: Service, key: string, workers: number): Promise<string[]> {
-  const ids: string[] = [];
-  const processes = () => new Set(ids.map((id) => id.replace(/-\d+$/, '')));
-  await until(async () => {
-    using connection = await Connection.open(url);
-    const { status, head } = await connection.get('/v1/pets', key);
-    expect(status).toBe(200);
-    ids.push(/^x-request-id: *(\S+)$/im.exec(head)?.[1] ?? '');
-    return processes().size === workers;
-  });
-  return ids;
-}
-
 workersTest(
   'a start is reported once, every worker answers, and each log line of a worker names it',
   async (stores) => {
@@ -43,7 +30,8 @@ workersTest(
       expect.objectContaining({ workers: 3, url: service.url }),
     ]);
     expect(childrenOf(service.pid)).toHaveLength(3);
-    const ids = await askEveryWorker(service, key, 3);
+    using each = await EachWorker.meet(service, key, 3);
+    const ids = (await each.ask('/v1/pets', key)).map((reply) => headerOf(reply, 'x-request-id'));
     expect(new Set(ids).size).toBe(ids.length);
     const requests = () => linesOf(service).filter(({ requestId }) => ids.includes(String(requestId)));
     await until(() => requests().length === ids.length);

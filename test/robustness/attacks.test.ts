@@ -1,8 +1,11 @@
 /** The tests of `npm run stress` about attackers, with small counts. */
 import { expect, test } from 'bun:test';
+import { fileSizeLimits } from '../faults/disk.ts';
+import { hostileJson } from '../stress/hostile-json.ts';
 import { rawAttacks } from '../stress/raw-attacks.ts';
 import { noKeyAnywhere } from '../stress/secrets.ts';
 import { slowClients } from '../stress/slow-clients.ts';
+import { testWith } from '../support/requirements.ts';
 
 const seed = 20_301_205;
 const progress = () => undefined;
@@ -12,11 +15,16 @@ test('attacks on the framing of HTTP count as many requests as are answered, and
   expect(attacks).toBeGreaterThanOrEqual(250);
 });
 
+test('hostile JSON is rejected or read exactly', async () => {
+  const { bodies } = await hostileJson({ rounds: 1, seed, progress }, Number.POSITIVE_INFINITY);
+  expect(bodies).toBeGreaterThanOrEqual(400);
+});
+
 test('slow connections keep nobody else waiting', async () => {
   const figures = await slowClients({ rounds: 100, seed, progress }, false);
   expect(figures['at most at once']).toBeGreaterThan(80);
 });
 
-test('no part of a key is in a log, a file or an answer', async () => {
-  expect((await noKeyAnywhere({ rounds: 20, seed, progress })).answers).toBeGreaterThan(300);
+testWith(...fileSizeLimits)('no part of a key is in a log, a file or an answer', async () => {
+  expect((await noKeyAnywhere({ rounds: 20, seed, progress })).answers).toBeGreaterThan(600);
 });

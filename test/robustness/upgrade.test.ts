@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { killAtEachCall } from '../faults/each-call.ts';
 import { tracing } from '../faults/strace.ts';
-import { checkFile, upgrade } from '../stress/upgrade.ts';
+import { checkFile, upgradeStore } from '../stress/upgrade.ts';
 import { isUpgraded, writeStore } from '../stress/upgrade-store.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { dataFileIn } from '../support/process.ts';
@@ -13,7 +13,7 @@ const animals = 500;
 
 test('the upgrade of a store of version 1.0.0 changes nothing for its clients', async () => {
   await using folder = await temporaryFolder();
-  await upgrade(folder.path, await writeStore(folder.path, animals));
+  await upgradeStore(folder.path, await writeStore(folder.path, animals));
 });
 
 testWith(...tracing)(
@@ -30,7 +30,7 @@ testWith(...tracing)(
       check: async (place) => {
         states.add(isUpgraded(dataFileIn(place)) ? 'upgraded' : 'unchanged');
         checkFile(place, store);
-        await upgrade(place, store);
+        await upgradeStore(place, store);
       },
     });
     // The complete run, and the kill before the first change.

@@ -175,8 +175,6 @@ describe('mistakes get the errors of the API', () => {
     ['GET', '/nothing', undefined, 404, 'route_not_found', /GET \/sandbox lists/],
     ['PUT', '/faults', {}, 405, 'method_not_allowed', /method/],
     ['POST', '/faults', {}, 400, 'invalid_body', /faults must be a text/],
-    ['POST', '/faults', { faults: '__proto__=1' }, 400, 'invalid_body', /is not a fault/],
-    ['POST', '/faults', { faults: 'status=409; operation=listPets' }, 400, 'invalid_body', /never responds/],
     ['POST', '/accounts', { scopes: ['pets:eat'] }, 400, 'invalid_body', /must be one of "pets:read"/],
     ['DELETE', '/stores/999', undefined, 404, 'route_not_found', /no store 999/],
     ['GET', '/stores/1', undefined, 405, 'method_not_allowed', /method/],

@@ -98,8 +98,12 @@ export function auditConforms(check: StoreTest): void {
     // What changes nothing is not recorded.
     await store.write('audited', { ...change, input: { id, name: 'new' } });
     const failing = { ...change, input: { id, name: null as unknown as string, limits: { plan: 'none' } } };
-    const [failed] = await Promise.allSettled([store.write('audited', failing)]);
-    expect(failed?.status).toBe('rejected');
+    // The log takes no entry without an actor.
+    const nobody = { ...change, actor: null as unknown as string, input: { id, name: 'nobody' } };
+    for (const refused of [failing, nobody]) {
+      const [failed] = await Promise.allSettled([store.write('audited', refused)]);
+      expect(failed?.status).toBe('rejected');
+    }
     const entries = await store.audit.list(undefined, 9, {});
     expect(entries).toMatchObject([
       { actor: 'cli:root', operation: 'updateAccount', object: `account:${id}` },

@@ -1,10 +1,23 @@
+import { clusterPlaceOn } from '../storage/cluster-place.ts';
 import { compareWithLaw } from '../storage/limits-conformance.ts';
 import { type MakePlace, sqlitePlace, strictRules } from '../storage/place.ts';
 import { FakeClock } from '../support/clock.ts';
-import type { StressTest } from './stress-test.ts';
+import { testServers } from '../support/servers.ts';
+import { openOrThrow, type StressTest } from './stress-test.ts';
 
-export function limitsTest(name: string, store: string, makePlace: MakePlace): StressTest {
-  return {
+const clusterPlace: MakePlace = async (clock, rules) => {
+  await using made = new AsyncDisposableStack();
+  const servers = made.use(await openOrThrow(testServers));
+  const place = made.use(await clusterPlaceOn(servers)(clock, rules));
+  const kept = made.move();
+  return { ...place, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+};
+
+export const limitsTests = [
+  { name: 'limits', store: 'SQLite', makePlace: sqlitePlace },
+  { name: 'cluster-limits', store: 'Redis', makePlace: clusterPlace },
+].map(
+  ({ name, store, makePlace }): StressTest => ({
     name,
     promise: `the limiter of ${store} answers every request of generated sequences as the rules do`,
     rounds: 10_000,
@@ -16,7 +29,5 @@ export function limitsTest(name: string, store: string, makePlace: MakePlace): S
       const limiter = { limits: storage.limits, clock, rules: strictRules };
       return await compareWithLaw(limiter, { sequences: rounds, length: 60, seed });
     },
-  };
-}
-
-export const limits = limitsTest('limits', 'SQLite', sqlitePlace);
+  }),
+);

@@ -23,11 +23,13 @@ const lives: readonly (readonly [step: string, status: OrderStatus][])[] = [
   ],
 ];
 
+/** Orders that are placed at once for an animal that one of them keeps. */
+const buyers = 3;
+
 /** A write that is repeated until it is answered. */
 export interface Write {
   readonly target: string;
   readonly body: string | undefined;
-  readonly status: 200 | 201;
   readonly idempotencyKey: string;
 }
 
@@ -60,15 +62,23 @@ export async function liveOnce(
   let number = 0;
   const write = (target: string, body?: string) => {
     const idempotencyKey = createHash('sha256').update(`${name} ${number++}`).digest('base64url');
-    return perform({ target, body, status: /\d/.test(target) ? 200 : 201, idempotencyKey });
+    return perform({ target, body, idempotencyKey });
   };
   const pet = (await write('/pets', JSON.stringify({ name, categoryId: 7 }))) as Stored;
   let petStatus = 'available';
   while (petStatus === 'available') {
-    const reference = `${name}, order ${number}`;
-    const placed = (await write('/orders', JSON.stringify({ petId: pet.id, reference }))) as StoredOrder;
+    const life = chance.pick(lives);
+    const last = life.at(-1)?.[1] ?? 'placed';
+    const place = async (reference: string) => {
+      const order = await write('/orders', JSON.stringify({ petId: pet.id, reference }));
+      return { reference, ...(order as StoredOrder) };
+    };
+    // An order that is refused may still arrive once more, and must not find the animal available then.
+    const rivals = petStatusBeside(last) === 'available' ? 1 : buyers;
+    const bids = Array.from({ length: rivals }, (_, bid) => place(`${name}, order ${number}.${bid}`));
+    const { reference, ...placed } = onlyOne(await Promise.allSettled(bids));
     let status: OrderStatus = 'placed';
-    for (const [step, after] of chance.pick(lives)) {
+    for (const [step, after] of life) {
       const taken = (await write(`/orders/${placed.id}/${step}`)) as StoredOrder;
       if (taken.status !== after) throw new Error(`${reference} is ${taken.status}, not ${after}.`);
       status = after;
@@ -77,6 +87,17 @@ export async function liveOnce(
     petStatus = petStatusBeside(status);
   }
   expected.pets.set(name, { id: pet.id, status: petStatus });
+}
+
+/** The one bid that succeeded. Throws unless the animal was not available for all others. */
+function onlyOne<Order>(bids: readonly PromiseSettledResult<Order>[]): Order {
+  const [placed, ...more] = bids.filter((bid) => bid.status === 'fulfilled');
+  if (placed === undefined || more.length > 0)
+    throw new Error(`One of these bids must succeed: ${Bun.inspect(bids)}`);
+  for (const bid of bids) {
+    if (bid.status === 'rejected' && bid.reason?.code !== 'pet_not_available') throw bid.reason;
+  }
+  return placed.value;
 }
 
 function petStatusBeside(order: OrderStatus): string {

@@ -1,4 +1,4 @@
-/** Keys that have to be refused whatever happens: banned ones, and those of accounts whose day is used up. */
+/** Keys that have to be refused during every fault: banned ones, and those of accounts whose day is used up. */
 import { SQL } from 'bun';
 import { clientOf } from '../support/client.ts';
 import type { Cluster } from '../support/cluster.ts';
@@ -13,30 +13,32 @@ const graceMs = 1_100;
 
 interface RefusedKey {
   readonly key: string;
+  readonly keyId: number;
   readonly kind: 'banned' | 'exhausted';
 }
 
 export class Refused {
   readonly #keys: readonly RefusedKey[];
+  /** Banned keys that `toLift` gives away. */
+  readonly #toLift: RefusedKey[];
   #checked = 0;
   #unavailable = 0;
   #slowestMs = 0;
 
-  private constructor(keys: readonly RefusedKey[]) {
+  private constructor(keys: readonly RefusedKey[], toLift: RefusedKey[]) {
     this.#keys = keys;
+    this.#toLift = toLift;
   }
 
-  /** Makes them at one instance, and waits until PostgreSQL has it. */
-  static async prepare(cluster: Cluster, url: string): Promise<Refused> {
+  /** Makes them at one instance, with banned keys to lift, and waits until PostgreSQL has them. */
+  static async prepare(cluster: Cluster, url: string, lifts: number): Promise<Refused> {
     const keys: RefusedKey[] = [];
-    const accountIds: number[] = [];
-    for (let index = 0; index < ofEachKind * 2; index++) {
-      const kind = index % 2 === 0 ? 'banned' : 'exhausted';
-      // An exhausted day refuses for longer than the test takes; a ban of an hour does, too.
-      const { key, accountId } = await cluster.issueKey({ perMinute: 5, perDay: 5 });
+    for (let index = 0; index < ofEachKind * 2 + lifts; index++) {
+      const kind = index % 2 === 0 || index >= ofEachKind * 2 ? 'banned' : 'exhausted';
+      // Both an exhausted day and a ban of an hour outlast the test.
+      const { key, keyId } = await cluster.issueKey({ perMinute: 5, perDay: 5 });
       await untilRefused(url, key, 'daily_quota_exceeded');
-      keys.push({ key, kind });
-      accountIds.push(accountId);
+      keys.push({ key, keyId, kind });
     }
     await Bun.sleep(graceMs);
     for (const { key, kind } of keys) if (kind === 'banned') await untilRefused(url, key, 'api_key_banned');
@@ -44,9 +46,16 @@ export class Refused {
     await until(async () => {
       const [{ saved }] = await sql`SELECT count(*)::int AS saved FROM usage_snapshots WHERE day_count >= 5`;
       const [{ bans }] = await sql`SELECT count(*)::int AS bans FROM ban_snapshots`;
-      return saved >= accountIds.length && bans >= ofEachKind;
+      return saved >= keys.length && bans >= ofEachKind + lifts;
     }, savedWithinMs);
-    return new Refused(keys);
+    return new Refused(keys, keys.splice(ofEachKind * 2));
+  }
+
+  /** A banned key whose ban is lifted next. It is not checked any more. */
+  toLift(): RefusedKey {
+    const next = this.#toLift.pop();
+    if (next === undefined) throw new Error('Every ban is lifted.');
+    return next;
   }
 
   /** Asks every instance for each of them. Throws when one is not refused, or refused for another reason. */

@@ -3,7 +3,7 @@
 import { writeCursor } from '../../src/contract/cursor.ts';
 import { basePath } from '../../src/contract/operations.ts';
 import { staleAtMostMs } from '../../src/storage/shared-versions.ts';
-import { type Client, clientOf } from '../support/client.ts';
+import { type Client, clientOf, type Reply } from '../support/client.ts';
 import type { Figures } from './stress-test.ts';
 
 /** A list asked for later than this after an animal was acknowledged anywhere has to show it, or is answered 503. */
@@ -28,6 +28,7 @@ export class Staleness {
   #reads = 0;
   #stale = 0;
   #longestMs = 0;
+  #longestAfterChangeMs = 0;
 
   constructor(urls: readonly string[], key: string) {
     this.#urls = urls;
@@ -54,6 +55,27 @@ export class Staleness {
     }
   }
 
+  /** Makes a change that every instance then has to apply within the bound. Resolves when all have. */
+  async changed(
+    what: string,
+    key: string,
+    change: () => Promise<unknown>,
+    isStale: (reply: Reply) => boolean,
+  ): Promise<void> {
+    await change();
+    const at = performance.now();
+    const applied = this.#urls.map(async (url) => {
+      for (;;) {
+        const lateMs = performance.now() - at;
+        if (!isStale(await clientOf(url, key).get('/pets?limit=1'))) return;
+        this.#longestAfterChangeMs = Math.max(this.#longestAfterChangeMs, lateMs);
+        if (lateMs > boundMs) throw new Error(`${what} is not applied after ${Math.round(lateMs)} ms.`);
+        await Bun.sleep(everyMs);
+      }
+    });
+    await Promise.all(applied);
+  }
+
   summary(): string {
     return `${this.#stale} of ${this.#reads} lists stale, by ${Math.round(this.#longestMs)} ms at most`;
   }
@@ -63,6 +85,7 @@ export class Staleness {
       'lists read': this.#reads,
       'lists without what was acknowledged before they were asked for': this.#stale,
       'longest staleness in ms': Math.round(this.#longestMs),
+      'longest until a revocation or a lifted ban applied, in ms': Math.round(this.#longestAfterChangeMs),
     };
   }
 

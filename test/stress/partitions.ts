@@ -1,16 +1,17 @@
-/** One instance, or all, cut off from their servers or far from them: what is promised holds all the same. */
+/** One instance, or all, cut off from their servers or far from them: every guarantee holds. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RedisClient } from 'bun';
+import { troubles } from '../../src/domain/trouble.ts';
 import { type Client, clientOf, type Reply } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { allNames, load, readiness } from '../support/load.ts';
+import { allNames, areAll, load, readiness } from '../support/load.ts';
 import type { Service } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
 import { type TcpProxy, tcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/wait.ts';
 import { Refused } from './partitions-refused.ts';
 import { Staleness } from './partitions-staleness.ts';
-import type { Figures, StressOptions, StressTest } from './stress-test.ts';
+import { type Figures, openOrThrow, type StressOptions, type StressTest } from './stress-test.ts';
 
 const instances = 3;
 const recoveryMs = 20_000;
@@ -28,6 +29,8 @@ interface Proxied {
 
 interface Fault {
   readonly name: string;
+  /** What /readyz of the instance has to report at the end: trouble with this server, or none. Unset: either. */
+  readonly says?: { readonly trouble: string; readonly is: boolean };
   /** Some of the instances are hit, or all. */
   readonly begin: (hit: Proxied, all: readonly Proxied[], emptied: () => Promise<void>) => Promise<void>;
 }
@@ -35,15 +38,22 @@ interface Fault {
 const servers = ['redis', 'postgres'] as const;
 
 const faults: readonly Fault[] = [
-  ...servers.flatMap((server): Fault[] => [
-    { name: `${server} cut`, begin: (hit) => hit[server].cut() },
-    { name: `${server} silent`, begin: async (hit) => hit[server].hold() },
-    { name: `${server} does not answer`, begin: async (hit) => hit[server].hold('answers') },
-    ...delaysMs.map((ms) => ({
-      name: `${server} ${ms} ms away`,
-      begin: async (hit: Proxied) => hit[server].delay(ms),
-    })),
-  ]),
+  ...servers.flatMap((server): Fault[] => {
+    const trouble = troubles[server];
+    const away = { trouble, is: true };
+    return [
+      { name: `${server} cut`, says: away, begin: (hit) => hit[server].cut() },
+      { name: `${server} silent`, says: away, begin: async (hit) => hit[server].hold() },
+      { name: `${server} does not answer`, says: away, begin: async (hit) => hit[server].hold('answers') },
+      ...delaysMs.map((ms) => ({
+        name: `${server} ${ms} ms away`,
+        // A Redis that is slow may be taken for one that is away.
+        ...((ms >= 2_000 || server === 'postgres') && { says: { trouble, is: ms >= 2_000 } }),
+        begin: async (hit: Proxied) => hit[server].delay(ms),
+      })),
+    ];
+  }),
+  { name: 'redis in blips of 70 ms', begin: async ({ redis }) => void blips(redis) },
   ...delaysMs.map((ms) => ({
     name: `redis emptied, postgres ${ms} ms away`,
     begin: async (_hit: Proxied, all: readonly Proxied[], emptied: () => Promise<void>) => {
@@ -53,12 +63,22 @@ const faults: readonly Fault[] = [
   })),
 ];
 
+async function blips(redis: TcpProxy): Promise<void> {
+  for (let blip = 0; blip < watchedMs / 350; blip++) {
+    redis.hold();
+    await sleep(70);
+    await redis.heal();
+    await sleep(280);
+  }
+}
+
 async function proxied(cluster: Cluster, made: AsyncDisposableStack): Promise<Proxied> {
   const redis = made.use(await tcpProxy(cluster.redis.url));
   const postgres = made.use(await tcpProxy(cluster.postgres.url));
   const service = await cluster.startInstance({
     REDIS_URL: redis.url,
     DATABASE_URL: postgres.url,
+    REDIS_TIMEOUT_MS: '50',
     LOG_LEVEL: 'warn',
   });
   return { service, redis, postgres };
@@ -84,13 +104,13 @@ class Tally {
 async function run({ rounds, seed, progress }: StressOptions): Promise<Figures> {
   await using made = new AsyncDisposableStack();
   const environment = { BAN_STRIKES: '3', BAN_FIRST_SECONDS: '3600' };
-  const cluster = made.use(await startCluster({ instances: 0, environment }));
-  if (!cluster) throw new Error('This machine has no PostgreSQL and Redis for this test.');
+  const cluster = made.use(await openOrThrow(() => startCluster({ instances: 0, environment })));
   const all = await Promise.all(Array.from({ length: instances }, () => proxied(cluster, made)));
   const { key } = await cluster.issueKey();
   const clients = all.map(({ service }) => clientOf(service.url, key));
-  const refused = await Refused.prepare(cluster, all[0]?.service.url ?? '');
+  const refused = await Refused.prepare(cluster, all[0]?.service.url ?? '', rounds);
   const urls = all.map(({ service }) => service.url);
+  const { operator } = cluster;
   const staleness = new Staleness(urls, key);
   const random = randomFrom(seed);
   const admin = new RedisClient(cluster.redis.url);
@@ -100,16 +120,29 @@ async function run({ rounds, seed, progress }: StressOptions): Promise<Figures> 
   };
   const tally = new Tally();
   for (let round = 0; round < rounds; round++) {
-    const { name, begin } = faults[round % faults.length] as Fault;
+    const { name, says, begin } = faults[round % faults.length] as Fault;
     const hit = all[Math.floor(random() * all.length)] as Proxied;
+    const banned = refused.toLift();
+    const revoked = await cluster.issueKey();
+    for (const url of urls) await clientOf(url, revoked.key).get('/pets?limit=1');
     await begin(hit, all, emptied);
     staleness.watch(hit.service.url);
-    await Promise.all([sleep(watchedMs), refused.check(name, urls)]);
+    const isBanned = ({ text }: Reply) => text.includes('api_key_banned');
+    const revoke = () => operator.keys.revoke(revoked.keyId);
+    await Promise.all([
+      sleep(watchedMs),
+      refused.check(name, urls),
+      staleness.changed(`${name}: a revocation`, revoked.key, revoke, ({ status }) => status === 200),
+      staleness.changed(`${name}: a lift`, banned.key, () => operator.bans.lift(banned.keyId), isBanned),
+    ]);
+    const { trouble = [] } = await readiness(hit.service.url);
+    if (says !== undefined && trouble.includes(says.trouble) !== says.is)
+      throw new Error(`${name}: /readyz reports ${trouble.join() || 'no trouble'}.`);
     await staleness.rest(name);
     const adding = load(6, (number) => (clients[number % instances] as Client).add(`${round}-${number}`));
     await sleep(loadedMs.from + random() * (loadedMs.to - loadedMs.from));
     for (const { redis, postgres } of all) await Promise.all([redis.heal(), postgres.heal()]);
-    await until(() => allReady(urls), recoveryMs);
+    await until(() => areAll(urls, 'ready'), recoveryMs);
     await refused.check(`after ${name}`, urls);
     tally.add(name, await adding.stop());
     progress(`${round + 1} faults, ${tally.acknowledged.length} acknowledged, ${staleness.summary()}`);
@@ -128,16 +161,12 @@ async function run({ rounds, seed, progress }: StressOptions): Promise<Figures> 
   };
 }
 
-async function allReady(urls: readonly string[]): Promise<boolean> {
-  const said = await Promise.all(urls.map((url) => readiness(url)));
-  return said.every(({ status }) => status === 'ready');
-}
-
 export const partitions: StressTest = {
   name: 'partitions',
   promise:
     'instances are cut off from Redis or PostgreSQL, or 60, 200 and 2,000 ms away, and Redis is emptied while ' +
-    'PostgreSQL is slow: nothing acknowledged is lost, no ban and no exhausted day is forgotten, nothing is answered 500',
-  rounds: 45,
+    'PostgreSQL is slow: nothing acknowledged is lost, creations, revocations and lifted bans apply everywhere within a ' +
+    'second, no ban and no exhausted day is forgotten, nothing is answered 500, and /readyz reports the trouble',
+  rounds: 48,
   run,
 };

@@ -1,7 +1,8 @@
 /** nginx and haproxy before the service, sharing as few connections to it as they can: the worst case for mix-ups. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findProgram, type OwnServer, ownServer, type ServerKind } from '../support/server-process.ts';
+import { findProgram, type OwnServer, type ServerKind } from '../support/server-process.ts';
+import { proxyServer } from './rolling-proxy.ts';
 
 /** Undefined, and said aloud, where the program is missing. */
 export async function proxyBefore(
@@ -14,26 +15,15 @@ export async function proxyBefore(
     return undefined;
   }
   const { host } = new URL(service);
-  return ownServer(name === 'nginx' ? nginx(program, host) : haproxy(program, host));
+  return proxyServer(name === 'nginx' ? nginx(program, host) : haproxy(program, host));
 }
 
-const answers = (url: string) =>
-  fetch(`${url}/livez`).then(
-    ({ status }) => status === 200,
-    () => false,
-  );
-
-function nginx(program: string, service: string): ServerKind {
-  return {
-    scheme: 'http://',
-    path: '',
-    prepare: async () => {},
-    answers,
-    command(folder, port) {
-      const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-        (kind) => `${kind}_temp_path "${folder}";`,
-      );
-      const text = `daemon off; master_process off; worker_processes 1; pid "${folder}/pid"; error_log stderr crit;
+function nginx(program: string, service: string): ServerKind['command'] {
+  return (folder, port) => {
+    const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+      (kind) => `${kind}_temp_path "${folder}";`,
+    );
+    const text = `daemon off; master_process off; worker_processes 1; pid "${folder}/pid"; error_log stderr crit;
         events {}
         http {
           access_log off; ${paths.join(' ')} underscores_in_headers on; ignore_invalid_headers off;
@@ -46,19 +36,13 @@ function nginx(program: string, service: string): ServerKind {
             }
           }
         }`;
-      return [program, '-e', 'stderr', '-c', written(folder, text)];
-    },
+    return [program, '-e', 'stderr', '-c', written(folder, text)];
   };
 }
 
-function haproxy(program: string, service: string): ServerKind {
-  return {
-    scheme: 'http://',
-    path: '',
-    prepare: async () => {},
-    answers,
-    command(folder, port) {
-      const text = `global
+function haproxy(program: string, service: string): ServerKind['command'] {
+  return (folder, port) => {
+    const text = `global
   nbthread 1
 defaults
   mode http
@@ -73,8 +57,7 @@ frontend front
 backend back
   server service ${service} maxconn 4
 `;
-      return [program, '-db', '-f', written(folder, text)];
-    },
+    return [program, '-db', '-f', written(folder, text)];
   };
 }
 

@@ -1,6 +1,6 @@
 /** Attacks on where a body ends: codings, lengths, chunks, and requests behind bodies nobody reads. */
 import { type Attack, animal, type Kit } from './raw-attacks-kit.ts';
-import { words } from './words.ts';
+import { texts, words } from './words.ts';
 
 const n = animal.length;
 /** As a chunk says it. */
@@ -8,39 +8,16 @@ const size = n.toString(16);
 
 const codingValues = [
   ...words`chunked Chunked CHUNKED xchunked chunkedx identity "chunked" chunked;q=1 , chunked, ,chunked cow`,
-  'chunked, identity',
-  'identity, chunked',
-  'gzip, chunked',
-  'chunked, gzip',
-  'chunked, chunked',
-  'chunked ;a',
-  '\x0bchunked',
-  '\x0cchunked',
-  '\tchunked\t',
-  'chunked\0',
-  '\0chunked',
-  '',
-  'chun ked',
-  '\xa0chunked',
-  'chunked\x85',
+  ...texts('chunked, identity|identity, chunked|gzip, chunked|chunked, gzip|chunked, chunked'),
+  ...texts('chunked ;a|\x0bchunked|\x0cchunked|\tchunked\t|chunked\0|\0chunked||chun ked|\xa0chunked'),
+  ...texts('chunked\x85'),
 ];
 
 const codingNames = [
-  'Transfer-Encoding',
-  'TRANSFER-ENCODING',
-  'Transfer-Encoding ',
-  'Transfer-Encoding\t',
-  ' Transfer-Encoding',
-  '\tTransfer-Encoding',
-  'Transfer_Encoding',
-  'Transfer Encoding',
-  'X: a\nTransfer-Encoding',
-  'X: a\rTransfer-Encoding',
-  'Transfer-Encoding\0',
-  '\0Transfer-Encoding',
-  'Transfer\u00adEncoding',
-  'X:\r\n Transfer-Encoding',
-  '"Transfer-Encoding"',
+  ...texts('Transfer-Encoding|TRANSFER-ENCODING|Transfer-Encoding |Transfer-Encoding\t'),
+  ...texts(' Transfer-Encoding|\tTransfer-Encoding|Transfer_Encoding|Transfer Encoding'),
+  ...texts('X: a\nTransfer-Encoding|X: a\rTransfer-Encoding|Transfer-Encoding\0|\0Transfer-Encoding'),
+  ...texts('Transfer\u00adEncoding|X:\r\n Transfer-Encoding|"Transfer-Encoding"'),
 ];
 
 /** Transfer-Encoding in every spelling, alone and beside a Content-Length, with a request where one of both sees none. */
@@ -64,32 +41,9 @@ export function codings({ post, secret }: Kit): Attack[] {
 }
 
 const lengthValues = [
-  `+${n}`,
-  `-${n}`,
-  `0${n}`,
-  `00000000000000000000${n}`,
-  `${n}, ${n}`,
-  `${n},${n}`,
-  `${n}, 0`,
-  `0, ${n}`,
-  `0x1b`,
-  '2.7e1',
-  '27.0',
-  '27 27',
-  '27;a',
-  '27\0',
-  '\x0b27',
-  '27\x0c',
-  '2_7',
-  '٢٧',
-  '',
-  '-0',
-  '18446744073709551616',
-  `18446744073709551643`,
-  '4294967323',
-  '99999999999999999999999',
-  'NaN',
-  '"27"',
+  ...texts(`+${n}|-${n}|0${n}|00000000000000000000${n}|${n}, ${n}|${n},${n}|${n}, 0|0, ${n}|0x1b|2.7e1`),
+  ...texts('27.0|27 27|27;a|27\0|\x0b27|27\x0c|2_7|٢٧||-0|18446744073709551616|18446744073709551643'),
+  ...texts('4294967323|99999999999999999999999|NaN|"27"'),
 ];
 
 /** Content-Length in every spelling: with and without the body it may mean. */
@@ -110,94 +64,37 @@ export function lengths({ post, request, secret }: Kit): Attack[] {
     bytes: post(`Content-Length: ${one}\r\nContent-Length: ${two}\r\n`, animal + secret),
   }));
   const names = [
-    'Content-Length ',
-    ' Content-Length',
-    'Content_Length',
-    'Content Length',
-    'Content-Length\t',
-    'X: a\nContent-Length',
-    'X: a\rContent-Length',
+    ...texts('Content-Length | Content-Length|Content_Length|Content Length|Content-Length\t'),
+    ...texts('X: a\nContent-Length|X: a\rContent-Length'),
   ].map((name) => ({
     what: `${JSON.stringify(name)} for a name`,
     bytes: post(`${name}: ${secret.length}\r\n`, secret),
   }));
-  const reads = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'PUT', 'TRACE'].flatMap((method) => [
-    {
-      what: `a body on ${method}`,
-      bytes: request(`${method} /v1/pets/0`, `Content-Length: ${secret.length}\r\n`, secret),
-    },
-    {
-      what: `a chunked body on ${method}`,
-      bytes: request(
-        `${method} /v1/pets/0`,
-        'Transfer-Encoding: chunked\r\n',
-        `${secret.length.toString(16)}\r\n${secret}\r\n0\r\n\r\n`,
-      ),
-    },
-    { what: `no length on ${method}, but a body`, bytes: request(`${method} /v1/pets/0`, '', secret) },
-  ]);
+  const chunked = `${secret.length.toString(16)}\r\n${secret}\r\n0\r\n\r\n`;
+  const reads = words`GET HEAD DELETE OPTIONS PUT TRACE`.flatMap((method) => {
+    const sent = (headers: string, body: string) => request(`${method} /v1/pets/0`, headers, body);
+    return [
+      { what: `a body on ${method}`, bytes: sent(`Content-Length: ${secret.length}\r\n`, secret) },
+      { what: `a chunked body on ${method}`, bytes: sent('Transfer-Encoding: chunked\r\n', chunked) },
+      { what: `no length on ${method}, but a body`, bytes: sent('', secret) },
+    ];
+  });
   return [...spelled, ...pairs, ...names, ...reads];
 }
 
 const chunkSizes = [
-  `0x${size}`,
-  `+${size}`,
-  `-${size}`,
-  ` ${size}`,
-  `${size} `,
-  `${size}\t`,
-  `0${size}`,
-  `${'0'.repeat(15)}${size}`,
-  `${'0'.repeat(40)}${size}`,
-  `${size};a`,
-  `${size};a=b`,
-  `${size};a="b"`,
-  `${size};a="\r\n"`,
-  `${size} ;a`,
-  `${size};`,
-  `${size};;`,
-  `${size};\x00`,
-  `${size}\0`,
-  `1${'0'.repeat(16)}${size}`,
-  `ffffffffffffffff`,
-  `fffffffffffffffe`,
-  `7fffffffffffffff`,
-  `80000000000000${size}`,
-  `1_b`,
-  `${size}h`,
-  'g',
-  '',
-  ';',
-  `${size},${size}`,
-  `${size}\n`,
-  `${size};a\n`,
-  `\n${size}`,
-  `\r\n${size}`,
-  `${size};${'a'.repeat(20_000)}`,
+  ...texts(`0x${size}|+${size}|-${size}| ${size}|${size} |${size}\t|0${size}|${'0'.repeat(15)}${size}`),
+  ...texts(`${'0'.repeat(40)}${size}|${size};a|${size};a=b|${size};a="b"|${size};a="\r\n"|${size} ;a`),
+  ...texts(`${size};|${size};;|${size};\x00|${size}\0|1${'0'.repeat(16)}${size}|ffffffffffffffff`),
+  ...texts(`fffffffffffffffe|7fffffffffffffff|80000000000000${size}|1_b|${size}h|g||;|${size},${size}`),
+  ...texts(`${size}\n|${size};a\n|\n${size}|\r\n${size}|${size};${'a'.repeat(20_000)}`),
 ];
 
 const lastChunks = [
-  '0\n\n',
-  '0\r\n\n',
-  '0\n\r\n',
-  '00\r\n\r\n',
-  '000000000000000000000\r\n\r\n',
-  '0;a\r\n\r\n',
-  '0;a=b\r\n\r\n',
-  '0 \r\n\r\n',
-  '-0\r\n\r\n',
-  '0x0\r\n\r\n',
-  '0\r\nX\r\n\r\n',
-  '0\r\n X: a\r\n\r\n',
-  '0\r\nX: a\n\r\n',
-  '0\r\nX: a\r\n\r\n',
-  '0\r\nContent-Length: 5\r\n\r\n',
-  '0\r\nTransfer-Encoding: chunked\r\n\r\n',
-  '0\r\nAuthorization: Bearer x\r\n\r\n',
-  '0\r\nHost: b\r\n\r\n',
-  '0\r\n\r\nX',
-  '0\r\n\r\r\n',
-  '0\r\n',
+  ...texts('0\n\n|0\r\n\n|0\n\r\n|00\r\n\r\n|000000000000000000000\r\n\r\n|0;a\r\n\r\n|0;a=b\r\n\r\n'),
+  ...texts('0 \r\n\r\n|-0\r\n\r\n|0x0\r\n\r\n|0\r\nX\r\n\r\n|0\r\n X: a\r\n\r\n|0\r\nX: a\n\r\n'),
+  ...texts('0\r\nX: a\r\n\r\n|0\r\nContent-Length: 5\r\n\r\n|0\r\nTransfer-Encoding: chunked\r\n\r\n'),
+  ...texts('0\r\nAuthorization: Bearer x\r\n\r\n|0\r\nHost: b\r\n\r\n|0\r\n\r\nX|0\r\n\r\r\n|0\r\n'),
 ];
 
 /** Chunk sizes, ends and trailers; behind each a request that is body to one reader only. */

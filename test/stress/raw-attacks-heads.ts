@@ -1,6 +1,6 @@
 /** Attacks on the head of a request: its lines, their ends, the target, Host, and the key. */
-import { type Attack, animal, json, type Kit } from './raw-attacks-kit.ts';
-import { words } from './words.ts';
+import { type Attack, animal, type Kit } from './raw-attacks-kit.ts';
+import { texts, words } from './words.ts';
 
 export function lineEnds({ request, post, secret, open }: Kit): Attack[] {
   const get = request('GET /v1/pets/0', 'X-A: b\r\n');
@@ -45,42 +45,15 @@ export function lineEnds({ request, post, secret, open }: Kit): Attack[] {
 }
 
 const oddLines = [
-  'GET  /v1/pets/0',
-  'GET\t/v1/pets/0',
-  ' GET /v1/pets/0',
-  'GET /v1/pets/0 ',
-  'GET /v1/pets/0 HTTP/1.1',
-  'get /v1/pets/0',
-  'GeT /v1/pets/0',
-  'FOO /v1/pets/0',
-  'GET, /v1/pets/0',
-  'GET http://animals.example/v1/pets/0',
-  'GET HTTP://other.example/v1/pets/0',
-  'GET //animals.example/v1/pets/0',
-  'GET animals.example:80',
-  'CONNECT animals.example:80',
-  'CONNECT /v1/pets/0',
-  'OPTIONS *',
-  'GET *',
-  'GET ?limit=1',
-  'GET v1/pets/0',
-  'GET /v1/pets/0#a',
-  'GET /v1/pets/0?a=b#c',
-  'GET /v1/pets/%00',
-  'GET /v1/pets/\x7f',
-  'GET /v1/pets/\xff',
-  'GET /v1\\pets\\0',
-  'GET /v1/../v1/pets/0',
-  'GET /v1/pets/0%0d%0aX:%20a',
-  'GET /v1/pets/0%20HTTP/1.1%0d%0a',
-  'PRI *',
-  'TRACE /v1/pets/0',
-  'HEAD /v1/pets/0',
-  'PROPFIND /v1/pets/0',
-  'GET file:///v1/pets/0',
-  'GET http:///v1/pets/0',
-  'GET http://a@b/v1/pets/0',
-  'GET /v1/pets/0;a',
+  ...texts('GET  /v1/pets/0|GET\t/v1/pets/0| GET /v1/pets/0|GET /v1/pets/0 |GET /v1/pets/0 HTTP/1.1'),
+  ...texts('get /v1/pets/0|GeT /v1/pets/0|FOO /v1/pets/0|GET, /v1/pets/0'),
+  ...texts('GET http://animals.example/v1/pets/0|GET HTTP://other.example/v1/pets/0'),
+  ...texts('GET //animals.example/v1/pets/0|GET animals.example:80|CONNECT animals.example:80'),
+  ...texts('CONNECT /v1/pets/0|OPTIONS *|GET *|GET ?limit=1|GET v1/pets/0|GET /v1/pets/0#a'),
+  ...texts('GET /v1/pets/0?a=b#c|GET /v1/pets/%00|GET /v1/pets/\x7f|GET /v1/pets/\xff|GET /v1\\pets\\0'),
+  ...texts('GET /v1/../v1/pets/0|GET /v1/pets/0%0d%0aX:%20a|GET /v1/pets/0%20HTTP/1.1%0d%0a|PRI *'),
+  ...texts('TRACE /v1/pets/0|HEAD /v1/pets/0|PROPFIND /v1/pets/0|GET file:///v1/pets/0'),
+  ...texts('GET http:///v1/pets/0|GET http://a@b/v1/pets/0|GET /v1/pets/0;a'),
 ];
 
 const oddVersions = [
@@ -88,13 +61,10 @@ const oddVersions = [
     HTTP/1.0 HTTP/0.9 HTTP/1.2 HTTP/1.10 HTTP/2.0 HTTP/2 HTTP/11 HTTP/1.1x http/1.1 HTTPS/1.1
     HTTP/1,1
   `,
-  'HTTP/ 1.1',
-  '',
-  'HTTP/1.1 ',
-  'HTTP/1.1\t',
+  ...texts('HTTP/ 1.1||HTTP/1.1 |HTTP/1.1\t'),
 ];
 
-export function requestLines({ request, secret }: Kit): Attack[] {
+export function requestLines({ request, post, secret }: Kit): Attack[] {
   const odd = oddLines.map((line) => ({
     what: `the request line ${JSON.stringify(line)}`,
     bytes: request(line),
@@ -103,35 +73,22 @@ export function requestLines({ request, secret }: Kit): Attack[] {
     what: `the version ${JSON.stringify(version)}`,
     bytes: request('GET /v1/pets/0').replace('HTTP/1.1', version),
   }));
-  const length = {
-    what: 'a length on HTTP/1.0',
-    bytes: request('POST /v1/pets', `${json}Content-Length: ${secret.length}\r\n`, secret).replace(
-      'HTTP/1.1',
-      'HTTP/1.0',
-    ),
-  };
-  const coded = {
-    what: 'chunks on HTTP/1.0',
-    bytes: request('POST /v1/pets', `${json}Transfer-Encoding: chunked\r\n`, `0\r\n\r\n${secret}`).replace(
-      'HTTP/1.1',
-      'HTTP/1.0',
-    ),
-  };
-  const kept = {
-    what: 'HTTP/1.0 kept alive',
-    bytes: request('GET /v1/pets/0', 'Connection: keep-alive\r\n').replace('HTTP/1.1', 'HTTP/1.0'),
-  };
-  return [...odd, ...versions, length, coded, kept];
+  const former = (what: string, bytes: string) => ({ what, bytes: bytes.replace('HTTP/1.1', 'HTTP/1.0') });
+  return [
+    ...odd,
+    ...versions,
+    former('a length on HTTP/1.0', post(`Content-Length: ${secret.length}\r\n`, secret)),
+    former('chunks on HTTP/1.0', post('Transfer-Encoding: chunked\r\n', `0\r\n\r\n${secret}`)),
+    former('HTTP/1.0 kept alive', request('GET /v1/pets/0', 'Connection: keep-alive\r\n')),
+  ];
 }
 
 export function hosts({ request }: Kit): Attack[] {
   const get = request('GET /v1/pets/0');
+  const host = 'Host: animals.example\r\n';
   const values = [
     ...words`a,b a/b a/v1/pets? a#b a?b a@b a:b a:99999 [::1] [::1 a\b a%00 "a" ..`,
-    '',
-    ' ',
-    'a b',
-    '\xe9',
+    ...texts('| |a b|\xe9'),
     'a'.repeat(5_000),
   ];
   const odd = values.map((value) => ({
@@ -140,15 +97,11 @@ export function hosts({ request }: Kit): Attack[] {
   }));
   return [
     ...odd,
-    { what: 'no Host', bytes: get.replace('Host: animals.example\r\n', '') },
-    {
-      what: 'two Hosts',
-      bytes: get.replace('Host: animals.example\r\n', 'Host: animals.example\r\nHost: other.example\r\n'),
-    },
-    {
-      what: 'the same Host twice',
-      bytes: get.replace('Host: animals.example\r\n', 'Host: animals.example\r\nHost: animals.example\r\n'),
-    },
+    ...[
+      ['no Host', ''],
+      ['two Hosts', `${host}Host: other.example\r\n`],
+      ['the same Host twice', host + host],
+    ].map(([what = '', instead = '']) => ({ what, bytes: get.replace(host, instead) })),
     { what: 'a Host behind a space', bytes: get.replace('Host:', 'Host :') },
   ];
 }
@@ -166,7 +119,7 @@ export function headerFloods({ request }: Kit): Attack[] {
   return [...counts, ...sizes];
 }
 
-export function headerAttacks({ request, withKey, open, hidden, secret }: Kit): Attack[] {
+export function headerAttacks({ request, post, withKey, open, hidden, secret }: Kit): Attack[] {
   const get = (headers: string) => request('GET /v1/pets/0', headers);
   const named: [string, string][] = [
     ['two keys', get(`Authorization: Bearer ${hidden}\r\n`)],
@@ -178,19 +131,11 @@ export function headerAttacks({ request, withKey, open, hidden, secret }: Kit): 
     ['the key named in Connection', get('Connection: Authorization\r\n')],
     [
       'Content-Length named in Connection',
-      request(
-        'POST /v1/pets',
-        `${json}Connection: Content-Length\r\nContent-Length: ${secret.length}\r\n`,
-        secret,
-      ),
+      post(`Connection: Content-Length\r\nContent-Length: ${secret.length}\r\n`, secret),
     ],
     [
       'Transfer-Encoding named in Connection',
-      request(
-        'POST /v1/pets',
-        `${json}Connection: Transfer-Encoding\r\nTransfer-Encoding: chunked\r\n`,
-        `0\r\n\r\n${secret}`,
-      ),
+      post('Connection: Transfer-Encoding\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${secret}`),
     ],
     [
       'an upgrade to h2c',
@@ -205,19 +150,13 @@ export function headerAttacks({ request, withKey, open, hidden, secret }: Kit): 
       ) + secret,
     ],
     ['TE: trailers', get('TE: trailers\r\nConnection: TE\r\n')],
-    [
-      'Expect: 100-continue',
-      request('POST /v1/pets', `${json}Expect: 100-continue\r\nContent-Length: ${animal.length}\r\n`, animal),
-    ],
+    ['Expect: 100-continue', post(`Expect: 100-continue\r\nContent-Length: ${animal.length}\r\n`, animal)],
     ['Expect: 100-continue and no body', request('GET /v1/pets/0', 'Expect: 100-continue\r\n')],
     [
       'Expect: 100-continue, refused',
       request('PUT /v1/pets', `Expect: 100-continue\r\nContent-Length: ${secret.length}\r\n`, secret),
     ],
-    [
-      'Expect: tea',
-      request('POST /v1/pets', `${json}Expect: tea\r\nContent-Length: ${animal.length}\r\n`, animal),
-    ],
+    ['Expect: tea', post(`Expect: tea\r\nContent-Length: ${animal.length}\r\n`, animal)],
     ['X-HTTP-Method-Override', get('X-HTTP-Method-Override: DELETE\r\n')],
     ['a close before another', get('Connection: close\r\n') + secret],
   ];

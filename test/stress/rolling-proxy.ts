@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { root } from '../support/process.ts';
-import { findProgram, type OwnServer, ownServer } from '../support/server-process.ts';
+import { findProgram, type OwnServer, ownServer, type ServerKind } from '../support/server-process.ts';
 
 /** Below the ports systems give to clients, so that an instance finds its own free again. */
 const ports = { from: 20_000, to: 30_000 } as const;
@@ -19,6 +19,15 @@ export async function deliveredProxy(
 ): Promise<OwnServer | undefined> {
   const program = findProgram(name);
   if (program === undefined) return undefined;
+  return proxyServer((folder, port) =>
+    name === 'nginx'
+      ? nginx(program, folder, port, instances, directives)
+      : haproxy(program, folder, port, instances),
+  );
+}
+
+/** Runs a proxy whose `/livez` is the service's. */
+export function proxyServer(command: ServerKind['command']): Promise<OwnServer> {
   return ownServer({
     scheme: 'http://',
     path: '',
@@ -28,10 +37,7 @@ export async function deliveredProxy(
         ({ status }) => status === 200,
         () => false,
       ),
-    command: (folder, port) =>
-      name === 'nginx'
-        ? nginx(program, folder, port, instances, directives)
-        : haproxy(program, folder, port, instances),
+    command,
   });
 }
 

@@ -1,15 +1,18 @@
-/** Keys are shown once, to whoever issued them; then no part of one is in a log, a file or an answer. */
+/** Keys are shown once, when they are issued; then no part of one is in a log, a file or an answer. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AdminServices } from '../../src/app/app.ts';
+import { limitFileSize } from '../faults/disk.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, operatorOf, startService } from '../support/process.ts';
+import { same } from './failures.ts';
 import { Chance } from './generate/chance.ts';
 import { bytesOf, type HttpRequest } from './generate/http.ts';
 import type { StressOptions, StressTest } from './stress-test.ts';
 import { Wires } from './wire.ts';
 
 const connections = 32;
+const keysOnFullDisk = 20;
 /** A piece of a key this long is found by chance once in 10^14 places. */
 const pieceLength = 10;
 
@@ -74,6 +77,8 @@ function requestsWith(key: string, chance: Chance): HttpRequest[] {
     get('/pets', [['Authorization', key]]),
     get('/pets', [['Authorization', `Basic ${btoa(`${key}:`)}`]]),
     get('/pets', [['Authorization', `Bearer ${key} ${key}`]]),
+    get('/pets', [['Authorization', `Bearer ${key.slice(0, -1)}_`]]),
+    get(`/pets?api_key=${key}&cursor=${key}`),
     get('/pets', [['X-Api-Key', key]]),
     get('/pets', [['Cookie', `key=${key}`]]),
     get('/pets', [...bearer, ['X-Request-Id', `${key}!`]]),
@@ -106,17 +111,21 @@ export async function noKeyAnywhere({ rounds, seed, progress }: StressOptions) {
   let answers = 0;
   {
     using wires = new Wires(service.url, connections);
-    await wires.each(keys.length, async (wire, index) => {
-      if (index % 50 === 0) progress(`${index} of ${keys.length} keys`);
-      for (const request of requestsWith(keys[index] as string, new Chance(seed, index))) {
-        const { headers, text } = await wire.send(bytesOf(request));
-        searcher.search(
-          `the answer to ${request.method} ${request.target}`,
-          `${[...headers].join('\n')}\n${text}`,
-        );
-        answers++;
-      }
-    });
+    const send = (count: number) =>
+      wires.each(count, async (wire, index) => {
+        if (index % 50 === 0) progress(`${index} of ${count} keys`);
+        for (const request of requestsWith(keys[index] as string, new Chance(seed, index))) {
+          const { headers, text } = await wire.send(bytesOf(request));
+          const answer = `${[...headers].join('\n')}\n${text}`;
+          searcher.search(`the answer to ${request.method} ${request.target}`, answer);
+          answers++;
+        }
+      });
+    await send(keys.length);
+    // A disk that takes no writes brings other answers and log lines.
+    limitFileSize(service.pid, 0);
+    await send(Math.min(keys.length, keysOnFullDisk));
+    limitFileSize(service.pid, 'unlimited');
   }
   await searchFiles(searcher, folder.path);
   service.signal('SIGTERM');
@@ -124,12 +133,23 @@ export async function noKeyAnywhere({ rounds, seed, progress }: StressOptions) {
   await searchFiles(searcher, folder.path);
   searcher.search('standard output', service.stdout());
   searcher.search('standard error', service.stderr());
+  checkLog(service.stderr());
   return {
     keys: keys.length,
     answers,
     'megabytes searched': Number((searcher.searched / 1e6).toFixed(1)),
     found: 0,
   };
+}
+
+/** Every line is an object with level, time and message, and the refusals are among them. */
+function checkLog(text: string): void {
+  for (const line of text.trimEnd().split('\n')) {
+    const { level, time, msg } = JSON.parse(line);
+    if (typeof level !== 'number' || typeof time !== 'string' || typeof msg !== 'string')
+      throw new Error(`This is no line of the log: ${line}`);
+  }
+  same('whether refusals are logged', text.includes('request refused'), true);
 }
 
 async function searchFiles(searcher: Searcher, folder: string): Promise<void> {

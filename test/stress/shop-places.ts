@@ -1,33 +1,33 @@
 /** Where the shop is served, for proofs that kill what serves it: on either store, by one process or several. */
-
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AdminServices } from '../../src/app/app.ts';
 import { scopes } from '../../src/domain/scope.ts';
-import { patientSettings, startCluster } from '../support/cluster.ts';
-import { temporaryFolder } from '../support/folder.ts';
-import { ample, makeStore, operatorOf, type Service, startService } from '../support/process.ts';
+import { embeddedStores } from '../process/worker-stores.ts';
+import { startCluster } from '../support/cluster.ts';
+import { areAll } from '../support/load.ts';
+import { ample, type Service } from '../support/process.ts';
 import { childrenOf } from '../support/process-tree.ts';
 import { until } from '../support/wait.ts';
 import type { Chance } from './generate/chance.ts';
 
 export interface ShopPlace extends AsyncDisposable {
-  /** A key that may do everything, without limits that anybody reaches. */
+  /** A key with all scopes, of an account whose limits no test reaches. */
   readonly key: string;
-  /** Where it is served now; several instances serve one store. */
+  /** The services and instances that run now; all serve one store. */
   urls(): readonly string[];
-  /** `kill -9` of processes that serve it, chosen by chance. Resolves when all are back. */
-  kill(chance: Chance): Promise<void>;
+  /** Kills processes with `kill -9`, chosen by chance, and returns what they were. Resolves when all are back. */
+  kill(chance: Chance): Promise<string>;
+  /** Takes a server away for up to 1.5 s, and returns what happened to it; an embedded store has no servers. */
+  takeAway?(chance: Chance): Promise<string>;
 }
 
-export interface ShopKind {
-  readonly name: string;
-  readonly title: string;
-  readonly open: () => Promise<ShopPlace | undefined>;
-}
+/** Undefined when this machine has no servers to test with. */
+type Open = () => Promise<ShopPlace | undefined>;
 
-export const shopKinds: readonly ShopKind[] = [
+export const shopKinds: readonly { readonly name: string; readonly title: string; readonly open: Open }[] = [
   { name: '', title: 'on the embedded store', open: () => embeddedShop(1) },
   { name: '-workers', title: 'on the embedded store with two workers', open: () => embeddedShop(2) },
-  { name: '-cluster', title: 'on two instances with PostgreSQL and Redis', open: () => clusterShop(2) },
+  { name: '-cluster', title: 'on three instances with PostgreSQL and Redis', open: clusterShop },
 ];
 
 async function ownerKey({ accounts, keys }: AdminServices): Promise<string> {
@@ -35,56 +35,79 @@ async function ownerKey({ accounts, keys }: AdminServices): Promise<string> {
   return (await keys.create(id, 'owner', undefined, scopes)).key;
 }
 
-export async function embeddedShop(workers: number): Promise<ShopPlace> {
-  await using started = new AsyncDisposableStack();
-  const folder = started.use(await temporaryFolder());
-  await makeStore(folder.path);
-  const operator = started.use(await operatorOf(folder.path));
-  const key = await ownerKey(operator);
-  const settings = { WORKERS: String(workers), LOG_LEVEL: 'info', DRAIN_SECONDS: '0' };
-  const start = async () => kept.use(await startService(folder.path, settings));
-  const kept = started.move();
+const quiet = { LOG_LEVEL: 'info', LOG_REQUESTS: 'off' };
+
+async function embeddedShop(workers: number): Promise<ShopPlace> {
+  await using made = new AsyncDisposableStack();
+  const stores = made.use(await embeddedStores());
+  const key = await ownerKey(stores.operator);
+  const start = () => stores.startInstance({ ...quiet, WORKERS: String(workers) });
   let service: Service | undefined = await start();
-  const killAll = async (killed: Service) => {
-    service = undefined;
-    // Workers first: without the process that writes they would answer 503.
-    for (const pid of [...childrenOf(killed.pid), killed.pid]) process.kill(pid, 'SIGKILL');
-    await killed.exited;
-    service = await start();
-  };
+  const kept = made.move();
   return {
     key,
     urls: () => (service === undefined ? [] : [service.url]),
     kill: async (chance) => {
       if (service === undefined) throw new Error('It is being killed already.');
-      if (workers > 1 && chance.often(0.5)) await killWorker(service, chance);
-      else await killAll(service);
+      if (workers > 1 && chance.often(0.6)) return killWorker(service, chance);
+      const killed = service;
+      service = undefined;
+      // Workers first: without the process that writes they would answer 503.
+      for (const pid of [...childrenOf(killed.pid), killed.pid]) process.kill(pid, 'SIGKILL');
+      await killed.exited;
+      service = await start();
+      return 'the whole service';
     },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
 
-async function killWorker({ pid, stderr }: Service, chance: Chance): Promise<void> {
+async function killWorker({ pid, stderr }: Service, chance: Chance): Promise<string> {
   const serving = () => stderr().split('"msg":"worker serving"').length;
   const before = serving();
   process.kill(chance.pick(childrenOf(pid)), 'SIGKILL');
   await until(() => serving() > before);
+  return 'a worker';
 }
 
-/** Undefined when this machine has no servers to test with. */
-export async function clusterShop(count: number): Promise<ShopPlace | undefined> {
-  const cluster = await startCluster({ instances: count, environment: patientSettings });
+/** An outage of Redis is noticed soon. */
+const impatient = { REDIS_TIMEOUT_MS: '50' };
+
+async function clusterShop(): Promise<ShopPlace | undefined> {
+  const cluster = await startCluster({ instances: 3, environment: { ...quiet, ...impatient } });
   if (cluster === undefined) return undefined;
   const key = await ownerKey(cluster.operator);
   const instances = [...cluster.instances];
+  const urls = () => instances.map(({ url }) => url);
   return {
     key,
-    urls: () => instances.map(({ url }) => url),
+    urls,
     kill: async (chance) => {
-      const [killed] = instances.splice(chance.int(0, instances.length - 1), 1);
-      killed?.signal('SIGKILL');
-      await killed?.exited;
-      instances.push(await cluster.startInstance());
+      const isOne = chance.often(0.9);
+      const victims = instances.splice(
+        isOne ? chance.int(0, instances.length - 1) : 0,
+        isOne ? 1 : undefined,
+      );
+      for (const victim of victims) victim.signal('SIGKILL');
+      await Promise.all(
+        victims.map(async ({ exited }) => {
+          await exited;
+          instances.push(await cluster.startInstance());
+        }),
+      );
+      return isOne ? 'an instance' : 'all instances';
+    },
+    takeAway: async (chance) => {
+      const name = chance.pick(['postgres', 'redis'] as const);
+      const fault = chance.pick(['stopped', 'killed', 'frozen']);
+      const server = cluster[name];
+      if (fault === 'frozen') await server.freeze();
+      else await server.stop(fault === 'killed' ? 'SIGKILL' : 'SIGTERM');
+      await sleep(chance.int(50, 1_500));
+      if (fault === 'frozen') await server.thaw();
+      else await server.start();
+      await until(() => areAll(urls(), 'ready'));
+      return `${name} ${fault}`;
     },
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   };

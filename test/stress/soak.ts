@@ -1,17 +1,16 @@
 /** Mixed load with faults for a long time: everything is answered as it should be, and nothing grows. */
-import { Database } from 'bun:sqlite';
-import { statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { limitFileSize } from '../faults/disk.ts';
 import { beginPost, Connection } from '../process/connection.ts';
 import { clientOf } from '../support/client.ts';
+import { lock } from '../support/lock.ts';
 import { ample, dataFileIn, operatorOf } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
 import { Failures } from './failures.ts';
 import { Chance } from './generate/chance.ts';
 import { nothingIn, wrongRequest } from './invalid.ts';
 import { type ProvingService, provingService } from './service.ts';
-import { Flatness } from './soak-flatness.ts';
 import type { Figures, StressOptions, StressTest } from './stress-test.ts';
 import { Caller } from './walk/caller.ts';
 import { plainRequest } from './walk/places.ts';
@@ -96,13 +95,10 @@ class Soak {
     limitFileSize(this.#service.pid, 'unlimited');
   }
 
-  /** Another process holds the lock that writers need. */
   async #lock(): Promise<void> {
-    using database = new Database(dataFileIn(this.#service.folder));
-    database.run('PRAGMA busy_timeout = 2000');
-    database.run('BEGIN IMMEDIATE');
+    using held = lock(dataFileIn(this.#service.folder));
     await sleep(200);
-    database.run('ROLLBACK');
+    held.release();
   }
 
   /** Clients that go away in the middle of a body. */
@@ -146,18 +142,57 @@ class Soak {
   }
 }
 
+/** The first samples are warming up: caches fill, code is compiled. */
+const warmUpPart = 0.2;
+/** How far the median memory of the last samples may be above that of the first. */
+const mostGrowth = 0.1;
+const partOfSamples = 0.2;
+/** Files that the runtime happens to have open. */
+const descriptorSlack = 3;
+const calmMs = 3_000;
+
+const descriptorsOf = (pid: number) => readdirSync(`/proc/${pid}/fd`).length;
+
+/** Resident memory of a process in MiB (Linux). */
+function residentMiB(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1_024);
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+/** Throws if memory or descriptors grew. */
+function flat(mib: readonly number[], before: number, after: number): Figures {
+  const samples = mib.slice(Math.floor(mib.length * warmUpPart));
+  const part = Math.ceil(samples.length * partOfSamples);
+  const [first, last] = [median(samples.slice(0, part)), median(samples.slice(-part))];
+  const figures = {
+    'MiB at first': first,
+    'MiB at last': last,
+    'MiB at most': Math.max(...mib),
+    'descriptors before': before,
+    'descriptors after': after,
+  };
+  if (last > first * (1 + mostGrowth) || after > before + descriptorSlack)
+    throw new Error(`It grew: ${JSON.stringify(figures)}; MiB by second: ${mib.join(' ')}`);
+  return figures;
+}
+
 async function soakFor({ rounds: minutes, seed, progress }: StressOptions): Promise<Figures> {
   await using service = await provingService({ LOG_LEVEL: 'silent' });
   const client = clientOf(service.url, service.key);
   for (let number = 1; number <= storedBefore; number++) await client.add(`animal ${number}`);
-  const flatness = new Flatness(service.pid);
+  const descriptors = descriptorsOf(service.pid);
+  const mib: number[] = [];
   const soak = new Soak(service, seed);
   const running = [soak.disturb(), ...Array.from({ length: connections }, (_, index) => soak.request(index))];
   const end = performance.now() + minutes * minuteMs;
   while (performance.now() < end) {
     await sleep(sampleEveryMs);
-    flatness.sample();
-    progress(`${soak.counts.answered} answered, ${soak.counts.faults} faults, ${flatness.last}`);
+    mib.push(residentMiB(service.pid));
+    progress(`${soak.counts.answered} answered, ${soak.counts.faults} faults, ${mib.at(-1)} MiB`);
   }
   soak.stop();
   await Promise.all(running);
@@ -165,7 +200,9 @@ async function soakFor({ rounds: minutes, seed, progress }: StressOptions): Prom
   const { status } = await client.add('the last one');
   if (status !== 201) throw new Error(`In the end an animal is answered ${status}.`);
   const walMiB = Math.ceil(statSync(`${dataFileIn(service.folder)}-wal`).size / 1_048_576);
-  return { ...soak.counts, 'write-ahead log in MiB': walMiB, ...(await flatness.end()) };
+  await sleep(calmMs);
+  const grown = flat(mib, descriptors, descriptorsOf(service.pid));
+  return { ...soak.counts, 'write-ahead log in MiB': walMiB, ...grown };
 }
 
 export const soak: StressTest = {

@@ -3,7 +3,7 @@ export interface StressTest {
   readonly name: string;
   /** What holds if it passes, in a sentence. */
   readonly promise: string;
-  /** How many rounds it runs unless told otherwise. */
+  /** How many rounds it runs by default. */
   readonly rounds: number;
   run(options: StressOptions): Promise<Figures>;
 }
@@ -11,9 +11,16 @@ export interface StressTest {
 export interface StressOptions {
   readonly rounds: number;
   readonly seed: number;
-  /** Tells how far it is. */
+  /** Reports how far it is. */
   readonly progress: (line: string) => void;
 }
 
-/** What was measured, by its name. */
+/** The measured values, by name. */
 export type Figures = Readonly<Record<string, number | string>>;
+
+/** Opens what a machine may lack. Throws when it is missing. */
+export async function openOrThrow<Place>(open: () => Promise<Place | undefined>): Promise<Place> {
+  const place = await open();
+  if (place === undefined) throw new Error('This machine has no PostgreSQL and Redis for this test.');
+  return place;
+}

@@ -1,7 +1,6 @@
 /** A store of version 1.0.0 with animals and keys, and what a service has to answer from it. */
 import { Database } from 'bun:sqlite';
 import { randomBytes } from 'node:crypto';
-import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fingerprint, lastFour, makeKey } from '../../src/domain/key.ts';
 import { dataMigrations } from '../../src/storage/sqlite/migrations.ts';
@@ -71,14 +70,6 @@ export function petText({ id, name, categoryId, status }: PetRow): string {
 export function pageText(path: string, where: string): string {
   const rows = rowsOf<PetRow>(path, `SELECT ${columns} FROM pets WHERE ${where} ORDER BY id LIMIT 20`);
   return `[${rows.map(petText).join(',')}]`;
-}
-
-/** Puts the store of one folder into another in the place of the one there. */
-export function copyStore(from: string, to: string): void {
-  const name = dataFileIn(to);
-  for (const suffix of ['-wal', '-shm', '.serving']) rmSync(name + suffix, { force: true });
-  rmSync(join(to, 'store.limits'), { force: true });
-  copyFileSync(dataFileIn(from), name);
 }
 
 /** Whether the data file has the format of now, or still that of 1.0.0. Throws when it has neither. */

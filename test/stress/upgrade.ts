@@ -1,60 +1,14 @@
-/** The upgrade of a store of version 1.0.0, killed at any moment: it loses nothing, and the next start completes it. */
+/** The upgrade of a store of version 1.0.0 loses nothing. test/robustness/upgrade.test.ts kills it at each call. */
 import { rowsOf } from '../storage/sqlite-files.ts';
 import { clientOf } from '../support/client.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import { dataFileIn, operatorOf, serveCommand, settingsIn, start, startService } from '../support/process.ts';
-import { randomFrom } from '../support/random.ts';
+import { dataFileIn, operatorOf, startService } from '../support/process.ts';
 import { same } from './failures.ts';
-import type { Figures, StressOptions, StressTest } from './stress-test.ts';
-import { copyStore, digestOf, isUpgraded, type OldStore, pageText, writeStore } from './upgrade-store.ts';
-
-export interface UpgradeOptions extends StressOptions {
-  readonly animals: number;
-}
+import type { StressTest } from './stress-test.ts';
+import { digestOf, isUpgraded, type OldStore, pageText, writeStore } from './upgrade-store.ts';
 
 /** Of a larger store the animals are counted, not read. */
 const mostDigested = 1_000_000;
-
-/** `rounds` is the number of kills. */
-export async function killedUpgrades(options: UpgradeOptions): Promise<Figures> {
-  const { rounds, seed, animals, progress } = options;
-  const random = randomFrom(seed);
-  await using former = await temporaryFolder();
-  await using folder = await temporaryFolder();
-  progress(`writing ${animals} animals`);
-  const store = await writeStore(former.path, animals);
-  copyStore(former.path, folder.path);
-  const firstStartMs = await upgrade(folder.path, store);
-  const figures = { before: 0, after: 0 };
-  copyStore(former.path, folder.path);
-  for (let kill = 1; kill <= rounds; kill++) {
-    await killAfter(folder.path, random() * firstStartMs);
-    const upgraded = isUpgraded(dataFileIn(folder.path));
-    checkFile(folder.path, store);
-    if (upgraded) {
-      figures.after++;
-      await upgrade(folder.path, store);
-      copyStore(former.path, folder.path);
-    } else figures.before++;
-    progress(`${kill} of ${rounds} kills`);
-  }
-  await upgrade(folder.path, store);
-  return {
-    animals,
-    'first start in ms, the upgrade included': Math.round(firstStartMs),
-    'kills that left it as it was': figures.before,
-    'kills that found it upgraded': figures.after,
-  };
-}
-
-async function killAfter(folder: string, ms: number): Promise<void> {
-  const environment = { ...settingsIn(folder), DRAIN_SECONDS: '0' };
-  await using running = start(serveCommand, { environment });
-  // The moment is what this is about: any of the upgrade has to do.
-  await Bun.sleep(ms);
-  running.signal('SIGKILL');
-  await running.exited;
-}
 
 /** Throws unless the file is sound and has every animal. */
 export function checkFile(folder: string, { animals, digest }: OldStore): void {
@@ -67,7 +21,7 @@ export function checkFile(folder: string, { animals, digest }: OldStore): void {
 }
 
 /** Starts the service, which upgrades the store, and checks its answers. Returns the ms until it served. */
-export async function upgrade(folder: string, store: OldStore): Promise<number> {
+export async function upgradeStore(folder: string, store: OldStore): Promise<number> {
   const from = performance.now();
   await using service = await startService(folder, { DRAIN_SECONDS: '0', LOG_LEVEL: 'warn' });
   const tookMs = performance.now() - from;
@@ -122,19 +76,16 @@ async function checkCounts(url: string, folder: string, { animals, key }: OldSto
   same('a creation', `${status} ${/^\{"id":\d+/.exec(text)?.[0]}`, `201 {"id":${animals + 1}`);
 }
 
-function upgradeTest(name: string, animals: number, rounds: number): StressTest {
-  return {
-    name,
-    promise:
-      `a store of version 1.0.0 with ${animals.toLocaleString('en')} animals is upgraded in place at the first start: ` +
-      'animals and scopes of keys are as they were; kill -9 at any moment of it leaves the store as it ' +
-      'was or upgraded, and the next start completes it (rounds: kills)',
-    rounds,
-    run: (options) => killedUpgrades({ ...options, animals }),
-  };
-}
-
-export const upgradeTests = [
-  upgradeTest('upgrade', 66_042, 100),
-  upgradeTest('upgrade-large', 10_000_000, 20),
-];
+export const upgrade: StressTest = {
+  name: 'upgrade',
+  promise:
+    'a store of version 1.0.0 is upgraded in place at the first start: animals and scopes of keys are as they were ' +
+    '(rounds: animals)',
+  rounds: 10_000_000,
+  async run({ rounds, progress }) {
+    await using folder = await temporaryFolder();
+    progress(`writing ${rounds} animals`);
+    const store = await writeStore(folder.path, rounds);
+    return { 'first start in ms, the upgrade included': Math.round(await upgradeStore(folder.path, store)) };
+  },
+};

@@ -123,14 +123,3 @@ export class Wires implements Disposable {
     for (const wire of this.#wires) wire[Symbol.dispose]();
   }
 }
-
-/** Performs that many cases over that many connections at once. */
-export async function overWires(
-  url: string,
-  connections: number,
-  cases: number,
-  perform: (wire: Wire, index: number) => Promise<void>,
-): Promise<void> {
-  using wires = new Wires(url, connections);
-  await wires.each(cases, perform);
-}

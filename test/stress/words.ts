@@ -2,3 +2,6 @@
 export function words({ raw }: TemplateStringsArray): string[] {
   return raw.join('').trim().split(/\s+/);
 }
+
+/** The texts of a list that is separated by `|`, for those with white space. */
+export const texts = (list: string): string[] => list.split('|');

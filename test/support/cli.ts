@@ -3,11 +3,12 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { total } from '../../src/contract/inventory.ts';
 import { petJson } from '../../src/contract/pets.ts';
-import { commandLine, type Ended, runHere } from './command.ts';
+import { commandLine, runHere } from './command.ts';
 import { temporaryFolder } from './folder.ts';
-import { makeStore, operatorOf, type Service, settingsIn, startService } from './process.ts';
+import { type Ended, makeStore, operatorOf, type Service, settingsIn, startService } from './process.ts';
 
-export { commandLine, type Ended } from './command.ts';
+export { commandLine } from './command.ts';
+export type { Ended } from './process.ts';
 
 export type Child = Bun.Subprocess<'pipe', 'pipe', 'pipe'>;
 

@@ -2,17 +2,10 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { run } from '../../src/cli/cli.ts';
-import { root } from './process.ts';
+import { type Ended, root } from './process.ts';
 
 /** The command line as a program. */
 export const commandLine = [process.execPath, join(root, 'src/main.ts')] as const;
-
-/** A command that has ended. */
-export interface Ended {
-  readonly exitCode: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 export interface Surroundings {
   readonly cwd: string;

@@ -1,6 +1,6 @@
 /** The file of limit state as another process sees it. */
 import { existsSync } from 'node:fs';
-import { type KeyPenalty, minuteSeconds, noPenalty } from '../../src/domain/limit.ts';
+import { noPenalty } from '../../src/domain/limit.ts';
 import { AccountCounts } from '../../src/storage/sqlite/limits/account-counts.ts';
 import { KeyPenalties } from '../../src/storage/sqlite/limits/key-penalties.ts';
 import { header } from '../../src/storage/sqlite/limits/layout.ts';
@@ -33,23 +33,4 @@ export function slotLockedBy(path: string, accountId: number, worker: number): v
   const word = new AccountCounts(file).table.find(accountId) / 4;
   file.i32[place + 1] = word;
   file.i32[word] = file.i32[place] as number;
-}
-
-/** What the file has against a key. */
-export function penaltyIn(path: string, keyId: number): KeyPenalty {
-  using file = new LimitFile(path);
-  const keys = new KeyPenalties(file);
-  const record = keys.table.find(keyId);
-  return (record === 0 ? undefined : keys.read(record, keyId)) ?? noPenalty;
-}
-
-/** Lets time pass for an account that nobody uses at the moment: its minute began that much earlier. */
-export function passSeconds(path: string, accountId: number, seconds = minuteSeconds): void {
-  using file = new LimitFile(path);
-  const accounts = new AccountCounts(file);
-  const slot = accounts.table.find(accountId);
-  const usage = accounts.read(slot, accountId);
-  if (usage === undefined) throw new Error(`What account ${accountId} used cannot be read.`);
-  const openedAt = usage.minute.openedAt - seconds;
-  accounts.write(slot, accountId, { ...usage, minute: { ...usage.minute, openedAt } });
 }

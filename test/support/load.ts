@@ -46,6 +46,12 @@ export async function readiness(url: string): Promise<{ status: string; trouble?
   return (await fetch(`${url}/readyz`)).json() as Promise<{ status: string; trouble?: string[] }>;
 }
 
+/** Whether /readyz of all these instances reports this status. */
+export async function areAll(urls: readonly string[], wanted: string): Promise<boolean> {
+  const said = await Promise.all(urls.map(readiness));
+  return said.every(({ status }) => status === wanted);
+}
+
 /** The names of all animals, page by page. */
 export async function allNames(client: Client): Promise<string[]> {
   const names: string[] = [];

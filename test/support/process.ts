@@ -73,6 +73,20 @@ export function start(
   };
 }
 
+/** A program that has ended. */
+export interface Ended {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a program to its end. */
+export async function finished(command: readonly string[], options?: RunOptions): Promise<Ended> {
+  await using running = start(command, options);
+  const exitCode = await running.exited;
+  return { exitCode, stdout: running.stdout(), stderr: running.stderr() };
+}
+
 function collect(stream: ReadableStream<Uint8Array>): { text: () => string; done: Promise<void> } {
   const decoder = new TextDecoder();
   let text = '';

@@ -28,7 +28,6 @@ const fixedPort =
 
 test('test data is not random without a seed', () => {
   const allowed: Allowances = {
-    'test/process/logs.test.ts': [1, 'A key that no store has; which one does not matter.'],
     'test/support/server-process.ts': [1, 'A port that is taken is replaced by another.'],
   };
   const advice = 'Use randomFrom(seed) of test/support/random.ts, or always() of test/support/property.ts:';
@@ -36,12 +35,9 @@ test('test data is not random without a seed', () => {
 });
 
 test('no test kills a process after a sleep', () => {
-  const allowed: Allowances = {
-    'test/stress/upgrade.ts': [1, 'Every moment of an upgrade has to do; no test expects one of them.'],
-  };
   const advice =
     'Wait for the event the kill is to follow: said(), logged(), until(), a held proxy, or test/faults/strace.ts:';
-  refuseBeyond(allowed, advice, placesOf(bareTests, sleepThenKill));
+  refuseBeyond({}, advice, placesOf(bareTests, sleepThenKill));
 });
 
 test('no test expects that something random occurred at least once', () => {
@@ -56,7 +52,7 @@ test('no test expects that something random occurred at least once', () => {
 const someAllowed: Allowances = {
   'test/faults/disk.test.ts': [1, 'The first requests fit on the disk by its size.'],
   'test/faults/disk.ts': [1, 'The bound of a header.'],
-  'test/faults/syscalls.test.ts': [2, 'The faults at a sync last until the creation has met them.'],
+  'test/faults/syscalls.test.ts': [1, 'The faults at a sync last until the creation has met them.'],
 };
 
 test('no test listens on a fixed port', () => {
