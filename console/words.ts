@@ -95,19 +95,18 @@ export const orderStepWords: Readonly<Record<OrderStep, StepWords>> = {
   },
 };
 
-export const operationWords: Readonly<Record<OperationId, string>> = {
+/** Operations whose names do not read well as words (`spaced`). */
+export const operationWords: Readonly<Partial<Record<OperationId, string>>> = {
   listPets: 'List animals',
   createPet: 'Add an animal',
   getPet: 'Get an animal (deprecated)',
   updatePet: 'Change an animal',
   deletePet: 'Delete an animal',
   getInventory: 'Count animals',
-  listCategories: 'List categories',
   getCategory: 'Get a category',
   putCategory: 'Name a category',
   deleteCategory: 'Delete a category',
   placeOrder: 'Place an order',
-  listOrders: 'List orders',
   getOrder: 'Get an order',
   approveOrder: 'Approve an order',
   deliverOrder: 'Deliver an order',

@@ -1,6 +1,6 @@
 /**
  * Writes the types of the TypeScript client, `client/src/contract.ts`, from the OpenAPI document: an interface for each
- * body, with its descriptions, and the error codes of each status.
+ * body and for the filters of each list, with their descriptions, and the error codes of each status.
  */
 
 /** What of a JSON schema the document uses. */
@@ -23,7 +23,17 @@ interface Response {
   readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
 }
 
+interface Parameter {
+  readonly $ref?: string;
+  readonly in: string;
+  readonly name: string;
+  readonly description?: string;
+  readonly schema: Schema;
+}
+
 interface Operation {
+  readonly operationId: string;
+  readonly parameters: readonly Parameter[];
   readonly responses: Readonly<Record<string, Response & { readonly $ref?: string }>>;
 }
 
@@ -50,7 +60,29 @@ export function clientTypesText(openapiText: string): string {
     .map(([name, schema]) => declaration(name, schema));
   const int64s = [...int64Members(schemas)].sort().map((name) => `'${name}'`);
   const members = `/** The members of answers that are \`bigint\`. */\nexport const int64Members: readonly string[] = [${int64s.join(', ')}];\n`;
-  return [head, ...bodies, errorCodes(document), members].join('\n');
+  return [head, ...bodies, ...filters(document), errorCodes(document), members].join('\n');
+}
+
+/** The parameters of the query of each operation but those of every list. */
+function filters({ paths }: OpenapiDocument): string[] {
+  return Object.values(paths)
+    .flatMap((methods) => Object.values(methods))
+    .flatMap(({ operationId, parameters }) => {
+      const own = parameters.filter(
+        ({ in: part, name }) => part === 'query' && name !== 'limit' && name !== 'cursor',
+      );
+      if (own.length === 0) return [];
+      const properties = Object.fromEntries(
+        own.map(({ name, description, schema }) => [
+          name,
+          { ...schema, ...(description && { description }) },
+        ]),
+      );
+      const id = `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Filters`;
+      return [
+        `/** The filters of ${operationId}. */\nexport interface ${id} ${members({ properties }, '', true)}\n`,
+      ];
+    });
 }
 
 function isEmpty(properties: object | undefined): boolean {

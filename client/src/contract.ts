@@ -119,6 +119,34 @@ export interface RateLimit {
   readonly bannedUntil: string | null;
 }
 
+/** The filters of listPets. */
+export interface ListPetsFilters {
+  /** Return only animals with this status. */
+  readonly status?: PetStatus | undefined;
+  /** Return only animals of this category. */
+  readonly categoryId?: Int64 | undefined;
+  /** Return only the animals with these ids: 1 to 100, separated by commas. */
+  readonly id?: readonly Int64[] | undefined;
+  /** Return only animals with this id or a higher one. */
+  readonly minId?: Int64 | undefined;
+  /** Return only animals with this id or a lower one. */
+  readonly maxId?: Int64 | undefined;
+}
+
+/** The filters of getInventory. */
+export interface GetInventoryFilters {
+  /** Count only animals of this category. */
+  readonly categoryId?: Int64 | undefined;
+}
+
+/** The filters of listOrders. */
+export interface ListOrdersFilters {
+  /** Return only orders with this status. */
+  readonly status?: OrderStatus | undefined;
+  /** Return only orders for this animal. */
+  readonly petId?: Int64 | undefined;
+}
+
 /** The error codes by status. New codes may be added within v1: handle an unknown one by its status. */
 export interface ErrorCodes {
   readonly 400: 'invalid_body' | 'invalid_cursor' | 'invalid_json' | 'invalid_parameter';

@@ -1,21 +1,7 @@
 export { AnimalStore } from './animal-store.js';
 export type { Answer, Call } from './answer.js';
 export type { Categories, PutCategoryOptions } from './categories.js';
-export type {
-  Category,
-  CategoryName,
-  ErrorDetail,
-  Int64,
-  Inventory,
-  NewOrder,
-  NewPet,
-  Order,
-  OrderStatus,
-  Pet,
-  PetPatch,
-  PetStatus,
-  RateLimit,
-} from './contract.js';
+export type * from './contract.js';
 export {
   AnimalStoreError,
   ArgumentError,

@@ -1,11 +1,9 @@
 import { Call } from './answer.js';
-import type { Inventory as Counts, Int64 } from './contract.js';
+import type { Inventory as Counts, GetInventoryFilters } from './contract.js';
 import type { CallOptions, Send } from './request.js';
 
 /** Which animals to count. */
-export interface InventoryQuery {
-  readonly categoryId?: Int64 | undefined;
-}
+export interface InventoryQuery extends GetInventoryFilters {}
 
 /** How many animals there are. */
 export class Inventory {

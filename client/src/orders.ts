@@ -1,14 +1,10 @@
 import { Call } from './answer.js';
-import type { Int64, NewOrder, Order, OrderStatus } from './contract.js';
+import type { Int64, ListOrdersFilters, NewOrder, Order } from './contract.js';
 import { List, type ListQuery } from './list.js';
 import type { CallOptions, ChangeOptions, PostOptions, Send } from './request.js';
 
 /** Which orders to list. */
-export interface OrderQuery extends ListQuery {
-  readonly status?: OrderStatus | undefined;
-  /** Only orders for this animal. */
-  readonly petId?: Int64 | undefined;
-}
+export interface OrderQuery extends ListQuery, ListOrdersFilters {}
 
 export interface StepOptions extends PostOptions, ChangeOptions {}
 

@@ -1,19 +1,13 @@
 import { type Answer, Call } from './answer.js';
-import type { Int64, NewPet, Pet, PetPatch, PetStatus } from './contract.js';
+import type { Int64, ListPetsFilters, NewPet, Pet, PetPatch } from './contract.js';
 import { PreconditionError, ServerError } from './errors.js';
 import { List, type ListQuery } from './list.js';
 import type { CallOptions, ChangeOptions, PostOptions, Send } from './request.js';
 
 /** Which animals to list. */
-export interface PetQuery extends ListQuery {
-  readonly status?: PetStatus | undefined;
-  readonly categoryId?: Int64 | undefined;
+export interface PetQuery extends ListQuery, Omit<ListPetsFilters, 'id'> {
   /** Only these animals, 100 at most; unknown ids are left out. */
   readonly ids?: readonly Int64[] | undefined;
-  /** Only animals with this id or a higher one. */
-  readonly minId?: Int64 | undefined;
-  /** Only animals with this id or a lower one. */
-  readonly maxId?: Int64 | undefined;
 }
 
 /** Most times that `updateWith` starts again because another client was faster. */

@@ -7,9 +7,8 @@ import { isRepeatable } from '../../src/contract/operations.ts';
 import { adminHeaders } from './admin-headers.ts';
 import { adminIntroduction } from './admin-introduction.ts';
 import { adminErrorExamples, adminResponsesOf, adminSharedResponses } from './admin-responses.ts';
-import { asClientsRead, pathsOf, textOf } from './build.ts';
+import { asClientsRead, pathsOf, tagsOf, textOf } from './build.ts';
 import { operatorsIdempotencyKey, preconditions, requestId, requestParams } from './parameters.ts';
-import { adminTags } from './tags.ts';
 
 /** The text of `contract/admin-openapi.json`. */
 export function adminContractText(): string {
@@ -42,7 +41,7 @@ function adminDocument() {
       openapi: '3.1.1',
       info,
       servers: [{ url: adminBasePath, description: 'The admin listener' }],
-      tags: adminTags,
+      tags: tagsOf(allAdminOperations),
       security: [{ token: [] }, { session: [] }],
       paths: pathsOf(allAdminOperations, operationObject),
       components: {
@@ -63,7 +62,7 @@ function operationObject(operation: Operation): ZodOpenApiOperationObject {
   const needs = role === undefined ? 'Nobody has to be signed in.' : `Needs the role \`${role}\`.`;
   return {
     operationId,
-    tags: [tag],
+    tags: [tag.name],
     summary,
     description: `${description}\n\n${needs}`,
     'x-stability': 'beta',

@@ -1,6 +1,6 @@
 /** What the OpenAPI documents of both listeners have in common. */
 import type { ZodOpenApiOperationObject, ZodOpenApiOverride, ZodOpenApiPathsObject } from 'zod-openapi';
-import type { Operation } from '../../src/contract/operation.ts';
+import type { Operation, Tag } from '../../src/contract/operation.ts';
 
 /** A document as it is committed. */
 export function textOf(document: object): string {
@@ -19,6 +19,11 @@ export function pathsOf<Row extends Operation>(
     Object.fromEntries(those.map((row) => [row.method.toLowerCase(), describe(row)])),
   ]);
   return Object.fromEntries(items);
+}
+
+/** The chapters that rows name, in the order of the rows. */
+export function tagsOf(rows: readonly Operation[]): Tag[] {
+  return [...new Map(rows.map(({ tag }) => [tag.name, tag])).values()];
 }
 
 /** Leaves out what the library adds that would mislead readers of the document. */

@@ -6,13 +6,12 @@ import { createDocument, type ZodOpenApiOperationObject } from 'zod-openapi';
 import { ErrorBody } from '../../src/contract/error-body.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import { allOperations, basePath } from '../../src/contract/operations.ts';
-import { asClientsRead, pathsOf, textOf } from './build.ts';
+import { asClientsRead, pathsOf, tagsOf, textOf } from './build.ts';
 import { bodyExamples } from './examples.ts';
 import { headers } from './headers.ts';
 import { introduction } from './introduction.ts';
 import { headerParameters, requestParams } from './parameters.ts';
 import { errorExamples, responsesOf, sharedResponses } from './responses.ts';
-import { tags } from './tags.ts';
 
 /** The text of `contract/openapi.json`, with the path of the version as the only server. */
 export function contractText(): string {
@@ -37,7 +36,7 @@ function openapiDocument() {
       openapi: '3.1.1',
       info,
       servers: [{ url: basePath, description: 'Production' }],
-      tags,
+      tags: tagsOf(allOperations),
       security: [{ apiKey: [] }],
       paths: pathsOf(allOperations, operationObject),
       components: {
@@ -56,7 +55,7 @@ function operationObject(operation: Operation): ZodOpenApiOperationObject {
   const { operationId, tag, summary, stability, scope, deprecation } = operation;
   return {
     operationId,
-    tags: [tag],
+    tags: [tag.name],
     summary,
     description: describe(operation),
     'x-stability': stability,

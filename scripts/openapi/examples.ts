@@ -1,4 +1,5 @@
-/** The example bodies of the OpenAPI document, by operation. */
+/** The example bodies of the OpenAPI documents: those of this table or, of other operations, those that their schemas have. */
+import * as z from 'zod';
 import type { Operation } from '../../src/contract/operation.ts';
 import type { OperationId } from '../../src/contract/operations.ts';
 
@@ -8,9 +9,9 @@ interface Example {
 }
 
 interface Examples {
-  /** A success; none for an operation without a body in its response. */
+  /** A success. */
   readonly success?: unknown;
-  /** What may be sent, by a word for it; none for an operation without members in its request. */
+  /** What may be sent, by a word for it. */
   readonly body?: Readonly<Record<string, Example>>;
 }
 
@@ -30,13 +31,11 @@ const updatedAt = '2026-11-22T10:15:00.000Z';
 const examples: Readonly<Partial<Record<OperationId, Examples>>> = {
   listPets: { success: [ozzy, maple] },
   createPet: {
-    success: ozzy,
     body: {
       required: { summary: 'Required members', value: { name: 'Ozzy', categoryId: 1 } },
       all: { summary: 'All members', value: { name: 'Maple', categoryId: 7, status: 'sold' } },
     },
   },
-  getPet: { success: ozzy },
   updatePet: {
     success: { ...ozzy, status: 'pending' },
     body: {
@@ -46,17 +45,8 @@ const examples: Readonly<Partial<Record<OperationId, Examples>>> = {
   },
   getInventory: { success: { available: 12, pending: 3, sold: 40 } },
   listCategories: { success: [dogs, { id: 7, name: 'Cats' }] },
-  getCategory: { success: dogs },
-  putCategory: { success: dogs, body: { name: { value: { name: 'Dogs' } } } },
-  placeOrder: {
-    success: placed,
-    body: {
-      required: { summary: 'Required members', value: { petId: 1 } },
-      all: { summary: 'All members', value: { petId: 1, reference: 'cart-1042' } },
-    },
-  },
+  putCategory: { body: { name: { value: { name: 'Dogs' } } } },
   listOrders: { success: [placed, { ...placed, id: 2, petId: 2, status: 'delivered', updatedAt }] },
-  getOrder: { success: placed },
   approveOrder: { success: { ...placed, status: 'approved', updatedAt } },
   deliverOrder: { success: { ...placed, status: 'delivered', updatedAt } },
   cancelOrder: { success: { ...placed, status: 'cancelled', updatedAt } },
@@ -71,26 +61,49 @@ const examples: Readonly<Partial<Record<OperationId, Examples>>> = {
   },
 };
 
-/** A success of the operation. Throws, saying what to add, when there is none. */
-export function successExample({ operationId }: Operation): unknown {
-  const success = examplesOf(operationId)?.success;
-  if (success === undefined) throw new Error(missing(operationId, 'success', 'a success'));
-  return success;
+/** A success of the operation. */
+export function successExample({ operationId, success: { schema } }: Operation): unknown {
+  return examplesOf(operationId).success ?? exampleOf(schema as z.ZodType);
 }
 
-/** What the operation may be sent, by a word for it. Throws, saying what to add, when there is none. */
+/** What the operation may be sent, by a word for it. */
 export function bodyExamples({ operationId, body }: Operation): Readonly<Record<string, Example>> {
-  if (body !== undefined && Object.keys(body.schema.shape).length === 0) return { empty: { value: {} } };
-  const sent = examplesOf(operationId)?.body;
-  if (sent === undefined || Object.keys(sent).length === 0)
-    throw new Error(missing(operationId, 'body', 'a body'));
-  return sent;
+  const { shape } = body?.schema ?? {};
+  const members = Object.entries(shape ?? {}) as [string, z.ZodType][];
+  if (members.length === 0) return { empty: { value: {} } };
+  const valueFrom = (some: typeof members) =>
+    Object.fromEntries(some.map(([name, schema]) => [name, exampleOf(schema)]));
+  const required = members.filter(([, schema]) => !(schema instanceof z.ZodOptional));
+  return (
+    examplesOf(operationId).body ?? {
+      required: { summary: 'Required members', value: valueFrom(required) },
+      ...(required.length < members.length && { all: { summary: 'All members', value: valueFrom(members) } }),
+    }
+  );
 }
 
-function examplesOf(operationId: string): Examples | undefined {
-  return new Map<string, Examples>(Object.entries(examples)).get(operationId);
+function examplesOf(operationId: string): Examples {
+  return new Map<string, Examples>(Object.entries(examples)).get(operationId) ?? {};
 }
 
-function missing(operationId: string, member: keyof Examples, what: string): string {
-  return `Add an example of ${what} of ${operationId}, as its \`${member}\`, to scripts/openapi/examples.ts.`;
+interface Meta {
+  readonly examples?: readonly unknown[];
+  readonly override?: { readonly examples?: readonly unknown[] };
+}
+
+/** An example of what a schema describes, made of those of its members. Throws where one has none. */
+function exampleOf(schema: z.ZodType): unknown {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodNullable)
+    return exampleOf(schema.unwrap() as z.ZodType);
+  if (schema instanceof z.ZodEnum) return schema.options[0];
+  if (schema instanceof z.ZodArray) return [exampleOf(schema.element as z.ZodType)];
+  if (schema instanceof z.ZodObject)
+    return Object.fromEntries(
+      Object.entries(schema.shape).map(([name, member]) => [name, exampleOf(member as z.ZodType)]),
+    );
+  const { examples: own = [], override } = (schema.meta() ?? {}) as Meta;
+  const [example = override?.examples?.[0]] = own;
+  if (example === undefined)
+    throw new Error('Give the schema an example, or its operation one in scripts/openapi/examples.ts.');
+  return example;
 }

@@ -48,7 +48,7 @@ const put: Success<PutCategory> = {
 };
 
 export const categoryOperations = rowsOf(
-  { tag: 'Categories' },
+  { tag: { name: 'Categories', description: 'Names for the categories of animals.' } },
   {
     listCategories: {
       method: 'GET',

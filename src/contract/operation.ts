@@ -4,6 +4,12 @@ import type { Role } from '../domain/role.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { ErrorCode } from './errors.ts';
 
+/** A chapter of the OpenAPI document. */
+export interface Tag {
+  readonly name: string;
+  readonly description: string;
+}
+
 export type Stability = 'stable' | 'beta' | 'experimental';
 
 /** RFC 9745 and RFC 8594: when a deprecation was announced, when the operation goes, and what replaces it. */
@@ -68,7 +74,7 @@ export interface Operation<Outcome = never> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Below `basePath`, with its parameters in braces. */
   readonly path: string;
-  readonly tag: string;
+  readonly tag: Tag;
   readonly summary: string;
   readonly description: string;
   readonly stability: Stability;

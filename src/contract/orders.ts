@@ -87,7 +87,7 @@ const step = {
 } as const;
 
 export const orderOperations = rowsOf(
-  { tag: 'Orders' },
+  { tag: { name: 'Orders', description: 'Orders for animals, from placed to delivered.' } },
   {
     placeOrder: {
       method: 'POST',

@@ -105,8 +105,10 @@ const dateForm = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone:
 
 const params = { petId: { schema: PetId, otherwise: 'pet_not_found' } } as const;
 
+export const petTag = { name: 'Pets', description: 'Animals in the store.' } as const;
+
 export const petOperations = rowsOf(
-  { tag: 'Pets' },
+  { tag: petTag },
   {
     listPets: {
       method: 'GET',

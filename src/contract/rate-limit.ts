@@ -21,7 +21,7 @@ export const RateLimit = shape('RateLimit', "What is left of the account's limit
 export type RateLimit = z.infer<typeof RateLimit>;
 
 export const rateLimitOperations = rowsOf(
-  { tag: 'Rate limits' },
+  { tag: { name: 'Rate limits', description: "What is left of the account's limits." } },
   {
     getRateLimit: {
       method: 'GET',

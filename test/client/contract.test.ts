@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { errorOf } from '../../client/src/error-of.ts';
 import { AnimalStore, type AnimalStoreError, type ErrorCode } from '../../client/src/index.ts';
+import { List } from '../../client/src/list.ts';
 import { clientTypesText } from '../../scripts/client-types.ts';
 import { clientErrors } from '../../src/contract/errors.ts';
 import { startTestApp } from '../support/app.ts';
@@ -31,26 +32,7 @@ test('each operation has a method, which sends each of its parameters and header
       return fetch(address, init);
     },
   });
-  const calls = [
-    store.pets.list({ status: 'sold', categoryId: 1n, ids: [1], minId: 1n, maxId: 2n, limit: 5 }).toArray(),
-    store.pets.list({ cursor: 'x' }).toArray(),
-    store.pets.create({ name: 'Ozzy', categoryId: 1 }),
-    store.pets.get(1n),
-    store.pets.update(1n, {}, { ifMatch: '*' }),
-    store.pets.delete(1n, { ifMatch: '*' }),
-    store.inventory.get({ categoryId: 1n }),
-    store.categories.list({ limit: 5, cursor: 'x' }).toArray(),
-    store.categories.get(1n),
-    store.categories.put(1n, { name: 'Dogs' }, { ifMatch: '*', ifNoneMatch: '*' }),
-    store.categories.delete(1n, { ifMatch: '*' }),
-    store.orders.place({ petId: 1n }),
-    store.orders.list({ status: 'placed', petId: 1n, limit: 5, cursor: 'x' }).toArray(),
-    store.orders.get(1n),
-    ...(['approve', 'deliver', 'cancel', 'return'] as const).map((step) =>
-      store.orders[step](1n, { ifMatch: '*' }),
-    ),
-    store.rateLimit.get(),
-  ];
+  const calls = Object.values(store).flatMap((resource) => methodsOf(resource).map((method) => method()));
   await Promise.allSettled(calls);
   expect([...sent.keys()].sort()).toEqual(
     operations()
@@ -62,14 +44,40 @@ test('each operation has a method, which sends each of its parameters and header
   }
 });
 
+/** All options, filters and members, of which each method takes its own; the compiler checks those of callers. */
+const everything = Object.fromEntries([
+  ...['ifMatch', 'ifNoneMatch'].map((name) => [name, '*']),
+  ...operations().flatMap(({ queried }) => queried.map((name) => [name, '1'])),
+  ['id', undefined],
+  ['ids', [1n]],
+]);
+
+/** Calls of the methods of a resource, with the ids of their paths. */
+function methodsOf(resource: object): (() => Promise<unknown>)[] {
+  const prototype = Object.getPrototypeOf(resource) as Record<string, (...values: unknown[]) => unknown>;
+  return Object.getOwnPropertyNames(prototype).flatMap((name) => {
+    if (name === 'constructor') return [];
+    // A method has an id, a body or neither before its options.
+    return [[], [1n], [1n, {}]].map((before) => async () => {
+      const result = prototype[name]?.call(resource, ...before, everything, everything);
+      return result instanceof List ? result.toArray() : result;
+    });
+  });
+}
+
 /** The operations with the names of what they take. */
-function operations(): { readonly name: string; readonly parameters: string[] }[] {
+function operations(): {
+  readonly name: string;
+  readonly parameters: string[];
+  readonly queried: string[];
+}[] {
   const { paths, components } = JSON.parse(openapi);
   return Object.entries<Record<string, { parameters: { $ref?: string; in: string; name: string }[] }>>(
     paths,
   ).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { parameters }]) => ({
       name: `${method.toUpperCase()} ${path.replace(/\{\w+\}/, '{id}')}`,
+      queried: parameters.filter((each) => each.in === 'query').map((each) => each.name),
       parameters: parameters
         .map((each) => (each.$ref ? components.parameters[each.$ref.split('/').at(-1) ?? ''] : each))
         // The service makes an id of each request. A read has no cached answer to compare with.

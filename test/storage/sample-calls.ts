@@ -1,4 +1,7 @@
 /** A call of every unit of work, in an order in which each succeeds on an empty store and changes something. */
+import { bodyExamples } from '../../scripts/openapi/examples.ts';
+import type { Operation } from '../../src/contract/operation.ts';
+import { sharedOperations } from '../../src/contract/operations.ts';
 import { quotaOf } from '../../src/domain/plan.ts';
 import type { units } from '../../src/operations/units.ts';
 import type { KeyUsage } from '../../src/storage/admin.ts';
@@ -77,7 +80,7 @@ const accountCalls: readonly Call[] = [
   ['reopenAccount', { id: 2, closedAt: null }],
 ];
 
-const shopCalls: readonly Call[] = [
+const shopCallsBefore: readonly Call[] = [
   ['createPet', { ...write, body: newPet(' "quoted", \\ and \t', 'available', -1n) }],
   [
     'commitImport',
@@ -107,6 +110,9 @@ const shopCalls: readonly Call[] = [
     { input: { ...write, now: 1, body: newPet('old') }, once: { accountId: 1, key: 'old', request: 'r' } },
   ],
   ['pruneAnswers', now],
+];
+
+const shopCallsAfter: readonly Call[] = [
   ['deletePet', pet(9n)],
   ['deletePet', pet(1n)],
   ['deleteCategory', category(1n)],
@@ -136,4 +142,23 @@ const operatorCalls: readonly Call[] = [
   ['pruneUsage', { minutes: day, hours: day, days: day, instances: day }],
 ];
 
-export const sampleCalls: readonly Call[] = [...accountCalls, ...shopCalls, ...operatorCalls];
+const written = [...shopCallsBefore, ...shopCallsAfter].map(([name]) => name);
+
+/** Calls that follow from the examples of rows, about an animal that stays and one that is deleted later. */
+const derivedCalls = (Object.values(sharedOperations) as (Operation & { readonly operationId: UnitName })[])
+  .filter(({ operationId, method }) => method !== 'GET' && !written.includes(operationId))
+  .flatMap((row) =>
+    [2n, 9n].map((id) => {
+      const params = Object.fromEntries(Object.keys(row.params ?? {}).map((name) => [name, id]));
+      const [example] = Object.values(bodyExamples(row));
+      return [row.operationId, { ...write, params, body: example?.value }] as unknown as Call;
+    }),
+  );
+
+export const sampleCalls: readonly Call[] = [
+  ...accountCalls,
+  ...shopCallsBefore,
+  ...derivedCalls,
+  ...shopCallsAfter,
+  ...operatorCalls,
+];

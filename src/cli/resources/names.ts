@@ -1,5 +1,6 @@
-/** The resources with commands, which follow from the rows of the admin API. Loaded by every command, so the rows are not imported here. */
-export const resources: Readonly<Record<string, string>> = {
+import { resources as stored } from '../../domain/resources.ts';
+
+const sentences: Readonly<Record<string, string>> = {
   accounts: 'Manage accounts and their plans.',
   keys: 'Manage API keys.',
   limits: 'Show what accounts use of their limits.',
@@ -10,4 +11,15 @@ export const resources: Readonly<Record<string, string>> = {
   categories: 'Name the categories of animals.',
   inventory: 'Count the animals in each status.',
   audit: 'Show what operators changed, and who changed it.',
+};
+
+const others = stored.filter((name) => name !== 'callers' && !(name in sentences));
+
+/**
+ * The resources with commands, which follow from the rows of the admin API, and a sentence about each. Loaded by every command, so
+ * the rows are not imported here.
+ */
+export const resources: Readonly<Record<string, string>> = {
+  ...sentences,
+  ...Object.fromEntries(others.map((name) => [name, `Manage ${name}.`])),
 };

@@ -11,7 +11,7 @@ import {
   pageShape,
   shape,
 } from '../values.ts';
-import { UsageQuery, UsageSeries } from './usage.ts';
+import { UsageQuery, UsageSeries, usageTag } from './usage.ts';
 import { id, idParameter, nameOf, PlanName, quotaMember } from './values.ts';
 
 export const accountStates = ['open', 'closed'] as const;
@@ -87,7 +87,7 @@ const step = {
 } as const;
 
 export const accountOperations = rowsOf(
-  { tag: 'Accounts' },
+  { tag: { name: 'Accounts', description: 'Who is counted, and by which plan.' } },
   {
     listAccounts: {
       method: 'GET',
@@ -147,7 +147,7 @@ export const accountOperations = rowsOf(
     getAccountUsage: {
       method: 'GET',
       path: '/accounts/{accountId}/usage',
-      tag: 'Usage',
+      tag: usageTag,
       summary: 'Get the requests of an account',
       description: 'Returns how many requests all keys of the account made, by hour or by day.',
       params,

@@ -55,7 +55,7 @@ const ndjson: Success<AsyncIterable<string>> = {
 };
 
 export const auditOperations = rowsOf(
-  { tag: 'Audit' },
+  { tag: { name: 'Audit', description: 'What operators changed.' } },
   {
     listAudit: {
       method: 'GET',

@@ -80,7 +80,11 @@ const file: Success<FileContent> = {
   file: true,
 };
 
-const common = { tag: 'Backups', stability: 'beta', reads: [] } as const;
+const common = {
+  tag: { name: 'Backups', description: 'Copies of the store.' },
+  stability: 'beta',
+  reads: [],
+} as const;
 
 export const backupOperations = rowsOf(
   {},

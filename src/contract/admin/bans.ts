@@ -22,7 +22,7 @@ export const Bans = z.array(Ban).meta({ id: 'Bans', description: 'All bans that 
 export type Ban = z.infer<typeof Ban>;
 
 export const banOperations = rowsOf(
-  { tag: 'Bans' },
+  { tag: { name: 'Bans', description: 'Keys that are banned for a while.' } },
   {
     listBans: {
       method: 'GET',

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { okJson, rowsOf } from '../operation.ts';
+import { petTag } from '../pets.ts';
 import { count, enumOf, instant, noMembers, shape, text } from '../values.ts';
 import { id, idParameter } from './values.ts';
 
@@ -111,7 +112,7 @@ const params = { importId: { schema: ImportId, otherwise: 'import_not_found' } }
 const upload = { types: ['text/csv', 'application/x-ndjson'], description: 'The file.' } as const;
 
 export const importOperations = rowsOf(
-  { tag: 'Pets' },
+  { tag: petTag },
   {
     listImports: {
       method: 'GET',

@@ -14,7 +14,7 @@ import {
   shape,
 } from '../values.ts';
 import { AccountId } from './accounts.ts';
-import { UsageQuery, UsageSeries } from './usage.ts';
+import { UsageQuery, UsageSeries, usageTag } from './usage.ts';
 import { id, idParameter, instantInput, nameOf } from './values.ts';
 
 export const keyStates = ['live', 'banned', 'expired', 'revoked', 'unknown'] as const;
@@ -105,7 +105,7 @@ const params = { keyId: { schema: KeyId, otherwise: 'key_not_found' } } as const
 const issued = (description: string) => createdJson(IssuedKey, description, ({ id }) => `/keys/${id}`);
 
 export const keyOperations = rowsOf(
-  { tag: 'Keys' },
+  { tag: { name: 'Keys', description: 'The API keys of accounts.' } },
   {
     listKeys: {
       method: 'GET',
@@ -165,7 +165,7 @@ export const keyOperations = rowsOf(
     getKeyUsage: {
       method: 'GET',
       path: '/keys/{keyId}/usage',
-      tag: 'Usage',
+      tag: usageTag,
       summary: 'Get the requests of a key',
       description: 'Returns how many requests the key made, by hour or by day.',
       params,

@@ -34,7 +34,7 @@ export type IssuedToken = z.infer<typeof IssuedToken>;
 const params = { operatorId: { schema: OperatorId, otherwise: 'operator_not_found' } } as const;
 
 export const operatorOperations = rowsOf(
-  { tag: 'Operators' },
+  { tag: { name: 'Operators', description: 'Those who run the service, and their tokens.' } },
   {
     listOperators: {
       method: 'GET',

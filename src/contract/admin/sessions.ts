@@ -37,7 +37,7 @@ export type Session = z.infer<typeof Session>;
 export type NewSession = z.infer<typeof NewSession>;
 
 export const sessionOperations = rowsOf(
-  { tag: 'Sessions' },
+  { tag: { name: 'Sessions', description: 'Signing in and out of the console.' } },
   {
     createSession: {
       method: 'POST',

@@ -87,7 +87,12 @@ export type Instance = z.infer<typeof Instance>;
 export type Setting = z.infer<typeof Setting>;
 export type Logging = z.infer<typeof Logging>;
 
-const common = { tag: 'System', stability: 'beta', reads: [], errors: [] } as const;
+const common = {
+  tag: { name: 'System', description: 'How the service is doing, and how it is set.' },
+  stability: 'beta',
+  reads: [],
+  errors: [],
+} as const;
 
 export const systemOperations = rowsOf(
   {},

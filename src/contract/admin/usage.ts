@@ -62,7 +62,9 @@ export type UsageSeries = z.infer<typeof UsageSeries>;
 export type MinuteUsage = z.infer<typeof MinuteUsage>;
 export type KeyUsage = z.infer<typeof KeyUsage>;
 
-const common = { method: 'GET', tag: 'Usage', stability: 'beta', reads: [], errors: [] } as const;
+export const usageTag = { name: 'Usage', description: 'Who made how many requests.' } as const;
+
+const common = { method: 'GET', tag: usageTag, stability: 'beta', reads: [], errors: [] } as const;
 
 const delay = 'Requests of the last 10 seconds may be missing.';
 

@@ -9,13 +9,11 @@ import { pageOf } from './pages.ts';
 import type { ReadersOf, UnitsOf } from './rows.ts';
 
 export const orderReaders = {
-  listOrders: ({ orders }, { query }) => {
-    const { status, petId } = query;
-    return pageOf(query, {
+  listOrders: ({ orders }, { query }) =>
+    pageOf(query, {
       path: '/orders',
-      read: (after = 0n, limit) => orders.list(after, limit, { status, petId }),
-    });
-  },
+      read: (after = 0n, limit, filter) => orders.list(after, limit, filter),
+    }),
   getOrder: ({ orders }, { params }) =>
     andThen(orders.find(params.orderId), (order) => found(order, 'order_not_found')),
 } satisfies ReadersOf<typeof orderOperations>;

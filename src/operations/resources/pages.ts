@@ -2,29 +2,29 @@ import { filtersText, type ListQuery, readCursor, writeCursor } from '../../cont
 import type { Page } from '../../contract/operation.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 
-interface PageQuery extends ListQuery {
+interface PageQuery {
   readonly limit: number;
   readonly cursor?: string | undefined;
 }
 
-interface PagedList<Item> {
+interface PagedList<Item, Filter> {
   /** Its path, which keeps its cursors apart from those of other lists. */
   readonly path: string;
   /** Lowest id of the list; defaults to 1. */
   readonly least?: bigint;
   /** Up to `limit` items behind the one with the id `after`, from the first on when that is undefined. */
-  readonly read: (after: bigint | undefined, limit: number) => Awaitable<Item[]>;
+  readonly read: (after: bigint | undefined, limit: number, filter: Filter) => Awaitable<Item[]>;
 }
 
 /** A page of a list in the order of ids, or against it. Refuses `invalid_cursor`. */
-export function pageOf<Item extends { readonly id: bigint | number }>(
-  query: PageQuery,
-  { path, least = 1n, read }: PagedList<Item>,
+export function pageOf<Item extends { readonly id: bigint | number }, Query extends PageQuery & ListQuery>(
+  query: Query,
+  { path, least = 1n, read }: PagedList<Item, Omit<Query, 'limit' | 'cursor'>>,
 ): Awaitable<Page<Item>> {
-  const { limit, cursor } = query;
+  const { limit, cursor, ...filter } = query;
   const filters = filtersText(path, query);
   const after = cursor === undefined ? undefined : readCursor(cursor, filters, least).after;
-  return andThen(read(after, limit + 1), (found) =>
+  return andThen(read(after, limit + 1, filter), (found) =>
     pageFrom(found, limit, ({ id }) => writeCursor({ filters, after: BigInt(id) })),
   );
 }

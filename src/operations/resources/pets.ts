@@ -12,11 +12,11 @@ import type { ReadersOf, UnitsOf } from './rows.ts';
 
 export const petReaders = {
   listPets: ({ pets }, { query }) => {
-    const { status, categoryId, id: ids, minId = 1n, maxId = int64Max } = query;
+    const { minId = 1n, maxId = int64Max } = query;
     const least = minId - 1n;
     return pageOf(query, {
       path: '/pets',
-      read: (after = 0n, limit) =>
+      read: (after = 0n, limit, { id: ids, status, categoryId }) =>
         andThen(pets.list(after < least ? least : after, limit, { status, categoryId, ids }), (page) =>
           // Ids ascend: of a page that reaches beyond the last id, the next one would have nothing.
           page.filter(({ id }) => id <= maxId),

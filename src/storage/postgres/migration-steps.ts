@@ -1,10 +1,14 @@
 import type { SQL } from 'bun';
+import { schemaChanges } from '../schema-changes.ts';
 import { foldNames, operatorTables } from './migration-for-operators.ts';
 
 /** SQL, or what is done in code for SQL does not do it alike on every server. */
 type MigrationStep = string | ((transaction: SQL) => Promise<void>);
 
-/** Ids come from `counters`, in the inserting statement. A sequence could give a late commit an id that readers paged past. */
+/**
+ * New steps go into `schema-changes.ts`. Ids come from `counters`, in the inserting statement. A sequence could give a late commit an
+ * id that readers paged past.
+ */
 export const migrationSteps: readonly MigrationStep[] = [
   `
   CREATE TABLE counters (
@@ -181,4 +185,5 @@ export const migrationSteps: readonly MigrationStep[] = [
   operatorTables,
   foldNames,
   'ALTER TABLE sessions ADD FOREIGN KEY (operator_id) REFERENCES operators (id)',
+  ...schemaChanges.map(({ postgres }) => postgres),
 ];

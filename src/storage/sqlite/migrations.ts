@@ -1,7 +1,8 @@
+import { schemaChanges } from '../schema-changes.ts';
 import type { Migrations } from './database.ts';
 import { addFrontDesk } from './front-desk-migration.ts';
 
-/** The data file. Steps are only ever appended. */
+/** The steps of the data file. New ones go into `schema-changes.ts`. */
 export const dataMigrations: Migrations = [
   `
   CREATE TABLE pets (
@@ -123,4 +124,5 @@ export const dataMigrations: Migrations = [
   END;
   `,
   addFrontDesk,
+  ...schemaChanges.map(({ sqlite }) => sqlite),
 ];

@@ -1,4 +1,5 @@
 /** Bodies with one mistake. */
+import type * as z from 'zod';
 import type { Operation } from '../../../src/contract/operation.ts';
 import type { Chance } from '../generate/chance.ts';
 import { objectText } from '../generate/json-text.ts';
@@ -6,7 +7,7 @@ import { words } from '../words.ts';
 import type { Mistake } from './mistakes.ts';
 import { bodyOf, type Members, type Request } from './request.ts';
 import { blaming, type Outcome } from './world.ts';
-import { wrongMembers } from './wrong-values.ts';
+import { wrongMember } from './wrong-values.ts';
 
 const strangers = [
   ...words`id Name category_id categoryid colour constructor toString`,
@@ -47,7 +48,7 @@ export function bodyMistakes(operation: Operation): Mistake[] {
   const { shape } = body.schema;
   const required = (body.schema.safeParse({}).error?.issues ?? []).map(({ path }) => String(path[0]));
   return [
-    ...Object.keys(shape).map((name) => wrongMember(name)),
+    ...Object.entries(shape).map(([name, schema]) => memberWrong(name, schema as z.ZodType)),
     ...required.map((name) =>
       ofMembers(
         `${name} missing`,
@@ -90,16 +91,12 @@ function ofMembers(
   };
 }
 
-function wrongMember(name: string): Mistake {
+function memberWrong(name: string, schema: z.ZodType): Mistake {
+  const wrong = wrongMember(schema);
   return ofMembers(
     `${name} wrong`,
     () => name,
-    (members, _, chance) => {
-      const wrong = wrongMembers[name];
-      if (wrong === undefined)
-        throw new Error(`Add wrong values of the member ${name} to walk/wrong-values.ts.`);
-      return [...members.filter(([other]) => other !== name), [name, wrong(chance)]];
-    },
+    (members, _, chance) => [...members.filter(([other]) => other !== name), [name, wrong(chance)]],
   );
 }
 

@@ -1,8 +1,13 @@
 /** Lists: exact where only the asker's things can be on the page, else exact for those of the page that are the asker's. */
+
+import type * as z from 'zod';
 import { parseJson } from '../../../src/contract/json.ts';
 import type { OperationId } from '../../../src/contract/operations.ts';
-import type { Request } from './request.ts';
+import type { Chance } from '../generate/chance.ts';
+import { anyName } from '../generate/json-text.ts';
+import { type Request, rowOf } from './request.ts';
 import type { Making, Position } from './scene.ts';
+import { wordsOf } from './schemas.ts';
 import { ascending, blaming, type Outcome, type World } from './world.ts';
 
 const defaultLimit = 20;
@@ -27,6 +32,26 @@ export interface ListOf<Thing extends { readonly id: bigint }> {
 }
 
 type Filters<Thing> = Readonly<Record<string, Filter<Thing>>>;
+
+/** The filters of a list that compare a member: with the value that a known thing has, or else any. */
+export function memberFilters<Thing>(
+  operationId: OperationId,
+  known: Partial<Thing>,
+  chance: Chance,
+): Filters<Thing> {
+  const { limit: _limit, cursor: _cursor, ...query } = rowOf({ operationId }).query?.shape ?? {};
+  const filters = Object.entries(query).map(([name, schema]) => {
+    const member = name as keyof Thing;
+    const value = known[member] ?? anyValue(schema as z.ZodType, chance);
+    return [name, { value: String(value), admits: (thing: Thing) => thing[member] === value }] as const;
+  });
+  return Object.fromEntries(filters);
+}
+
+function anyValue(schema: z.ZodType, chance: Chance): unknown {
+  const words = wordsOf(schema);
+  return words === undefined ? anyName(chance) : chance.pick(words);
+}
 
 /** Where a page begins, and in what its cursor is that of another list, if it is. */
 interface Beginning {

@@ -1,11 +1,12 @@
 /** Requests with one mistake, which are refused before the store is looked at. They follow from the row of the operation. */
+import type * as z from 'zod';
 import type { Operation } from '../../../src/contract/operation.ts';
 import { isRepeatable } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
 import { bodyMistakes } from './body-mistakes.ts';
 import type { Request } from './request.ts';
 import { blaming, type Outcome } from './world.ts';
-import { wrongHeaders, wrongIds, wrongNames, wrongParameters } from './wrong-values.ts';
+import { wrongHeaders, wrongIds, wrongNames, wrongParameter } from './wrong-values.ts';
 
 export interface Mistake {
   readonly what: string;
@@ -15,11 +16,12 @@ export interface Mistake {
 
 export function mistakesOf(operation: Operation): Mistake[] {
   const { query, params = {}, preconditions = [] } = operation;
-  const parameters = Object.keys(query?.shape ?? {});
+  const shape: Readonly<Record<string, unknown>> = query?.shape ?? {};
+  const parameters = Object.keys(shape);
   const headers = [...preconditions, ...(isRepeatable(operation) ? ['Idempotency-Key'] : [])];
   return [
     unknownParameter,
-    ...parameters.map(wrongParameter),
+    ...parameters.map((name) => parameterWrong(name, shape[name] as z.ZodType)),
     ...(parameters.length === 0 ? [] : [twice(parameters)]),
     ...Object.entries(params).map(([name, { otherwise }]) => wrongId(name, otherwise)),
     ...headers.map(wrongHeader),
@@ -43,14 +45,13 @@ const unknownParameter = ofQuery('parameter unknown', (chance) => {
   return { query, refused: blaming('invalid_parameter', `query:${decodeURIComponent(name)}`) };
 });
 
-function wrongParameter(name: string): Mistake {
+function parameterWrong(name: string, schema: z.ZodType): Mistake {
   const code = name === 'cursor' ? 'invalid_cursor' : 'invalid_parameter';
-  return ofQuery(`parameter ${name} wrong`, (chance) => {
-    const wrong = wrongParameters[name];
-    if (wrong === undefined)
-      throw new Error(`Add wrong values of the parameter ${name} to walk/wrong-values.ts.`);
-    return { query: `${name}=${wrong(chance)}`, refused: blaming(code, `query:${name}`) };
-  });
+  const wrong = wrongParameter(name, schema);
+  return ofQuery(`parameter ${name} wrong`, (chance) => ({
+    query: `${name}=${wrong(chance)}`,
+    refused: blaming(code, `query:${name}`),
+  }));
 }
 
 const twice = (names: readonly string[]) =>

@@ -2,45 +2,30 @@
 import { mediaTypes } from '../../../src/contract/operation.ts';
 import type { OperationId } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
-import { deleteCategoryRequest, getCategory, listCategories, putCategoryRequest } from './make-categories.ts';
-import { getOrder, listOrders, placeOrderRequest, stepRequest } from './make-orders.ts';
-import {
-  createPetRequest,
-  deletePetRequest,
-  getInventory,
-  getPet,
-  listPets,
-  updatePetRequest,
-} from './make-pets.ts';
 import { mistakesOf } from './mistakes.ts';
 import { isRead, type Request, rowOf } from './request.ts';
+import type { Resource } from './resource.ts';
+import { categories } from './resources/categories.ts';
+import { inventory } from './resources/inventory.ts';
+import { orders } from './resources/orders.ts';
+import { pets } from './resources/pets.ts';
+import { rateLimit } from './resources/rate-limit.ts';
 import type { Making } from './scene.ts';
 
-const places: Readonly<Record<OperationId, (making: Making) => Request>> = {
-  listPets,
-  createPet: createPetRequest,
-  getPet,
-  updatePet: updatePetRequest,
-  deletePet: deletePetRequest,
-  getInventory,
-  listCategories,
-  getCategory,
-  putCategory: putCategoryRequest,
-  deleteCategory: deleteCategoryRequest,
-  placeOrder: placeOrderRequest,
-  listOrders,
-  getOrder,
-  approveOrder: stepRequest('approve'),
-  deliverOrder: stepRequest('deliver'),
-  cancelOrder: stepRequest('cancel'),
-  returnOrder: stepRequest('return'),
-  getRateLimit,
-};
+export const resources: readonly Resource[] = [pets, categories, orders, inventory, rateLimit];
+
+/** The resource that an operation is of. Throws, saying what to add, when there is none. */
+export function resourceOf(operationId: OperationId): Resource {
+  const resource = resources.find(({ places }) => places[operationId] !== undefined);
+  if (resource === undefined)
+    throw new Error(`Give ${operationId} a place in a file of test/stress/walk/resources.`);
+  return resource;
+}
 
 /** A request of the operation about the scene, with nothing besides. */
 export function plainRequest(making: Making, operationId: OperationId): Request {
   const { chance } = making;
-  const made = places[operationId](making);
+  const made = resourceOf(operationId).places[operationId]?.(making) as Request;
   const { body } = rowOf(made);
   if (body === undefined) return made;
   return { ...made, type: spelledType(chance.pick(body.types ?? [mediaTypes.json]), chance) };
@@ -97,17 +82,4 @@ function demandedTags({ chance, tags }: Making, { current }: Request): readonly 
   const wrong = [['"other"'], ['"other"', '"another"']];
   if (tag === undefined) return chance.pick([...wrong, ['*']]);
   return chance.pick([[tag], [tag], ['"other"', tag], ['*'], [`W/${tag}`], ...wrong]);
-}
-
-const rateLimitForm =
-  /^\{"plan":"enterprise","minute":(\{.*\}),"day":\{"limit":1000000000,"remaining":\d+,"resetAt":"[^"]+"\},"bannedUntil":null\}$/;
-
-function getRateLimit(): Request {
-  const matches = (text: string) => (rateLimitForm.test(text) ? undefined : `the limits are ${text}`);
-  return {
-    operationId: 'getRateLimit',
-    method: 'GET',
-    target: '/rate-limit',
-    act: () => ({ status: 200, matches }),
-  };
 }

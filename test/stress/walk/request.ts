@@ -2,9 +2,8 @@ import { type Operation, type OperationId, operations } from '../../../src/contr
 import type { Checkable } from '../../support/contract.ts';
 import type { Chance } from '../generate/chance.ts';
 import { objectText } from '../generate/json-text.ts';
-import { refusal, type Turn } from './rules.ts';
 import type { Tags } from './tags.ts';
-import type { Outcome, World } from './world.ts';
+import { type Outcome, refusal, type Turn, type World } from './world.ts';
 
 /** The members of a body, each as JSON. */
 export type Members = readonly (readonly [name: string, json: string])[];
@@ -124,5 +123,5 @@ function isHeld({ noneMatch }: Request, { status, text }: Outcome, tags: Tags): 
 /** The parts of an answer that the service chooses. */
 export function chosenBy({ text }: Checkable): { id: bigint; at: string } {
   const id = BigInt(/^\{"id":(\d+),/.exec(text)?.[1] ?? 0);
-  return { id, at: /"updatedAt":"([^"]+)"\}$/.exec(text)?.[1] ?? '' };
+  return { id, at: /"(?:created|updated)At":"([^"]+)"\}$/.exec(text)?.[1] ?? '' };
 }

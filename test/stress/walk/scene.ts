@@ -1,9 +1,8 @@
 import type { OperationId } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
 import type { ListIn } from './request.ts';
-import { type OrderStep, stepsOf } from './rules.ts';
 import type { Tags } from './tags.ts';
-import type { Order, World } from './world.ts';
+import type { World } from './world.ts';
 
 /** What requests are about: a part of the store. */
 export interface Scene {
@@ -37,27 +36,11 @@ export interface Making {
 /** Ids of categories from 0 to this belong to one client or one contest. */
 export const endOfOwnCategories = 2_000_000n;
 
-/** No animal, order or category ever has it. */
+/** Nothing ever has it. */
 const nowhere = 9_007_199_254_740_993_000n;
-
-/** The id of an animal, now and then of one that is gone or never was. */
-export function petIdIn({ chance, scene: { world, gone } }: Making): bigint {
-  const ids = [...world.animals.keys()];
-  if (ids.length > 0 && chance.often(0.9)) return chance.pick(ids);
-  return gone.size > 0 && chance.often(0.6) ? chance.pick([...gone]) : absentId(chance);
-}
 
 export function absentId(chance: Chance): bigint {
   return chance.pick([nowhere + BigInt(chance.int(0, 99)), 0n, -1n, 2n ** 63n - 1n, -(2n ** 63n)]);
-}
-
-/** The id of an order, usually of one that has the step. */
-export function orderIdIn({ chance, scene: { world } }: Making, step?: OrderStep): bigint {
-  const orders = [...world.orders.values()];
-  const fit = orders.filter(({ status }) => step !== undefined && stepsOf[status][step] !== undefined);
-  const found: Order | undefined =
-    fit.length > 0 && chance.often(0.7) ? chance.pick(fit) : chance.pick(orders);
-  return found === undefined || chance.often(0.08) ? absentId(chance) : found.id;
 }
 
 export function categoryIdIn({ chance, scene: { categories } }: Making): bigint {

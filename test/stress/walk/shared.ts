@@ -1,20 +1,23 @@
-import type { OperationId } from '../../../src/contract/operations.ts';
+import { type OperationId, operations } from '../../../src/contract/operations.ts';
 import type { Checkable } from '../../support/contract.ts';
+import { resourceOf } from './places.ts';
 import { chosenBy, type Request } from './request.ts';
 import { Tags } from './tags.ts';
-import type { Outcome } from './world.ts';
+import type { Kind, Outcome } from './world.ts';
 
 /** How far the times of the service may be from those of the walk, on the same machine. */
 const clockSlackMs = 1_000;
 
-const makes: Readonly<Partial<Record<OperationId, 'animal' | 'order'>>> = {
-  createPet: 'animal',
-  placeOrder: 'order',
-};
+/** The kind of what an operation makes, under an id that the service chooses. */
+function madeBy(operationId: OperationId): Kind<never> | undefined {
+  const { method, success } = operations[operationId];
+  return method === 'POST' && 201 in success.descriptions ? resourceOf(operationId).kind : undefined;
+}
 
 /** What was known when a request was sent. */
 export interface Known {
-  readonly highest: Readonly<Record<'animal' | 'order', bigint>>;
+  /** The highest id of each kind that an answer had. */
+  readonly highest: ReadonlyMap<Kind<never>, bigint>;
   readonly at: number;
 }
 
@@ -24,8 +27,8 @@ export class Shared {
   /** How often each operation was answered in each way: by its code, or by its status. */
   readonly answers = new Map<string, number>();
   readonly #now: () => number;
-  readonly #ids = { animal: new Set<bigint>(), order: new Set<bigint>() };
-  readonly #highest = { animal: 0n, order: 0n };
+  readonly #ids = new Map<Kind<never>, Set<bigint>>();
+  readonly #highest = new Map<Kind<never>, bigint>();
   #ticks = 0;
 
   constructor(now: () => number) {
@@ -38,7 +41,7 @@ export class Shared {
   }
 
   beforeSending(): Known {
-    return { highest: { ...this.#highest }, at: this.#now() };
+    return { highest: new Map(this.#highest), at: this.#now() };
   }
 
   /** The request was answered as expected. */
@@ -64,15 +67,19 @@ export class Shared {
     const { status, headers } = answer;
     if (method === 'GET' || method === 'HEAD' || status >= 300 || headers.has('idempotent-replayed')) return;
     const chosen = chosenBy(answer);
-    const kind = makes[operationId];
-    if (kind !== undefined) {
-      if (this.#ids[kind].has(chosen.id)) throw new Error(`${kind} ${chosen.id} was made twice`);
-      if (chosen.id <= highest[kind]) throw new Error(`${kind} ${chosen.id} comes after ${highest[kind]}`);
-      this.#ids[kind].add(chosen.id);
-      if (chosen.id > this.#highest[kind]) this.#highest[kind] = chosen.id;
-    }
+    const kind = madeBy(operationId);
+    if (kind !== undefined) this.#checkId(kind, chosen.id, highest.get(kind) ?? 0n);
     const time = Date.parse(chosen.at);
     if (time < sentAt - clockSlackMs || time > this.#now() + clockSlackMs)
       throw new Error(`${method} ${target} ${body ?? ''} was done at ${chosen.at}`);
+  }
+
+  #checkId(kind: Kind<never>, id: bigint, highestBefore: bigint): void {
+    const ids = this.#ids.get(kind) ?? new Set();
+    if (ids.has(id)) throw new Error(`${id} of the ${kind.name} was given twice`);
+    if (id <= highestBefore) throw new Error(`${id} of the ${kind.name} comes after ${highestBefore}`);
+    this.#ids.set(kind, ids.add(id));
+    const highest = this.#highest.get(kind) ?? 0n;
+    if (id > highest) this.#highest.set(kind, id);
   }
 }

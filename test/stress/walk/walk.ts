@@ -10,7 +10,10 @@ import { audit, type Read } from './audit.ts';
 import { Contest } from './contest.ts';
 import { type Exchange, settled } from './linearizable.ts';
 import { perform, type Request } from './request.ts';
-import { createPet, putCategory } from './rules.ts';
+import { animals } from './resources/animals.ts';
+import { putCategory } from './resources/categories.ts';
+import { kind as orders } from './resources/orders.ts';
+import { createPet } from './resources/pets.ts';
 import { Shared } from './shared.ts';
 import { type Send, Walker } from './walker.ts';
 import { World } from './world.ts';
@@ -57,8 +60,9 @@ export async function walk(options: WalkOptions): Promise<WalkFigures> {
     await audit(auditor.read, all(walkers));
     progress(`${figures.steps} of ${steps} steps`);
   }
-  const { animals, orders } = all(walkers);
-  return { ...figures, animals: animals.size, orders: orders.size, ways: shared.answers.size };
+  const world = all(walkers);
+  const sizes = { animals: world.all(animals).size, orders: world.all(orders).size };
+  return { ...figures, ...sizes, ways: shared.answers.size };
 }
 
 async function stepAll(

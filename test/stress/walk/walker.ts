@@ -8,6 +8,7 @@ import { mistakeOf, seenIn } from './judge.ts';
 import type { Exchange } from './linearizable.ts';
 import { anyRequest, askedAgain } from './places.ts';
 import { isRead, perform, type Request } from './request.ts';
+import { animals } from './resources/animals.ts';
 import type { Position, Scene } from './scene.ts';
 import type { Shared } from './shared.ts';
 import { World } from './world.ts';
@@ -111,12 +112,12 @@ export class Walker {
   async #alone(request: Request): Promise<void> {
     const { answer } = await this.#exchange(request);
     const { world, gone } = this.scene;
-    const before = [...world.animals.keys()];
+    const before = [...world.all(animals).keys()];
     const expected = perform(world, request, answer, this.#shared.tags);
     const mistake = mistakeOf(request, expected, answer, this.#shared.tags);
     if (mistake !== undefined) throw new Error(`${request.method} ${request.target}: ${mistake}`);
     this.#shared.meet(request, expected);
-    for (const id of before) if (!world.animals.has(id)) gone.add(id);
+    for (const id of before) if (!world.all(animals).has(id)) gone.add(id);
   }
 
   async #twice(request: Request, contest: Contest): Promise<void> {

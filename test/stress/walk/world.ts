@@ -1,25 +1,12 @@
 /** The store as the walk's model has it: plain maps, written from what the contract says and from nothing else. */
 
-export const petStatuses = ['available', 'pending', 'sold'] as const;
-export type PetStatus = (typeof petStatuses)[number];
-export const orderStatuses = ['placed', 'approved', 'delivered', 'returned', 'cancelled'] as const;
-export type OrderStatus = (typeof orderStatuses)[number];
-
-export interface Animal {
-  readonly id: bigint;
+/** A kind of things in the model. */
+export interface Kind<Thing> {
   readonly name: string;
-  readonly categoryId: bigint;
-  readonly status: PetStatus;
-}
-
-export interface Order {
-  readonly id: bigint;
-  readonly petId: bigint;
-  readonly status: OrderStatus;
-  readonly reference: string | undefined;
-  /** As the service wrote them: times are its own choice. */
-  readonly createdAt: string;
-  readonly updatedAt: string;
+  /** A thing as the service shows it. */
+  readonly textOf: (thing: Thing) => string;
+  /** The things that are removed with another one. */
+  readonly parent?: { readonly kind: Kind<never>; readonly idOf: (thing: Thing) => bigint };
 }
 
 /** What a model expects of an answer. */
@@ -45,9 +32,25 @@ export interface Outcome {
   };
 }
 
+export function refusal(status: number, code: string, mentions: readonly string[] = []): Outcome {
+  return { status, error: { code, mentions } };
+}
+
 /** A refusal with 400 that blames one part of the request. */
 export function blaming(code: string, part: string): Outcome {
   return { status: 400, error: { code, blames: [part] } };
+}
+
+/** The refusal of a change whose preconditions do not hold. */
+export const changed = refusal(412, 'precondition_failed');
+
+/** What a request is judged with, besides its own words. */
+export interface Turn {
+  readonly world: World;
+  /** What the service chose: the id of what was made, and the time of its last change. */
+  readonly chosen: { readonly id: bigint; readonly at: string };
+  /** Whether the request's preconditions hold for a representation; undefined: there is none. */
+  readonly meets: (text: string | undefined) => boolean;
 }
 
 /** What a success answered under an `Idempotency-Key`. */
@@ -58,61 +61,45 @@ export interface Kept {
 
 /** A part of the store that others do not change, or all of it. */
 export class World {
-  readonly animals: Map<bigint, Animal>;
-  readonly orders: Map<bigint, Order>;
-  readonly categories: Map<bigint, string>;
+  readonly #things = new Map<Kind<never>, Map<bigint, never>>();
   readonly kept: Map<string, Kept>;
 
   constructor(from?: World) {
-    this.animals = new Map(from?.animals);
-    this.orders = new Map(from?.orders);
-    this.categories = new Map(from?.categories);
+    if (from !== undefined) this.absorb(from);
     this.kept = new Map(from?.kept);
   }
 
-  openOrderOf(petId: bigint): Order | undefined {
-    return this.orders.values().find((order) => order.petId === petId && isOpen(order.status));
+  /** The things of a kind by their id. */
+  all<Thing>(kind: Kind<Thing>): Map<bigint, Thing> {
+    const things = this.#things.get(kind) ?? new Map<bigint, never>();
+    this.#things.set(kind, things);
+    return things as Map<bigint, unknown> as Map<bigint, Thing>;
+  }
+
+  /** Removes a thing with its children. */
+  remove(kind: Kind<never>, id: bigint): void {
+    this.#things.get(kind)?.delete(id);
+    for (const [{ parent }, things] of this.#things) {
+      if (parent?.kind !== kind) continue;
+      for (const [childId, child] of things) if (parent.idOf(child) === id) things.delete(childId);
+    }
   }
 
   /** Takes over all that another has, but its kept answers. */
-  absorb({ animals, orders, categories }: World): void {
-    for (const [id, animal] of animals) this.animals.set(id, animal);
-    for (const [id, order] of orders) this.orders.set(id, order);
-    for (const [id, name] of categories) this.categories.set(id, name);
+  absorb(other: World): void {
+    for (const [kind, things] of other.#things) {
+      const own = this.all(kind);
+      for (const [id, thing] of things) own.set(id, thing);
+    }
   }
 
   /** The same for worlds that are the same. */
   fingerprint(): string {
-    const animals = [...this.animals.values()].map(petText);
-    const orders = [...this.orders.values()].map(orderText);
-    const categories = [...this.categories].map(categoryText);
-    return [animals, orders, categories, [...this.kept.keys()]].map((part) => part.sort().join()).join('|');
+    const parts = [...this.#things].map(
+      ([{ name, textOf }, things]) => `${name}: ${[...things.values()].map(textOf).sort().join()}`,
+    );
+    return [...parts.sort(), [...this.kept.keys()].sort().join()].join('|');
   }
-}
-
-/** Whether an order in this status holds its animal. */
-export function isOpen(status: OrderStatus): boolean {
-  return status === 'placed' || status === 'approved';
-}
-
-export function petText({ id, name, categoryId, status }: Animal): string {
-  return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
-}
-
-export function orderText({ id, petId, status, reference, createdAt, updatedAt }: Order): string {
-  const named = reference === undefined ? '' : `"reference":${JSON.stringify(reference)},`;
-  return `{"id":${id},"petId":${petId},"status":"${status}",${named}"createdAt":"${createdAt}","updatedAt":"${updatedAt}"}`;
-}
-
-export function categoryText([id, name]: readonly [bigint, string]): string {
-  return `{"id":${id},"name":${JSON.stringify(name)}}`;
-}
-
-/** How many animals there are in each status, as the inventory says it. */
-export function inventoryText(animals: Iterable<Animal>): string {
-  const counts = { available: 0, pending: 0, sold: 0 };
-  for (const { status } of animals) counts[status]++;
-  return JSON.stringify(counts);
 }
 
 /** Things by ascending id. */

@@ -1,8 +1,10 @@
-/** Values that the contract does not allow, by the name of the member or the parameter that has them. */
+/** Values that the contract does not allow, by the schema of the member or the parameter that has them. */
+import type * as z from 'zod';
 import type { Chance } from '../generate/chance.ts';
 import { anyInt64, spelled } from '../generate/integers.ts';
 import { anyName } from '../generate/json-text.ts';
 import { words } from '../words.ts';
+import { isInteger, wordsOf } from './schemas.ts';
 
 export type Wrong = (chance: Chance) => string;
 
@@ -43,33 +45,30 @@ const noInteger = anyOf(
   },
 );
 
-/** Of bodies, as JSON. */
-export const wrongMembers: Readonly<Record<string, Wrong>> = {
-  name: noName,
-  reference: noName,
-  categoryId: noInteger,
-  petId: noInteger,
-  status: anyOf(...words`"Available" "SOLD" "gone" "" null 1 true [] {} ["sold"]`, '"pending "'),
-};
+const noWord = anyOf(...words`"Available" "SOLD" "gone" "" null 1 true [] {} ["sold"]`, '"pending "');
+
+/** Of a body, as JSON. */
+export function wrongMember(schema: z.ZodType): Wrong {
+  if (wordsOf(schema) !== undefined) return noWord;
+  return isInteger(schema) ? noInteger : noName;
+}
 
 const noInt64 = anyOf('', ...words`x 1.5 01 %2B1 9223372036854775808 1%20 0x1 1,2`);
 const manyIds = Array.from({ length: 101 }, (_, index) => index + 1).join();
 
-/** Of queries, as they are sent. */
-export const wrongParameters: Readonly<Record<string, Wrong>> = {
+const noWordInQuery = anyOf(
+  '',
+  ...words`Available Placed SOLD gone sold%20 available,sold null s%00old %73%6F%6C%64%21 1`,
+);
+const noTextInQuery = anyOf('', ...words`%20 %00 a%0Ab`, 'x'.repeat(256));
+
+/** Of parameters that no others are like, as they are sent. */
+const wrongParameters: Readonly<Record<string, Wrong>> = {
   limit: anyOf(
     '',
     ...words`0 101 -1 1.5 1.0 %20 1%20 %201 01 %2B1 1e1 0x1 1000 99999999999999999999 %D9%A3 ten NaN null`,
     ...words`1,2 1%00 %EF%BC%91`,
   ),
-  status: anyOf(
-    '',
-    ...words`Available Placed SOLD gone sold%20 available,sold null s%00old %73%6F%6C%64%21 1`,
-  ),
-  categoryId: noInt64,
-  petId: noInt64,
-  minId: noInt64,
-  maxId: noInt64,
   id: anyOf('', ...words`, 1, ,1 1,,2 x 1;2 1%20,2 1,9223372036854775808`, manyIds),
   cursor: anyOf(
     '',
@@ -78,6 +77,14 @@ export const wrongParameters: Readonly<Record<string, Wrong>> = {
     brokenCursor,
   ),
 };
+
+/** Of a query, as it is sent. */
+export function wrongParameter(name: string, schema: z.ZodType): Wrong {
+  const own = wrongParameters[name];
+  if (own !== undefined) return own;
+  if (wordsOf(schema) !== undefined) return noWordInQuery;
+  return isInteger(schema) ? noInt64 : noTextInQuery;
+}
 
 function brokenCursor(chance: Chance): string {
   const good = Buffer.from(`.${chance.int(1, 1_000_000)}`).toString('base64url');

@@ -1,0 +1,166 @@
+import { spelled } from '../../generate/integers.ts';
+import { anyName, jsonString } from '../../generate/json-text.ts';
+import { listRequest, memberFilters } from '../lists.ts';
+import { bodyOf, type Request } from '../request.ts';
+import { currentOf, getRequest, type Resource } from '../resource.ts';
+import { absentId, type Making } from '../scene.ts';
+import {
+  ascending,
+  blaming,
+  changed,
+  type Kind,
+  type Outcome,
+  refusal,
+  type Turn,
+  type World,
+} from '../world.ts';
+import { type Animal, animals, type PetStatus, petIdIn } from './animals.ts';
+
+type OrderStatus = 'placed' | 'approved' | 'delivered' | 'returned' | 'cancelled';
+
+interface Order {
+  readonly id: bigint;
+  readonly petId: bigint;
+  readonly status: OrderStatus;
+  readonly reference?: string | undefined;
+  /** As the service wrote them: times are its own choice. */
+  readonly createdAt: string;
+  readonly updatedAt: string;
+}
+
+function orderText({ id, petId, status, reference, createdAt, updatedAt }: Order): string {
+  const named = reference === undefined ? '' : `"reference":${JSON.stringify(reference)},`;
+  return `{"id":${id},"petId":${petId},"status":"${status}",${named}"createdAt":"${createdAt}","updatedAt":"${updatedAt}"}`;
+}
+
+export const kind: Kind<Order> = { name: 'orders', textOf: orderText };
+
+/** The order that holds an animal. */
+export function openOrderOf(world: World, petId: bigint): Order | undefined {
+  return world
+    .all(kind)
+    .values()
+    .find((order) => order.petId === petId && (order.status === 'placed' || order.status === 'approved'));
+}
+
+type OrderStep = 'approve' | 'deliver' | 'cancel' | 'return';
+
+/** The steps an order has, and where they lead. */
+const stepsOf: Readonly<Record<OrderStatus, Readonly<Partial<Record<OrderStep, OrderStatus>>>>> = {
+  placed: { approve: 'approved', cancel: 'cancelled' },
+  approved: { deliver: 'delivered', cancel: 'cancelled' },
+  delivered: { return: 'returned' },
+  returned: {},
+  cancelled: {},
+};
+
+function placeOrder({ world, chosen }: Turn, petId: bigint, reference: string | undefined): Outcome {
+  const animal = world.all(animals).get(petId);
+  if (animal === undefined) return blaming('invalid_body', 'body:petId');
+  if (animal.status !== 'available') return refusal(409, 'pet_not_available', [animal.status]);
+  world.all(animals).set(petId, { ...animal, status: 'pending' });
+  const { id, at } = chosen;
+  const order: Order = { id, petId, status: 'placed', reference, createdAt: at, updatedAt: at };
+  world.all(kind).set(id, order);
+  return { status: 201, text: orderText(order), location: `/v1/orders/${id}` };
+}
+
+function takeStep({ world, chosen, meets }: Turn, id: bigint, step: OrderStep): Outcome {
+  const order = world.all(kind).get(id);
+  if (order === undefined) return refusal(404, 'order_not_found');
+  if (!meets(orderText(order))) return changed;
+  const has = stepsOf[order.status];
+  const status = has[step];
+  if (status === undefined) {
+    return refusal(409, 'order_transition_not_allowed', [order.status, ...Object.keys(has)]);
+  }
+  const animal = world.all(animals).get(order.petId);
+  if (animal !== undefined) {
+    world.all(animals).set(animal.id, { ...animal, status: petStatusAfter(step, animal) });
+  }
+  // A change is never older than the one before.
+  const updatedAt = chosen.at < order.updatedAt ? order.updatedAt : chosen.at;
+  const taken = { ...order, status, updatedAt };
+  world.all(kind).set(id, taken);
+  return { status: 200, text: orderText(taken) };
+}
+
+function petStatusAfter(step: OrderStep, { status }: Animal): PetStatus {
+  if (step === 'deliver') return 'sold';
+  if (step === 'cancel') return 'available';
+  return step === 'return' && status === 'sold' ? 'available' : status;
+}
+
+/** The id of an order, usually of one that has the step. */
+function orderIdIn({ chance, scene: { world } }: Making, step?: OrderStep): bigint {
+  const orders = [...world.all(kind).values()];
+  const fit = orders.filter(({ status }) => step !== undefined && stepsOf[status][step] !== undefined);
+  const found: Order | undefined =
+    fit.length > 0 && chance.often(0.7) ? chance.pick(fit) : chance.pick(orders);
+  return found === undefined || chance.often(0.08) ? absentId(chance) : found.id;
+}
+
+function placeRequest(making: Making): Request {
+  const { chance, scene } = making;
+  const available = [...scene.world.all(animals).values()].filter(({ status }) => status === 'available');
+  const petId = available.length > 0 && chance.often(0.6) ? chance.pick(available).id : petIdIn(making);
+  const reference = chance.often(0.4) ? anyName(chance) : undefined;
+  return {
+    operationId: 'placeOrder',
+    method: 'POST',
+    target: '/orders',
+    ...bodyOf(chance, [
+      ['petId', spelled(petId, chance)],
+      ...(reference === undefined ? [] : [['reference', jsonString(reference, chance)] as const]),
+    ]),
+    act: (turn) => placeOrder(turn, petId, reference),
+  };
+}
+
+function listOrders(making: Making): Request {
+  const { chance, scene } = making;
+  const orders = [...scene.world.all(kind).values()];
+  const known = orders.length > 0 && !scene.isShared && chance.often(0.8) ? chance.pick(orders) : undefined;
+  // An animal that has orders, even if it is gone.
+  const petId = known?.petId ?? petIdIn(making);
+  return listRequest(making, {
+    operationId: 'listOrders',
+    path: '/orders',
+    filters: memberFilters<Order>('listOrders', { ...known, petId }, chance),
+    ownBy: ['petId'],
+    isMine: (id) => scene.world.all(kind).has(id),
+    things: (world) => world.all(kind).values(),
+    textOf: orderText,
+  });
+}
+
+const getOrder = (id: bigint) => getRequest('getOrder', kind, ['/orders', id], 'order_not_found');
+
+function stepRequest(step: OrderStep): (making: Making) => Request {
+  return (making) => {
+    const id = orderIdIn(making, step);
+    return {
+      operationId: `${step}Order`,
+      method: 'POST',
+      target: `/orders/${id}/${step}`,
+      ...(making.chance.often(0.2) && bodyOf(making.chance, [])),
+      ...currentOf(making.scene, kind, id),
+      act: (turn) => takeStep(turn, id, step),
+    };
+  };
+}
+
+export const orders: Resource = {
+  kind,
+  places: {
+    placeOrder: placeRequest,
+    listOrders,
+    getOrder: (making) => getOrder(orderIdIn(making)),
+    approveOrder: stepRequest('approve'),
+    deliverOrder: stepRequest('deliver'),
+    cancelOrder: stepRequest('cancel'),
+    returnOrder: stepRequest('return'),
+  },
+  lists: (world) => [['/orders', ascending(world.all(kind).values()).map(orderText)]],
+  endReads: ({ world }) => world.all(kind).keys().map(getOrder),
+};
