@@ -33,6 +33,13 @@ export async function lockAwaited(session: SQL): Promise<void> {
   await until(async () => (await lockers(session, 'waiting')).length > 0);
 }
 
+/** Those of these processes of the server that still serve a connection. */
+export async function alive(session: SQL, pids: readonly number[]): Promise<number[]> {
+  const rows: { pid: number }[] = await session`
+    SELECT pid FROM pg_stat_activity WHERE pid IN (SELECT value::int FROM json_array_elements_text(${JSON.stringify(pids)}::text::json))`;
+  return rows.map(({ pid }) => pid).sort();
+}
+
 /** How a write or a read ended. */
 export const outcomeOf = (done: Promise<unknown>): Promise<unknown> =>
   done.then(

@@ -7,7 +7,7 @@ import { readsOf } from '../../src/storage/cluster.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import { testServers } from '../support/servers.ts';
-import { lockAwaited, lockers, openSession, outcomeOf, untilDone } from './postgres-kit.ts';
+import { alive, lockAwaited, lockers, openSession, outcomeOf, untilDone } from './postgres-kit.ts';
 import { newPet } from './samples.ts';
 
 const servers = await testServers();
@@ -60,8 +60,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     expect(new Set(await Promise.all(readers))).toEqual(new Set(['unavailable']));
     await other`COMMIT`;
     await untilDone(() => pets.list(0n, 10));
-    const kept = await sessions(database);
-    expect(during.filter((pid) => kept.includes(pid))).not.toEqual([]);
+    expect(await alive(other, during)).toEqual(during.sort());
     expect(database.trouble).toBeUndefined();
     expect(notices).toEqual([]);
   });
