@@ -166,7 +166,7 @@ function clean(value: unknown): string {
   return JSON.stringify(value).replaceAll('__proto__', 'proto');
 }
 
-describe('the fast way for flat objects', () => {
+describe('the fast parser of flat objects', () => {
   /** Nearly always one of the first, so that most texts are JSON. */
   const mostly = (usual: readonly string[], odd: readonly string[]) =>
     fc.oneof(
@@ -203,7 +203,7 @@ describe('the fast way for flat objects', () => {
     }
   };
 
-  test('reads every text as the exact way does, which an array takes', () => {
+  test('reads every text as the exact parser does, which also reads arrays', () => {
     always(
       object,
       (text) => {

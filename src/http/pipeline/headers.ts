@@ -99,15 +99,15 @@ class RouteHeaders {
   }
 }
 
-const withoutOwn = new RouteHeaders({});
-const withOwn = new WeakMap<HeaderFields, RouteHeaders>();
+const ofMostRoutes = new RouteHeaders({});
+const byRouteHeaders = new WeakMap<HeaderFields, RouteHeaders>();
 
 function headersOfRoute(ofRoute: HeaderFields | undefined): RouteHeaders {
-  if (ofRoute === undefined) return withoutOwn;
-  const known = withOwn.get(ofRoute);
+  if (ofRoute === undefined) return ofMostRoutes;
+  const known = byRouteHeaders.get(ofRoute);
   if (known !== undefined) return known;
   const made = new RouteHeaders(ofRoute);
-  withOwn.set(ofRoute, made);
+  byRouteHeaders.set(ofRoute, made);
   return made;
 }
 
