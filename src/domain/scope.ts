@@ -1,5 +1,13 @@
 /** What a key may do (RFC 6749, section 3.3: scopes are a list of words, separated by spaces). */
-export const scopes = ['pets:read', 'pets:create', 'pets:write', 'orders:read', 'orders:write'] as const;
+export const scopes = [
+  'pets:read',
+  'pets:create',
+  'pets:write',
+  'orders:read',
+  'orders:write',
+  'events:read',
+  'webhooks:write',
+] as const;
 
 export type Scope = (typeof scopes)[number];
 

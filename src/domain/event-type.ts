@@ -1,0 +1,44 @@
+import type { Scope } from './scope.ts';
+
+/** The types of events, with the scope that shows them to a key that has `events:read`. */
+const scopeByType = {
+  'pet.created': 'pets:read',
+  'pet.updated': 'pets:read',
+  'pet.deleted': 'pets:read',
+  'pets.imported': 'pets:read',
+  'order.placed': 'orders:read',
+  'order.approved': 'orders:read',
+  'order.delivered': 'orders:read',
+  'order.cancelled': 'orders:read',
+  'order.returned': 'orders:read',
+  'category.created': 'pets:read',
+  'category.updated': 'pets:read',
+  'category.deleted': 'pets:read',
+  'webhook.disabled': 'webhooks:write',
+} as const satisfies Record<string, Scope>;
+
+export type EventType = keyof typeof scopeByType;
+
+export const eventTypes = Object.keys(scopeByType) as readonly EventType[];
+
+/** Selectors of all events about one resource. `pet.*` includes `pets.imported`. */
+const typeGroups = ['pet.*', 'order.*', 'category.*', 'webhook.*'] as const;
+
+export type EventSelector = EventType | (typeof typeGroups)[number];
+
+export const eventSelectors: readonly EventSelector[] = [...eventTypes, ...typeGroups];
+
+/** The types that any of the selectors names; all types without a selector. */
+export function selectedTypes(selectors: readonly EventSelector[]): ReadonlySet<EventType> {
+  if (selectors.length === 0) return new Set(eventTypes);
+  return new Set(selectors.flatMap((selector) => eventTypes.filter((type) => type === selector || groupOf(type) === selector)));
+}
+
+function groupOf(type: EventType): string {
+  return type === 'pets.imported' ? 'pet.*' : type.replace(/\..*/, '.*');
+}
+
+/** Whether a key with these scopes, `events:read` among them, may read events of this type. */
+export function mayRead(scopes: ReadonlySet<Scope>, type: EventType): boolean {
+  return scopes.has(scopeByType[type]);
+}
