@@ -7,6 +7,7 @@ import { Pets } from './pets.js';
 import { RateLimit } from './rate-limit.js';
 import { sender } from './send.js';
 import type { AnimalStoreOptions } from './settings.js';
+import { Webhooks } from './webhooks.js';
 
 /**
  * A client of one service with one key. Share it: its calls wait together. Calls reject with AnimalStoreError.
@@ -17,6 +18,7 @@ export class AnimalStore {
   readonly orders: Orders;
   readonly inventory: Inventory;
   readonly rateLimit: RateLimit;
+  readonly webhooks: Webhooks;
 
   /** Throws ArgumentError when `key`, `url` or another option is not valid. */
   constructor(options: AnimalStoreOptions) {
@@ -28,5 +30,6 @@ export class AnimalStore {
     this.orders = new Orders(send);
     this.inventory = new Inventory(send);
     this.rateLimit = new RateLimit(send);
+    this.webhooks = new Webhooks(send);
   }
 }

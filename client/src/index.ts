@@ -28,3 +28,4 @@ export type { OrderQuery, Orders, StepOptions } from './orders.js';
 export type { PetQuery, Pets } from './pets.js';
 export type { CallOptions, ChangeOptions, PostOptions } from './request.js';
 export type { AnimalStoreOptions, Fetch } from './settings.js';
+export type { DeliveryQuery, Webhooks } from './webhooks.js';

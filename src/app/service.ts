@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { CheckEndpoint } from '../domain/endpoint.ts';
 import { listeningAddress } from '../http/listener/host.ts';
 import { BanLog } from '../http/logs/ban-log.ts';
 import { Outages } from '../http/logs/outages.ts';
@@ -12,7 +13,7 @@ import { AdmissionOperations } from '../operations/admission/admission.ts';
 import { ClientOperations } from '../operations/client-operations.ts';
 import type { Store } from '../operations/units.ts';
 import type { ServingWorker } from '../storage/storage.ts';
-import { type AdminServices, openAdminServices, systemRuntime } from './services.ts';
+import { type AdminServices, openAdminServices, type Runtime, systemRuntime } from './services.ts';
 import { ServiceWatch } from './watch.ts';
 
 /** What answers requests in one process; disposing it drains and stops it. */
@@ -51,6 +52,15 @@ function admissionTo({ keys, limits }: Store, clock: Clock, log: Logger): Admiss
   return new AdmissionOperations(keys, limits, clock, ({ message, fields }) => log.info(fields, message));
 }
 
+/** What clients' operations take from outside the store. Secrets are stored as they are. */
+function clientParts({ clock, randomBytes, checkEndpoint = checkScheme }: Runtime) {
+  const asIs = (text: string) => text;
+  return { clock, randomBytes, checkEndpoint, seal: asIs, open: asIs };
+}
+
+const checkScheme: CheckEndpoint = async (url) =>
+  url.startsWith('https:') ? undefined : 'must be an https URL';
+
 /** Opens the store and answers requests in this process, alone or as one of several. Throws like `startApp`. */
 export async function startService(
   config: Config,
@@ -71,7 +81,7 @@ export async function startService(
   const server = startServer({
     context: {
       admission: admissionTo(storage, clock, log),
-      operations: new ClientOperations(storage, clock),
+      operations: new ClientOperations({ store: storage, ...clientParts(runtime) }),
       pageCache: watch.pageCache,
       clock,
       publicUrl: config.publicUrl,

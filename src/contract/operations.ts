@@ -12,6 +12,7 @@ import {
 import { orderOperations } from './orders.ts';
 import { petOperations } from './pets.ts';
 import { rateLimitOperations } from './rate-limit.ts';
+import { webhookOperations } from './webhooks.ts';
 
 /** Majors are in the path (specification, section 9). */
 export const basePath = '/v1';
@@ -21,6 +22,7 @@ export const sharedOperations = { ...petOperations, ...categoryOperations, ...or
 export const operations = {
   ...sharedOperations,
   ...rateLimitOperations,
+  ...webhookOperations,
 } as const satisfies Readonly<Record<string, Operation>>;
 
 type Operations = typeof operations;

@@ -22,7 +22,7 @@ export type EventType = keyof typeof scopeByType;
 export const eventTypes = Object.keys(scopeByType) as readonly EventType[];
 
 /** Selectors of all events about one resource. `pet.*` includes `pets.imported`. */
-const typeGroups = ['pet.*', 'order.*', 'category.*', 'webhook.*'] as const;
+export const typeGroups = ['pet.*', 'order.*', 'category.*', 'webhook.*'] as const;
 
 export type EventSelector = EventType | (typeof typeGroups)[number];
 
@@ -41,4 +41,11 @@ function groupOf(type: EventType): string {
 /** Whether a key with these scopes, `events:read` among them, may read events of this type. */
 export function mayRead(scopes: ReadonlySet<Scope>, type: EventType): boolean {
   return scopes.has(scopeByType[type]);
+}
+
+/** The scopes that reading all events of these selectors takes, and these scopes lack. */
+export function missingScopes(scopes: ReadonlySet<Scope>, selectors: readonly EventSelector[]): Scope[] {
+  const types = selectors.length === 0 ? [] : [...selectedTypes(selectors)];
+  const needed = types.filter((type) => !mayRead(scopes, type)).map((type) => scopeByType[type]);
+  return [...new Set(needed)];
 }

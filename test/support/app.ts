@@ -52,7 +52,8 @@ export async function startTestApp(
     ...settings,
   });
   const clock = new FakeClock();
-  const runtime = { clock, randomBytes };
+  // The host names of examples have no address.
+  const runtime = { clock, randomBytes, checkEndpoint: async () => undefined };
   const start = () => startApp(config, (listening) => openapiText(config, listening), log, runtime);
 
   let app = await start();

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import pino, { type Logger } from 'pino';
 import { BanLog } from '../../src/http/logs/ban-log.ts';
 import { Outages } from '../../src/http/logs/outages.ts';
@@ -10,6 +11,13 @@ import { ClientOperations } from '../../src/operations/client-operations.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import type { TestApp } from './app.ts';
 
+/** What clients' operations work with, on the store of a running app. */
+export function clientParts({ app, clock }: Pick<TestApp, 'app' | 'clock'>) {
+  const { storage: store } = app.admin;
+  const asIs = (text: string) => text;
+  return { store, clock, randomBytes, checkEndpoint: async () => undefined, seal: asIs, open: asIs };
+}
+
 /** What the pipeline works with, on the store of a running app. */
 export function requestContextOf(
   { app, clock }: TestApp,
@@ -18,7 +26,7 @@ export function requestContextOf(
   const { storage } = app.admin;
   return {
     admission: new AdmissionOperations(storage.keys, storage.limits, clock),
-    operations: new ClientOperations(storage, clock),
+    operations: new ClientOperations(clientParts({ app, clock })),
     pageCache: new PageCache(),
     clock,
     publicUrl: undefined,

@@ -1,0 +1,292 @@
+import * as z from 'zod';
+import { type DeliveryStatus, deliveryStatuses } from '../domain/delivery-status.ts';
+import { longestEndpoint, parseEndpoint } from '../domain/endpoint.ts';
+import { type EventSelector, type EventType, eventSelectors, eventTypes } from '../domain/event-type.ts';
+import { created, mediaTypes, noContent, ok, okPage, rowsOf } from './operation.ts';
+import {
+  assignedId,
+  bodyShape,
+  count,
+  cursorParameter,
+  enumOf,
+  instant,
+  int64,
+  kindOf,
+  limitParameter,
+  noMembers,
+  pageShape,
+  shape,
+  text,
+  unselected,
+} from './values.ts';
+
+export const mostWebhooks = 16;
+
+const EventTypeName = enumOf(eventTypes).meta({ id: 'EventType', description: 'What happened.' });
+
+const Selector = enumOf(eventSelectors).meta({
+  id: 'EventSelector',
+  description: 'A type of events, or all types about one resource. `pet.*` includes `pets.imported`.',
+});
+
+export const DeliveryStatusName = enumOf(deliveryStatuses).meta({
+  id: 'DeliveryStatus',
+  description: '`pending` until the receiver accepts the event, or the last attempt fails.',
+});
+
+const url = z
+  .string({
+    error: ({ input }) => (input === undefined ? 'is required' : `must be a string, not ${kindOf(input)}`),
+  })
+  .superRefine((value, context) => {
+    const parsed = parseEndpoint(value);
+    if (typeof parsed === 'string') context.addIssue({ code: 'custom', message: parsed });
+  })
+  .meta({
+    description:
+      'Where events are sent: an `https` URL without user name, password and fragment, whose host has public addresses only.',
+    examples: ['https://shop.example/webhooks'],
+    override: { minLength: 1, maxLength: longestEndpoint },
+  });
+
+const selectorsForm = `must be an array of 1 to ${eventSelectors.length} types`;
+
+const types = z
+  .array(Selector, { error: selectorsForm })
+  .min(1, selectorsForm)
+  .max(eventSelectors.length, selectorsForm);
+
+const description = text('What the webhook is for.', 'Warehouse');
+
+const enabled = z.boolean({ error: ({ input }) => `must be true or false, not ${kindOf(input)}` }).meta({
+  description: 'Whether events are sent.',
+  examples: [false],
+});
+
+const typesMember = types.meta({
+  description: 'The events that are sent. Defaults to all that the key may read.',
+});
+
+export const NewWebhook = bodyShape('NewWebhook', 'A webhook to create.', 'a new webhook', {
+  url,
+  types: typesMember.optional(),
+  description: description.optional(),
+});
+
+/** A merge patch (RFC 7396): null removes the description. */
+export const WebhookPatch = bodyShape(
+  'WebhookPatch',
+  'Members of a webhook to change; the others stay as they are. A description of null is removed.',
+  'a change of a webhook',
+  {
+    enabled: enabled.optional(),
+    url: url.optional(),
+    types: types.meta({ description: 'The events that are sent.' }).optional(),
+    description: description.nullable().optional(),
+  },
+);
+
+const members = {
+  id: assignedId('Unique ID'),
+  url: z.string().meta({ description: 'Where events are sent.', examples: ['https://shop.example/webhooks'] }),
+  types: z.array(Selector).meta({ description: 'The events that are sent.' }),
+  description: description.optional(),
+  enabled: z.boolean().meta({ description: 'Whether events are sent.', examples: [true] }),
+  disabledReason: z
+    .string()
+    .meta({ description: 'Why the service disabled the webhook.', examples: ['The receiver responded with 410.'] })
+    .optional(),
+  createdAt: instant('When the webhook was created, UTC.'),
+};
+
+export const Webhook = shape('Webhook', 'Where an account receives events.', members);
+
+export const IssuedWebhook = shape('IssuedWebhook', 'A webhook with its new secret.', {
+  ...members,
+  secret: z.string().meta({
+    description: 'Signs the requests of the webhook (Standard Webhooks). Shown only here.',
+    examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw6Uf1o0DHRbQ='],
+  }),
+});
+
+export const Webhooks = pageShape(Webhook, 'Webhooks', 'A page of webhooks.');
+
+export const Delivery = shape('Delivery', 'An event that is sent to a webhook.', {
+  id: assignedId('Unique ID'),
+  eventId: int64('ID of the event.', 1),
+  type: EventTypeName,
+  status: DeliveryStatusName,
+  attempts: z
+    .array(
+      z.object({
+        at: instant('When the request was sent, UTC.'),
+        status: count.meta({ description: 'Status of the response, if there was one.' }).optional(),
+        milliseconds: count.meta({ description: 'How long the attempt took.' }),
+        error: z.string().meta({ description: 'Why the attempt failed.' }).optional(),
+      }),
+    )
+    .meta({ description: 'The attempts so far, the first one first.' }),
+  nextAttemptAt: instant('When the next attempt is due, UTC; missing if none follows.').optional(),
+});
+
+export const Deliveries = pageShape(Delivery, 'Deliveries', 'A page of deliveries.');
+
+const ListWebhooksQuery = z.strictObject({ limit: limitParameter('webhooks'), cursor: cursorParameter });
+
+const ListDeliveriesQuery = z.strictObject({
+  limit: limitParameter('deliveries'),
+  status: DeliveryStatusName.optional().meta({
+    description: 'Return only deliveries with this status.',
+    param: { examples: unselected('failed') },
+  }),
+  cursor: cursorParameter,
+});
+
+const WebhookId = int64('ID of the webhook.', 1);
+
+/** A webhook as the service has it; instants are Unix ms. */
+export interface Webhook {
+  readonly id: bigint;
+  readonly url: string;
+  readonly types: readonly EventSelector[];
+  readonly description?: string | undefined;
+  readonly enabled: boolean;
+  readonly disabledReason?: string | undefined;
+  readonly createdAt: number;
+}
+
+export interface IssuedWebhook extends Webhook {
+  readonly secret: string;
+}
+
+/** One request to a receiver. */
+export interface DeliveryAttempt {
+  /** RFC 3339, UTC. */
+  readonly at: string;
+  readonly status?: number;
+  readonly milliseconds: number;
+  readonly error?: string;
+}
+
+export interface Delivery {
+  readonly id: bigint;
+  readonly eventId: bigint;
+  readonly type: EventType;
+  readonly status: DeliveryStatus;
+  /** JSON of `DeliveryAttempt[]`. */
+  readonly attempts: string;
+  /** Unix ms. */
+  readonly nextAttemptAt?: number | undefined;
+}
+
+export function webhookJson(webhook: Webhook): string {
+  const { id, url: to, types: selectors, description: about, enabled: is, disabledReason: why } = webhook;
+  const shown = JSON.stringify({ url: to, types: selectors, description: about, enabled: is, disabledReason: why });
+  return `{"id":${id},${shown.slice(1, -1)},"createdAt":"${new Date(webhook.createdAt).toISOString()}"}`;
+}
+
+export function issuedWebhookJson(webhook: IssuedWebhook): string {
+  return `${webhookJson(webhook).slice(0, -1)},"secret":${JSON.stringify(webhook.secret)}}`;
+}
+
+export function deliveryJson({ id, eventId, type, status, attempts, nextAttemptAt }: Delivery): string {
+  const next = nextAttemptAt === undefined ? '' : `,"nextAttemptAt":"${new Date(nextAttemptAt).toISOString()}"`;
+  return `{"id":${id},"eventId":${eventId},"type":"${type}","status":"${status}","attempts":${attempts}${next}}`;
+}
+
+const params = { webhookId: { schema: WebhookId, otherwise: 'webhook_not_found' } } as const;
+
+const one = { path: '/webhooks/{webhookId}', params } as const;
+
+export const webhookOperations = rowsOf(
+  {
+    tag: { name: 'Webhooks', description: 'Where events are sent to. Each account has its own.' },
+    scope: 'webhooks:write',
+  },
+  {
+    createWebhook: {
+      method: 'POST',
+      path: '/webhooks',
+      summary: 'Create a webhook',
+      description:
+        `Sends the account's events of these types to a URL from now on. An account has at most ${mostWebhooks} webhooks. The ` +
+        'response is the only one with the `secret`.',
+      body: { schema: NewWebhook },
+      needs: ['caller', 'endpoint', 'secret'],
+      success: created(
+        IssuedWebhook,
+        issuedWebhookJson,
+        'The webhook was created. The body contains its `secret`.',
+        ({ id }) => `/webhooks/${id}`,
+      ),
+      errors: ['too_many_webhooks'],
+    },
+    listWebhooks: {
+      method: 'GET',
+      path: '/webhooks',
+      summary: 'List webhooks',
+      description: "Returns a page of the account's webhooks by ascending id, linked like the pages of animals.",
+      query: ListWebhooksQuery,
+      reads: ['webhooks'],
+      needs: ['caller'],
+      paginated: true,
+      success: okPage(Webhooks, webhookJson, 'The page of webhooks.'),
+    },
+    getWebhook: {
+      ...one,
+      method: 'GET',
+      summary: 'Get a webhook',
+      description: "Returns one of the account's webhooks.",
+      reads: ['webhooks'],
+      needs: ['caller'],
+      success: ok(Webhook, webhookJson, 'The requested webhook.'),
+    },
+    updateWebhook: {
+      ...one,
+      method: 'PATCH',
+      summary: 'Change a webhook',
+      description:
+        'Changes the members that the body has, as a JSON merge patch (RFC 7396), and returns the webhook. An empty object ' +
+        'changes nothing. Enabling a webhook that the service disabled removes the reason. Events from before that are not sent.',
+      body: { schema: WebhookPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
+      needs: ['caller', 'endpoint'],
+      preconditions: ['If-Match'],
+      success: ok(Webhook, webhookJson, 'The webhook as it is now.'),
+    },
+    deleteWebhook: {
+      ...one,
+      method: 'DELETE',
+      summary: 'Delete a webhook',
+      description: 'Deletes the webhook with its deliveries. Nothing is sent to it any more.',
+      needs: ['caller'],
+      preconditions: ['If-Match'],
+      success: noContent('The webhook was deleted.'),
+    },
+    rotateWebhookSecret: {
+      method: 'POST',
+      path: '/webhooks/{webhookId}/rotate-secret',
+      summary: 'Replace the secret of a webhook',
+      description:
+        'Returns the webhook with a new `secret`. For 24 hours, requests are signed with both, so that a receiver can switch ' +
+        'without rejecting any.',
+      params,
+      body: noMembers,
+      needs: ['caller', 'secret'],
+      success: ok(IssuedWebhook, issuedWebhookJson, 'The webhook with its new `secret`.'),
+    },
+    listDeliveries: {
+      method: 'GET',
+      path: '/webhooks/{webhookId}/deliveries',
+      summary: 'List the deliveries of a webhook',
+      description:
+        'Returns a page of deliveries, the newest first, linked like the pages of animals. They are kept for 7 days after ' +
+        'they ended.',
+      params,
+      query: ListDeliveriesQuery,
+      reads: ['webhooks', 'deliveries'],
+      needs: ['caller'],
+      paginated: true,
+      success: okPage(Deliveries, deliveryJson, 'The page of deliveries.'),
+    },
+  },
+);
