@@ -118,6 +118,22 @@ const shopCallsAfter: readonly Call[] = [
   ['deleteCategory', category(1n)],
 ];
 
+const caller = { accountId: 1, scopes: ['webhooks:write', 'pets:read'] } as const;
+const webhook = (webhookId: bigint) => ({ ...write, params: { webhookId }, caller });
+const endpoint = { mistake: undefined };
+const newWebhook = { ...write, caller, endpoint, secret: 'sealed', body: { url: 'https://shop.example/ "猫"' } };
+const events = [{ id: 7n, type: 'pet.created' }] as const;
+
+const webhookCalls: readonly Call[] = [
+  ['createWebhook', newWebhook],
+  ['createWebhook', { ...newWebhook, body: { ...newWebhook.body, types: ['pet.*'], description: 'Stock' } }],
+  ['queueDeliveries', { webhookId: 1n, after: 0n, events, position: 9n, now }],
+  ['queueDeliveries', { webhookId: 2n, after: 0n, events, position: 9n, now }],
+  ['updateWebhook', { ...webhook(2n), endpoint, body: { enabled: false } }],
+  ['rotateWebhookSecret', { ...webhook(2n), secret: 'other' }],
+  ['deleteWebhook', webhook(1n)],
+];
+
 const operatorCalls: readonly Call[] = [
   ['createOperator', operator('anna')],
   ['createOperator', operator('bob')],
@@ -160,5 +176,6 @@ export const sampleCalls: readonly Call[] = [
   ...shopCallsBefore,
   ...derivedCalls,
   ...shopCallsAfter,
+  ...webhookCalls,
   ...operatorCalls,
 ];
