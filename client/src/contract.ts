@@ -42,6 +42,9 @@ export interface NewOrder {
 /** How far the order is. */
 export type OrderStatus = 'placed' | 'approved' | 'delivered' | 'returned' | 'cancelled';
 
+/** A type of event, or all types about a resource: `pet.*` selects every event about animals, `pets.imported` included. */
+export type EventSelector = 'pet.created' | 'pet.updated' | 'pet.deleted' | 'pets.imported' | 'order.placed' | 'order.approved' | 'order.delivered' | 'order.cancelled' | 'order.returned' | 'category.created' | 'category.updated' | 'category.deleted' | 'webhook.disabled' | 'pet.*' | 'order.*' | 'category.*' | 'webhook.*';
+
 /** A webhook to create. */
 export interface NewWebhook {
   /** Where events are sent: an `https` URL without user name, password and fragment, whose host has public addresses only. */
@@ -51,9 +54,6 @@ export interface NewWebhook {
   /** What the webhook is for. Stored and returned exactly as sent. Must not be blank or contain control characters. */
   readonly description?: string | undefined;
 }
-
-/** A type of events, or all types about one resource. `pet.*` includes `pets.imported`. */
-export type EventSelector = 'pet.created' | 'pet.updated' | 'pet.deleted' | 'pets.imported' | 'order.placed' | 'order.approved' | 'order.delivered' | 'order.cancelled' | 'order.returned' | 'category.created' | 'category.updated' | 'category.deleted' | 'webhook.disabled' | 'pet.*' | 'order.*' | 'category.*' | 'webhook.*';
 
 /** Members of a webhook to change; the others stay as they are. A description of null is removed. */
 export interface WebhookPatch {
@@ -119,6 +119,157 @@ export interface Order {
   readonly createdAt: string;
   /** When the order was placed or its status last changed, UTC. */
   readonly updatedAt: string;
+}
+
+/** A change, with the resource as it was after it; of a deletion, as it was before. */
+export interface Event {
+}
+
+/** The event `pet.created`. */
+export interface PetCreatedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Pet;
+}
+
+/** The event `pet.updated`. */
+export interface PetUpdatedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Pet;
+}
+
+/** The event `pet.deleted`. */
+export interface PetDeletedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Pet;
+}
+
+/** The event `pets.imported`. */
+export interface PetsImportedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: PetsImported;
+}
+
+/** A batch of imported animals. Other animals may have ids in this range. */
+export interface PetsImported {
+  readonly count: number;
+  /** The lowest id of the batch. */
+  readonly firstId: bigint;
+  /** The highest id of the batch. */
+  readonly lastId: bigint;
+}
+
+/** The event `order.placed`. */
+export interface OrderPlacedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Order;
+}
+
+/** The event `order.approved`. */
+export interface OrderApprovedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Order;
+}
+
+/** The event `order.delivered`. */
+export interface OrderDeliveredEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Order;
+}
+
+/** The event `order.cancelled`. */
+export interface OrderCancelledEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Order;
+}
+
+/** The event `order.returned`. */
+export interface OrderReturnedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Order;
+}
+
+/** The event `category.created`. */
+export interface CategoryCreatedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Category;
+}
+
+/** The event `category.updated`. */
+export interface CategoryUpdatedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Category;
+}
+
+/** The event `category.deleted`. */
+export interface CategoryDeletedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Category;
+}
+
+/** The event `webhook.disabled`. */
+export interface WebhookDisabledEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: WebhookDisabled;
+}
+
+/** A webhook that was disabled. */
+export interface WebhookDisabled {
+  /** ID of the webhook. */
+  readonly id: bigint;
+  /** Why it was disabled. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  readonly reason: string;
 }
 
 /** What is left of the account's limits. */
@@ -239,6 +390,18 @@ export interface ListOrdersFilters {
   readonly petId?: Int64 | undefined;
 }
 
+/** The filters of listEvents. */
+export interface ListEventsFilters {
+  /** Return the events behind this id. Defaults to the oldest retained event. */
+  readonly after?: Int64 | undefined;
+  /** Return only events of these types. May be given several times. */
+  readonly type?: readonly EventSelector[] | undefined;
+  /** Seconds to wait for an event before an empty page is returned (long polling). */
+  readonly wait?: number | undefined;
+  /** `desc` returns the newest events, newest first. It cannot be combined with `after` or `wait`. */
+  readonly order?: 'asc' | 'desc' | undefined;
+}
+
 /** The filters of listDeliveries. */
 export interface ListDeliveriesFilters {
   /** Return only deliveries with this status. */
@@ -252,7 +415,7 @@ export interface ErrorCodes {
   readonly 403: 'insufficient_scope';
   readonly 404: 'category_not_found' | 'order_not_found' | 'pet_not_found' | 'webhook_not_found';
   readonly 409: 'idempotency_key_in_use' | 'order_transition_not_allowed' | 'pet_not_available' | 'pet_reserved' | 'status_transition_not_allowed' | 'too_many_webhooks';
-  readonly 410: 'operation_removed';
+  readonly 410: 'events_expired' | 'operation_removed';
   readonly 412: 'precondition_failed';
   readonly 413: 'body_too_large';
   readonly 415: 'unsupported_media_type';
@@ -263,4 +426,4 @@ export interface ErrorCodes {
 }
 
 /** The members of answers that are `bigint`. */
-export const int64Members: readonly string[] = ['categoryId', 'eventId', 'id', 'petId'];
+export const int64Members: readonly string[] = ['categoryId', 'eventId', 'firstId', 'id', 'lastId', 'petId'];

@@ -71,9 +71,9 @@ export interface Upload {
 
 /**
  * `caller`: the account, to which its resources belong, and the scopes of the key. `endpoint`: whether events may be sent to the
- * URL in the body. `secret`: a new secret, which is the last member of the response and no part of its entity tag.
+ * URL in the body. `lastEvent`: the id of the last event. `secret`: a new secret, which is the last member of the response and no part of its entity tag.
  */
-export type Need = 'caller' | 'endpoint' | 'secret';
+export type Need = 'caller' | 'endpoint' | 'lastEvent' | 'secret';
 
 export interface Operation<Outcome = never> {
   readonly operationId: string;
@@ -100,6 +100,8 @@ export interface Operation<Outcome = never> {
   readonly needs?: readonly Need[];
   /** Whether a list, linked page by page (RFC 8288): the outcome is a `Page`. */
   readonly paginated?: true;
+  /** Whether a list that grows at its end: the outcome is a `Page`, whose `next` is the `after` of the next one. */
+  readonly feed?: true;
   /** Whether it costs no request of the account, and is answered when none is left. */
   readonly free?: true;
   readonly repeatable?: false;
@@ -220,7 +222,7 @@ export interface Result {
   readonly next: string | undefined;
 }
 
-export function resultOf({ success, paginated }: Operation, outcome: unknown): Result {
+export function resultOf({ success, paginated, feed }: Operation, outcome: unknown): Result {
   const { statusOf, json, location, tagged } = success;
   const its = outcome as never;
   return {
@@ -228,6 +230,6 @@ export function resultOf({ success, paginated }: Operation, outcome: unknown): R
     body: json?.(its),
     tagged: tagged?.(its),
     location: location?.(its),
-    next: paginated && (outcome as Page<unknown>).next,
+    next: paginated || feed ? (outcome as Page<unknown>).next : undefined,
   };
 }

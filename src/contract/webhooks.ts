@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { type DeliveryStatus, deliveryStatuses } from '../domain/delivery-status.ts';
 import { longestEndpoint, parseEndpoint } from '../domain/endpoint.ts';
 import { type EventSelector, type EventType, eventSelectors, eventTypes } from '../domain/event-type.ts';
+import { EventSelectorName } from './events.ts';
 import { created, mediaTypes, noContent, ok, okPage, rowsOf } from './operation.ts';
 import {
   assignedId,
@@ -23,11 +24,6 @@ import {
 export const mostWebhooks = 16;
 
 const EventTypeName = enumOf(eventTypes).meta({ id: 'EventType', description: 'What happened.' });
-
-const Selector = enumOf(eventSelectors).meta({
-  id: 'EventSelector',
-  description: 'A type of events, or all types about one resource. `pet.*` includes `pets.imported`.',
-});
 
 export const DeliveryStatusName = enumOf(deliveryStatuses).meta({
   id: 'DeliveryStatus',
@@ -52,7 +48,7 @@ const url = z
 const selectorsForm = `must be an array of 1 to ${eventSelectors.length} types`;
 
 const types = z
-  .array(Selector, { error: selectorsForm })
+  .array(EventSelectorName, { error: selectorsForm })
   .min(1, selectorsForm)
   .max(eventSelectors.length, selectorsForm);
 
@@ -89,7 +85,7 @@ export const WebhookPatch = bodyShape(
 const members = {
   id: assignedId('Unique ID'),
   url: z.string().meta({ description: 'Where events are sent.', examples: ['https://shop.example/webhooks'] }),
-  types: z.array(Selector).meta({ description: 'The events that are sent.' }),
+  types: z.array(EventSelectorName).meta({ description: 'The events that are sent.' }),
   description: description.optional(),
   enabled: z.boolean().meta({ description: 'Whether events are sent.', examples: [true] }),
   disabledReason: z
@@ -212,7 +208,7 @@ export const webhookOperations = rowsOf(
         `Sends the account's events of these types to a URL from now on. An account has at most ${mostWebhooks} webhooks. The ` +
         'response is the only one with the `secret`.',
       body: { schema: NewWebhook },
-      needs: ['caller', 'endpoint', 'secret'],
+      needs: ['caller', 'endpoint', 'lastEvent', 'secret'],
       success: created(
         IssuedWebhook,
         issuedWebhookJson,
@@ -249,7 +245,7 @@ export const webhookOperations = rowsOf(
         'Changes the members that the body has, as a JSON merge patch (RFC 7396), and returns the webhook. An empty object ' +
         'changes nothing. Enabling a webhook that the service disabled removes the reason. Events from before that are not sent.',
       body: { schema: WebhookPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
-      needs: ['caller', 'endpoint'],
+      needs: ['caller', 'endpoint', 'lastEvent'],
       preconditions: ['If-Match'],
       success: ok(Webhook, webhookJson, 'The webhook as it is now.'),
     },

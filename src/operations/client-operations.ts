@@ -13,7 +13,8 @@ import type { RandomBytes } from '../domain/key.ts';
 import type { Authenticated } from './admission/admission.ts';
 import type { Once, OnceInput } from './changes/once.ts';
 import type { Preconditions } from './changes/preconditions.ts';
-import { type clientUnits, clientReaders } from './resources/clients.ts';
+import type { EventFeed } from './events/feed.ts';
+import { type ClientReaders, clientReaders, type clientUnits } from './resources/clients.ts';
 import type { Needed, ReadStore } from './resources/rows.ts';
 import type { Store } from './units.ts';
 import { makeWebhookSecret, revealed, type Seal } from './webhook-secrets.ts';
@@ -30,7 +31,8 @@ export type Performed = Result & { readonly isReplayed?: boolean };
 type ClientOperation = Operation & { readonly operationId: OperationId };
 
 interface ClientParts extends Seal {
-  readonly store: ReadStore & Pick<Store, 'write'>;
+  readonly store: ReadStore & Pick<Store, 'write' | 'events'>;
+  readonly events: EventFeed;
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
   readonly checkEndpoint: CheckEndpoint;
@@ -38,9 +40,11 @@ interface ClientParts extends Seal {
 
 export class ClientOperations {
   readonly #parts: ClientParts;
+  readonly #readers: ClientReaders;
 
   constructor(parts: ClientParts) {
     this.#parts = parts;
+    this.#readers = clientReaders(parts.events);
   }
 
   /** What it changes is durable when this resolves. Refuses what the operation does, and `service_unavailable`. */
@@ -49,7 +53,7 @@ export class ClientOperations {
     const { input, admission } = request;
     if (isRead(operation)) {
       // The input was made by the row, so it is the one its reader takes.
-      const read = clientReaders[operation.operationId as keyof typeof clientReaders] as Reader;
+      const read = this.#readers[operation.operationId as keyof ClientReaders] as Reader;
       return andThen(read(store, input as never, admission), (outcome) => resultOf(operation, outcome));
     }
     return operation.needs === undefined
@@ -61,11 +65,12 @@ export class ClientOperations {
     const { needs = [] } = operation;
     const { caller } = request.admission;
     const { url } = (request.input.body ?? {}) as { readonly url?: string };
-    const { randomBytes, seal, checkEndpoint } = this.#parts;
+    const { store, randomBytes, seal, checkEndpoint } = this.#parts;
     const performed = await this.#write(operation, request, {
       caller: { accountId: caller.accountId, scopes: [...caller.scopes] },
       // The unit refuses the mistake, because a repeated request gets its first response, wherever the URL leads by now.
       endpoint: { mistake: url === undefined ? undefined : await checkEndpoint(url) },
+      ...(needs.includes('lastEvent') && { lastEvent: (await store.events.bounds()).last }),
       ...(needs.includes('secret') && { secret: seal(makeWebhookSecret(randomBytes)) }),
     });
     return needs.includes('secret') ? revealed(performed, this.#parts) : performed;
@@ -76,12 +81,16 @@ export class ClientOperations {
     { input: { params, body }, preconditions, once }: OperationRequest,
     needed?: Partial<Needed>,
   ): Promise<Performed> {
-    const { store, clock } = this.#parts;
+    const { store, clock, events } = this.#parts;
     const unit = { params, body, preconditions, now: clock.now(), ...needed };
     const { operationId } = operation;
-    if (once !== undefined) return this.#writeOnce(operationId, unit, once);
-    const written = store.write(operationId as keyof typeof clientUnits, unit as never);
-    return written.then((outcome) => resultOf(operation, outcome));
+    const performed =
+      once === undefined
+        ? store
+            .write(operationId as keyof typeof clientUnits, unit as never)
+            .then((outcome) => resultOf(operation, outcome))
+        : this.#writeOnce(operationId, unit, once);
+    return performed.finally(() => events.tail.wake());
   }
 
   async #writeOnce(operationId: OperationId, input: OnceInput['input'], once: Once): Promise<Performed> {

@@ -86,7 +86,7 @@ async function filled(name: string, table: Table, { store, besideWith }: Bench) 
   const { write } = await besideWith(entityUnits);
   const random = randomFrom(20_261_122);
   for (let at = 0; at < referred; at++) {
-    await store.write('createPet', { body: newPet(`${at}`) });
+    await store.write('createPet', { now: 0, body: newPet(`${at}`) });
     for (const parent of Object.values(table.references)) {
       const described = entities[parent as EntityName] as unknown as Table | undefined;
       if (described !== undefined) await write('addRow', [parent, rowOf(described, at, random)]);

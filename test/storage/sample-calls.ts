@@ -85,6 +85,7 @@ const shopCallsBefore: readonly Call[] = [
   [
     'commitImport',
     {
+      now: 0,
       pets: Array.from({ length: 6 }, (_, index) => newPet(`imported ${index}`)),
       run: { source: 'f'.repeat(64), lastLine: 9, added: 6, rejected: 3, finished: true },
       entry,
@@ -121,15 +122,15 @@ const shopCallsAfter: readonly Call[] = [
 const caller = { accountId: 1, scopes: ['webhooks:write', 'pets:read'] } as const;
 const webhook = (webhookId: bigint) => ({ ...write, params: { webhookId }, caller });
 const endpoint = { mistake: undefined };
-const newWebhook = { ...write, caller, endpoint, secret: 'sealed', body: { url: 'https://shop.example/ "猫"' } };
-const events = [{ id: 7n, type: 'pet.created' }] as const;
+const newWebhook = { ...write, caller, endpoint, lastEvent: 7n, secret: 'sealed', body: { url: 'https://shop.example/ "猫"' } };
+const events = [{ id: 8n, type: 'pet.created' }] as const;
 
 const webhookCalls: readonly Call[] = [
   ['createWebhook', newWebhook],
   ['createWebhook', { ...newWebhook, body: { ...newWebhook.body, types: ['pet.*'], description: 'Stock' } }],
-  ['queueDeliveries', { webhookId: 1n, after: 0n, events, position: 9n, now }],
-  ['queueDeliveries', { webhookId: 2n, after: 0n, events, position: 9n, now }],
-  ['updateWebhook', { ...webhook(2n), endpoint, body: { enabled: false } }],
+  ['queueDeliveries', { webhookId: 1n, after: 7n, events, position: 9n, now }],
+  ['queueDeliveries', { webhookId: 2n, after: 7n, events, position: 9n, now }],
+  ['updateWebhook', { ...webhook(2n), endpoint, lastEvent: 9n, body: { enabled: false } }],
   ['rotateWebhookSecret', { ...webhook(2n), secret: 'other' }],
   ['deleteWebhook', webhook(1n)],
 ];

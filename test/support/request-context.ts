@@ -8,6 +8,7 @@ import { routesOf } from '../../src/http/pipeline/routes.ts';
 import { startServer } from '../../src/http/server.ts';
 import { AdmissionOperations } from '../../src/operations/admission/admission.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
+import { EventFeed } from '../../src/operations/events/feed.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import type { TestApp } from './app.ts';
 
@@ -15,7 +16,8 @@ import type { TestApp } from './app.ts';
 export function clientParts({ app, clock }: Pick<TestApp, 'app' | 'clock'>) {
   const { storage: store } = app.admin;
   const asIs = (text: string) => text;
-  return { store, clock, randomBytes, checkEndpoint: async () => undefined, seal: asIs, open: asIs };
+  const events = new EventFeed(store.events, clock);
+  return { store, events, clock, randomBytes, checkEndpoint: async () => undefined, seal: asIs, open: asIs };
 }
 
 /** What the pipeline works with, on the store of a running app. */

@@ -29,6 +29,7 @@ export interface Needed {
   readonly caller: { readonly accountId: number; readonly scopes: readonly Scope[] };
   /** Without a mistake also where the body has no URL. */
   readonly endpoint: { readonly mistake: string | undefined };
+  readonly lastEvent: bigint;
   /** Sealed. */
   readonly secret: string;
 }

@@ -2,7 +2,7 @@ import { Refusal } from '../../contract/refusal.ts';
 import { mostWebhooks, webhookJson, type webhookOperations } from '../../contract/webhooks.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import { dayMs } from '../../domain/clock.ts';
-import { type EventSelector, eventSelectors, missingScopes, typeGroups } from '../../domain/event-type.ts';
+import { type EventSelector, eventSelectors, mayRead, selectedTypes, typeGroups } from '../../domain/event-type.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Transaction } from '../../storage/transaction.ts';
@@ -11,6 +11,7 @@ import type { RowIn } from '../../tables/table.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
 import { found, invalidMember } from '../refusals.ts';
+import { wantedEvents } from './events.ts';
 import { pageOf } from './pages.ts';
 import type { Needed, ReadersOf, UnitsOf } from './rows.ts';
 
@@ -41,26 +42,23 @@ const writes = ['webhooks'] as const;
 export const webhookUnits = {
   createWebhook: {
     writes,
-    run: async (transaction, { body, caller, endpoint, secret, now }) => {
-      const { webhooks } = transaction;
+    run: async ({ webhooks }, { body, caller, endpoint, lastEvent, secret, now }) => {
       const { url, types = readableBy(caller.scopes), description } = body;
-      refuseUnreadable(types, caller.scopes);
+      refuseUnreadable(types, caller);
       refuseEndpoint(endpoint);
       const { accountId } = caller;
       const others = await webhooks.list(undefined, mostWebhooks, { accountId });
       if (others.length === mostWebhooks) throw new Refusal('too_many_webhooks');
-      const position = await lastEvent(transaction);
       const made = { accountId, url, types: inOrder(types), description, enabled: true } as const;
-      return webhooks.add({ ...made, secret, position, createdAt: now });
+      return webhooks.add({ ...made, secret, position: lastEvent, createdAt: now });
     },
   },
   updateWebhook: {
     writes,
-    run: async (transaction, { params, body, preconditions, caller, endpoint }) => {
-      const { webhooks } = transaction;
+    run: async ({ webhooks }, { params, body, preconditions, caller, endpoint, lastEvent }) => {
       const before = await ownWebhook(webhooks, params.webhookId, caller.accountId);
       checkPreconditions(preconditions, webhookJson(before));
-      if (body.types !== undefined) refuseUnreadable(body.types, caller.scopes);
+      if (body.types !== undefined) refuseUnreadable(body.types, caller);
       refuseEndpoint(endpoint);
       const { description, enabled = before.enabled } = body;
       const changes = {
@@ -72,7 +70,8 @@ export const webhookUnits = {
       };
       const after = { ...before, ...changes };
       if (webhookJson(after) === webhookJson(before)) return before;
-      const position = enabled && !before.enabled ? await lastEvent(transaction) : before.position;
+      // A webhook that was disabled continues with the events from now on.
+      const position = enabled && !before.enabled ? lastEvent : before.position;
       await webhooks.update(before.id, { ...changes, position });
       return after;
     },
@@ -110,29 +109,19 @@ function ownWebhook(
 
 /** The selectors of all events about one resource that the key may read, whatever types they get later. */
 function readableBy(scopes: readonly Scope[]): EventSelector[] {
-  return typeGroups.filter((selector) => missingScopes(new Set(scopes), [selector]).length === 0);
+  const mayReadAll = (selector: EventSelector) =>
+    [...selectedTypes([selector])].every((type) => mayRead(new Set(scopes), type));
+  return typeGroups.filter(mayReadAll);
 }
 
 function inOrder(types: readonly EventSelector[]): EventSelector[] {
   return eventSelectors.filter((selector) => types.includes(selector));
 }
 
-function refuseUnreadable(types: readonly EventSelector[], scopes: readonly Scope[]): void {
-  const given = new Set(scopes);
-  const missing = missingScopes(given, types);
-  if (missing.length === 0) return;
-  const unreadable = inOrder(types).filter((selector) => missingScopes(given, [selector]).length > 0);
-  throw new Refusal('insufficient_scope', {
-    message: `This API key may not read events of the types ${unreadable.join(', ')}. That takes the scopes ${missing.join(' and ')}.`,
-    scope: missing.join(' '),
-  });
+function refuseUnreadable(types: readonly EventSelector[], { accountId, scopes }: Needed['caller']): void {
+  wantedEvents(types, { accountId, scopes: new Set(scopes) });
 }
 
 function refuseEndpoint({ mistake }: Needed['endpoint']): void {
   if (mistake !== undefined) throw invalidMember('url', mistake);
-}
-
-/** Nothing from before this event is sent. */
-async function lastEvent(_transaction: Transaction): Promise<bigint> {
-  return 0n;
 }
