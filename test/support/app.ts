@@ -4,6 +4,7 @@ import pino, { type Logger } from 'pino';
 import { type AdminServices, type LocalApp, openAdminServices, startApp } from '../../src/app/app.ts';
 import { openapiText } from '../../src/app/openapi.ts';
 import { type Config, readConfig } from '../../src/config.ts';
+import type { CheckEndpoint } from '../../src/domain/endpoint.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
 import { scopes } from '../../src/domain/scope.ts';
 import type { Account } from '../../src/tables/accounts.ts';
@@ -42,6 +43,8 @@ const ample: Quota = { perMinute: 1_000_000, perDay: 1_000_000 };
 export async function startTestApp(
   settings: Readonly<Record<string, string>> = {},
   log: Logger = pino({ level: 'silent' }),
+  // The host names of examples have no address.
+  checkEndpoint: CheckEndpoint = async () => undefined,
 ): Promise<TestApp> {
   await using started = new AsyncDisposableStack();
   const folder = started.use(await temporaryFolder());
@@ -52,8 +55,7 @@ export async function startTestApp(
     ...settings,
   });
   const clock = new FakeClock();
-  // The host names of examples have no address.
-  const runtime = { clock, randomBytes, checkEndpoint: async () => undefined };
+  const runtime = { clock, randomBytes, checkEndpoint };
   const start = () => startApp(config, (listening) => openapiText(config, listening), log, runtime);
 
   let app = await start();

@@ -1,0 +1,289 @@
+/** Webhooks beyond what the random walk of `test/storage/every-operation.test.ts` and the table of mistakes prove. */
+import { Database } from 'bun:sqlite';
+import { afterAll, describe, expect, test } from 'bun:test';
+import { mostWebhooks } from '../../src/contract/webhooks.ts';
+import type { Scope } from '../../src/domain/scope.ts';
+import { startTestApp } from '../support/app.ts';
+import { freshKey, isReplayed, under } from '../support/idempotency.ts';
+import { type Buyer, buyerOf } from '../support/orders.ts';
+import { faulty } from '../support/pets.ts';
+
+/** Of a URL, or undefined for none. */
+let mistake: string | undefined;
+const app = await startTestApp({}, undefined, async () => mistake);
+afterAll(() => app[Symbol.asyncDispose]());
+const { storage } = app.operator;
+
+interface Shown {
+  readonly id: bigint;
+  readonly types: readonly string[];
+  readonly description?: string;
+  readonly disabledReason?: string;
+  readonly secret: string;
+}
+
+const bodyOf = (members: object) => ({ body: JSON.stringify(members) });
+const url = 'https://shop.example/webhooks';
+const create = (owner: Buyer, members: object = {}) => owner.call('POST', '/webhooks', bodyOf({ url, ...members }));
+const created = async (owner: Buyer, members: object = {}) => (await create(owner, members)).json as Shown;
+
+function changeStore(statement: string, ...values: (string | number | bigint)[]): void {
+  using database = new Database(app.config.databaseUrl.replace('sqlite:', ''));
+  database.run('PRAGMA busy_timeout = 10000');
+  database.run(statement, values);
+}
+
+describe('a webhook of another account', () => {
+  test('is 404 for every operation, and stays as it is', async () => {
+    const [owner, other] = [await buyerOf(app), await buyerOf(app)];
+    const { id } = await created(owner);
+    const before = await owner.call('GET', `/webhooks/${id}`);
+    const calls = [
+      ['GET', ''],
+      ['PATCH', '', bodyOf({ enabled: false })],
+      ['DELETE', ''],
+      ['POST', '/rotate-secret'],
+      ['GET', '/deliveries'],
+    ] as const;
+    for (const [method, end, options] of calls) {
+      const answer = await other.call(method, `/webhooks/${id}${end}`, options);
+      expect([method, answer.error.code]).toEqual([method, 'webhook_not_found']);
+    }
+    const after = await owner.call('GET', `/webhooks/${id}`);
+    expect([after.text, after.header('ETag')]).toEqual([before.text, before.header('ETag')]);
+  });
+
+  test('is in no list, even if the same page was just read by its owner', async () => {
+    const [owner, other] = [await buyerOf(app), await buyerOf(app)];
+    const { id } = await created(owner);
+    for (let round = 0; round < 2; round++) {
+      expect((await owner.call('GET', '/webhooks')).json).toMatchObject([{ id }]);
+      expect((await other.call('GET', '/webhooks')).json).toEqual([]);
+    }
+  });
+
+  test('is not the response to an Idempotency-Key that its owner used', async () => {
+    const [owner, other] = [await buyerOf(app), await buyerOf(app)];
+    const options = { ...bodyOf({ url }), ...under(freshKey()) };
+    const first = (await owner.call('POST', '/webhooks', options)).json as Shown;
+    expect(((await other.call('POST', '/webhooks', options)).json as Shown).secret).not.toBe(first.secret);
+  });
+});
+
+test(`of more than ${mostWebhooks} concurrent requests, ${mostWebhooks} create a webhook`, async () => {
+  const owner = await buyerOf(app);
+  const answers = await Promise.all(Array.from({ length: mostWebhooks + 4 }, () => create(owner)));
+  const refused = answers.filter(({ status }) => status !== 201);
+  expect(refused.map(({ error }) => error.code)).toEqual(Array(4).fill('too_many_webhooks'));
+  expect((await owner.call('GET', '/webhooks?limit=100')).json).toHaveLength(mostWebhooks);
+  expect((await create(await buyerOf(app))).status).toBe(201);
+});
+
+describe('the types', () => {
+  const groups: [Scope[], string[]][] = [
+    [[], ['webhook.*']],
+    [['orders:read'], ['order.*', 'webhook.*']],
+    [['pets:read', 'orders:read'], ['pet.*', 'order.*', 'category.*', 'webhook.*']],
+  ];
+  test.each(groups)('are all that a key with the scopes %p may read by default', async (scopes, types) => {
+    const owner = await buyerOf(app, [...scopes, 'webhooks:write']);
+    expect((await created(owner)).types).toEqual(types);
+  });
+
+  test('that a key may not read are 403, and the response names them and the scopes', async () => {
+    const owner = await buyerOf(app, ['webhooks:write']);
+    const { id } = await created(owner);
+    const members = bodyOf({ url, types: ['webhook.*', 'order.placed', 'category.*'] });
+    for (const [method, target] of [
+      ['POST', '/webhooks'],
+      ['PATCH', `/webhooks/${id}`],
+    ] as const) {
+      const answer = await owner.call(method, target, members);
+      expect(answer.error.code).toBe('insufficient_scope');
+      for (const type of ['order.placed', 'category.created', 'orders:read', 'pets:read'])
+        expect(answer.error.message).toContain(type);
+      expect(answer.header('WWW-Authenticate')).toContain('scope="orders:read pets:read"');
+    }
+    const patched = await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ description: 'Stock' }));
+    expect((patched.json as Shown).types).toEqual(['webhook.*']);
+  });
+
+  test.each([[['pet.created', 'pets.*']], [['pet.*', 'Pet.*']], [['pet.*', 7]]])(
+    'that there are not are 400: %p',
+    async (types) => {
+      const answer = await create(await buyerOf(app), { types });
+      expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', ['body:types.1']]);
+    },
+  );
+});
+
+describe('the URL', () => {
+  test.each([
+    ['without a scheme', 'shop.example', 'must be an https URL'],
+    ['of another scheme', 'ftp://shop.example/', 'must be an https URL'],
+    ['with white space', 'https://shop.example/a b', 'must be an https URL'],
+    ['with the port 0', 'https://shop.example:0/', 'must be an https URL'],
+    ['of 2,049 characters', 'https://shop.example/'.padEnd(2_049, 'x'), 'at most 2048 characters'],
+    ['with a password', 'https://anna:secret@shop.example/', 'user name or password'],
+    ['with a fragment', 'https://shop.example/#top', 'fragment'],
+  ])('%s is 400', async (_what, wrong, message) => {
+    const answer = await create(await buyerOf(app), { url: wrong });
+    expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', ['body:url']]);
+    expect(answer.error.message).toContain(message);
+  });
+
+  test('that leads elsewhere than allowed is 400 with the reason, and a repeated request still gets its response', async () => {
+    const owner = await buyerOf(app);
+    const options = { ...bodyOf({ url }), ...under(freshKey()) };
+    const first = await owner.call('POST', '/webhooks', options);
+    mistake = 'must lead to public addresses only: shop.example resolves to 10.0.0.1 (private)';
+    try {
+      const { id } = first.json as Shown;
+      for (const answer of [await create(owner), await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ url }))]) {
+        expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', ['body:url']]);
+        expect(answer.error.message).toContain(mistake);
+      }
+      expect((await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ enabled: false }))).status).toBe(200);
+      expect((await owner.call('POST', '/webhooks', options)).text).toBe(first.text);
+    } finally {
+      mistake = undefined;
+    }
+  });
+});
+
+describe('the secret', () => {
+  test('has 32 random bytes, and is in the response to its creation only', async () => {
+    const owner = await buyerOf(app);
+    const first = await create(owner);
+    const { id, secret } = first.json as Shown;
+    expect(Buffer.from(/^whsec_([A-Za-z0-9+/]{43}=)$/.exec(secret)?.[1] ?? '', 'base64')).toHaveLength(32);
+    expect((await created(owner)).secret).not.toBe(secret);
+    const patch = await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ description: 'Stock' }));
+    const shown = [patch, await owner.call('GET', `/webhooks/${id}`), await owner.call('GET', '/webhooks')];
+    for (const { text } of shown) expect(text).not.toContain('whsec_');
+  });
+
+  test('is no part of the entity tag, which a change can depend on', async () => {
+    const owner = await buyerOf(app);
+    const options = { ...bodyOf({ url }), ...under(freshKey()) };
+    const first = await owner.call('POST', '/webhooks', options);
+    const again = await owner.call('POST', '/webhooks', options);
+    expect([again.text, isReplayed(again)]).toEqual([first.text, 'true']);
+    const target = first.header('Location').replace('/v1', '');
+    const read = await owner.call('GET', target);
+    const rotated = await owner.call('POST', `${target}/rotate-secret`);
+    for (const answer of [again, read, rotated]) expect(answer.header('ETag')).toBe(first.header('ETag'));
+    const headers = { 'If-Match': first.header('ETag') };
+    expect((await owner.call('DELETE', target, { headers })).status).toBe(204);
+  });
+
+  test('is another one after a rotation, and the former one is kept for 24 hours', async () => {
+    const owner = await buyerOf(app);
+    const { id, secret: former } = await created(owner);
+    const { secret } = (await owner.call('POST', `/webhooks/${id}/rotate-secret`)).json as Shown;
+    expect(secret).not.toBe(former);
+    const formerSecretUntil = app.clock.now() + 86_400_000;
+    expect(await storage.webhooks.find(id)).toMatchObject({ secret, formerSecret: former, formerSecretUntil });
+  });
+});
+
+describe('a change', () => {
+  test('of the description to null removes it, and one of nothing changes nothing', async () => {
+    const owner = await buyerOf(app);
+    const { id } = await created(owner, { description: 'Stock' });
+    const read = await owner.call('GET', `/webhooks/${id}`);
+    expect((await owner.call('PATCH', `/webhooks/${id}`, bodyOf({}))).text).toBe(read.text);
+    const patched = (await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ description: null }))).json as Shown;
+    expect(patched).not.toHaveProperty('description');
+  });
+
+  test('that enables a disabled webhook removes the reason, and skips the events until then', async () => {
+    const owner = await buyerOf(app);
+    const { id } = await created(owner);
+    changeStore(`UPDATE webhooks SET enabled = 0, disabled_reason = 'gone' WHERE id = ?`, id);
+    const disabled = (await owner.call('GET', `/webhooks/${id}`)).json as Shown;
+    expect(disabled).toMatchObject({ enabled: false, disabledReason: 'gone' });
+    await owner.addPet();
+    const { last } = await storage.events.bounds();
+    const enabled = (await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ enabled: true }))).json as Shown;
+    expect(enabled).toMatchObject({ enabled: true });
+    expect(enabled).not.toHaveProperty('disabledReason');
+    expect((await storage.webhooks.find(id))?.position).toBe(last);
+  });
+});
+
+describe('deliveries', () => {
+  /** A webhook with pending deliveries of this many events. */
+  async function withDeliveries(count: number) {
+    const owner = await buyerOf(app);
+    const before = await storage.events.bounds();
+    const { id } = await created(owner);
+    const { position } = (await storage.webhooks.find(id)) ?? {};
+    expect(position).toBe(before.last);
+    const events = Array.from({ length: count }, (_, at) => {
+      return { id: before.last + BigInt(at + 1), type: 'pet.created' } as const;
+    });
+    const queued = { webhookId: id, after: before.last, events, position: events.at(-1)?.id ?? 0n, now: app.clock.now() };
+    return { owner, id, queued, list: `/webhooks/${id}/deliveries` };
+  }
+
+  interface Listed {
+    readonly id: bigint;
+    readonly eventId: bigint;
+  }
+
+  test('of events are made once, however many processes look for them, and not for a disabled webhook', async () => {
+    const { owner, id, queued, list } = await withDeliveries(3);
+    await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ enabled: false }));
+    expect(await storage.write('queueDeliveries', queued)).toBe(false);
+    await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ enabled: true }));
+    const stores = [storage, app.app.admin.storage, storage];
+    const done = await Promise.all(stores.map((store) => store.write('queueDeliveries', queued)));
+    expect(done.sort()).toEqual([false, false, true]);
+    expect((await owner.call('GET', list)).json).toHaveLength(3);
+  });
+
+  test('are listed newest first, page by page, and by status', async () => {
+    const { owner, queued, list } = await withDeliveries(5);
+    await storage.write('queueDeliveries', queued);
+    const all = (await owner.call('GET', list)).json as Listed[];
+    expect(all.map(({ eventId }) => eventId)).toEqual(queued.events.map((event) => event.id).toReversed());
+    const [newest] = all;
+    expect(newest).toMatchObject({ type: 'pet.created', status: 'pending', attempts: [] });
+    const attempt = { at: '2026-11-22T09:30:00.000Z', milliseconds: 31, error: 'refused' };
+    const change = 'UPDATE deliveries SET status = ?, attempts = ?, next_attempt_at = NULL WHERE id = ?';
+    changeStore(change, 'failed', JSON.stringify([attempt]), newest?.id ?? 0n);
+    const [failed, ...others] = (await owner.call('GET', `${list}?status=failed`)).json as Listed[];
+    expect([failed, others]).toEqual([
+      { ...newest, status: 'failed', attempts: [{ ...attempt, milliseconds: 31n }], nextAttemptAt: undefined } as never,
+      [],
+    ]);
+    const pages: Listed[] = [];
+    for (let next: string | undefined = `${list}?limit=2&status=pending`; next !== undefined; ) {
+      const answer = await owner.call('GET', next);
+      pages.push(...(answer.json as Listed[]));
+      next = /<\/v1([^>]+)>; rel="next"/.exec(answer.header('Link'))?.[1];
+    }
+    expect(pages).toEqual(all.slice(1));
+  });
+
+  test('of one webhook have no cursor of another, and none of another status', async () => {
+    const { owner, queued, list } = await withDeliveries(2);
+    await storage.write('queueDeliveries', queued);
+    const link = (await owner.call('GET', `${list}?limit=1`)).header('Link');
+    const cursor = /cursor=([^>]+)>/.exec(link)?.[1];
+    const { id } = await created(owner);
+    for (const foreign of [`/webhooks/${id}/deliveries?`, `${list}?status=pending&`]) {
+      const answer = await owner.call('GET', `${foreign}cursor=${cursor}`);
+      expect([answer.error.code, faulty(answer)]).toEqual(['invalid_cursor', ['query:cursor']]);
+    }
+  });
+
+  test('are deleted with their webhook', async () => {
+    const { owner, id, queued } = await withDeliveries(2);
+    await storage.write('queueDeliveries', queued);
+    expect(await storage.deliveries.list(undefined, 9, { webhookId: id })).toHaveLength(2);
+    await owner.call('DELETE', `/webhooks/${id}`);
+    expect(await storage.deliveries.list(undefined, 9, { webhookId: id })).toEqual([]);
+  });
+});
