@@ -84,7 +84,11 @@ const examples: Readonly<Partial<Record<OperationId, Examples>>> = {
       enabled: { summary: 'Stop sending', value: { enabled: false } },
       several: {
         summary: 'Several members',
-        value: { url: 'https://shop.example/events', types: ['order.*', 'webhook.disabled'], description: null },
+        value: {
+          url: 'https://shop.example/events',
+          types: ['order.*', 'webhook.disabled'],
+          description: null,
+        },
       },
     },
   },

@@ -84,13 +84,18 @@ export const WebhookPatch = bodyShape(
 
 const members = {
   id: assignedId('Unique ID'),
-  url: z.string().meta({ description: 'Where events are sent.', examples: ['https://shop.example/webhooks'] }),
+  url: z
+    .string()
+    .meta({ description: 'Where events are sent.', examples: ['https://shop.example/webhooks'] }),
   types: z.array(EventSelectorName).meta({ description: 'The events that are sent.' }),
   description: description.optional(),
   enabled: z.boolean().meta({ description: 'Whether events are sent.', examples: [true] }),
   disabledReason: z
     .string()
-    .meta({ description: 'Why the service disabled the webhook.', examples: ['The receiver responded with 410.'] })
+    .meta({
+      description: 'Why the service disabled the webhook.',
+      examples: ['The receiver responded with 410.'],
+    })
     .optional(),
   createdAt: instant('When the webhook was created, UTC.'),
 };
@@ -177,7 +182,13 @@ export interface Delivery {
 
 export function webhookJson(webhook: Webhook): string {
   const { id, url: to, types: selectors, description: about, enabled: is, disabledReason: why } = webhook;
-  const shown = JSON.stringify({ url: to, types: selectors, description: about, enabled: is, disabledReason: why });
+  const shown = JSON.stringify({
+    url: to,
+    types: selectors,
+    description: about,
+    enabled: is,
+    disabledReason: why,
+  });
   return `{"id":${id},${shown.slice(1, -1)},"createdAt":"${new Date(webhook.createdAt).toISOString()}"}`;
 }
 
@@ -186,7 +197,8 @@ export function issuedWebhookJson(webhook: IssuedWebhook): string {
 }
 
 export function deliveryJson({ id, eventId, type, status, attempts, nextAttemptAt }: Delivery): string {
-  const next = nextAttemptAt === undefined ? '' : `,"nextAttemptAt":"${new Date(nextAttemptAt).toISOString()}"`;
+  const next =
+    nextAttemptAt === undefined ? '' : `,"nextAttemptAt":"${new Date(nextAttemptAt).toISOString()}"`;
   return `{"id":${id},"eventId":${eventId},"type":"${type}","status":"${status}","attempts":${attempts}${next}}`;
 }
 
@@ -221,7 +233,8 @@ export const webhookOperations = rowsOf(
       method: 'GET',
       path: '/webhooks',
       summary: 'List webhooks',
-      description: "Returns a page of the account's webhooks by ascending id, linked like the pages of animals.",
+      description:
+        "Returns a page of the account's webhooks by ascending id, linked like the pages of animals.",
       query: ListWebhooksQuery,
       reads: ['webhooks'],
       needs: ['caller'],

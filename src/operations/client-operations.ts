@@ -1,10 +1,5 @@
 import { type Result, resultOf } from '../contract/operation.ts';
-import {
-  type InputOf,
-  isRead,
-  type Operation,
-  type OperationId,
-} from '../contract/operations.ts';
+import { type InputOf, isRead, type Operation, type OperationId } from '../contract/operations.ts';
 import { Refusal } from '../contract/refusal.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';

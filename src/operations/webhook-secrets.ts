@@ -24,5 +24,9 @@ export function revealed<Kept extends { readonly body: string | undefined }>(kep
   const [member, sealed] = secretMember.exec(body) ?? [];
   if (member === undefined) throw new Error('The response has no secret.');
   const rest = body.slice(0, -member.length);
-  return { ...kept, body: `${rest},"secret":${JSON.stringify(open(JSON.parse(sealed ?? '')))}}`, tagged: `${rest}}` };
+  return {
+    ...kept,
+    body: `${rest},"secret":${JSON.stringify(open(JSON.parse(sealed ?? '')))}}`,
+    tagged: `${rest}}`,
+  };
 }

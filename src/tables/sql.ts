@@ -88,7 +88,10 @@ export interface ListPlan {
 }
 
 /** How a list is ordered, and which rows of its order come behind another one. */
-export function listOrder({ isNewestFirst }: Table): { readonly direction: '' | ' DESC'; readonly behind: '>' | '<' } {
+export function listOrder({ isNewestFirst }: Table): {
+  readonly direction: '' | ' DESC';
+  readonly behind: '>' | '<';
+} {
   return isNewestFirst ? { direction: ' DESC', behind: '<' } : { direction: '', behind: '>' };
 }
 

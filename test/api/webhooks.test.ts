@@ -24,7 +24,8 @@ interface Shown {
 
 const bodyOf = (members: object) => ({ body: JSON.stringify(members) });
 const url = 'https://shop.example/webhooks';
-const create = (owner: Buyer, members: object = {}) => owner.call('POST', '/webhooks', bodyOf({ url, ...members }));
+const create = (owner: Buyer, members: object = {}) =>
+  owner.call('POST', '/webhooks', bodyOf({ url, ...members }));
 const created = async (owner: Buyer, members: object = {}) => (await create(owner, members)).json as Shown;
 
 function changeStore(statement: string, ...values: (string | number | bigint)[]): void {
@@ -83,7 +84,10 @@ describe('the types', () => {
   const groups: [Scope[], string[]][] = [
     [[], ['webhook.*']],
     [['orders:read'], ['order.*', 'webhook.*']],
-    [['pets:read', 'orders:read'], ['pet.*', 'order.*', 'category.*', 'webhook.*']],
+    [
+      ['pets:read', 'orders:read'],
+      ['pet.*', 'order.*', 'category.*', 'webhook.*'],
+    ],
   ];
   test.each(groups)('are all that a key with the scopes %p may read by default', async (scopes, types) => {
     const owner = await buyerOf(app, [...scopes, 'webhooks:write']);
@@ -139,7 +143,10 @@ describe('the URL', () => {
     mistake = 'must lead to public addresses only: shop.example resolves to 10.0.0.1 (private)';
     try {
       const { id } = first.json as Shown;
-      for (const answer of [await create(owner), await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ url }))]) {
+      for (const answer of [
+        await create(owner),
+        await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ url })),
+      ]) {
         expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', ['body:url']]);
         expect(answer.error.message).toContain(mistake);
       }
@@ -183,7 +190,11 @@ describe('the secret', () => {
     const { secret } = (await owner.call('POST', `/webhooks/${id}/rotate-secret`)).json as Shown;
     expect(secret).not.toBe(former);
     const formerSecretUntil = app.clock.now() + 86_400_000;
-    expect(await storage.webhooks.find(id)).toMatchObject({ secret, formerSecret: former, formerSecretUntil });
+    expect(await storage.webhooks.find(id)).toMatchObject({
+      secret,
+      formerSecret: former,
+      formerSecretUntil,
+    });
   });
 });
 
@@ -193,7 +204,8 @@ describe('a change', () => {
     const { id } = await created(owner, { description: 'Stock' });
     const read = await owner.call('GET', `/webhooks/${id}`);
     expect((await owner.call('PATCH', `/webhooks/${id}`, bodyOf({}))).text).toBe(read.text);
-    const patched = (await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ description: null }))).json as Shown;
+    const patched = (await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ description: null })))
+      .json as Shown;
     expect(patched).not.toHaveProperty('description');
   });
 
@@ -223,7 +235,13 @@ describe('deliveries', () => {
     const events = Array.from({ length: count }, (_, at) => {
       return { id: before.last + BigInt(at + 1), type: 'pet.created' } as const;
     });
-    const queued = { webhookId: id, after: before.last, events, position: events.at(-1)?.id ?? 0n, now: app.clock.now() };
+    const queued = {
+      webhookId: id,
+      after: before.last,
+      events,
+      position: events.at(-1)?.id ?? 0n,
+      now: app.clock.now(),
+    };
     return { owner, id, queued, list: `/webhooks/${id}/deliveries` };
   }
 
@@ -255,7 +273,12 @@ describe('deliveries', () => {
     changeStore(change, 'failed', JSON.stringify([attempt]), newest?.id ?? 0n);
     const [failed, ...others] = (await owner.call('GET', `${list}?status=failed`)).json as Listed[];
     expect([failed, others]).toEqual([
-      { ...newest, status: 'failed', attempts: [{ ...attempt, milliseconds: 31n }], nextAttemptAt: undefined } as never,
+      {
+        ...newest,
+        status: 'failed',
+        attempts: [{ ...attempt, milliseconds: 31n }],
+        nextAttemptAt: undefined,
+      } as never,
       [],
     ]);
     const pages: Listed[] = [];

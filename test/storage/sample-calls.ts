@@ -122,7 +122,14 @@ const shopCallsAfter: readonly Call[] = [
 const caller = { accountId: 1, scopes: ['webhooks:write', 'pets:read'] } as const;
 const webhook = (webhookId: bigint) => ({ ...write, params: { webhookId }, caller });
 const endpoint = { mistake: undefined };
-const newWebhook = { ...write, caller, endpoint, lastEvent: 7n, secret: 'sealed', body: { url: 'https://shop.example/ "猫"' } };
+const newWebhook = {
+  ...write,
+  caller,
+  endpoint,
+  lastEvent: 7n,
+  secret: 'sealed',
+  body: { url: 'https://shop.example/ "猫"' },
+};
 const events = [{ id: 8n, type: 'pet.created' }] as const;
 
 const webhookCalls: readonly Call[] = [

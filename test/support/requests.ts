@@ -40,7 +40,13 @@ const makers: Readonly<Record<string, (app: TestApp, making: Making) => Promise<
   // In the store, so that it costs the account no request.
   webhookId: async ({ operator: { storage }, clock }, { accountId }) => {
     const caller = { accountId, scopes: ['webhooks:write'] } as const;
-    const given = { caller, endpoint: { mistake: undefined }, lastEvent: 0n, secret: 'whsec_', now: clock.now() };
+    const given = {
+      caller,
+      endpoint: { mistake: undefined },
+      lastEvent: 0n,
+      secret: 'whsec_',
+      now: clock.now(),
+    };
     return (await storage.write('createWebhook', { ...given, body: { url: 'https://shop.example/' } })).id;
   },
 };

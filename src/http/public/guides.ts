@@ -16,6 +16,7 @@ import rateLimits from '../../../docs/guides/rate-limits.md' with { type: 'text'
 import requestsAndResponses from '../../../docs/guides/requests-and-responses.md' with { type: 'text' };
 import sandbox from '../../../docs/guides/sandbox.md' with { type: 'text' };
 import versioning from '../../../docs/guides/versioning.md' with { type: 'text' };
+import webhooks from '../../../docs/guides/webhooks.md' with { type: 'text' };
 import { clientErrors } from '../../contract/errors.ts';
 import type { HeaderFields } from '../pipeline/headers.ts';
 
@@ -27,6 +28,7 @@ const guides: ReadonlyMap<string, string> = new Map([
   ['guides/api-keys', apiKeys],
   ['guides/animals', animals],
   ['guides/orders', orders],
+  ['guides/webhooks', webhooks],
   ['guides/requests-and-responses', requestsAndResponses],
   ['guides/pagination', pagination],
   ['guides/rate-limits', rateLimits],

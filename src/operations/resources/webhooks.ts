@@ -2,12 +2,18 @@ import { Refusal } from '../../contract/refusal.ts';
 import { mostWebhooks, webhookJson, type webhookOperations } from '../../contract/webhooks.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import { dayMs } from '../../domain/clock.ts';
-import { type EventSelector, eventSelectors, mayRead, selectedTypes, typeGroups } from '../../domain/event-type.ts';
+import {
+  type EventSelector,
+  eventSelectors,
+  mayRead,
+  selectedTypes,
+  typeGroups,
+} from '../../domain/event-type.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { Transaction } from '../../storage/transaction.ts';
-import type { webhooks as table } from '../../tables/webhooks.ts';
 import type { RowIn } from '../../tables/table.ts';
+import type { webhooks as table } from '../../tables/webhooks.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
 import { found, invalidMember } from '../refusals.ts';
@@ -26,7 +32,8 @@ export const webhookReaders = {
       { ...query },
       { path: '/webhooks', read: (after, limit) => webhooks.list(after, limit, { accountId }) },
     ),
-  getWebhook: ({ webhooks }, { params }, { caller }) => ownWebhook(webhooks, params.webhookId, caller.accountId),
+  getWebhook: ({ webhooks }, { params }, { caller }) =>
+    ownWebhook(webhooks, params.webhookId, caller.accountId),
   listDeliveries: ({ webhooks, deliveries }, { params: { webhookId }, query }, { caller }) =>
     pageOf(query, {
       path: `/webhooks/${webhookId}/deliveries`,

@@ -27,7 +27,8 @@ const most = 16;
 const selectors = words`pet.created pets.imported order.cancelled webhook.disabled pet.* order.* category.* webhook.*`;
 const defaultTypes = selectors.slice(4);
 
-const withSecret = (webhook: Webhook, secret: string) => `${webhookText(webhook).slice(0, -1)},"secret":"${secret}"}`;
+const withSecret = (webhook: Webhook, secret: string) =>
+  `${webhookText(webhook).slice(0, -1)},"secret":"${secret}"}`;
 
 type Given = Pick<Webhook, 'url' | 'types' | 'description'>;
 
@@ -83,7 +84,11 @@ function createRequest(making: Making): Request {
     ...(hasTypes ? [types.member] : []),
     ...(description.value === undefined ? [] : [description.member]),
   ];
-  const given = { url: url.value, types: hasTypes ? types.value : defaultTypes, description: description.value };
+  const given = {
+    url: url.value,
+    types: hasTypes ? types.value : defaultTypes,
+    description: description.value,
+  };
   return {
     operationId: 'createWebhook',
     method: 'POST',
@@ -97,7 +102,10 @@ function updateRequest(making: Making): Request {
   const { chance, scene } = making;
   const id = webhookIdIn(making);
   const enabled = chance.often(0.5);
-  const all = { ...anyMembers(making), enabled: { value: enabled, member: ['enabled', `${enabled}`] as const } };
+  const all = {
+    ...anyMembers(making),
+    enabled: { value: enabled, member: ['enabled', `${enabled}`] as const },
+  };
   const chosen = Object.entries(all).filter(() => chance.often(0.4));
   const changes = Object.fromEntries(chosen.map(([name, { value }]) => [name, value]));
   return {
@@ -160,7 +168,11 @@ function listWebhooks(making: Making): Request {
 /** Nothing is sent to the webhooks of the walk, so that there are none. */
 function listDeliveries(making: Making): Request {
   const id = webhookIdIn(making);
-  const filters: Readonly<Record<string, Filter<Webhook>>> = memberFilters('listDeliveries', {}, making.chance);
+  const filters: Readonly<Record<string, Filter<Webhook>>> = memberFilters(
+    'listDeliveries',
+    {},
+    making.chance,
+  );
   const list = { filters, ownBy: [], isMine: () => true, things: () => [], textOf: webhookText };
   const path = `/webhooks/${id}/deliveries`;
   const request = listRequest(making, { operationId: 'listDeliveries', path, ...list });
