@@ -1,15 +1,13 @@
 import * as z from 'zod';
-import { type DeliveryStatus, deliveryStatuses } from '../domain/delivery-status.ts';
 import { longestEndpoint, parseEndpoint } from '../domain/endpoint.ts';
-import { type EventSelector, type EventType, eventSelectors, eventTypes } from '../domain/event-type.ts';
+import { type EventSelector, eventSelectors } from '../domain/event-type.ts';
+import { Deliveries, deliveryJson, ListDeliveriesQuery } from './deliveries.ts';
 import { EventSelectorName } from './events.ts';
 import { created, mediaTypes, noContent, ok, okPage, rowsOf } from './operation.ts';
 import {
   assignedId,
   bodyShape,
-  count,
   cursorParameter,
-  enumOf,
   instant,
   int64,
   kindOf,
@@ -18,17 +16,9 @@ import {
   pageShape,
   shape,
   text,
-  unselected,
 } from './values.ts';
 
 export const mostWebhooks = 16;
-
-const EventTypeName = enumOf(eventTypes).meta({ id: 'EventType', description: 'What happened.' });
-
-export const DeliveryStatusName = enumOf(deliveryStatuses).meta({
-  id: 'DeliveryStatus',
-  description: '`pending` until the receiver accepts the event, or the last attempt fails.',
-});
 
 const url = z
   .string({
@@ -112,36 +102,7 @@ export const IssuedWebhook = shape('IssuedWebhook', 'A webhook with its new secr
 
 export const Webhooks = pageShape(Webhook, 'Webhooks', 'A page of webhooks.');
 
-export const Delivery = shape('Delivery', 'An event that is sent to a webhook.', {
-  id: assignedId('Unique ID'),
-  eventId: int64('ID of the event.', 1),
-  type: EventTypeName,
-  status: DeliveryStatusName,
-  attempts: z
-    .array(
-      z.object({
-        at: instant('When the request was sent, UTC.'),
-        status: count.meta({ description: 'Status of the response, if there was one.' }).optional(),
-        milliseconds: count.meta({ description: 'How long the attempt took.' }),
-        error: z.string().meta({ description: 'Why the attempt failed.' }).optional(),
-      }),
-    )
-    .meta({ description: 'The attempts so far, the first one first.' }),
-  nextAttemptAt: instant('When the next attempt is due, UTC; missing if none follows.').optional(),
-});
-
-export const Deliveries = pageShape(Delivery, 'Deliveries', 'A page of deliveries.');
-
 const ListWebhooksQuery = z.strictObject({ limit: limitParameter('webhooks'), cursor: cursorParameter });
-
-const ListDeliveriesQuery = z.strictObject({
-  limit: limitParameter('deliveries'),
-  status: DeliveryStatusName.optional().meta({
-    description: 'Return only deliveries with this status.',
-    param: { examples: unselected('failed') },
-  }),
-  cursor: cursorParameter,
-});
 
 const WebhookId = int64('ID of the webhook.', 1);
 
@@ -160,26 +121,6 @@ export interface IssuedWebhook extends Webhook {
   readonly secret: string;
 }
 
-/** One request to a receiver. */
-export interface DeliveryAttempt {
-  /** RFC 3339, UTC. */
-  readonly at: string;
-  readonly status?: number;
-  readonly milliseconds: number;
-  readonly error?: string;
-}
-
-export interface Delivery {
-  readonly id: bigint;
-  readonly eventId: bigint;
-  readonly type: EventType;
-  readonly status: DeliveryStatus;
-  /** JSON of `DeliveryAttempt[]`. */
-  readonly attempts: string;
-  /** Unix ms. */
-  readonly nextAttemptAt?: number | undefined;
-}
-
 export function webhookJson(webhook: Webhook): string {
   const { id, url: to, types: selectors, description: about, enabled: is, disabledReason: why } = webhook;
   const shown = JSON.stringify({
@@ -194,12 +135,6 @@ export function webhookJson(webhook: Webhook): string {
 
 export function issuedWebhookJson(webhook: IssuedWebhook): string {
   return `${webhookJson(webhook).slice(0, -1)},"secret":${JSON.stringify(webhook.secret)}}`;
-}
-
-export function deliveryJson({ id, eventId, type, status, attempts, nextAttemptAt }: Delivery): string {
-  const next =
-    nextAttemptAt === undefined ? '' : `,"nextAttemptAt":"${new Date(nextAttemptAt).toISOString()}"`;
-  return `{"id":${id},"eventId":${eventId},"type":"${type}","status":"${status}","attempts":${attempts}${next}}`;
 }
 
 const params = { webhookId: { schema: WebhookId, otherwise: 'webhook_not_found' } } as const;

@@ -1,7 +1,7 @@
 /** Secrets of webhooks (Standard Webhooks 1.0). Stores have them sealed. */
 import type { RandomBytes } from '../domain/key.ts';
 
-/** Encrypts and decrypts what is stored; without a key, both return what they are given. */
+/** Encrypts and decrypts secrets for the store; without a key, both return the text unchanged. */
 export interface Seal {
   readonly seal: (secret: string) => string;
   /** Throws when the key that sealed it is no longer known. */
