@@ -16,7 +16,7 @@ export function makeWebhookSecret(randomBytes: RandomBytes): string {
 }
 
 /** The last member of a response that shows a secret. */
-const secretMember = /,"secret":("[^"\\]*")\}$/;
+const secretMember = /,"secret":("(?:[^"\\]|\\.)*")\}$/;
 
 /** Opens the secret of a response, as it was kept or just made. Its entity tag is that of the resource, which does not have it. */
 export function revealed<Kept extends { readonly body: string | undefined }>(kept: Kept, { open }: Seal) {

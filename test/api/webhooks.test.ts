@@ -198,6 +198,13 @@ describe('the secret', () => {
   });
 });
 
+test('a webhook begins with the first event after its creation', async () => {
+  const owner = await buyerOf(app);
+  await owner.addPet();
+  const { id } = await created(owner);
+  expect((await storage.webhooks.find(id))?.position).toBe((await storage.events.bounds()).last);
+});
+
 describe('a change', () => {
   test('of the description to null removes it, and one of nothing changes nothing', async () => {
     const owner = await buyerOf(app);
