@@ -107,6 +107,8 @@ function configOf(values: Values) {
       everyMs: values.BACKUP_EVERY,
       keep: values.BACKUP_KEEP,
     }),
+    webhookAllowedNetworks: values.WEBHOOK_ALLOWED_NETWORKS,
+    secretsKeys: values.SECRETS_KEY,
     drainSeconds: values.DRAIN_SECONDS,
     logLevel: values.LOG_LEVEL,
     logRequests: values.LOG_REQUESTS,
