@@ -8,7 +8,7 @@ export interface Receiver extends AsyncDisposable {
   readonly port: number;
   /** As they came over the wire. */
   readonly requests: readonly string[];
-  /** The names that clients asked for in the TLS handshake; undefined for each connection without TLS. */
+  /** The names in the TLS handshakes; undefined for each connection without TLS. */
   readonly names: readonly unknown[];
   connections(): { readonly opened: number; readonly closed: number };
 }
