@@ -64,7 +64,10 @@ export function exchange(
   const over = () => settle(phase, 'The response ended early.');
 
   request.on('socket', (socket) => {
-    if (!socket.connecting) phase = 'response';
+    if (!socket.connecting) {
+      phase = 'response';
+      return;
+    }
     socket.once('connect', () => {
       phase = isSecure ? 'tls' : 'response';
     });

@@ -229,13 +229,18 @@ describe('the address', () => {
 });
 
 describe('a connection', () => {
-  test('is used for the next delivery', async () => {
+  test('is used for the next deliveries, and gathers no listeners', async () => {
     await using receiver = await startReceiver((socket) => socket.write(response('200 OK', 'ok')));
     using sender = new Sender(local);
-    for (let count = 1; count <= 5; count++) {
+    const warnings: Error[] = [];
+    const warn = (warning: Error) => warnings.push(warning);
+    process.on('warning', warn);
+    for (let count = 1; count <= 20; count++) {
       expect(await sendTo(receiver, { sender })).toMatchObject({ status: 200, body: 'ok' });
     }
+    process.off('warning', warn);
     expect(receiver.connections().opened).toBe(1);
+    expect(warnings).toEqual([]);
   });
 
   test('that the receiver closed in the meantime is replaced by a new one', async () => {
