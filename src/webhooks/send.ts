@@ -10,6 +10,8 @@ import { parseRetryAfter } from './retries.ts';
 const defaultTimeoutMs = 15_000;
 const mostHeaderBytes = 16_384;
 const mostIdleEndpoints = 64;
+/** Of a name; each is tried only if the connection to the one before was refused. */
+const mostAddresses = 4;
 const idleConnections = { keepAlive: true, timeout: 2_000, maxFreeSockets: 4, scheduling: 'lifo' } as const;
 const userAgent = `AnimalStore/${packageJson.version}`;
 
@@ -51,10 +53,7 @@ export interface SenderOptions extends Routes {
 
 type Result = Reply | Pick<Failure, 'error' | 'message'>;
 
-/**
- * Connects to the address that was checked, with the host of the URL in Host and TLS. `node:http` ignores proxies in the
- * environment and bounds the headers it reads; Bun's `fetch` does neither.
- */
+/** Connects to the address that was checked, with the host of the URL in Host and TLS (decision 40). */
 export class Sender {
   readonly #options: SenderOptions;
   readonly #plain = new HttpAgent(idleConnections);
@@ -99,7 +98,7 @@ export class Sender {
     const located = await Promise.race([locate(url, this.#options), ended(ending)]);
     if ('error' in located) return located;
     let result: Result = { error: 'connect', message: 'no address' };
-    for (const address of located.addresses) {
+    for (const address of located.addresses.slice(0, mostAddresses)) {
       result = await this.#sendTo(address, url, message, ending);
       if (!('error' in result && result.error === 'connect')) break;
     }

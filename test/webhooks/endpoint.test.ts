@@ -1,9 +1,8 @@
 /** Where webhooks may be sent: no notation and no name leads to an address that is not public. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { parseNetwork } from '../../src/domain/address.ts';
 import { mistakeInEndpoint, type Resolve, systemResolve } from '../../src/webhooks/endpoint.ts';
 import { Sender } from '../../src/webhooks/send.ts';
-import { startReceiver } from './receiver.ts';
+import { allowing, startReceiver } from './receiver.ts';
 
 /** By the address they lead to, and why it is refused. `PORT` is where a service of this machine listens. */
 const inward: Readonly<Record<string, readonly [reason: string, ...urls: string[]]>> = {
@@ -180,9 +179,7 @@ test('a URL has at most 2,048 characters', async () => {
 });
 
 describe('an allowed network', () => {
-  const allowed = ['10.0.0.0/8', 'fd00::/8']
-    .map((text) => parseNetwork(text))
-    .filter((network) => network !== undefined);
+  const allowed = allowing('10.0.0.0/8, fd00::/8');
 
   test.each([
     ...[

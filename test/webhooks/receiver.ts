@@ -2,6 +2,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { readConfig } from '../../src/config.ts';
+import type { Network } from '../../src/domain/address.ts';
 import type { Certificate } from '../support/certificates.ts';
 
 export interface Receiver extends AsyncDisposable {
@@ -67,6 +69,11 @@ function isComplete(request: string): boolean {
 export function response(status: string, body = '', ...headers: string[]): string {
   const lines = [`HTTP/1.1 ${status}`, ...headers, `Content-Length: ${body.length}`, '', body];
   return lines.join('\r\n');
+}
+
+/** Networks as the service reads them from its settings. */
+export function allowing(networks: string): readonly Network[] {
+  return readConfig({ WEBHOOK_ALLOWED_NETWORKS: networks }).webhookAllowedNetworks;
 }
 
 /** Writes the first bytes, and then the others again and again until the connection is closed. */

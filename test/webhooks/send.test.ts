@@ -1,10 +1,10 @@
 /** How a delivery is sent, and what becomes of it when receivers misbehave. */
 import { describe, expect, test } from 'bun:test';
-import { parseNetwork } from '../../src/domain/address.ts';
 import type { Resolve } from '../../src/webhooks/endpoint.ts';
 import { type Outcome, Sender, type SenderOptions } from '../../src/webhooks/send.ts';
 import { until } from '../support/wait.ts';
 import {
+  allowing,
   proxyVariables,
   type Receiver,
   repeat,
@@ -13,11 +13,10 @@ import {
   withEnvironment,
 } from './receiver.ts';
 
-const networks = (...texts: string[]) => texts.map(parseNetwork).filter((network) => network !== undefined);
 const noNames: Resolve = async (name) => {
   throw new Error(`resolved ${name}`);
 };
-const local = { resolve: noNames, allowed: networks('127.0.0.1'), now: () => 0 };
+const local = { resolve: noNames, allowed: allowing('127.0.0.1'), now: () => 0 };
 
 function sendTo(
   receiver: Receiver,
@@ -161,13 +160,11 @@ describe('a failure', () => {
 });
 
 describe('the address', () => {
-  const outside = networks('127.0.0.1');
-
   /** Resolves to the next list of addresses at each call. */
   function changing(...answers: string[][]): SenderOptions & { readonly asked: string[] } {
     const asked: string[] = [];
     const resolve: Resolve = async (name) => answers[asked.push(name) - 1] ?? [];
-    return { resolve, asked, allowed: outside, now: () => 0 };
+    return { resolve, asked, allowed: local.allowed, now: () => 0 };
   }
 
   /** A receiver on 127.0.0.1, which is allowed, and a service on the same port of 127.0.0.2, which is not. */
@@ -216,7 +213,7 @@ describe('the address', () => {
 
   test('is the next one when nothing listens at the first', async () => {
     await using receiver = await startReceiver((socket) => socket.end(response('200 OK')));
-    const options = { ...changing(['127.0.0.2', '127.0.0.1']), allowed: networks('127.0.0.0/8') };
+    const options = { ...changing(['127.0.0.2', '127.0.0.1']), allowed: allowing('127.0.0.0/8') };
     const url = `http://hooks.example:${receiver.port}/`;
     expect(await new Sender(options).send({ url, headers: {}, body: '' })).toMatchObject({ status: 200 });
   });

@@ -1,12 +1,18 @@
 /** Deliveries over TLS: the receiver has to prove that it is the host of the URL. */
 import { afterAll, describe, expect } from 'bun:test';
-import { parseNetwork } from '../../src/domain/address.ts';
 import { Sender } from '../../src/webhooks/send.ts';
 import { type Certificate, makeCertificate, openssl } from '../support/certificates.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { testWith } from '../support/requirements.ts';
 import { until } from '../support/wait.ts';
-import { proxyVariables, type Receiver, response, startReceiver, withEnvironment } from './receiver.ts';
+import {
+  allowing,
+  proxyVariables,
+  type Receiver,
+  response,
+  startReceiver,
+  withEnvironment,
+} from './receiver.ts';
 
 const testTls = testWith(...openssl);
 const made = new AsyncDisposableStack();
@@ -20,7 +26,7 @@ const authority = tls === undefined ? '' : await Bun.file(tls.authorityPath).tex
 const receiver = made.use(await startReceiver((socket) => socket.write(response('200 OK')), { tls }));
 const local = {
   resolve: async () => ['127.0.0.1'],
-  allowed: [parseNetwork('127.0.0.1')].filter((network) => network !== undefined),
+  allowed: allowing('127.0.0.1'),
   now: () => 0,
 };
 
