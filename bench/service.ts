@@ -28,7 +28,7 @@ export function embeddedStore(folder: string, name: string): StoreSettings {
 /** Fills an empty store with animals. */
 export async function fill(store: StoreSettings, count: number): Promise<void> {
   await using admin = await openAdminServices(readConfig(store), undefined, { create: true });
-  for (const group of animals(count)) await admin.storage.write('commitImport', { pets: group });
+  for (const group of animals(count)) await admin.storage.write('commitImport', { now: 0, pets: group });
 }
 
 /** Makes accounts with a key each, and returns the keys. */

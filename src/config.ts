@@ -3,6 +3,7 @@ import { envFileMistakes } from './config/env-files.ts';
 import { combinationMistakes } from './config/mistakes.ts';
 import { settings } from './config/settings.ts';
 import { portBeside, withoutPassword } from './config/values.ts';
+import { dayMs } from './domain/clock.ts';
 
 type SettingName = keyof typeof settings;
 type Values = { readonly [Name in SettingName]: ReturnType<(typeof settings)[Name]['parse']> };
@@ -107,8 +108,11 @@ function configOf(values: Values) {
       everyMs: values.BACKUP_EVERY,
       keep: values.BACKUP_KEEP,
     }),
-    webhookAllowedNetworks: values.WEBHOOK_ALLOWED_NETWORKS,
-    secretsKeys: values.SECRETS_KEY,
+    events: Object.freeze({ areRecorded: values.EVENTS === 'on', keepMs: values.EVENTS_KEEP_DAYS * dayMs }),
+    webhooks: Object.freeze({
+      allowedNetworks: values.WEBHOOK_ALLOWED_NETWORKS,
+      secretsKeys: values.SECRETS_KEY,
+    }),
     drainSeconds: values.DRAIN_SECONDS,
     logLevel: values.LOG_LEVEL,
     logRequests: values.LOG_REQUESTS,

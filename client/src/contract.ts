@@ -42,6 +42,9 @@ export interface NewOrder {
 /** How far the order is. */
 export type OrderStatus = 'placed' | 'approved' | 'delivered' | 'returned' | 'cancelled';
 
+/** A type of event, or all types about a resource: `pet.*` selects every event about animals, `pets.imported` included. */
+export type EventSelector = 'pet.created' | 'pet.updated' | 'pet.deleted' | 'pets.imported' | 'order.placed' | 'order.approved' | 'order.delivered' | 'order.cancelled' | 'order.returned' | 'category.created' | 'category.updated' | 'category.deleted' | 'webhook.disabled' | 'pet.*' | 'order.*' | 'category.*' | 'webhook.*';
+
 /** One mistake in the request. */
 export interface ErrorDetail {
   /** Part of the request that has the mistake. */
@@ -91,6 +94,157 @@ export interface Order {
   readonly createdAt: string;
   /** When the order was placed or its status last changed, UTC. */
   readonly updatedAt: string;
+}
+
+/** A change, with the resource as it was after it; of a deletion, as it was before. */
+export interface Event {
+}
+
+/** The event `pet.created`. */
+export interface PetCreatedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Pet;
+}
+
+/** The event `pet.updated`. */
+export interface PetUpdatedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Pet;
+}
+
+/** The event `pet.deleted`. */
+export interface PetDeletedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Pet;
+}
+
+/** The event `pets.imported`. */
+export interface PetsImportedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: PetsImported;
+}
+
+/** A batch of imported animals. Other animals may have ids in this range. */
+export interface PetsImported {
+  readonly count: number;
+  /** The lowest id of the batch. */
+  readonly firstId: bigint;
+  /** The highest id of the batch. */
+  readonly lastId: bigint;
+}
+
+/** The event `order.placed`. */
+export interface OrderPlacedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Order;
+}
+
+/** The event `order.approved`. */
+export interface OrderApprovedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Order;
+}
+
+/** The event `order.delivered`. */
+export interface OrderDeliveredEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Order;
+}
+
+/** The event `order.cancelled`. */
+export interface OrderCancelledEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Order;
+}
+
+/** The event `order.returned`. */
+export interface OrderReturnedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Order;
+}
+
+/** The event `category.created`. */
+export interface CategoryCreatedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Category;
+}
+
+/** The event `category.updated`. */
+export interface CategoryUpdatedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Category;
+}
+
+/** The event `category.deleted`. */
+export interface CategoryDeletedEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: Category;
+}
+
+/** The event `webhook.disabled`. */
+export interface WebhookDisabledEvent {
+  /** ID of the event, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  readonly type: string;
+  /** When the change was made, UTC. */
+  readonly timestamp: string;
+  readonly data: WebhookDisabled;
+}
+
+/** A webhook that was disabled. */
+export interface WebhookDisabled {
+  /** ID of the webhook. */
+  readonly id: bigint;
+  /** Why it was disabled. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  readonly reason: string;
 }
 
 /** What is left of the account's limits. */
@@ -147,6 +301,18 @@ export interface ListOrdersFilters {
   readonly petId?: Int64 | undefined;
 }
 
+/** The filters of listEvents. */
+export interface ListEventsFilters {
+  /** Return the events behind this id. Defaults to the oldest retained event. */
+  readonly after?: Int64 | undefined;
+  /** Return only events of these types. May be given several times. */
+  readonly type?: readonly EventSelector[] | undefined;
+  /** Seconds to wait for an event before an empty page is returned (long polling). */
+  readonly wait?: number | undefined;
+  /** `desc` returns the newest events, newest first. It cannot be combined with `after` or `wait`. */
+  readonly order?: 'asc' | 'desc' | undefined;
+}
+
 /** The error codes by status. New codes may be added within v1: handle an unknown one by its status. */
 export interface ErrorCodes {
   readonly 400: 'invalid_body' | 'invalid_cursor' | 'invalid_json' | 'invalid_parameter';
@@ -154,7 +320,7 @@ export interface ErrorCodes {
   readonly 403: 'insufficient_scope';
   readonly 404: 'category_not_found' | 'order_not_found' | 'pet_not_found';
   readonly 409: 'idempotency_key_in_use' | 'order_transition_not_allowed' | 'pet_not_available' | 'pet_reserved' | 'status_transition_not_allowed';
-  readonly 410: 'operation_removed';
+  readonly 410: 'events_expired' | 'operation_removed';
   readonly 412: 'precondition_failed';
   readonly 413: 'body_too_large';
   readonly 415: 'unsupported_media_type';
@@ -165,4 +331,4 @@ export interface ErrorCodes {
 }
 
 /** The members of answers that are `bigint`. */
-export const int64Members: readonly string[] = ['categoryId', 'id', 'petId'];
+export const int64Members: readonly string[] = ['categoryId', 'firstId', 'id', 'lastId', 'petId'];

@@ -34,6 +34,11 @@ const particular: {
     message:
       'The order is placed, which does not have the step deliver. It has the steps approve and cancel.',
   },
+  events_expired: {
+    message:
+      'Events behind 7 are not retained any more: the oldest retained id is 42. Read the resources again, then follow the ' +
+      'events from the newest on (GET /v1/events?order=desc&limit=1).',
+  },
   precondition_failed: {
     message:
       'The resource is not in the state that the request requires: its current entity tag is not in If-Match. Read it ' +

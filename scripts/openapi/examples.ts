@@ -51,6 +51,12 @@ const examples: Readonly<Partial<Record<OperationId, Examples>>> = {
   deliverOrder: { success: { ...placed, status: 'delivered', updatedAt } },
   cancelOrder: { success: { ...placed, status: 'cancelled', updatedAt } },
   returnOrder: { success: { ...placed, status: 'returned', updatedAt } },
+  listEvents: {
+    success: [
+      { id: 41, type: 'pet.updated', timestamp: placed.createdAt, data: { ...ozzy, status: 'pending' } },
+      { id: 42, type: 'order.placed', timestamp: placed.createdAt, data: placed },
+    ],
+  },
   getRateLimit: {
     success: {
       plan: 'free',

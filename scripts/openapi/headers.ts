@@ -132,6 +132,12 @@ export const headers = {
     schema: text('</v1/pets?limit=20&cursor=LjIw>; rel="next", </v1/pets?limit=20>; rel="first"'),
     ...beta,
   },
+  EventLink: {
+    description: 'URL of the events behind the last one that was examined (`rel="next"`) (RFC 8288).',
+    required: true,
+    schema: text('</v1/events?limit=20&after=42>; rel="next"'),
+    ...beta,
+  },
   Deprecation: {
     description: 'Date of the deprecation (RFC 9745), as `@` and a Unix timestamp in seconds.',
     required: true,

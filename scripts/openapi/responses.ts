@@ -25,7 +25,7 @@ const meanings: Readonly<Record<ErrorStatus, string>> = {
   404: 'Not found',
   405: 'The path does not support the method',
   409: 'The present state does not allow it',
-  410: 'The operation was removed',
+  410: 'What was requested is not available any more',
   412: 'A precondition failed',
   413: 'The request body is too large',
   415: 'The request body is not UTF-8 JSON',
@@ -128,12 +128,13 @@ function successResponse(
 
 /** What only a success carries, and the 304 that stands for one. */
 function successHeaders(operation: Operation): HeaderRefs {
-  const { success, paginated, deprecation } = operation;
+  const { success, paginated, feed, deprecation } = operation;
   return {
     ...(success.schema && isTagged(operation) && refs('ETag')),
     ...(success.location && refs('Location')),
     ...(isRepeatable(operation) && refs('Idempotent-Replayed')),
     ...(paginated && !deprecation && { Link: ref('PageLinks') }),
+    ...(feed && { Link: ref('EventLink') }),
   };
 }
 

@@ -10,6 +10,7 @@ import { routesOf } from '../http/pipeline/routes.ts';
 import { startServer } from '../http/server.ts';
 import { AdmissionOperations } from '../operations/admission/admission.ts';
 import { ClientOperations } from '../operations/client-operations.ts';
+import { EventFeed } from '../operations/events/feed.ts';
 import type { Store } from '../operations/units.ts';
 import type { ServingWorker } from '../storage/storage.ts';
 import { type AdminServices, openAdminServices, systemRuntime } from './services.ts';
@@ -67,11 +68,13 @@ export async function startService(
   const { clock } = runtime;
   const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
 
+  if (!config.events.areRecorded) await storage.write('skipEvents', undefined as never);
+  const events = started.use(new EventFeed(storage.events, clock));
   let draining = false;
   const server = startServer({
     context: {
       admission: admissionTo(storage, clock, log),
-      operations: new ClientOperations(storage, clock),
+      operations: new ClientOperations(storage, clock, events),
       pageCache: watch.pageCache,
       clock,
       publicUrl: config.publicUrl,
@@ -105,6 +108,7 @@ export async function startService(
   started.defer(async () => {
     // Keep-alive clients learn from `Connection: close` to come back elsewhere before the sockets go.
     draining = true;
+    events[Symbol.dispose]();
     await server.stop(config.drainSeconds * 1_000, stopWithinMs);
   });
   watch.begin(server);

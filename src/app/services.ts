@@ -50,8 +50,9 @@ export async function openAdminServices(
   { serving = false, actor = { kind: 'cli', name: systemUser() }, ...how }: OpenOptions = {},
 ): Promise<AdminServices> {
   const { clock, randomBytes } = runtime;
-  const { databaseUrl: url, cluster, limits: rules } = config;
-  const storage = await openStore({ url, cluster, clock, rules, serving, ...how });
+  const { databaseUrl: url, cluster, limits: rules, events } = config;
+  const settings = { url, cluster, clock, rules, events: events.areRecorded };
+  const storage = await openStore({ ...settings, serving, ...how });
   return {
     ...servicesAs({ store: storage, clock, randomBytes }, actor),
     storage,

@@ -70,7 +70,7 @@ export class ServiceWatch implements Watch, AsyncDisposable {
 
   /** Records usage from now on, in the name of the instance that listens there. */
   begin(server: { readonly port: number; readonly underWay: number }): void {
-    const { store, clock, log, worker } = this.#options;
+    const { config, store, clock, log, worker } = this.#options;
     this.#inFlight = () => server.underWay;
     this.#port = server.port;
     this.#recorder = new UsageRecorder({
@@ -81,6 +81,7 @@ export class ServiceWatch implements Watch, AsyncDisposable {
         startedAt: this.startedAt,
       },
       prunes: worker === undefined || worker.number === 1,
+      events: config.events,
       notice: (message, fields) => log.warn(fields, message),
     });
   }

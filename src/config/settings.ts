@@ -175,6 +175,12 @@ export const settings = {
     'How many of these backups are kept. Those made by hand are always kept.',
     integer(1, 100_000),
   ),
+  EVENTS: setting(
+    'on',
+    'Whether changes are recorded as events, on or off. Off: the feed of events stays empty, and copies have to be read again.',
+    oneOf(['on', 'off']),
+  ),
+  EVENTS_KEEP_DAYS: setting('30', 'Days for which events are retained.', integer(1, 365)),
   WEBHOOK_ALLOWED_NETWORKS: setting(
     '',
     'IP addresses or CIDR networks, not public, that webhooks may be sent to, also over http. Separated by commas.',

@@ -45,6 +45,11 @@ export const clientErrors = {
     status: 410,
     message: 'This operation was removed. Use GET /v1/pets?id= instead, as /docs/guides/versioning explains.',
   },
+  events_expired: {
+    status: 410,
+    message:
+      'Events behind this id are not retained any more. Read the resources again, then follow the events from the newest on.',
+  },
   precondition_failed: {
     status: 412,
     message:

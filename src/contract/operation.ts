@@ -92,6 +92,8 @@ export interface Operation<Outcome = never> {
   readonly reads: readonly Resource[];
   /** Whether a list, linked page by page (RFC 8288): the outcome is a `Page`. */
   readonly paginated?: true;
+  /** Whether a list that grows at its end: the outcome is a `Page`, whose `next` is the `after` of the next one. */
+  readonly feed?: true;
   /** Whether it costs no request of the account, and is answered when none is left. */
   readonly free?: true;
   readonly repeatable?: false;
@@ -212,7 +214,7 @@ export interface Result {
   readonly next: string | undefined;
 }
 
-export function resultOf({ success, paginated }: Operation, outcome: unknown): Result {
+export function resultOf({ success, paginated, feed }: Operation, outcome: unknown): Result {
   const { statusOf, json, location, tagged } = success;
   const its = outcome as never;
   return {
@@ -220,6 +222,6 @@ export function resultOf({ success, paginated }: Operation, outcome: unknown): R
     body: json?.(its),
     tagged: tagged?.(its),
     location: location?.(its),
-    next: paginated && (outcome as Page<unknown>).next,
+    next: paginated || feed ? (outcome as Page<unknown>).next : undefined,
   };
 }

@@ -1,6 +1,7 @@
 /** The operations clients call, as data: routes, input, OpenAPI document, caching and the tests derive from it. */
 import { categoryOperations } from './categories.ts';
 import type { ErrorCode } from './errors.ts';
+import { eventOperations } from './events.ts';
 import {
   type InputOfRow,
   isRead,
@@ -20,6 +21,7 @@ export const sharedOperations = { ...petOperations, ...categoryOperations, ...or
 
 export const operations = {
   ...sharedOperations,
+  ...eventOperations,
   ...rateLimitOperations,
 } as const satisfies Readonly<Record<string, Operation>>;
 

@@ -96,8 +96,13 @@ export type Pet = z.infer<typeof Pet>;
 export type ListPetsQuery = z.infer<typeof ListPetsQuery>;
 
 /** An animal as JSON, with its integers digit for digit; members in the order the contract states. */
-export function petJson({ id, name, categoryId, status }: Pet): string {
-  return `{"id":${id},"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
+export function petJson(pet: Pet): string {
+  return `{"id":${pet.id}${jsonBehindId(pet)}`;
+}
+
+/** The rest of an animal's JSON, for a statement that assigns the id. */
+export function jsonBehindId({ name, categoryId, status }: Omit<Pet, 'id'>): string {
+  return `,"name":${JSON.stringify(name)},"categoryId":${categoryId},"status":"${status}"}`;
 }
 
 const getPetSunset = new Date('2030-12-05T00:00:00Z');

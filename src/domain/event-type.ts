@@ -31,14 +31,23 @@ export const eventSelectors: readonly EventSelector[] = [...eventTypes, ...typeG
 /** The types that any of the selectors names; all types without a selector. */
 export function selectedTypes(selectors: readonly EventSelector[]): ReadonlySet<EventType> {
   if (selectors.length === 0) return new Set(eventTypes);
-  return new Set(selectors.flatMap((selector) => eventTypes.filter((type) => type === selector || groupOf(type) === selector)));
+  return new Set(
+    selectors.flatMap((selector) =>
+      eventTypes.filter((type) => type === selector || groupOf(type) === selector),
+    ),
+  );
 }
 
 function groupOf(type: EventType): string {
   return type === 'pets.imported' ? 'pet.*' : type.replace(/\..*/, '.*');
 }
 
+/** The scope that shows events of this type to a key that has `events:read`. */
+export function scopeOf(type: EventType): Scope {
+  return scopeByType[type];
+}
+
 /** Whether a key with these scopes, `events:read` among them, may read events of this type. */
 export function mayRead(scopes: ReadonlySet<Scope>, type: EventType): boolean {
-  return scopes.has(scopeByType[type]);
+  return scopes.has(scopeOf(type));
 }

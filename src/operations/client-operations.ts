@@ -12,12 +12,14 @@ import type { Clock } from '../domain/clock.ts';
 import type { Authenticated } from './admission/admission.ts';
 import type { Once, OnceInput } from './changes/once.ts';
 import type { Preconditions } from './changes/preconditions.ts';
+import type { EventFeed } from './events/feed.ts';
+import { eventReaders } from './resources/events.ts';
 import { rateLimitReaders } from './resources/rate-limits.ts';
 import type { ReadersOf, ReadStore } from './resources/rows.ts';
 import { sharedReaders, type sharedUnits } from './resources/shared.ts';
 import type { Store } from './units.ts';
 
-const readers: ReadersOf<typeof operations, [Authenticated]> = { ...sharedReaders, ...rateLimitReaders };
+type Readers = ReadersOf<typeof operations, [Authenticated]>;
 
 export interface OperationRequest {
   readonly input: InputOf<OperationId>;
@@ -31,10 +33,14 @@ export type Performed = Result & { readonly isReplayed?: boolean };
 export class ClientOperations {
   readonly #store: ReadStore & Pick<Store, 'write'>;
   readonly #clock: Clock;
+  readonly #events: EventFeed;
+  readonly #readers: Readers;
 
-  constructor(store: ReadStore & Pick<Store, 'write'>, clock: Clock) {
+  constructor(store: ReadStore & Pick<Store, 'write'>, clock: Clock, events: EventFeed) {
     this.#store = store;
     this.#clock = clock;
+    this.#events = events;
+    this.#readers = { ...sharedReaders, ...eventReaders(events), ...rateLimitReaders };
   }
 
   /** What it changes is durable when this resolves. Refuses what the operation does, and `service_unavailable`. */
@@ -44,15 +50,19 @@ export class ClientOperations {
   ): Awaitable<Performed> {
     if (isRead(operation)) {
       // The input was made by the row, so it is the one its reader takes.
-      const read = readers[operation.operationId as keyof typeof readers] as Reader;
+      const read = this.#readers[operation.operationId as keyof Readers] as Reader;
       return andThen(read(this.#store, input as never, admission), (outcome) => resultOf(operation, outcome));
     }
     const { params, body } = input;
     const unit = { params, body, preconditions, now: this.#clock.now() };
     const { operationId } = operation;
-    if (once !== undefined) return this.#performOnce(operationId, unit, once);
-    const written = this.#store.write(operationId as keyof typeof sharedUnits, unit as never);
-    return written.then((outcome) => resultOf(operation, outcome));
+    const performed =
+      once === undefined
+        ? this.#store
+            .write(operationId as keyof typeof sharedUnits, unit as never)
+            .then((outcome) => resultOf(operation, outcome))
+        : this.#performOnce(operationId, unit, once);
+    return performed.finally(() => this.#events.tail.wake());
   }
 
   async #performOnce(operationId: OperationId, input: OnceInput['input'], once: Once): Promise<Performed> {

@@ -39,6 +39,7 @@ import { PostgresDatabase } from './postgres/database.ts';
 import { PostgresAccounts } from './postgres/entities/accounts.ts';
 import { PostgresAudit } from './postgres/entities/audit.ts';
 import { PostgresEntity } from './postgres/entities/entity.ts';
+import { PostgresEvents } from './postgres/entities/events.ts';
 import { PostgresImports } from './postgres/entities/imports.ts';
 import { PostgresKeys } from './postgres/entities/keys.ts';
 import { PostgresPets } from './postgres/entities/pets.ts';
@@ -66,8 +67,8 @@ export async function openCluster(
   options: ClusterSettings & StoreSettings & { url: string },
 ): Promise<Storage> {
   await using opened = new AsyncDisposableStack();
-  const { url, clock, rules, serving, create, units, notice, poolSize, statementTimeoutMs } = options;
-  const { redisUrl, redisTimeoutMs: timeoutMs } = options;
+  const { url, clock, rules, serving, create, units, notice, events } = options;
+  const { redisUrl, redisTimeoutMs: timeoutMs, poolSize, statementTimeoutMs } = options;
   const database = opened.use(new PostgresDatabase({ url, poolSize, statementTimeoutMs, notice }));
   await database.migrate(create);
   const encryption = await database.encryption();
@@ -92,8 +93,11 @@ export async function openCluster(
   );
   await limits.open();
 
-  const writer = new PostgresWriter(database, units, (resource, version) =>
-    limits.announce(resource, version),
+  const writer = new PostgresWriter(
+    database,
+    units,
+    (resource, version) => limits.announce(resource, version),
+    events,
   );
   opened.defer(() => writer.idle());
   const kept = opened.move();
@@ -123,6 +127,7 @@ export function readsOf(runner: Runner) {
     pets: new PostgresPets(pets, runner),
     accounts: new PostgresAccounts(accounts, runner),
     keys: new PostgresKeys(keys, runner),
+    events: new PostgresEvents(runner),
     imports: new PostgresImports(imports, runner),
     sessions: new PostgresEntity(sessions, runner),
     audit: new PostgresAudit(runner),

@@ -21,15 +21,23 @@ export interface StorageOptions<All extends Units> extends Omit<StoreSettings<Al
 
 /** Opens the store a URL names. Throws `StorageUnusable` with what to do about it. */
 export async function openStorage<All extends Units>(options: StorageOptions<All>): Promise<Storage<All>> {
-  const { url, clock, rules, serving, create = serving, units, cluster, notice = warn } = options;
-  const { writer = { kind: 'here' } } = options;
+  const {
+    url,
+    cluster,
+    writer = { kind: 'here' },
+    serving,
+    create = serving,
+    notice = warn,
+    ...others
+  } = options;
+  const settings = { ...others, serving, create, notice };
   const path = sqlitePath(url);
-  if (path !== undefined) return openSqlite({ path, clock, rules, serving, create, units, writer, notice });
+  if (path !== undefined) return openSqlite({ ...settings, path, writer });
   if (!isPostgres(url)) throw new StorageUnusable(`Unsupported database URL "${maskedUrl(url)}".`);
   if (cluster === undefined) throw new StorageUnusable('PostgreSQL requires Redis. Set REDIS_URL.');
   // Only who has the servers waits for their drivers to load.
   const { openCluster } = await import('./cluster.ts');
-  return openCluster({ url, clock, rules, serving, create, units, notice, ...cluster });
+  return openCluster({ ...settings, url, ...cluster });
 }
 
 /** How long a statement of a copy may take: it deals with many rows. */

@@ -10,6 +10,7 @@ import type { Versions } from '../domain/resources.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Trouble } from '../domain/trouble.ts';
 import type { Account, accounts, keys } from '../tables/accounts.ts';
+import type { StoredEvent } from '../tables/events.ts';
 import type { ImportRun, imports } from '../tables/imports.ts';
 import type { sessions } from '../tables/operators.ts';
 import type { pets } from '../tables/pets.ts';
@@ -143,6 +144,20 @@ export interface ImportStore extends EntityReads<typeof imports> {
   findParts(content: string): Awaitable<ImportRun[]>;
 }
 
+export interface EventStore {
+  /** Up to `limit` events behind the id `after`, ascending. */
+  list(after: bigint, limit: number): Awaitable<StoredEvent[]>;
+  /** Up to `limit` of the newest events, newest first. */
+  newest(limit: number): Awaitable<StoredEvent[]>;
+  /** The highest id that was given out, and the id from which on events are retained: one above it if there are none. */
+  bounds(): Awaitable<EventBounds>;
+}
+
+export interface EventBounds {
+  readonly oldest: bigint;
+  readonly last: bigint;
+}
+
 export type EntityStores = { readonly [Name in keyof Entities]: EntityReads<Entities[Name]> };
 
 /** What a store of either engine is opened with. */
@@ -156,6 +171,8 @@ export interface StoreSettings<All extends Units = Units> {
   readonly units: All;
   /** Receives outages and recoveries. */
   readonly notice: Notice;
+  /** Whether changes are recorded as events; defaults to true. */
+  readonly events?: boolean;
 }
 
 export interface Storage<All extends Units = Units> extends EntityStores, Writer<All>, AsyncDisposable {
@@ -168,6 +185,7 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
   readonly keys: KeyStore;
   readonly limits: LimitStore;
   readonly imports: ImportStore;
+  readonly events: EventStore;
   readonly sessions: EntityReads<typeof sessions>;
   readonly audit: AuditStore;
   readonly usage: UsageStore;

@@ -4,6 +4,7 @@ import type { NewPet, Pet } from '../contract/pets.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
 import type { Resource } from '../domain/resources.ts';
 import { accounts, keys } from '../tables/accounts.ts';
+import type { NewEvent } from '../tables/events.ts';
 import { imports } from '../tables/imports.ts';
 import { audit } from '../tables/operators.ts';
 import { entities } from '../tables/tables.ts';
@@ -14,6 +15,7 @@ import type { EntityWrites } from './entity.ts';
 export interface Transaction extends EntityTransaction {
   readonly pets: PetWrites;
   readonly answers: AnswerWrites;
+  readonly events: EventWrites;
   readonly sessions: SessionWrites;
   readonly usage: UsageWrites;
 }
@@ -25,12 +27,22 @@ export type EntityTransaction = {
 };
 
 export interface PetWrites {
-  /** Adds the animals; their ids rise in their order. */
-  add(pets: readonly NewPet[]): Awaitable<Pet[]>;
+  /** Adds the animals; their ids rise in their order. With `createdAt` (Unix ms), each has a `pet.created` event. */
+  add(pets: readonly NewPet[], createdAt?: number): Awaitable<Pet[]>;
   find(id: bigint): Awaitable<Pet | undefined>;
   /** Stores `after` in the place of `before`, which `find` gave. */
   replace(before: Pet, after: Pet): Awaitable<void>;
   remove(pet: Pet): Awaitable<void>;
+}
+
+/** The outbox. A store with `events: false` records none. */
+export interface EventWrites {
+  /** Adds an event behind those of this transaction that were added before. */
+  add(event: NewEvent): void;
+  /** Removes some of the oldest events, if they are from before an instant (Unix ms); returns whether there may be more. */
+  prune(before: number): Awaitable<boolean>;
+  /** Leaves a gap behind the last event, so that readers notice that changes are missing. */
+  skip(): Awaitable<void>;
 }
 
 export interface AnswerKey {

@@ -2,6 +2,7 @@
 import { accounts, keys } from './accounts.ts';
 import { answers } from './answers.ts';
 import { categories } from './categories.ts';
+import { events } from './events.ts';
 import { imports } from './imports.ts';
 import { audit, operators, sessions } from './operators.ts';
 import { orders } from './orders.ts';
@@ -29,6 +30,7 @@ export const tables: readonly Table[] = [
   pets,
   categories,
   orders,
+  events,
   answers,
   operators,
   audit,

@@ -53,7 +53,7 @@ export interface SenderOptions extends Routes {
 
 type Result = Reply | Pick<Failure, 'error' | 'message'>;
 
-/** Connects to the address that was checked, with the host of the URL in Host and TLS (decision 40). */
+/** Connects to the address that was checked, with the host of the URL in Host and TLS: resolved again, it could lead inward. */
 export class Sender {
   readonly #options: SenderOptions;
   readonly #plain = new HttpAgent(idleConnections);

@@ -66,7 +66,12 @@ test('an import that broke off goes on where it was, and is told as a whole', as
   const source = new Bun.CryptoHasher('sha256').update(file).digest('hex');
   const progress = { lastLine: 3, added: 1, rejected: 1, finished: false };
   const pets = [{ name: 'resumed 0', categoryId: 1n, status: 'sold' as const }];
-  await desk.app.operator.storage.write('commitImport', { pets, run: { source, ...progress }, fromLine: 0 });
+  await desk.app.operator.storage.write('commitImport', {
+    now: 0,
+    pets,
+    run: { source, ...progress },
+    fromLine: 0,
+  });
   const before = await animals();
   const { rejects, rejectsFile: _, ...counts } = await imported(file);
   expect(counts).toEqual({ state: 'imported', added: 1_200, rejected: 1 });

@@ -33,6 +33,7 @@ test('a list shows what another process added with the next request', async () =
   await fresh.call('POST', '/pets', { body: newPet() });
   for (const query of ['', '?status=sold']) await fresh.call('GET', `/pets${query}`);
   await fresh.operator.storage.write('createPet', {
+    now: 0,
     body: { name: 'Foreign', categoryId: 1n, status: 'sold' },
   });
   expect((await fresh.call('GET', '/pets')).json).toHaveLength(2);

@@ -64,6 +64,7 @@ describe('the scopes of a key', () => {
       'pets:write': () => call('DELETE', '/pets/999999'),
       'orders:read': () => call('GET', '/orders'),
       'orders:write': () => call('POST', '/orders/999999/approve'),
+      'events:read': () => call('GET', '/events'),
     } as const satisfies Record<Scope, () => Promise<Answer>>;
     const has: Scope[] = [];
     for (const scope of allScopes) if ((await tries[scope]()).status !== 403) has.push(scope);

@@ -49,7 +49,7 @@ const ndjson = rows
 async function filledWorkplace(): Promise<Workplace> {
   const place = await newWorkplace();
   await using admin = await operatorOf(place.folder);
-  for (const pet of rows) await admin.storage.write('createPet', { body: pet });
+  for (const pet of rows) await admin.storage.write('createPet', { now: 0, body: pet });
   return place;
 }
 

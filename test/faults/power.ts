@@ -157,6 +157,7 @@ async function checked(
   figures.unacknowledged += stored.size - expected.acknowledged.length;
   checkCount(storage, expected, figures);
   const { id } = await storage.write('createPet', {
+    now: 0,
     body: {
       name: 'afterwards',
       categoryId: 1n,

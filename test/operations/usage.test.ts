@@ -26,6 +26,7 @@ function recording({ store, clock }: Bench) {
     clock,
     instance: { name: 'one', version: '1.0.0', startedAt: clock.now() },
     prunes: false,
+    events: { areRecorded: true, keepMs: 0 },
     notice: (message) => told.push(message),
   });
   const use = (keyId: number) =>

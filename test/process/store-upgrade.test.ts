@@ -82,7 +82,10 @@ test('an older command that is still at work does not write into a store that wa
   await using _newer = openLater(path, true);
   const pet = { name: 'late', categoryId: 1n, status: 'sold' } as const;
   const { storage } = older;
-  const late = [storage.write('commitImport', { pets: [pet] }), storage.write('createPet', { body: pet })];
+  const late = [
+    storage.write('commitImport', { now: 0, pets: [pet] }),
+    storage.write('createPet', { now: 0, body: pet }),
+  ];
   for (const { reason } of (await Promise.allSettled(late)) as PromiseRejectedResult[]) {
     expect(reason).toBeInstanceOf(StorageUnavailable);
   }

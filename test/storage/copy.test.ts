@@ -48,7 +48,7 @@ async function filled(): Promise<string> {
   const names = [' "quoted", \\ and \t', '👩‍👩‍👧‍👦', 'NULL', '\u2028'];
   const group = Array.from({ length: animals }, (_, index) => newPet(`${names[index % 4]} ${index}`));
   const extremes = [newPet('min', 'sold', int64Min), newPet('max', 'pending', int64Max)];
-  await store.write('commitImport', { pets: [...group, ...extremes] });
+  await store.write('commitImport', { now: 0, pets: [...group, ...extremes] });
   for (const categoryId of [int64Min, int64Max]) {
     await store.write('putCategory', { ...order, params: { categoryId }, body: { name: `${categoryId}` } });
   }
@@ -120,7 +120,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
       expect(await contents(store)).toEqual(expected);
       expect(await store.sessions.find('u')).toBeUndefined();
       expect(await store.instances.list()).toEqual([]);
-      const [pet] = (await store.write('commitImport', { pets: [newPet('next')] })) ?? [];
+      const [pet] = (await store.write('commitImport', { now: 0, pets: [newPet('next')] })) ?? [];
       expect(pet?.id).toBe(BigInt(9 + animals + 2 + 1));
       expect((await store.write('placeOrder', { ...order, body: { petId: 4n } })).id).toBe(4n);
       expect((await enterprise(store, { perMinute: 1, perDay: 1 })).id).toBe(3);
@@ -149,7 +149,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
     {
       await using target = await open(to);
       // Its id is above all that are copied, and so no conflict.
-      await target.write('createPet', { body: newPet('somebody else') });
+      await target.write('createPet', { now: 0, body: newPet('somebody else') });
     }
     for await (const _ of copied);
     const verified = Array.fromAsync(copying.verify());
@@ -167,7 +167,7 @@ describe.each(Object.entries(targets))('a copy to %s', (_name, makeTarget) => {
       return await contents(target);
     };
     const before = await contentsOf(async (target) => {
-      await target.write('createPet', { body: newPet('somebody else') });
+      await target.write('createPet', { now: 0, body: newPet('somebody else') });
     });
     await expect(copy(from, to)).rejects.toThrow(CopyError);
     expect(await contentsOf()).toEqual(before);

@@ -80,8 +80,8 @@ function readOf({ columns }: Table, row: Row): Row {
 }
 
 async function filled(name: string, table: Table, { store, besideWith }: Bench) {
-  await store.write('createPet', { body: newPet('first') });
-  for (let at = 1; at < animals; at++) await store.write('createPet', { body: newPet(`${at}`) });
+  await store.write('createPet', { now: 0, body: newPet('first') });
+  for (let at = 1; at < animals; at++) await store.write('createPet', { now: 0, body: newPet(`${at}`) });
   const { write } = await besideWith(entityUnits);
   const random = randomFrom(20_261_122);
   const added: Row[] = [];

@@ -9,7 +9,12 @@ import { newPet } from './samples.ts';
 const begun: ImportRun = { source: 'f'.repeat(64), lastLine: 3, added: 2, rejected: 1, finished: false };
 
 function commit(by: Writes, pets: readonly NewPet[], run?: ImportRun, fromLine?: number) {
-  return by.write('commitImport', { pets, ...(run && { run }), ...(fromLine !== undefined && { fromLine }) });
+  return by.write('commitImport', {
+    now: 0,
+    pets,
+    ...(run && { run }),
+    ...(fromLine !== undefined && { fromLine }),
+  });
 }
 
 export function importsConform(check: StoreTest): void {

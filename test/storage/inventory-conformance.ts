@@ -33,7 +33,7 @@ async function changeAtRandom(store: Writes, shop: Shop, random: () => number): 
   const kind = pet === undefined ? 0 : random();
   const group = () => Array.from({ length: 1 + Math.floor(random() * 9) }, anAnimal);
   if (kind < 0.3) await shop.write('addPets', group());
-  else if (kind < 0.4) await store.write('commitImport', { pets: group() });
+  else if (kind < 0.4) await store.write('commitImport', { now: 0, pets: group() });
   else if (kind < 0.7) await shop.write('changePet', { id: pet.id, change: anAnimal() });
   else if (kind < 0.9) await shop.write('removePet', pet.id);
   else await rejectionOf(shop.write('changeAndRefuse', { id: pet.id, change: anAnimal() }));
@@ -82,7 +82,7 @@ function idsConform(check: StoreTest): void {
     expect(kept?.id).toBe(5n);
     for (const id of [1n, 3n, 5n]) await write('removePet', id);
     const store = await restart();
-    const added = await store.write('commitImport', { pets: [newPet('six')] });
+    const added = await store.write('commitImport', { now: 0, pets: [newPet('six')] });
     expect(added?.[0]?.id).toBe(6n);
   });
 }

@@ -28,7 +28,9 @@ export function petsConform(check: StoreTest): void {
   check('animals added at once each get an id and a row of their own', async ({ store }) => {
     const { pets } = store;
     const added = await Promise.all(
-      Array.from({ length: 200 }, (_, index) => store.write('createPet', { body: newPet(`${index}`) })),
+      Array.from({ length: 200 }, (_, index) =>
+        store.write('createPet', { now: 0, body: newPet(`${index}`) }),
+      ),
     );
     expect(new Set(added.map(({ id }) => id)).size).toBe(200);
     for (const pet of added) expect(await pets.find(pet.id)).toEqual(pet);
@@ -39,7 +41,7 @@ export function petsConform(check: StoreTest): void {
     const other = await beside();
     const seen = await Promise.all(
       Array.from({ length: 50 }, async (_, index) => {
-        const { id } = await store.write('createPet', { body: newPet(`${index}`) });
+        const { id } = await store.write('createPet', { now: 0, body: newPet(`${index}`) });
         return (await other.pets.find(id))?.name;
       }),
     );
@@ -49,7 +51,7 @@ export function petsConform(check: StoreTest): void {
   check('names come back byte for byte', async ({ store }) => {
     const { pets } = store;
     for (const name of names) {
-      const { id } = await store.write('createPet', { body: newPet(name) });
+      const { id } = await store.write('createPet', { now: 0, body: newPet(name) });
       expect((await pets.find(id))?.name).toBe(name);
     }
     expect((await pets.list(0n, 100)).map(({ name }) => name)).toEqual(names);

@@ -32,7 +32,7 @@ describe.skipIf(servers === undefined)('the pool', () => {
     await database.migrate();
     const pets = readsOf({ run: (statement) => database.read(statement) }).pets;
     const writer = new PostgresWriter(database, units, async () => {});
-    const add = (name: string) => writer.write('createPet', { body: newPet(name) }) as Promise<Pet>;
+    const add = (name: string) => writer.write('createPet', { now: 0, body: newPet(name) }) as Promise<Pet>;
     await untilDone(() => add('first'));
     const kept = made.move();
     return { database, pets, add, other, [Symbol.asyncDispose]: () => kept.disposeAsync() };

@@ -116,7 +116,8 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     const added = await Promise.all(
       Array.from(
         { length: 900 },
-        (_, index) => writers[index % 3]?.write('createPet', { body: newPet(`${index}`) }) as Promise<Pet>,
+        (_, index) =>
+          writers[index % 3]?.write('createPet', { now: 0, body: newPet(`${index}`) }) as Promise<Pet>,
       ),
     );
     const ids = added.map((pet) => Number(pet.id)).sort((one, other) => one - other);

@@ -149,6 +149,11 @@ export const reads: { readonly [Name in keyof Readers]: Calls<Readers[Name]> } =
     findCaller: [[`${last}`]],
     fingerprints: [[last, limit]],
   },
+  events: {
+    list: ids.map((after) => [after, limit]),
+    newest: [[limit]],
+    bounds: [[]],
+  },
   imports: { ...readsOf(imports, ['7'], {}), findParts: [['7']] },
   sessions: readsOf(sessions, [`${last}`], {}),
   audit: {

@@ -72,7 +72,7 @@ describe.skipIf(servers === undefined)('Redis', () => {
     await using store = await at(there.redisUrl, true);
     await using stranger = await at('redis://127.0.0.1:1', false);
     const before = await store.limits.versions();
-    await stranger.write('createPet', { body: newPet('Ozzy') });
+    await stranger.write('createPet', { now: 0, body: newPet('Ozzy') });
     const { id } = await enterprise(stranger, plans.free);
     await stranger.write('createKey', newKey(id, 'print'));
     await until(async () => {

@@ -85,6 +85,7 @@ const shopCallsBefore: readonly Call[] = [
   [
     'commitImport',
     {
+      now: 0,
       pets: Array.from({ length: 6 }, (_, index) => newPet(`imported ${index}`)),
       run: { source: 'f'.repeat(64), lastLine: 9, added: 6, rejected: 3, finished: true },
       entry,

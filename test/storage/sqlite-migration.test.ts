@@ -73,7 +73,7 @@ test('an upgrade counts the animals, keeps the scopes of keys and gives out no i
   expect(await store.pets.inventory(lowest + 1n)).toEqual({ available: 3, pending: 1, sold: 1 });
   expect((await store.keys.list(0, many)).map(({ scopes }) => scopes)).toEqual([defaultScopes]);
   expect((await store.keys.findCaller('print'))?.scopes).toEqual(new Set(defaultScopes));
-  expect((await store.write('createPet', { body: newPet('next') })).id).toBe(5_001n);
+  expect((await store.write('createPet', { now: 0, body: newPet('next') })).id).toBe(5_001n);
   expect((await store.pets.list(0n, 2, { categoryId: lowest + 7n })).map(({ id }) => id)).toEqual([
     7n,
     1_007n,

@@ -31,7 +31,7 @@ describe('the data file', () => {
     const path = join(folder.path, 'store.db');
     const runs = spyOn(Database.prototype, 'run');
     await using store = await open(path);
-    await store.write('createPet', { body: newPet('Ozzy') });
+    await store.write('createPet', { now: 0, body: newPet('Ozzy') });
     const connections = runs.mock.contexts as Database[];
     const connection = connections.find(({ filename }) => filename === path);
     runs.mockRestore();
@@ -50,7 +50,7 @@ describe('the data file', () => {
     const before = commitsInWal(path);
     const seen = await Promise.all(
       Array.from({ length: 64 }, async (_, index) => {
-        const { id } = await store.write('createPet', { body: newPet(`${index}`) });
+        const { id } = await store.write('createPet', { now: 0, body: newPet(`${index}`) });
         return find.all(id).length;
       }),
     );
@@ -63,7 +63,9 @@ describe('the data file', () => {
     const path = join(folder.path, 'store.db');
     await using store = await open(path);
     for (let round = 0; round < 400; round++) {
-      await Promise.all(Array.from({ length: 5 }, () => store.write('createPet', { body: newPet('Ozzy') })));
+      await Promise.all(
+        Array.from({ length: 5 }, () => store.write('createPet', { now: 0, body: newPet('Ozzy') })),
+      );
     }
     expect(total(await store.pets.inventory())).toBe(2_000);
     // SQLite's own bound is 1,000 pages of 4 KiB, looked at after each commit.
@@ -126,7 +128,7 @@ describe('migration', () => {
     const path = join(folder.path, 'store.db');
     {
       await using store = await open(path);
-      await store.write('createPet', { body: newPet('Ozzy') });
+      await store.write('createPet', { now: 0, body: newPet('Ozzy') });
     }
     const schema = () => rowsOf(path, 'SELECT type, name, sql FROM sqlite_schema ORDER BY name');
     const before = schema();

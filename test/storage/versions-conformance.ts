@@ -18,7 +18,7 @@ export function versionsConform(check: StoreTest): void {
       const before = await versionsNow(store);
       const { id } = await enterprise(by, tiny);
       await by.write('createKey', newKey(id, `first of ${id}`));
-      await by.write('createPet', { body: newPet('Ozzy') });
+      await by.write('createPet', { now: 0, body: newPet('Ozzy') });
       const after = await versionsNow(store);
       expect([after.callers > before.callers, after.pets > before.pets]).toEqual([true, true]);
     }

@@ -7,6 +7,7 @@ import { routesOf } from '../../src/http/pipeline/routes.ts';
 import { startServer } from '../../src/http/server.ts';
 import { AdmissionOperations } from '../../src/operations/admission/admission.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
+import { EventFeed } from '../../src/operations/events/feed.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import type { TestApp } from './app.ts';
 
@@ -18,7 +19,7 @@ export function requestContextOf(
   const { storage } = app.admin;
   return {
     admission: new AdmissionOperations(storage.keys, storage.limits, clock),
-    operations: new ClientOperations(storage, clock),
+    operations: new ClientOperations(storage, clock, new EventFeed(storage.events, clock)),
     pageCache: new PageCache(),
     clock,
     publicUrl: undefined,

@@ -73,7 +73,7 @@ export function response(status: string, body = '', ...headers: string[]): strin
 
 /** Networks as the service reads them from its settings. */
 export function allowing(networks: string): readonly Network[] {
-  return readConfig({ WEBHOOK_ALLOWED_NETWORKS: networks }).webhookAllowedNetworks;
+  return readConfig({ WEBHOOK_ALLOWED_NETWORKS: networks }).webhooks.allowedNetworks;
 }
 
 /** Writes the first bytes, and then the others again and again until the connection is closed. */

@@ -54,7 +54,7 @@ describe('with a key, a secret', () => {
 test('SECRETS_KEY has one key or two', () => {
   const texts = [before, after].map((key) => Buffer.from(key).toString('base64'));
   const keysOf = (text: string) =>
-    readConfig({ SECRETS_KEY: text }).secretsKeys.map((key) => new Uint8Array(key));
+    readConfig({ SECRETS_KEY: text }).webhooks.secretsKeys.map((key) => new Uint8Array(key));
   expect([keysOf(''), keysOf(texts.slice(0, 1).join()), keysOf(texts.join(', '))]).toEqual([
     [],
     [before],

@@ -31,6 +31,7 @@ export function successAnswer(
   if (location !== undefined) headers.Location = base + location;
   if (operation.paginated)
     headers.Link = linksOf(base + filledPath(operation, params), query as PageQuery, next);
+  if (operation.feed) headers.Link = feedLink(base + operation.path, query as FeedQuery, next);
   if (isReplayed) headers['Idempotent-Replayed'] = 'true';
   return { status, body: body ?? null, etag, headers };
 }
@@ -47,6 +48,18 @@ export function unseen({ headers: { ETag: _hidden, ...headers } }: Answer): Answ
 
 function filledPath({ path }: Operation, params: Readonly<Record<string, bigint>>): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => String(params[name]));
+}
+
+interface FeedQuery {
+  readonly limit: number;
+  readonly type?: readonly string[] | undefined;
+  readonly wait?: number | undefined;
+}
+
+/** Link to the events behind the last one that was examined. */
+function feedLink(url: string, { limit, type = [], wait }: FeedQuery, after = ''): string {
+  const types = type.map((selector) => `&type=${inQuery(selector)}`).join('');
+  return `<${url}?limit=${limit}${types}${wait === undefined ? '' : `&wait=${wait}`}&after=${after}>; rel="next"`;
 }
 
 interface PageQuery extends ListQuery {

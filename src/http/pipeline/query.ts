@@ -1,4 +1,4 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import { cursorMistake, filtersText, parseCursor } from '../../contract/cursor.ts';
 import type { ErrorDetail } from '../../contract/errors.ts';
 import type { Operation } from '../../contract/operations.ts';
@@ -24,10 +24,10 @@ export function queryOf(url: string): string {
   return start === -1 ? '' : url.slice(start + 1);
 }
 
-/** Checks a query against what the operation knows; values given twice and unknown names are mistakes. */
+/** Checks a query against what the operation knows; unknown names are mistakes, and values given twice except of a list. */
 export function readQuery(operation: Operation, query: string): Validated<unknown> {
   if (query === '' && operation.query === undefined) return { value: undefined };
-  const parameters = new Map<string, string>();
+  const parameters = new Map<string, string | string[]>();
   const mistakes: ErrorDetail[] = [];
   const known = Object.keys(operation.query?.shape ?? {});
   // Each name is reported once, however often it is there: 16 KiB of them would make an answer of a megabyte.
@@ -37,8 +37,10 @@ export function readQuery(operation: Operation, query: string): Validated<unknow
     reported.add(name);
   };
   for (const [name, value] of new URLSearchParams(query)) {
+    const given = parameters.get(name);
     if (!known.includes(name)) addMistake(name, unknownMessage(known));
-    else if (parameters.has(name)) addMistake(name, 'is given more than once');
+    else if (isRepeatable(operation.query?.shape[name])) parameters.set(name, [...(given ?? []), value]);
+    else if (given !== undefined) addMistake(name, 'is given more than once');
     else parameters.set(name, value);
   }
   // Which of its values a parameter given twice has is not known, so none is checked.
@@ -51,15 +53,20 @@ export function readQuery(operation: Operation, query: string): Validated<unknow
   return { mistakes: [...mistakes, ...cursorMistakes(operation.path, schema, parameters, reported)] };
 }
 
+/** Whether a parameter may be given several times: it is a list. */
+function isRepeatable(schema: unknown): boolean {
+  return schema instanceof z.ZodArray || (schema instanceof z.ZodOptional && isRepeatable(schema.unwrap()));
+}
+
 /** What is wrong with the cursor of a query that has other mistakes; the operation itself checks that of one without. */
 function cursorMistakes(
   path: string,
   { shape }: NonNullable<Operation['query']>,
-  parameters: ReadonlyMap<string, string>,
+  parameters: ReadonlyMap<string, string | string[]>,
   reported: ReadonlySet<string>,
 ): ErrorDetail[] {
   const text = parameters.get('cursor');
-  if (text === undefined || !('cursor' in shape)) return [];
+  if (typeof text !== 'string' || !('cursor' in shape)) return [];
   const cursor = parseCursor(text);
   if (cursor === undefined) return [cursorMistake];
   const { limit: _limit, cursor: _cursor, ...filters } = shape;

@@ -126,7 +126,7 @@ function helpLink({ publicUrl }: RequestContext, code: ErrorCode, others: string
 }
 
 function errorHeaders(
-  { code, details }: Refusal,
+  { code, details, scope }: Refusal,
   admission: Authenticated | Unauthenticated,
   { route, routed }: IncomingRequest,
 ): HeaderFields {
@@ -137,7 +137,7 @@ function errorHeaders(
       };
     case 403:
       return {
-        'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${routed?.operation.scope}"`,
+        'WWW-Authenticate': `${challenge}, error="insufficient_scope", scope="${scope ?? routed?.operation.scope}"`,
       };
     case 405:
       return { Allow: route?.allow ?? '' };

@@ -147,7 +147,12 @@ export class ImportOperations {
     if (this.#context === undefined) return [];
     if (source === undefined && pets.length === 0 && entry === undefined) return [];
     const run = source === undefined ? {} : { run: { source, ...progress }, fromLine: storedLine };
-    const added = await this.#context.store.write('commitImport', { pets, ...run, entry });
+    const added = await this.#context.store.write('commitImport', {
+      pets,
+      now: this.#context.clock.now(),
+      ...run,
+      entry,
+    });
     if (added !== undefined) return added;
     const message = 'Another import of the same input is running. Wait for it to finish.';
     throw new Refusal('import_invalid', { message });

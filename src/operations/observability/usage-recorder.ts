@@ -26,6 +26,8 @@ interface UsageRecorderOptions {
   readonly instance: Omit<Instance, 'seenAt'>;
   /** Whether this process also removes what is too old, kept answers included: one of several is enough. */
   readonly prunes: boolean;
+  /** Whether events are recorded, and how long they are retained, in ms. */
+  readonly events: { readonly areRecorded: boolean; readonly keepMs: number };
   /** Logs that usage is lost. The store logs that it cannot be written. */
   readonly notice: (message: string, fields: Readonly<Record<string, unknown>>) => void;
 }
@@ -121,13 +123,14 @@ export class UsageRecorder implements AsyncDisposable {
 
   /** Removes some expired rows, and continues the next time if there are more. */
   async #prune(): Promise<void> {
-    const { store, clock } = this.#options;
+    const { store, clock, events } = this.#options;
     if (clock.steady() < this.#nextPruneAt) return;
     try {
       const now = clock.now();
       const mayBeMore = [
         await store.write('pruneUsage', usageBounds(now)),
         await store.write('pruneAnswers', now - keptForMs),
+        await store.write('pruneEvents', events.areRecorded ? now - events.keepMs : Number.MAX_SAFE_INTEGER),
       ];
       if (!mayBeMore.includes(true)) this.#nextPruneAt = clock.steady() + pruneEveryMs;
     } catch {

@@ -23,21 +23,26 @@ export const categoryUnits = {
   putCategory: {
     writes: ['categories'],
     subject: category.byParam('categoryId'),
-    run: async ({ categories }, { params, body, preconditions }) => {
+    run: async ({ categories, events }, { params, body, preconditions, now }) => {
       const before = await categories.find(params.categoryId);
       checkPreconditions(preconditions, before && categoryJson(before));
       const after = { id: params.categoryId, name: body.name };
-      if (before?.name !== after.name) await categories.put(after);
+      if (before?.name !== after.name) {
+        await categories.put(after);
+        const type = before === undefined ? 'category.created' : 'category.updated';
+        events.add({ type, data: categoryJson(after), createdAt: now });
+      }
       return { category: after, isNew: before === undefined };
     },
   },
   deleteCategory: {
     writes: ['categories'],
     subject: category.byParam('categoryId'),
-    run: async ({ categories }, { params, preconditions }) => {
+    run: async ({ categories, events }, { params, preconditions, now }) => {
       const before = found(await categories.find(params.categoryId), 'category_not_found');
       checkPreconditions(preconditions, categoryJson(before));
       await categories.remove(before.id);
+      events.add({ type: 'category.deleted', data: categoryJson(before), createdAt: now });
     },
   },
 } as const satisfies UnitsOf<typeof categoryOperations>;

@@ -1,7 +1,10 @@
 import { type Order, orderJson, type orderOperations } from '../../contract/orders.ts';
+import { type Pet, petJson } from '../../contract/pets.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { andThen } from '../../domain/awaitable.ts';
 import { next, type OrderStep, petStatusAfter, stepsOf } from '../../domain/order-status.ts';
+import type { Transaction } from '../../storage/transaction.ts';
+import type { NewEvent } from '../../tables/events.ts';
 import { subjectsOf } from '../changes/audited.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
 import { found, invalidMember } from '../refusals.ts';
@@ -28,7 +31,8 @@ const taking = (step: OrderStep) =>
   ({
     writes,
     subject: subject.byParam('orderId'),
-    run: async ({ pets, orders }, { params, preconditions, now }) => {
+    run: async (transaction, { params, preconditions, now }) => {
+      const { pets, orders } = transaction;
       const order = found(await orders.find(params.orderId), 'order_not_found');
       checkPreconditions(preconditions, orderJson(order));
       const status = next(order.status, step);
@@ -36,10 +40,11 @@ const taking = (step: OrderStep) =>
       const pet = await pets.find(order.petId);
       const petStatus = pet && petStatusAfter(step, pet.status);
       if (pet !== undefined && petStatus !== undefined)
-        await pets.replace(pet, { ...pet, status: petStatus });
+        await changePet(transaction, pet, { ...pet, status: petStatus }, now);
       // The clock of the process that asks may have been set back since.
       const changed = { ...order, status, updatedAt: Math.max(now, order.updatedAt) };
       await orders.update(order.id, { status, updatedAt: changed.updatedAt });
+      transaction.events.add(eventOf(changed, now));
       return changed;
     },
   }) as const satisfies OrderUnits['approveOrder'];
@@ -48,16 +53,19 @@ export const orderUnits = {
   placeOrder: {
     writes,
     subject: subject.made,
-    run: async ({ pets, orders }, { body: { petId, reference }, now }) => {
-      const pet = await pets.find(petId);
+    run: async (transaction, { body: { petId, reference }, now }) => {
+      const pet = await transaction.pets.find(petId);
       if (pet === undefined) throw invalidMember('petId', 'is the id of no animal');
       if (pet.status !== 'available') {
         throw new Refusal('pet_not_available', {
           message: `The animal is "${pet.status}". Only an available animal can be ordered.`,
         });
       }
-      await pets.replace(pet, { ...pet, status: 'pending' });
-      return orders.add({ petId, status: 'placed', reference, createdAt: now, updatedAt: now });
+      await changePet(transaction, pet, { ...pet, status: 'pending' }, now);
+      const placed = { petId, status: 'placed', reference, createdAt: now, updatedAt: now } as const;
+      const order = await transaction.orders.add(placed);
+      transaction.events.add(eventOf(order, now));
+      return order;
     },
   },
   approveOrder: taking('approve'),
@@ -65,6 +73,20 @@ export const orderUnits = {
   cancelOrder: taking('cancel'),
   returnOrder: taking('return'),
 } as const satisfies OrderUnits;
+
+async function changePet(
+  { pets, events }: Transaction,
+  before: Pet,
+  after: Pet,
+  createdAt: number,
+): Promise<void> {
+  await pets.replace(before, after);
+  events.add({ type: 'pet.updated', data: petJson(after), createdAt });
+}
+
+function eventOf(order: Order, createdAt: number): NewEvent {
+  return { type: `order.${order.status}`, data: orderJson(order), createdAt };
+}
 
 function stepRefusal({ status }: Order, step: OrderStep): Refusal {
   const steps = stepsOf(status);

@@ -33,13 +33,16 @@ export const petUnits = {
   createPet: {
     writes: ['pets'],
     subject: pet.made,
-    all: ({ pets }: Transaction, inputs: readonly { readonly body: NewPet }[]) =>
-      pets.add(inputs.map(({ body }) => body)),
+    all: ({ pets }: Transaction, inputs: readonly { readonly body: NewPet; readonly now: number }[]) =>
+      pets.add(
+        inputs.map(({ body }) => body),
+        Math.max(...inputs.map(({ now }) => now)),
+      ),
   },
   updatePet: {
     writes: ['pets', 'orders'],
     subject: pet.byParam('petId'),
-    run: async ({ pets, orders }, { params, body, preconditions }) => {
+    run: async ({ pets, orders, events }, { params, body, preconditions, now }) => {
       const before = found(await pets.find(params.petId), 'pet_not_found');
       checkPreconditions(preconditions, petJson(before));
       const after: Pet = {
@@ -54,17 +57,19 @@ export const petUnits = {
         if (!mayFollow(before.status, after.status)) throw transitionRefusal(before, after);
       }
       await pets.replace(before, after);
+      events.add({ type: 'pet.updated', data: petJson(after), createdAt: now });
       return after;
     },
   },
   deletePet: {
     writes: ['pets', 'orders'],
     subject: pet.byParam('petId'),
-    run: async ({ pets, orders }, { params, preconditions }) => {
+    run: async ({ pets, orders, events }, { params, preconditions, now }) => {
       const before = found(await pets.find(params.petId), 'pet_not_found');
       checkPreconditions(preconditions, petJson(before));
       await refuseReserved(orders, before.id);
       await pets.remove(before);
+      events.add({ type: 'pet.deleted', data: petJson(before), createdAt: now });
     },
   },
 } as const satisfies UnitsOf<typeof petOperations>;

@@ -1,3 +1,4 @@
+import { importedJson } from '../../contract/events.ts';
 import type { NewPet, Pet } from '../../contract/pets.ts';
 import type { UsageBounds, UsageReport } from '../../storage/admin.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
@@ -6,6 +7,8 @@ import type { NewAuditEntry } from '../../tables/operators.ts';
 
 interface ImportCommit {
   readonly pets: readonly NewPet[];
+  /** Unix ms. */
+  readonly now: number;
   readonly run?: ImportRun;
   readonly fromLine?: number;
   readonly entry?: NewAuditEntry | undefined;
@@ -15,8 +18,8 @@ export const recordUnits = {
   commitImport: {
     writes: ['pets'],
     run: async (
-      { imports, pets, audit }: Transaction,
-      { pets: read, run, fromLine, entry }: ImportCommit,
+      { imports, pets, audit, events }: Transaction,
+      { pets: read, now, run, fromLine, entry }: ImportCommit,
     ): Promise<Pet[] | undefined> => {
       if (run !== undefined) {
         const stored = await imports.find(run.source);
@@ -25,6 +28,11 @@ export const recordUnits = {
         await imports.put(run);
       }
       const added = await pets.add(read);
+      const [first, last] = [added.at(0), added.at(-1)];
+      if (first !== undefined && last !== undefined) {
+        const data = importedJson({ count: added.length, firstId: first.id, lastId: last.id });
+        events.add({ type: 'pets.imported', data, createdAt: now });
+      }
       if (entry !== undefined) await audit.add(entry);
       return added;
     },
@@ -39,6 +47,10 @@ export const recordUnits = {
   pruneUsage: { writes: [], run: ({ usage }: Transaction, bounds: UsageBounds) => usage.prune(bounds) },
   /** Removes answers that were kept before an instant (Unix ms). */
   pruneAnswers: { writes: [], run: ({ answers }: Transaction, since: number) => answers.prune(since) },
+  /** Removes events from before an instant (Unix ms). */
+  pruneEvents: { writes: [], run: ({ events }: Transaction, before: number) => events.prune(before) },
+  /** Leaves a gap, for changes from now on are not recorded as events. */
+  skipEvents: { writes: [], run: ({ events }: Transaction) => events.skip() },
   /** Records what an operator does outside the data, such as lifting a ban. */
   recordAudit: { writes: [], run: ({ audit }: Transaction, entry: NewAuditEntry) => audit.add(entry) },
 } as const satisfies Units;

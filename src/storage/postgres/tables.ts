@@ -2,6 +2,7 @@ import { sqlColumns, sqlKey } from '../../tables/sql.ts';
 import type { SqlType, Table } from '../../tables/table.ts';
 import type { TableRow, Tables, TableValue } from '../storage.ts';
 import { PostgresDatabase, type PostgresOptions } from './database.ts';
+import { numberEvents } from './entities/events.ts';
 import { conflictOf } from './failures.ts';
 import { risenVersionText } from './versions.ts';
 
@@ -10,6 +11,7 @@ export async function openPostgresTables(options: PostgresOptions, mustExist: bo
   await using opened = new AsyncDisposableStack();
   const database = opened.use(new PostgresDatabase(options));
   await database.migrate(!mustExist);
+  while (await numberEvents({ run: (statement) => database.read(statement) }));
   const kept = opened.move();
   return {
     async count(table) {

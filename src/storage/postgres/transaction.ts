@@ -5,6 +5,7 @@ import { WriteUncertain } from '../storage.ts';
 import { type EntityTransaction, type Transaction, written } from '../transaction.ts';
 import { PostgresAnswerWrites } from './entities/answers.ts';
 import { PostgresEntity } from './entities/entity.ts';
+import { PostgresEventWrites } from './entities/events.ts';
 import { PostgresPetWrites } from './entities/pets.ts';
 import { PostgresSessions } from './entities/sessions.ts';
 import { PostgresUsageWrites } from './entities/usage-writes.ts';
@@ -12,18 +13,21 @@ import type { Execute, Statement, Statements, Versioned } from './statements.ts'
 
 export class PostgresTransaction implements Statements {
   readonly tables: Transaction;
+  readonly events: PostgresEventWrites;
   readonly #execute: Execute;
   readonly #moved: Map<Resource, number>;
   /** Why a statement failed: the server does nothing more in the transaction from then on. */
   failure: unknown;
 
   /** The versions it moves are put into `moved`; 0 for one that is perhaps not moved. */
-  constructor(execute: Execute, moved: Map<Resource, number>) {
+  constructor(execute: Execute, moved: Map<Resource, number>, recordsEvents = true) {
     this.#execute = execute;
     this.#moved = moved;
+    this.events = new PostgresEventWrites(this, recordsEvents);
     this.tables = {
       ...entitiesOf<EntityTransaction>(written, (table) => new PostgresEntity(table, this)),
-      pets: new PostgresPetWrites(this),
+      pets: new PostgresPetWrites(this, this.events),
+      events: this.events,
       sessions: new PostgresSessions(sessions, this),
       answers: new PostgresAnswerWrites(this),
       usage: new PostgresUsageWrites(this),

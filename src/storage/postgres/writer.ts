@@ -24,14 +24,17 @@ type Moved = Map<Resource, number>;
 export class PostgresWriter implements Writer<Units> {
   readonly #database: PostgresDatabase;
   readonly #units: Units;
+  readonly #events: boolean | undefined;
   readonly #announce: Announce;
   readonly #queue: GroupQueue<Call, never>;
   /** For units that write no resource, such as usage records, so that changes of clients do not wait for them. */
   readonly #sideQueue: GroupQueue<Call, never>;
 
-  constructor(database: PostgresDatabase, units: Units, announce: Announce) {
+  /** `events`: whether changes are recorded as events; defaults to true. */
+  constructor(database: PostgresDatabase, units: Units, announce: Announce, events?: boolean) {
     this.#database = database;
     this.#units = units;
+    this.#events = events;
     this.#announce = announce;
     const queue = () =>
       new GroupQueue<Call, never>(database.statementTimeoutMs, (calls, dueAt) => this.#commit(calls, dueAt));
@@ -81,11 +84,16 @@ export class PostgresWriter implements Writer<Units> {
   /** A batch is one statement, which needs no transaction around it: that would cost half as much again. */
   #runAsStatement(batch: Run, moved: Moved, dueAt: number): Promise<Settled<never>[]> {
     let isSent = false;
-    return settle(batch, moved, (statement) => {
+    const execute: Execute = (statement) => {
       if (isSent) throw new Error('A batch of work calls its transaction once.');
       isSent = true;
       return this.#database.write(statement, dueAt);
-    });
+    };
+    return settle(batch, this.#transaction(execute, moved));
+  }
+
+  #transaction(execute: Execute, moved: Moved): PostgresTransaction {
+    return new PostgresTransaction(execute, moved, this.#events);
   }
 
   #runInTransaction(runs: readonly Run[], moved: Moved, dueAt: number): Promise<Settled<never>[]> {
@@ -95,7 +103,7 @@ export class PostgresWriter implements Writer<Units> {
       if (written.size > 0) await execute((sql) => lock(sql, written));
       const [first, ...others] = runs;
       // Without a savepoint: there are no other units to preserve.
-      if (first !== undefined && others.length === 0) return settle(first, moved, execute);
+      if (first !== undefined && others.length === 0) return settle(first, this.#transaction(execute, moved));
       const enoughAt = performance.now() + this.#database.statementTimeoutMs * longestPart;
       const settled: Settled<never>[] = [];
       const sent: Promise<unknown>[] = [];
@@ -108,7 +116,8 @@ export class PostgresWriter implements Writer<Units> {
       };
       for (const run of runs) {
         if (settled.length > 0 && performance.now() > enoughAt) break;
-        settled.push(...(await settleApart(run, moved, execute, sendAhead)));
+        const begin = (own: Moved) => this.#transaction(execute, own);
+        settled.push(...(await settleApart(run, moved, begin, sendAhead)));
       }
       // Rejects with the reason of a failure: the commit would only report that it was rolled back.
       await Promise.all(sent);
@@ -121,13 +130,13 @@ export class PostgresWriter implements Writer<Units> {
 async function settleApart(
   run: Run,
   moved: Moved,
-  execute: Execute,
+  begin: (own: Moved) => PostgresTransaction,
   sendAhead: (statement: Statement<unknown>) => void,
 ): Promise<Settled<never>[]> {
   sendAhead((sql) => sql`SAVEPOINT unit`);
   try {
     const own: Moved = new Map();
-    const settled = await settle(run, own, execute);
+    const settled = await settle(run, begin(own));
     sendAhead((sql) => sql`RELEASE unit`);
     for (const [resource, version] of own) moved.set(resource, version);
     return settled;
@@ -141,10 +150,10 @@ async function settleApart(
 }
 
 /** Runs it. Rejects with what it throws, or with a failure of the server, even if the unit caught that. */
-async function settle(run: Run, moved: Moved, execute: Execute): Promise<Settled<never>[]> {
-  const transaction = new PostgresTransaction(execute, moved);
+async function settle(run: Run, transaction: PostgresTransaction): Promise<Settled<never>[]> {
   try {
     const outcomes = await run.start(transaction.tables);
+    await transaction.events.flush();
     if (transaction.failure !== undefined) throw transaction.failure;
     return outcomes.map((outcome) => ({ outcome: outcome as never }));
   } catch (error) {

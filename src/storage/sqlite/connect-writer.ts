@@ -31,6 +31,7 @@ interface ConnectOptions {
   readonly path: string;
   readonly migrations: Migrations;
   readonly units: Units;
+  readonly events: boolean | undefined;
   readonly timeoutMs: number;
   readonly notice: Notice;
   /** Called when something may have been committed, before the write resolves. */
@@ -46,8 +47,8 @@ export function connectWriter(options: ConnectOptions): ConnectedWriter {
   return Object.assign(writer, { [Symbol.asyncDispose]: () => writer.idle() });
 }
 
-function writerHere({ path, migrations, units, timeoutMs, onOutcome }: ConnectOptions): ConnectedWriter {
-  const writer = new SqliteWriter({ path, migrations, units, timeoutMs });
+function writerHere({ onOutcome, ...options }: ConnectOptions): ConnectedWriter {
+  const writer = new SqliteWriter(options);
   const server = new WriteServer(writer);
   return {
     trouble: undefined,
@@ -65,7 +66,7 @@ const startThreadAfterMs = 500;
 
 function writerInThread(
   module: URL,
-  { path, timeoutMs, notice, onOutcome }: ConnectOptions,
+  { path, events, timeoutMs, notice, onOutcome }: ConnectOptions,
 ): ConnectedWriter {
   const lost = Promise.withResolvers<Error>();
   const closed = Promise.withResolvers<void>();
@@ -87,7 +88,7 @@ function writerInThread(
     thread.addEventListener('error', ({ message }) => onEnd(`failed: ${message}`));
     thread.addEventListener('close', () => onEnd('has ended.'));
     thread.addEventListener('message', ({ data }) => (data === 'closed' ? closed.resolve() : handle(data)));
-    const task: ThreadTask = { path, timeoutMs };
+    const task: ThreadTask = { path, events, timeoutMs };
     thread.postMessage(task);
     return thread;
   };

@@ -19,6 +19,7 @@ import { type Migrations, openDatabase } from './database.ts';
 import { SqliteAccounts } from './entities/accounts.ts';
 import { SqliteAudit } from './entities/audit.ts';
 import { type ReadIn, SqliteEntity } from './entities/entity.ts';
+import { SqliteEvents } from './entities/events.ts';
 import { SqliteImports } from './entities/imports.ts';
 import { SqliteKeys } from './entities/keys.ts';
 import { SqlitePets } from './entities/pets.ts';
@@ -64,6 +65,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     path: data.filename,
     migrations: options.migrations ?? dataMigrations,
     units,
+    events: options.events,
     timeoutMs: options.serving ? servingTimeoutMs : managingTimeoutMs,
     notice,
     onOutcome: () => snapshot.renew(),
@@ -78,6 +80,7 @@ export function openSqlite(options: SqliteOptions): Storage {
     accounts: new SqliteAccounts(data, read),
     keys: new SqliteKeys(data, read),
     limits: limitStore(limits, snapshot),
+    events: new SqliteEvents(data, read),
     imports: new SqliteImports(data, imports, { read }),
     sessions: new SqliteEntity(data, sessions, { read }),
     audit: new SqliteAudit(data, read),

@@ -7,6 +7,7 @@ import { checkDeclared } from '../unit-of-work.ts';
 import { SqliteAnswerWrites } from './entities/answers.ts';
 import { Changes } from './entities/changes.ts';
 import { SqliteEntity } from './entities/entity.ts';
+import { SqliteEventWrites } from './entities/events.ts';
 import { InventoryWrites } from './entities/inventory.ts';
 import { SqlitePetWrites } from './entities/pets.ts';
 import { SqliteSessions } from './entities/sessions.ts';
@@ -21,11 +22,13 @@ export class SqliteTransaction {
   /** Of the units before it that were not undone. */
   readonly #ofGroup = new Changes();
 
-  constructor(database: Database) {
+  constructor(database: Database, recordsEvents = true) {
     const { touch } = this.#ofUnit;
+    const events = new SqliteEventWrites(database, recordsEvents);
     this.tables = {
       ...entitiesOf<EntityTransaction>(written, (table) => new SqliteEntity(database, table, { touch })),
-      pets: new SqlitePetWrites(database, this.#ofUnit),
+      pets: new SqlitePetWrites(database, this.#ofUnit, events),
+      events,
       sessions: new SqliteSessions(database, sessions),
       answers: new SqliteAnswerWrites(database),
       usage: new SqliteUsageWrites(database),

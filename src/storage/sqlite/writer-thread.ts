@@ -9,6 +9,7 @@ import { SqliteWriter } from './writer.ts';
 /** The first message to the thread. The last one is `close`, to which it responds with `closed`. */
 export interface ThreadTask {
   readonly path: string;
+  readonly events: boolean | undefined;
   /** How long a write waits for its commit, in milliseconds. */
   readonly timeoutMs: number;
 }

@@ -20,6 +20,8 @@ interface SqliteWriterOptions {
   readonly path: string;
   readonly migrations: Migrations;
   readonly units: Units;
+  /** Whether changes are recorded as events; defaults to true. */
+  readonly events?: boolean | undefined;
   /** How long a write waits for its commit, in milliseconds. */
   readonly timeoutMs: number;
 }
@@ -33,7 +35,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
   readonly #queue: GroupQueue<Call, never>;
 
   /** Opens the connection that writes. Throws `StorageUnusable`. */
-  constructor({ path, migrations, units, timeoutMs }: SqliteWriterOptions) {
+  constructor({ path, migrations, units, events, timeoutMs }: SqliteWriterOptions) {
     this.#database = openDatabase({
       path,
       migrations,
@@ -48,7 +50,7 @@ export class SqliteWriter implements Writer<Units>, AsyncDisposable {
     // The process that reads the file notifies operators of another format.
     this.#watch = new FormatWatch(this.#database, () => undefined);
     this.#units = units;
-    this.#transaction = new SqliteTransaction(this.#database);
+    this.#transaction = new SqliteTransaction(this.#database, events);
     this.#queue = new GroupQueue(timeoutMs, (calls, dueAt) => this.#commit(calls, dueAt));
   }
 

@@ -1,12 +1,13 @@
 import type { SQL } from 'bun';
 import type { Inventory } from '../../../contract/inventory.ts';
-import type { NewPet, Pet } from '../../../contract/pets.ts';
+import { jsonBehindId, type NewPet, type Pet } from '../../../contract/pets.ts';
 import { pets } from '../../../tables/pets.ts';
 import type { PetFilter, PetStore } from '../../storage.ts';
 import type { PetWrites } from '../../transaction.ts';
 import type { Statements, Versioned } from '../statements.ts';
 import { risenVersion } from '../versions.ts';
 import { PostgresEntity } from './entity.ts';
+import type { PostgresEventWrites } from './events.ts';
 
 export class PostgresPets extends PostgresEntity<typeof pets> implements PetStore {
   override list(after?: bigint, limit?: number, filter: PetFilter = {}): Promise<Pet[]> {
@@ -44,26 +45,35 @@ export class PostgresPets extends PostgresEntity<typeof pets> implements PetStor
 /** By hand, since creating animals is the hot path: one statement adds those of a whole group. */
 export class PostgresPetWrites implements PetWrites {
   readonly #statements: Statements;
+  readonly #events: PostgresEventWrites;
   readonly #pets: PostgresEntity<typeof pets>;
 
-  constructor(statements: Statements) {
+  constructor(statements: Statements, events: PostgresEventWrites) {
     this.#statements = statements;
+    this.#events = events;
     this.#pets = new PostgresEntity(pets, statements);
   }
 
   /** The counter's row is locked until the commit: ids become visible in order and without gaps, on every instance. */
-  async add(added: readonly NewPet[]): Promise<Pet[]> {
+  async add(added: readonly NewPet[], createdAt?: number): Promise<Pet[]> {
+    const hasEvents = this.#events.isOn && createdAt !== undefined;
     const [row] = await this.#statements.change<Versioned & { readonly last: bigint }>(
       'pets',
       (sql) => sql`
         WITH taken AS (
           UPDATE counters SET last = last + ${added.length}::bigint, ${risenVersion(sql)}
           WHERE name = 'pets' RETURNING last, version
+        ), numbered AS (
+          SELECT last - ${added.length}::bigint + number AS id, pet.*
+          FROM taken, json_to_recordset(${rowsOf(added)}::text::json)
+            AS pet (number bigint, name text, category_id bigint, status text, json text)
         ), added AS (
           INSERT INTO pets (id, name, category_id, status)
-          SELECT last - ${added.length}::bigint + pet.number, pet.name, pet.category_id, pet.status
-          FROM taken, json_to_recordset(${rowsOf(added)}::text::json)
-            AS pet (number bigint, name text, category_id bigint, status text)
+          SELECT id, name, category_id, status FROM numbered
+        ), recorded AS (
+          INSERT INTO unnumbered_events (type, data, created_at)
+          SELECT 'pet.created', '{"id":' || id || json, ${createdAt ?? 0}::bigint FROM numbered
+          WHERE ${hasEvents}::boolean ORDER BY id
         )
         SELECT last, version FROM taken`,
     );
@@ -84,10 +94,11 @@ export class PostgresPetWrites implements PetWrites {
   }
 }
 
-/** Animals as one parameter. Categories go as text, for JavaScript's numbers would round them. */
+/** Animals as one parameter, with the JSON of each behind its id. Categories go as text, for JavaScript's numbers would round them. */
 function rowsOf(added: readonly NewPet[]): string {
-  const rows = added.map(({ name, categoryId, status }, index) => {
-    return { number: index + 1, name, category_id: String(categoryId), status };
+  const rows = added.map((pet, index) => {
+    const { name, categoryId, status } = pet;
+    return { number: index + 1, name, category_id: String(categoryId), status, json: jsonBehindId(pet) };
   });
   return JSON.stringify(rows);
 }

@@ -1,9 +1,9 @@
 import type { Database, Statement } from 'bun:sqlite';
 import type { Inventory } from '../../../contract/inventory.ts';
-import type { NewPet, Pet } from '../../../contract/pets.ts';
+import { type NewPet, type Pet, petJson } from '../../../contract/pets.ts';
 import { pets } from '../../../tables/pets.ts';
 import type { PetFilter, PetStore } from '../../storage.ts';
-import type { PetWrites } from '../../transaction.ts';
+import type { EventWrites, PetWrites } from '../../transaction.ts';
 import type { Changes } from './changes.ts';
 import { type ReadIn, SqliteEntity } from './entity.ts';
 import { SqliteInventory } from './inventory.ts';
@@ -43,21 +43,25 @@ export class SqlitePets extends SqliteEntity<typeof pets> implements PetStore {
 /** By hand, since creating animals is the hot path, and each change is counted by status and category. */
 export class SqlitePetWrites implements PetWrites {
   readonly #changes: Changes;
+  readonly #events: EventWrites;
   readonly #pets: SqliteEntity<typeof pets>;
   readonly #insert: Statement<never, [string, bigint, string]>;
 
-  constructor(database: Database, changes: Changes) {
+  constructor(database: Database, changes: Changes, events: EventWrites) {
     this.#changes = changes;
+    this.#events = events;
     this.#pets = new SqliteEntity(database, pets, { touch: changes.touch });
     this.#insert = database.query('INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)');
   }
 
-  add(added: readonly NewPet[]): Pet[] {
+  add(news: readonly NewPet[], createdAt?: number): Pet[] {
     this.#changes.touch('pets');
-    return added.map((pet) => {
+    return news.map((pet) => {
       const { lastInsertRowid } = this.#insert.run(pet.name, pet.categoryId, pet.status);
       this.#changes.count(pet, 1);
-      return { id: BigInt(lastInsertRowid), ...pet };
+      const added = { id: BigInt(lastInsertRowid), ...pet };
+      if (createdAt !== undefined) this.#events.add({ type: 'pet.created', data: petJson(added), createdAt });
+      return added;
     });
   }
 

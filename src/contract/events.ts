@@ -1,0 +1,145 @@
+import * as z from 'zod';
+import { type EventSelector, type EventType, eventSelectors, eventTypes } from '../domain/event-type.ts';
+import { Category } from './categories.ts';
+import { okPage, rowsOf } from './operation.ts';
+import { Order } from './orders.ts';
+import { Pet } from './pets.ts';
+import {
+  assignedId,
+  count,
+  enumOf,
+  instant,
+  int64,
+  int64Filter,
+  limitParameter,
+  pageShape,
+  shape,
+  text,
+  unselected,
+} from './values.ts';
+
+/** An event as the service has it. */
+export interface StoreEvent {
+  readonly id: bigint;
+  readonly type: EventType;
+  /** The resource as JSON. */
+  readonly data: string;
+  /** The only account that may read it; null for all. */
+  readonly accountId: number | null;
+  /** Unix ms. */
+  readonly createdAt: number;
+}
+
+export function eventJson({ id, type, data, createdAt }: StoreEvent): string {
+  return `{"id":${id},"type":"${type}","timestamp":"${new Date(createdAt).toISOString()}","data":${data}}`;
+}
+
+export interface PetsImported {
+  readonly count: number;
+  readonly firstId: bigint;
+  readonly lastId: bigint;
+}
+
+export function importedJson({ count: added, firstId, lastId }: PetsImported): string {
+  return `{"count":${added},"firstId":${firstId},"lastId":${lastId}}`;
+}
+
+const PetsImported = shape(
+  'PetsImported',
+  'A batch of imported animals. Other animals may have ids in this range.',
+  {
+    count,
+    firstId: int64('The lowest id of the batch.', 1),
+    lastId: int64('The highest id of the batch.', 1),
+  },
+);
+
+const WebhookDisabled = shape('WebhookDisabled', 'A webhook that was disabled.', {
+  id: int64('ID of the webhook.', 1),
+  reason: text('Why it was disabled.', 'gone'),
+});
+
+const dataByGroup = {
+  pet: Pet,
+  pets: PetsImported,
+  order: Order,
+  category: Category,
+  webhook: WebhookDisabled,
+};
+
+const eventShapes = eventTypes.map((type) => {
+  const [group = 'pet', change = ''] = type.split('.');
+  const name = [group, change].map((word) => word[0]?.toUpperCase() + word.slice(1)).join('');
+  return shape(`${name}Event`, `The event \`${type}\`.`, {
+    id: assignedId('ID of the event'),
+    type: z.literal(type),
+    timestamp: instant('When the change was made, UTC.'),
+    data: dataByGroup[group as keyof typeof dataByGroup],
+  });
+});
+
+export const Event = z.discriminatedUnion('type', eventShapes as [(typeof eventShapes)[0]]).meta({
+  id: 'Event',
+  description: 'A change, with the resource as it was after it; of a deletion, as it was before.',
+});
+
+const Events = pageShape(Event, 'Events', 'A page of events.');
+
+const selector = enumOf(eventSelectors as readonly [EventSelector, ...EventSelector[]]).meta({
+  id: 'EventSelector',
+  description:
+    'A type of event, or all types about a resource: `pet.*` selects every event about animals, `pets.imported` included.',
+});
+
+/** Longest time that an empty response is delayed, in seconds. */
+export const longestWaitSeconds = 30;
+
+const waitForm = `must be an integer from 0 to ${longestWaitSeconds}, in plain decimal digits`;
+
+const ListEventsQuery = z.strictObject({
+  after: int64Filter('Return the events behind this id. Defaults to the oldest retained event.'),
+  limit: limitParameter('events'),
+  type: z
+    .array(selector)
+    .optional()
+    .meta({
+      description: 'Return only events of these types. May be given several times.',
+      param: { examples: unselected(['pet.*']) },
+    }),
+  wait: z
+    .string()
+    .refine((digits) => /^\d{1,2}$/.test(digits) && Number(digits) <= longestWaitSeconds, waitForm)
+    .transform(Number)
+    .optional()
+    .meta({
+      description: 'Seconds to wait for an event before an empty page is returned (long polling).',
+      override: { type: 'integer', format: 'int32', minimum: 0, maximum: longestWaitSeconds },
+      param: { examples: unselected(0) },
+    }),
+  order: enumOf(['asc', 'desc'])
+    .optional()
+    .meta({
+      description:
+        '`desc` returns the newest events, newest first. It cannot be combined with `after` or `wait`.',
+      param: { examples: unselected('asc') },
+    }),
+});
+
+export const eventOperations = rowsOf(
+  { tag: { name: 'Events', description: 'What changed, in order.' } },
+  {
+    listEvents: {
+      method: 'GET',
+      path: '/events',
+      summary: 'List events',
+      description:
+        'Returns changes in the order of their commits. Follow the `Link` with `rel="next"`, which every response has, to read ' +
+        'each event exactly once. A key receives only events about resources that it may read.',
+      query: ListEventsQuery,
+      scope: 'events:read',
+      feed: true,
+      success: okPage(Events, eventJson, 'The page of events.'),
+      errors: ['events_expired'],
+    },
+  },
+);

@@ -1,0 +1,134 @@
+import type { StoreEvent } from '../../contract/events.ts';
+import type { Page } from '../../contract/operation.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import { type Awaitable, andThen } from '../../domain/awaitable.ts';
+import type { Clock } from '../../domain/clock.ts';
+import { type EventType, eventTypes } from '../../domain/event-type.ts';
+import type { EventStore } from '../../storage/storage.ts';
+import { withoutGap } from './gaps.ts';
+import { EventTail } from './tail.ts';
+
+/** Events that a filtered page examines: a read blocks an embedded store. */
+const examinedAtOnce = 500;
+
+/** The events that a caller asked for and may read. */
+export interface Wanted {
+  readonly types: ReadonlySet<EventType>;
+  readonly accountId: number;
+}
+
+export function isWanted({ type, accountId }: StoreEvent, wanted: Wanted): boolean {
+  return wanted.types.has(type) && (accountId === null || accountId === wanted.accountId);
+}
+
+interface PageRequest {
+  /** Undefined for the oldest retained event. */
+  readonly after: bigint | undefined;
+  readonly limit: number;
+  readonly wanted: Wanted;
+  /** How long an empty page waits for an event, in seconds. */
+  readonly waitSeconds: number;
+}
+
+type EventPage = Page<StoreEvent>;
+
+/** The events of a store, page by page. */
+export class EventFeed implements Disposable {
+  readonly tail: EventTail;
+  readonly #store: EventStore;
+  readonly #clock: Clock;
+
+  constructor(store: EventStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+    this.tail = new EventTail(store, clock);
+  }
+
+  /** Refuses `events_expired` when events behind `after` were removed, or no event has its id yet. */
+  page(request: PageRequest): Awaitable<EventPage> {
+    const { after, limit, wanted, waitSeconds } = request;
+    const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedAtOnce);
+    return andThen(this.#store.list(after ?? 0n, examined), (found) => {
+      const oldest = found[0]?.id;
+      if (oldest === undefined)
+        return andThen(this.#emptyPage(after), (page) => this.#delayed(page, request));
+      const from = after ?? oldest - 1n;
+      if (oldest !== from + 1n) throw expired(from, oldest);
+      const page = pageOf(withoutGap(found, from), limit, wanted);
+      const isEnd = page.items.length === 0 && found.length < examined;
+      return isEnd && waitSeconds > 0 ? this.#delayed(page, request) : page;
+    });
+  }
+
+  /** The newest events, newest first; their next page has the events that come. */
+  newest(limit: number, wanted: Wanted): Awaitable<EventPage> {
+    const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedAtOnce);
+    return andThen(this.#store.newest(examined), (found) => {
+      const items = found.filter((event) => isWanted(event, wanted)).slice(0, limit);
+      const next = (last: bigint) => ({ items, next: String(last) });
+      const [newest] = found;
+      return newest === undefined ? andThen(this.#store.bounds(), ({ last }) => next(last)) : next(newest.id);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.tail[Symbol.dispose]();
+  }
+
+  #emptyPage(after: bigint | undefined): Awaitable<EventPage> {
+    return andThen(this.#store.bounds(), ({ oldest, last }) => {
+      if (after !== undefined && after !== last)
+        throw after < last ? expired(after, oldest) : unknown(after, last);
+      return { items: [], next: String(last) };
+    });
+  }
+
+  /** An empty page as it is at the end of the wait, or with the first events that were wanted. */
+  #delayed(page: EventPage, { limit, wanted, waitSeconds }: PageRequest): Awaitable<EventPage> {
+    if (waitSeconds === 0) return page;
+    return new Promise((resolve) => {
+      let empty = page;
+      const listener = {
+        until: this.#clock.steady() + waitSeconds * 1_000,
+        take: (events: readonly StoreEvent[]) => {
+          const next = pageOf(events, limit, wanted);
+          if (next.items.length === 0) {
+            empty = next;
+            return;
+          }
+          this.tail.leave(listener);
+          resolve(next);
+        },
+        end: () => resolve(empty),
+      };
+      // Events that were committed since the page was read are on the next page.
+      if (!this.tail.listen(BigInt(page.next ?? 0), listener)) resolve(page);
+    });
+  }
+}
+
+/** The first wanted events, and the id of the last one that was examined for them. */
+function pageOf(events: readonly StoreEvent[], limit: number, wanted: Wanted): EventPage {
+  const items: StoreEvent[] = [];
+  let last: StoreEvent | undefined;
+  for (const event of events) {
+    last = event;
+    if (isWanted(event, wanted)) items.push(event);
+    if (items.length === limit) break;
+  }
+  return { items, next: String(last?.id) };
+}
+
+const remedy =
+  'Read the resources again, then follow the events from the newest on (GET /v1/events?order=desc&limit=1).';
+
+function expired(after: bigint, oldest: bigint): Refusal {
+  const message = `Events behind ${after} are not retained any more: the oldest retained id is ${oldest}. ${remedy}`;
+  return new Refusal('events_expired', { message });
+}
+
+/** The ids of a store that was restored or replaced begin again below those that readers have seen. */
+function unknown(after: bigint, last: bigint): Refusal {
+  const message = `No event has the id ${after}: the newest one is ${last}, for the store was restored or replaced. ${remedy}`;
+  return new Refusal('events_expired', { message });
+}

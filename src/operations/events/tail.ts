@@ -1,0 +1,126 @@
+import type { StoreEvent } from '../../contract/events.ts';
+import type { Clock } from '../../domain/clock.ts';
+import type { EventStore } from '../../storage/storage.ts';
+import { withoutGap } from './gaps.ts';
+
+/** How often the store is read while somebody listens: the longest delay of events that another process committed. */
+const lookEveryMs = 100;
+/** Collects the events of concurrent writes of this process in one read. */
+const collectMs = 5;
+const readAtOnce = 1_000;
+
+/** `gap`: events are missing behind those that were delivered. */
+export type EndOfListening = 'time' | 'closing' | 'gap';
+
+export interface Listener {
+  /** The end of its time, by the steady clock, in ms. */
+  readonly until: number;
+  /** Receives every event behind the one from which it listens, once, in order. */
+  take(events: readonly StoreEvent[]): void;
+  end(reason: EndOfListening): void;
+}
+
+/** The only reader of new events in a process: one read serves all waiting requests and streams. */
+export class EventTail implements Disposable {
+  readonly #store: EventStore;
+  readonly #clock: Clock;
+  readonly #listeners = new Set<Listener>();
+  /** The last event that was delivered. */
+  #position = 0n;
+  #timer: NodeJS.Timeout | undefined;
+  #soon: NodeJS.Timeout | undefined;
+  #isReading = false;
+  #isClosed = false;
+
+  constructor(store: EventStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  /** False, and nothing is delivered, if events behind `after` were delivered already: read them from the store first. */
+  listen(after: bigint, listener: Listener): boolean {
+    if (this.#isClosed) {
+      listener.end('closing');
+      return true;
+    }
+    if (this.#listeners.size === 0) this.#start(after);
+    if (after < this.#position) return false;
+    this.#listeners.add(listener);
+    return true;
+  }
+
+  leave(listener: Listener): void {
+    this.#listeners.delete(listener);
+    if (this.#listeners.size === 0) this.#stop();
+  }
+
+  /** Reads soon, because this process has committed. */
+  wake(): void {
+    if (this.#listeners.size === 0) return;
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      void this.#look();
+    }, collectMs);
+  }
+
+  /** Ends all listening, now and later. */
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    this.#end('closing', () => true);
+  }
+
+  #start(after: bigint): void {
+    this.#position = after;
+    this.#timer = setInterval(() => {
+      const now = this.#clock.steady();
+      this.#end('time', ({ until }) => until <= now);
+      void this.#look();
+    }, lookEveryMs);
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer);
+    clearTimeout(this.#soon);
+    this.#soon = undefined;
+  }
+
+  #end(reason: EndOfListening, isDue: (listener: Listener) => boolean): void {
+    for (const listener of this.#listeners) {
+      if (!isDue(listener)) continue;
+      this.leave(listener);
+      listener.end(reason);
+    }
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    try {
+      let isMore = true;
+      while (isMore && this.#listeners.size > 0) isMore = await this.#deliver();
+    } catch {
+      // The store has logged its outage; the next look finds what was committed since.
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  async #deliver(): Promise<boolean> {
+    const from = this.#position;
+    const found = await this.#store.list(from, readAtOnce);
+    // The last listener may have left meanwhile, and another one begun elsewhere.
+    if (this.#position !== from) return true;
+    const events = withoutGap(found, from);
+    const last = events.at(-1);
+    if (last !== undefined) {
+      this.#position = last.id;
+      for (const listener of this.#listeners) listener.take(events);
+    }
+    if (events.length < found.length) this.#end('gap', () => true);
+    return found.length === readAtOnce;
+  }
+}

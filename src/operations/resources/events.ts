@@ -1,0 +1,43 @@
+import type { eventOperations } from '../../contract/events.ts';
+import { Refusal } from '../../contract/refusal.ts';
+import { type EventSelector, mayRead, scopeOf, selectedTypes } from '../../domain/event-type.ts';
+import type { Caller } from '../../storage/storage.ts';
+import type { Authenticated } from '../admission/admission.ts';
+import type { EventFeed, Wanted } from '../events/feed.ts';
+import type { ReadersOf } from './rows.ts';
+
+export function eventReaders(feed: EventFeed): ReadersOf<typeof eventOperations, [Authenticated]> {
+  return {
+    listEvents: (_store, { query }, { caller }) => {
+      const { after, limit, type = [], wait, order } = query;
+      const wanted = wantedEvents(type, caller);
+      if (order !== 'desc') return feed.page({ after, limit, wanted, waitSeconds: wait ?? 0 });
+      if (after !== undefined || wait !== undefined)
+        throw notCombined(after === undefined ? 'wait' : 'after');
+      return feed.newest(limit, wanted);
+    },
+  };
+}
+
+/** Refuses `insufficient_scope` if a selector names events that the key may not read. */
+export function wantedEvents(
+  selectors: readonly EventSelector[],
+  { scopes, accountId }: Pick<Caller, 'scopes' | 'accountId'>,
+): Wanted {
+  const selected = [...selectedTypes(selectors)];
+  const hidden = selected.find((type) => !mayRead(scopes, type));
+  if (selectors.length > 0 && hidden !== undefined) {
+    const scope = scopeOf(hidden);
+    const message = `This API key may not read events of the type ${hidden}: it needs the scope ${scope}.`;
+    throw new Refusal('insufficient_scope', { message, scope });
+  }
+  return { types: new Set(selected.filter((type) => mayRead(scopes, type))), accountId };
+}
+
+function notCombined(name: string): Refusal {
+  const message = 'cannot be combined with order=desc';
+  return new Refusal('invalid_parameter', {
+    message: `The request is invalid: ${name} ${message}.`,
+    details: [{ in: 'query', name, message }],
+  });
+}

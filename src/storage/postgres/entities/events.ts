@@ -1,0 +1,91 @@
+import { events, type NewEvent, type StoredEvent } from '../../../tables/events.ts';
+import { eventsPrunedAtOnce } from '../../event-row.ts';
+import type { EventBounds, EventStore } from '../../storage.ts';
+import type { EventWrites } from '../../transaction.ts';
+import type { Runner, Statements } from '../statements.ts';
+import { PostgresEntity } from './entity.ts';
+
+/** Every read numbers the events that were committed since the one before (`number_events` in `schema-changes.ts`). */
+export class PostgresEvents extends PostgresEntity<typeof events> implements EventStore {
+  constructor(runner: Runner) {
+    super(events, runner);
+  }
+
+  override async list(after: bigint, limit: number): Promise<StoredEvent[]> {
+    await numberEvents(this.runner);
+    return super.list(after, limit);
+  }
+
+  async newest(limit: number): Promise<StoredEvent[]> {
+    await numberEvents(this.runner);
+    return this.rows(`${this.texts.select} ORDER BY id DESC LIMIT $1`, limit);
+  }
+
+  async bounds(): Promise<EventBounds> {
+    await numberEvents(this.runner);
+    const [found] = await this.runner.run<{ oldest: bigint | null; last: bigint }[]>(
+      (sql) => sql`
+        SELECT (SELECT min(id) FROM events) AS oldest, last FROM counters WHERE name = 'events'`,
+    );
+    const last = found?.last ?? 0n;
+    return { oldest: found?.oldest ?? last + 1n, last };
+  }
+}
+
+/** Gives ids to some of the events without one; returns whether there may be more. */
+export async function numberEvents({ run }: Runner): Promise<boolean> {
+  const [row] = await run<{ numbered: bigint }[]>((sql) => sql`SELECT number_events() AS numbered`);
+  return row !== undefined && row.numbered > 0n;
+}
+
+export class PostgresEventWrites implements EventWrites {
+  readonly isOn: boolean;
+  readonly #statements: Statements;
+  #added: NewEvent[] = [];
+
+  constructor(statements: Statements, isOn: boolean) {
+    this.#statements = statements;
+    this.isOn = isOn;
+  }
+
+  add(event: NewEvent): void {
+    if (this.isOn) this.#added.push(event);
+  }
+
+  /** Writes what was added, in one statement. */
+  async flush(): Promise<void> {
+    if (this.#added.length === 0) return;
+    const rows = JSON.stringify(this.#added);
+    this.#added = [];
+    await this.#statements.run(
+      (sql) => sql`
+        INSERT INTO unnumbered_events (type, data, account_id, created_at)
+        SELECT value->>'type', value->>'data', (value->>'accountId')::bigint, (value->>'createdAt')::bigint
+        FROM json_array_elements(${rows}::text::json) WITH ORDINALITY AS event (value, number)
+        ORDER BY event.number`,
+    );
+  }
+
+  /** Stops at the first event that stays: clocks may be set back, and only the oldest ones may go. */
+  async prune(before: number): Promise<boolean> {
+    const [row] = await this.#statements.run<{ removed: bigint }[]>(
+      (sql) => sql`
+        WITH oldest AS (
+          SELECT id, created_at FROM events ORDER BY id LIMIT ${eventsPrunedAtOnce}
+        ), removed AS (
+          DELETE FROM events WHERE id = ANY (ARRAY(SELECT id FROM oldest))
+            AND id < coalesce((SELECT min(id) FROM oldest WHERE created_at >= ${before}), 9223372036854775807)
+          RETURNING 1
+        )
+        SELECT count(*) AS removed FROM removed`,
+    );
+    return row?.removed === BigInt(eventsPrunedAtOnce);
+  }
+
+  async skip(): Promise<void> {
+    while (await numberEvents(this.#statements));
+    await this.#statements.run(
+      (sql) => sql`UPDATE counters SET last = last + 1 WHERE name = 'events' AND last > 0`,
+    );
+  }
+}

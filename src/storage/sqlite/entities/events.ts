@@ -1,0 +1,64 @@
+import type { Database } from 'bun:sqlite';
+import { events, type NewEvent, type StoredEvent } from '../../../tables/events.ts';
+import type { SqlValue } from '../../../tables/table.ts';
+import { eventsPrunedAtOnce } from '../../event-row.ts';
+import type { EventBounds, EventStore } from '../../storage.ts';
+import type { EventWrites } from '../../transaction.ts';
+import { type ReadIn, SqliteEntity } from './entity.ts';
+
+export class SqliteEvents extends SqliteEntity<typeof events> implements EventStore {
+  readonly #newest;
+  readonly #bounds;
+
+  constructor(database: Database, read: ReadIn) {
+    super(database, events, { read });
+    this.#newest = this.prepare(`${this.select} ORDER BY id DESC LIMIT ?1`);
+    this.#bounds = database.query<{ oldest: bigint | null; last: bigint | null }, []>(
+      `SELECT (SELECT min(id) FROM events) AS oldest, (SELECT last FROM counters WHERE name = 'events') AS last`,
+    );
+  }
+
+  newest(limit: number): StoredEvent[] {
+    return this.rows(this.#newest, limit);
+  }
+
+  bounds(): EventBounds {
+    const found = this.read(() => this.#bounds.all())[0];
+    const last = found?.last ?? 0n;
+    return { oldest: found?.oldest ?? last + 1n, last };
+  }
+}
+
+/** By hand, since creating animals is the hot path. */
+export class SqliteEventWrites implements EventWrites {
+  readonly #isOn: boolean;
+  readonly #insert;
+  readonly #prune;
+  readonly #skip;
+
+  constructor(database: Database, isOn: boolean) {
+    this.#isOn = isOn;
+    this.#insert = database.query<never, [string, string, number | null, number]>(
+      'INSERT INTO events (type, data, account_id, created_at) VALUES (?, ?, ?, ?)',
+    );
+    // Stops at the first event that stays: clocks may be set back, and only the oldest ones may go.
+    this.#prune = database.query<never, SqlValue[]>(
+      `WITH oldest AS (SELECT id, created_at FROM events ORDER BY id LIMIT ?2)
+       DELETE FROM events WHERE id IN (SELECT id FROM oldest)
+         AND id < coalesce((SELECT min(id) FROM oldest WHERE created_at >= ?1), 9223372036854775807)`,
+    );
+    this.#skip = database.query<never, []>("UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'events'");
+  }
+
+  add({ type, data, accountId, createdAt }: NewEvent): void {
+    if (this.#isOn) this.#insert.run(type, data, accountId ?? null, createdAt);
+  }
+
+  prune(before: number): boolean {
+    return this.#prune.run(before, eventsPrunedAtOnce).changes === eventsPrunedAtOnce;
+  }
+
+  skip(): void {
+    this.#skip.run();
+  }
+}

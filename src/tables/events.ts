@@ -1,0 +1,28 @@
+import type { EventType } from '../domain/event-type.ts';
+import { int64, integer, type NewIn, nullable, type RowIn, table, text, textOf } from './table.ts';
+
+/**
+ * The outbox: an event is written in the transaction of its change. Ids become visible in ascending order without gaps, so
+ * that a reader recognizes events that were removed. Only the oldest ones ever are.
+ */
+export const events = table(
+  'events',
+  {
+    id: int64,
+    // A later version may have added types.
+    type: textOf<EventType>(
+      (stored) => stored as EventType,
+      (type) => type,
+    ),
+    /** The resource as JSON. */
+    data: text,
+    /** The only account that may read it; null for all. */
+    accountId: nullable(integer),
+    /** Unix ms. */
+    createdAt: integer,
+  },
+  { isCounted: true },
+);
+
+export type StoredEvent = RowIn<typeof events>;
+export type NewEvent = NewIn<typeof events>;
