@@ -2,7 +2,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
-import type { CheckEndpoint } from '../domain/endpoint.ts';
 import { listeningAddress } from '../http/listener/host.ts';
 import { BanLog } from '../http/logs/ban-log.ts';
 import { Outages } from '../http/logs/outages.ts';
@@ -14,8 +13,9 @@ import { ClientOperations } from '../operations/client-operations.ts';
 import { EventFeed } from '../operations/events/feed.ts';
 import type { Store } from '../operations/units.ts';
 import type { ServingWorker } from '../storage/storage.ts';
-import { type AdminServices, openAdminServices, type Runtime, systemRuntime } from './services.ts';
+import { type AdminServices, openAdminServices, systemRuntime } from './services.ts';
 import { ServiceWatch } from './watch.ts';
+import { webhookParts } from './webhooks.ts';
 
 /** What answers requests in one process; disposing it drains and stops it. */
 export interface Service extends AsyncDisposable {
@@ -53,15 +53,6 @@ function admissionTo({ keys, limits }: Store, clock: Clock, log: Logger): Admiss
   return new AdmissionOperations(keys, limits, clock, ({ message, fields }) => log.info(fields, message));
 }
 
-/** What clients' operations take from outside the store. Secrets are stored as they are. */
-function clientParts({ clock, randomBytes, checkEndpoint = checkScheme }: Runtime) {
-  const asIs = (text: string) => text;
-  return { clock, randomBytes, checkEndpoint, seal: asIs, open: asIs };
-}
-
-const checkScheme: CheckEndpoint = async (url) =>
-  url.startsWith('https:') ? undefined : 'must be an https URL';
-
 /** Opens the store and answers requests in this process, alone or as one of several. Throws like `startApp`. */
 export async function startService(
   config: Config,
@@ -84,7 +75,7 @@ export async function startService(
   const server = startServer({
     context: {
       admission: admissionTo(storage, clock, log),
-      operations: new ClientOperations({ store: storage, events, ...clientParts(runtime) }),
+      operations: new ClientOperations({ store: storage, clock, events, ...webhookParts(config, runtime) }),
       pageCache: watch.pageCache,
       clock,
       publicUrl: config.publicUrl,
