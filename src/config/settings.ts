@@ -177,7 +177,7 @@ export const settings = {
   ),
   EVENTS: setting(
     'on',
-    'Whether changes are recorded as events, on or off. Off: the feed of events stays empty, and copies have to be read again.',
+    'Whether changes are recorded as events: on or off. After off, readers of events have to start again.',
     oneOf(['on', 'off']),
   ),
   EVENTS_KEEP_DAYS: setting('30', 'Days for which events are retained.', integer(1, 365)),
