@@ -96,7 +96,7 @@ export interface Operation<Outcome = never> {
   readonly role?: Role | 'anybody';
   /** The resources a response shows. A cached response is valid until one of them changes; without resources it is not cached. */
   readonly reads: readonly (Resource | Unversioned)[];
-  /** What it is performed with besides the request. A response that depends on the caller is not cached. */
+  /** Inputs besides the request. A response that depends on the caller is not cached. */
   readonly needs?: readonly Need[];
   /** Whether a list, linked page by page (RFC 8288): the outcome is a `Page`. */
   readonly paginated?: true;
