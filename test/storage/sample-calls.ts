@@ -128,17 +128,18 @@ const newWebhook = {
   ...write,
   caller,
   endpoint,
-  lastEvent: 7n,
+  lastEvent: 0n,
   secret: 'sealed',
   body: { url: 'https://shop.example/ "猫"' },
 };
-const events = [{ id: 8n, type: 'pet.created' }] as const;
+/** An event that a later call removes. */
+const events = [{ id: 1n, type: 'pet.created' }] as const;
 
 const webhookCalls: readonly Call[] = [
   ['createWebhook', newWebhook],
   ['createWebhook', { ...newWebhook, body: { ...newWebhook.body, types: ['pet.*'], description: 'Stock' } }],
-  ['queueDeliveries', { webhookId: 1n, after: 7n, events, position: 9n, now }],
-  ['queueDeliveries', { webhookId: 2n, after: 7n, events, position: 9n, now }],
+  ['queueDeliveries', { webhookId: 1n, after: 0n, events, position: 9n, now }],
+  ['queueDeliveries', { webhookId: 2n, after: 0n, events, position: 9n, now }],
   ['updateWebhook', { ...webhook(2n), endpoint, lastEvent: 9n, body: { enabled: false } }],
   ['rotateWebhookSecret', { ...webhook(2n), secret: 'other' }],
   ['deleteWebhook', webhook(1n)],
@@ -183,9 +184,9 @@ const derivedCalls = (Object.values(sharedOperations) as (Operation & { readonly
 
 export const sampleCalls: readonly Call[] = [
   ...accountCalls,
+  ...webhookCalls,
   ...shopCallsBefore,
   ...derivedCalls,
   ...shopCallsAfter,
-  ...webhookCalls,
   ...operatorCalls,
 ];
