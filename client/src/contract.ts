@@ -97,14 +97,13 @@ export interface Order {
 }
 
 /** A change, with the resource as it was after it; of a deletion, as it was before. */
-export interface Event {
-}
+export type Event = PetCreatedEvent | PetUpdatedEvent | PetDeletedEvent | PetsImportedEvent | OrderPlacedEvent | OrderApprovedEvent | OrderDeliveredEvent | OrderCancelledEvent | OrderReturnedEvent | CategoryCreatedEvent | CategoryUpdatedEvent | CategoryDeletedEvent | WebhookDisabledEvent;
 
 /** The event `pet.created`. */
 export interface PetCreatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'pet.created';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Pet;
@@ -114,7 +113,7 @@ export interface PetCreatedEvent {
 export interface PetUpdatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'pet.updated';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Pet;
@@ -124,7 +123,7 @@ export interface PetUpdatedEvent {
 export interface PetDeletedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'pet.deleted';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Pet;
@@ -134,7 +133,7 @@ export interface PetDeletedEvent {
 export interface PetsImportedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'pets.imported';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: PetsImported;
@@ -153,7 +152,7 @@ export interface PetsImported {
 export interface OrderPlacedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'order.placed';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Order;
@@ -163,7 +162,7 @@ export interface OrderPlacedEvent {
 export interface OrderApprovedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'order.approved';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Order;
@@ -173,7 +172,7 @@ export interface OrderApprovedEvent {
 export interface OrderDeliveredEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'order.delivered';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Order;
@@ -183,7 +182,7 @@ export interface OrderDeliveredEvent {
 export interface OrderCancelledEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'order.cancelled';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Order;
@@ -193,7 +192,7 @@ export interface OrderCancelledEvent {
 export interface OrderReturnedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'order.returned';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Order;
@@ -203,7 +202,7 @@ export interface OrderReturnedEvent {
 export interface CategoryCreatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'category.created';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Category;
@@ -213,7 +212,7 @@ export interface CategoryCreatedEvent {
 export interface CategoryUpdatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'category.updated';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Category;
@@ -223,7 +222,7 @@ export interface CategoryUpdatedEvent {
 export interface CategoryDeletedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'category.deleted';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Category;
@@ -233,7 +232,7 @@ export interface CategoryDeletedEvent {
 export interface WebhookDisabledEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'webhook.disabled';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: WebhookDisabled;
