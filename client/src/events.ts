@@ -2,7 +2,7 @@ import { onAbort } from './abort.js';
 import { type Answer, Call } from './answer.js';
 import { type Clock, sleep } from './clock.js';
 import type { Event, EventSelector, Int64, ListEventsFilters } from './contract.js';
-import { linkOf, ServerError } from './errors.js';
+import { nextQuery } from './list.js';
 import type { CallOptions, Send } from './request.js';
 
 /** Which events to list. */
@@ -121,13 +121,7 @@ export class Events {
       isPatient,
       options,
     });
-    return { ...answer, data: { events: answer.data, next: nextOf(answer) } };
+    const next = BigInt(nextQuery(answer, 'after')?.after ?? 0);
+    return { ...answer, data: { events: answer.data, next } };
   }
-}
-
-function nextOf({ headers, status, requestId }: Answer<unknown>): bigint {
-  const [, after] = /[?&]after=(\d+)/.exec(linkOf(headers, 'next') ?? '') ?? [];
-  if (after !== undefined) return BigInt(after);
-  const message = 'The page of events has no Link header with the position behind it.';
-  throw new ServerError({ code: 'unexpected_response', message, status, requestId, headers, attempts: 1 });
 }

@@ -1,9 +1,9 @@
-/** Receives webhooks as Standard Webhooks 1.0 signs them: https://www.standardwebhooks.com */
+/** Receives webhooks, which are signed as in Standard Webhooks 1.0: https://www.standardwebhooks.com */
 import type { Event } from './contract.js';
 import { ArgumentError, WebhookError } from './errors.js';
 import { parseJson } from './json.js';
 
-/** What `testWebhook` sends. */
+/** The event of a test delivery. */
 export interface WebhookTestEvent {
   readonly id: bigint;
   readonly type: 'webhook.test';
@@ -11,20 +11,19 @@ export interface WebhookTestEvent {
   readonly data: unknown;
 }
 
-type Bytes = Uint8Array<ArrayBuffer>;
-
 export type WebhookEvent = Event | WebhookTestEvent;
 
-/** `Headers`, or an object such as `request.headers` of Node.js; names in any case. */
-export type RawHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+/** `Headers`, or an object such as `request.headers` of Node.js, with names in any case. */
+export type RawHeaders =
+  | Pick<Headers, 'get'>
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The largest difference of the clocks, and the longest time on the way. */
+/** The longest time on the way, and the largest difference of the clocks. */
 const toleranceSeconds = 300;
 
 /**
- * The event of a delivery, if the signature is right. Throws WebhookError if it is not, or was made more than 5 minutes ago: a copy
- * that was sent again later. Pass the body exactly as received, and during a rotation several secrets. The same event may be delivered
- * several times, with the same `webhook-id`.
+ * Resolves with the event of a delivery. Throws WebhookError unless it was signed with the secret within the last 5 minutes. Pass the
+ * body exactly as received, and during a rotation both secrets. An event may be delivered several times, with the same `webhook-id`.
  */
 export async function verifyWebhook(
   secret: string | readonly string[],
@@ -32,48 +31,42 @@ export async function verifyWebhook(
   body: string | Uint8Array | ArrayBuffer,
 ): Promise<WebhookEvent> {
   const secrets = [secret].flat().map(keyOf);
-  const isRaw = typeof body === 'string' || body instanceof Uint8Array || body instanceof ArrayBuffer;
-  if (!isRaw)
-    throw new ArgumentError('body must be the body as received, text or bytes, not what it parses to.');
-  const id = headerOf(headers, 'webhook-id');
-  const timestamp = headerOf(headers, 'webhook-timestamp');
-  const signatures = signaturesOf(headerOf(headers, 'webhook-signature'));
-  const age = Date.now() / 1_000 - (/^\d{1,15}$/.test(timestamp) ? Number(timestamp) : Number.NaN);
-  if (!(Math.abs(age) <= toleranceSeconds))
-    throw new WebhookError(
-      `webhook-timestamp is ${timestamp}, more than ${toleranceSeconds / 60} minutes from this machine's time.`,
-    );
-  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : new Uint8Array(body);
-  const head = new TextEncoder().encode(`${id}.${timestamp}.`);
-  const signed = new Uint8Array(head.length + bytes.length);
-  signed.set(head);
-  signed.set(bytes, head.length);
+  const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) =>
+    headerOf(headers, `webhook-${name}`),
+  );
+  const ageSeconds = Date.now() / 1_000 - Number(timestamp);
+  if (!(Math.abs(ageSeconds) <= toleranceSeconds))
+    throw new WebhookError(`webhook-timestamp ${timestamp} is more than 5 minutes from the time here.`);
+  const part = body as Uint8Array<ArrayBuffer>;
+  const signed = await new Blob([`${id}.${timestamp}.`, part]).arrayBuffer();
   for (const key of secrets)
-    for (const signature of signatures) if (await isSigned(key, signature, signed)) return eventOf(bytes);
-  throw new WebhookError('webhook-signature has no signature of this body with this secret.');
+    for (const [, signature = ''] of `${signatures}`.matchAll(/(?:^| )v1,(\S+)/g))
+      if (await isSigned(key, signature, signed))
+        return parseJson(await new Blob([part]).text()) as WebhookEvent;
+  throw new WebhookError(
+    'webhook-signature does not match: check the secret, and that the body is as received.',
+  );
 }
 
 /** Compares in constant time, as WebCrypto does. */
-async function isSigned(raw: Bytes, signature: Bytes, signed: Bytes): Promise<boolean> {
+async function isSigned(
+  raw: Uint8Array<ArrayBuffer>,
+  signature: string,
+  signed: ArrayBuffer,
+): Promise<boolean> {
   const key = await crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
-  return crypto.subtle.verify('HMAC', key, signature, signed);
+  const bytes = bytesOf(signature);
+  return bytes !== undefined && crypto.subtle.verify('HMAC', key, bytes, signed);
 }
 
-function keyOf(secret: string): Bytes {
-  const key = /^whsec_./.test(secret) ? bytesOf(secret.slice(6)) : undefined;
-  if (key === undefined) throw new ArgumentError('secret must be that of a webhook, whsec_ and base64.');
+function keyOf(secret: string): Uint8Array<ArrayBuffer> {
+  const [, base64 = ''] = /^whsec_(.+)$/.exec(secret) ?? [];
+  const key = bytesOf(base64);
+  if (!key?.length) throw new ArgumentError('secret must be that of a webhook, whsec_….');
   return key;
 }
 
-/** The signatures of version 1; others are ignored. */
-function signaturesOf(header: string): Bytes[] {
-  return header
-    .split(' ')
-    .flatMap((signature) => (signature.startsWith('v1,') ? [bytesOf(signature.slice(3))] : []))
-    .filter((signature) => signature !== undefined);
-}
-
-function bytesOf(base64: string): Bytes | undefined {
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   } catch {
@@ -92,12 +85,4 @@ function headerOf(headers: RawHeaders, name: string): string {
 /** Frameworks have their own classes of headers. */
 function isHeaders(headers: RawHeaders): headers is Headers {
   return typeof headers.get === 'function';
-}
-
-function eventOf(body: Uint8Array): WebhookEvent {
-  try {
-    return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body)) as WebhookEvent;
-  } catch (cause) {
-    throw new WebhookError('The body is signed, but it is not JSON.', cause);
-  }
 }
