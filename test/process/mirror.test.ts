@@ -9,16 +9,7 @@ import { scopes } from '../../src/domain/scope.ts';
 import { startCluster } from '../support/cluster.ts';
 import { caughtUp, differenceOf } from '../support/copy.ts';
 import { temporaryFolder } from '../support/folder.ts';
-import {
-  ample,
-  finished,
-  operatorOf,
-  type Running,
-  root,
-  settingsIn,
-  start,
-  startService,
-} from '../support/process.ts';
+import { ample, finished, operatorOf, root, settingsIn, start, startService } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
 import { until } from '../support/wait.ts';
 
@@ -53,39 +44,34 @@ const places: Readonly<Record<string, () => Promise<Place | undefined>>> = {
   },
 };
 
-/** Passes requests on, to one instance after the other, and calls `arrived` with the number of each. */
-function proxyOf(urls: readonly string[], arrived: (count: number) => void) {
+/** Passes requests on, to one instance after the other, and calls `arrived` with each address. */
+function proxyOf(urls: readonly string[], arrived: (address: string) => void) {
   let count = 0;
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     idleTimeout: 0,
-    fetch: async (request) => {
-      const { pathname, search } = new URL(request.url);
-      const target = urls[count++ % urls.length];
-      arrived(count);
-      const { headers, signal } = request;
-      return fetch(`${target}${pathname}${search}`, { headers, signal });
+    fetch: async ({ url, headers, signal }) => {
+      const { origin } = new URL(url);
+      arrived(url);
+      return fetch(url.replace(origin, urls[count++ % urls.length] ?? ''), { headers, signal });
     },
   });
-  const reset = () => {
-    count = 0;
-  };
-  return { url: server.url.origin, reset, [Symbol.asyncDispose]: () => server.stop(true) };
+  return { url: server.url.origin, [Symbol.asyncDispose]: () => server.stop(true) };
 }
 
-/** Changes everything at random until it is stopped. What the service refuses, such as an order for a sold animal, changes nothing. */
+/** Changes a part of everything at random until it is stopped. What the service refuses, such as an order for a sold animal, changes nothing. */
 async function write(store: AnimalStore, seed: number, isStopped: () => boolean): Promise<void> {
   const random = randomFrom(seed);
   const some = (most: number) => 1 + Math.floor(random() * most);
   const changes = [
     () =>
       store.pets.create({ name: `Ozzy "${some(99)}"},{"id":1`, categoryId: -(2n ** 63n) + BigInt(some(3)) }),
-    () => store.pets.update(some(500), { name: `Søren ${some(1_000)}` }),
-    () => store.pets.delete(some(500)),
+    () => store.pets.update(some(300), { name: `Søren ${some(1_000)}` }),
+    () => store.pets.delete(some(300)),
     () => store.categories.put(some(5), { name: `犬 ${some(9)}` }),
     () => store.categories.delete(some(5)),
-    () => store.orders.place({ petId: some(500), reference: `cart-${some(9)}` }),
+    () => store.orders.place({ petId: some(300), reference: `cart-${some(9)}` }),
     () => store.orders.approve(some(50)),
     () => store.orders.deliver(some(50)),
     () => store.orders.return(some(50)),
@@ -96,6 +82,7 @@ async function write(store: AnimalStore, seed: number, isStopped: () => boolean)
       if (!(error instanceof AnimalStoreError) || error.status === undefined || error.status >= 500)
         throw error;
     });
+    await Bun.sleep(5);
   }
 }
 
@@ -107,8 +94,19 @@ async function importAnimals({ settings }: Place, name: string): Promise<void> {
   expect(await finished(command, { environment: settings })).toMatchObject({ exitCode: 0 });
 }
 
-/** At which of its requests each run of the program is killed: while it reads the lists, and while it follows. */
-const killedAt = [1, 4, 9, 30, 34, 2, 6];
+/**
+ * At which of its requests each run of the program is killed: while it reads all lists, between events, and while it reads animals that
+ * were imported.
+ */
+const runs = [
+  { kind: 'list', killedAt: 1 },
+  { kind: 'list', killedAt: 4 },
+  { kind: 'list', killedAt: 9 },
+  { kind: 'follow', killedAt: 2 },
+  { kind: 'follow', killedAt: 20 },
+  { kind: 'list', killedAt: 3, hasImport: true },
+  { kind: 'follow', killedAt: 4 },
+] as const;
 
 describe.each(Object.entries(places))('a copy of a store in %s', (name, open) => {
   test('equals it byte for byte, whenever the program is killed and whatever others write', async () => {
@@ -119,32 +117,27 @@ describe.each(Object.entries(places))('a copy of a store in %s', (name, open) =>
     const original = { url: place.urls[0] ?? '', key };
     const clients = place.urls.map((url) => new AnimalStore({ url, key }));
     const [first] = clients;
-    for (let pet = 0; pet < 500; pet++) await first?.pets.create({ name: `${pet}`, categoryId: 1 });
+    for (let pet = 0; pet < 700; pet++) await first?.pets.create({ name: `${pet}`, categoryId: 1 });
 
     const copy = join(folder.path, `${name}.db`);
-    let mirror: Running | undefined;
-    let killAt = Number.POSITIVE_INFINITY;
-    await using proxy = proxyOf(place.urls, (count) => {
-      if (count === killAt) mirror?.signal('SIGKILL');
-    });
-    const startMirror = () => {
-      proxy.reset();
-      mirror = start([process.execPath, 'examples/mirror.ts', copy], {
-        environment: { API: proxy.url, KEY: key },
-      });
-      return mirror;
-    };
+    let arrived: (kind: string) => void = () => {};
+    await using proxy = proxyOf(place.urls, (url) => arrived(url.includes('wait=') ? 'follow' : 'list'));
+    const startMirror = () =>
+      start([process.execPath, 'examples/mirror.ts', copy], { environment: { API: proxy.url, KEY: key } });
     let isStopped = false;
     const writers = [1, 2, 3, 4].map((seed) =>
       write(clients[seed % clients.length] as AnimalStore, seed, () => isStopped),
     );
-    for (const point of killedAt) {
-      killAt = point;
+    for (const { kind, killedAt, hasImport } of runs.map((run) => ({ hasImport: false, ...run }))) {
+      let count = 0;
       await using run = startMirror();
-      if (point === 30) await importAnimals(place, `${name} early`);
+      arrived = (of) => {
+        if (of === kind && ++count === killedAt) run.signal('SIGKILL');
+      };
+      if (hasImport) await importAnimals(place, `${name} early`);
       expect(await run.exited).toBe(137);
     }
-    killAt = Number.POSITIVE_INFINITY;
+    arrived = () => {};
     await using last = startMirror();
     await importAnimals(place, `${name} late`);
     isStopped = true;
