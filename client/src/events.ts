@@ -72,25 +72,21 @@ export class Events {
     const ending = new AbortController();
     const stop = onAbort(signal, () => ending.abort(signal?.reason));
     if (signal?.aborted) ending.abort(signal.reason);
-    let isOver = false;
     const events = this.#events({ ...options, signal: ending.signal });
-    return {
-      next: async () => {
-        try {
-          return await events.next();
-        } catch (error) {
-          stop();
-          if (isOver) return { done: true, value: undefined };
-          throw error;
-        }
-      },
-      return: () => {
-        stop();
-        isOver = true;
-        ending.abort();
-        return events.return();
-      },
+    let isOver = false;
+    const end = () => {
+      stop();
+      isOver = true;
+      ending.abort();
+      return events.return();
     };
+    const next = () =>
+      events.next().catch((error: unknown) => {
+        if (isOver) return end();
+        stop();
+        throw error;
+      });
+    return { next, return: end };
   }
 
   async *#events(options: FollowOptions): AsyncGenerator<Event, void, undefined> {

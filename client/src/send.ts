@@ -30,6 +30,8 @@ const askingMs = 5_000;
 /** Most ms of retries while nothing has ever responded: probably the address is wrong. */
 const wrongAddressMs = 10_000;
 
+const nothing = () => {};
+
 class Sender {
   readonly #settings: Settings;
   readonly #clock: Clock;
@@ -45,7 +47,7 @@ class Sender {
   /** Sends a request until it has a result, must not be sent again, or would have to wait for too long. */
   async send<Data>(request: Request): Promise<Answer<Data>> {
     const prepared = preparedOf(request, this.#settings);
-    const { title, signal, isFree, maxWaitMs } = prepared;
+    const { title, signal, isFree, isDelayed, maxWaitMs } = prepared;
     let waitedMs = 0;
     let wasUncertain = false;
     for (let attempts = 1; ; attempts++) {
@@ -57,7 +59,14 @@ class Sender {
           attempts: attempts - 1,
         });
       let ownWaitMs = 0;
-      const leave = isFree ? () => {} : this.#leaving(prepared);
+      let leave = isFree
+        ? nothing
+        : () => {
+            leave = nothing;
+            this.#gate.leave();
+          };
+      // No other request waits for a response that the service delays.
+      const cancel = isDelayed ? this.#clock.after(graceMs, () => leave()) : nothing;
       const sentAt = this.#clock.now();
       try {
         const reply = await this.#sendOnce(prepared, attempts);
@@ -75,23 +84,12 @@ class Sender {
         const { method, url } = prepared;
         this.#settings.hooks.onRetry?.({ method, url, attempt: attempts, error, waitMs: retry.waitMs });
       } finally {
+        cancel();
         leave();
       }
       if (ownWaitMs > 0) await sleep(this.#clock, ownWaitMs, signal);
       waitedMs += ownWaitMs;
     }
-  }
-
-  /** Leaves the gate, once; a request whose response may be delayed does so soon, so that no other waits for it. */
-  #leaving({ isDelayed }: Prepared): () => void {
-    let hasLeft = false;
-    const leave = () => {
-      cancel();
-      if (!hasLeft) this.#gate.leave();
-      hasLeft = true;
-    };
-    const cancel = isDelayed ? this.#clock.after(graceMs, leave) : () => {};
-    return leave;
   }
 
   async #sendOnce(prepared: Prepared, attempt: number): Promise<Reply> {

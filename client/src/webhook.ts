@@ -14,9 +14,7 @@ export interface WebhookTestEvent {
 export type WebhookEvent = Event | WebhookTestEvent;
 
 /** `Headers`, or an object such as `request.headers` of Node.js, with names in any case. */
-export type RawHeaders =
-  | Pick<Headers, 'get'>
-  | Readonly<Record<string, string | readonly string[] | undefined>>;
+export type RawHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** The longest time on the way, and the largest difference of the clocks. */
 const toleranceSeconds = 300;
@@ -44,7 +42,7 @@ export async function verifyWebhook(
       if (await isSigned(key, signature, signed))
         return parseJson(await new Blob([part]).text()) as WebhookEvent;
   throw new WebhookError(
-    'webhook-signature does not match: check the secret, and that the body is as received.',
+    'webhook-signature does not match: check the secret, and pass the body as received.',
   );
 }
 
@@ -62,7 +60,7 @@ async function isSigned(
 function keyOf(secret: string): Uint8Array<ArrayBuffer> {
   const [, base64 = ''] = /^whsec_(.+)$/.exec(secret) ?? [];
   const key = bytesOf(base64);
-  if (!key?.length) throw new ArgumentError('secret must be that of a webhook, whsec_….');
+  if (!key?.length) throw new ArgumentError('secret must be a webhook secret (whsec_…).');
   return key;
 }
 
@@ -75,14 +73,8 @@ function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
 }
 
 function headerOf(headers: RawHeaders, name: string): string {
-  const value = isHeaders(headers)
-    ? headers.get(name)
-    : Object.entries(headers).find(([field]) => field.toLowerCase() === name)?.[1];
-  if (value) return String(value);
+  // Frameworks have classes of headers that are not the global one.
+  const fields: Iterable<[string, unknown]> = (headers as Headers).entries?.() ?? Object.entries(headers);
+  for (const [field, value] of fields) if (value && field.toLowerCase() === name) return String(value);
   throw new WebhookError(`The request has no header ${name}.`);
-}
-
-/** Frameworks have their own classes of headers. */
-function isHeaders(headers: RawHeaders): headers is Headers {
-  return typeof headers.get === 'function';
 }
