@@ -76,7 +76,7 @@ async function apply(event: Event): Promise<void> {
   }
 }
 
-/** Reads everything. A program that ends meanwhile leaves the file as it was. */
+/** Reads everything. If the program ends before this does, the file stays as it was. */
 async function readAll(): Promise<void> {
   const { next: start } = await store.events.list({ order: 'desc', limit: 1 });
   await settled();
