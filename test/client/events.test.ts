@@ -183,6 +183,22 @@ describe('following waits', () => {
     expect(await timesOf([page('[]', 7), page('[]', 9)])).toEqual([0, 1, 1]);
   });
 
+  test('and takes nothing about the limits from a response that comes late', async () => {
+    const time = new VirtualTime(app.clock);
+    const late = page('[]', 9);
+    late.headers.set('RateLimit', '"minute";r=0;t=60, "day";r=9;t=9999');
+    late.headers.set('RateLimit-Policy', '"minute";q=60;w=60, "day";q=9;w=86400');
+    const fetch = async (url: string, init: RequestInit) => {
+      if (url.includes('/inventory')) return time.fetch(url, init);
+      await time.sleep(25_000);
+      return late;
+    };
+    const client = time.client({ key: app.key, url: app.url, fetch });
+    expect(await time.until(client.events.list({ after: 7n, wait: 30 }))).toMatchObject({ next: 9n });
+    await time.until(client.inventory.get());
+    expect(time.now()).toBe(25_000);
+  });
+
   test('without keeping other calls of the client from being sent', async () => {
     const time = new VirtualTime(app.clock);
     const fetch = (url: string, init: RequestInit) =>

@@ -11,7 +11,6 @@ import { caughtUp, differenceOf } from '../support/copy.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { ample, finished, operatorOf, root, settingsIn, start, startService } from '../support/process.ts';
 import { randomFrom } from '../support/random.ts';
-import { until } from '../support/wait.ts';
 
 const folder = await temporaryFolder();
 afterAll(() => folder[Symbol.asyncDispose]());
@@ -121,8 +120,8 @@ describe.each(Object.entries(places))('a copy of a store in %s', (name, open) =>
     const copy = join(folder.path, `${name}.db`);
     let arrived: (kind: string) => void = () => {};
     await using proxy = proxyOf(place.urls, (url) => arrived(url.includes('wait=') ? 'follow' : 'list'));
-    const startMirror = () =>
-      start([process.execPath, 'examples/mirror.ts', copy], { environment: { API: proxy.url, KEY: key } });
+    const startMirror = (file = copy, as = key) =>
+      start([process.execPath, 'examples/mirror.ts', file], { environment: { API: proxy.url, KEY: as } });
     let isStopped = false;
     const writers = [1, 2].map((seed) =>
       write(clients[seed % clients.length] as AnimalStore, seed, () => isStopped),
@@ -144,13 +143,22 @@ describe.each(Object.entries(places))('a copy of a store in %s', (name, open) =>
     await caughtUp(copy, original);
     expect(await differenceOf(copy, original)).toBeUndefined();
 
+    const reader = await place.operator.keys.create(account.id, 'reader', undefined, [
+      'events:read',
+      'pets:read',
+    ]);
+    const part = join(folder.path, `${name} without orders.db`);
+    await using reading = startMirror(part, reader.key);
+    await reading.said('Read everything');
+    expect(await differenceOf(part, original, ['pet', 'category'])).toBeUndefined();
+
     // A position that the store does not know, as after a restore.
     last.signal('SIGKILL');
     await last.exited;
     using file = new Database(copy);
     file.run("UPDATE position SET event = 1000000000; UPDATE resources SET json = '{}'");
     await using again = startMirror();
-    await until(() => again.stdout().includes('Read everything'));
+    await again.said('Read everything');
     await caughtUp(copy, original);
     expect(again.stderr()).toContain('Reading everything again.');
     expect(await differenceOf(copy, original)).toBeUndefined();
