@@ -8,6 +8,7 @@ import { Pets } from './pets.js';
 import { RateLimit } from './rate-limit.js';
 import { sender } from './send.js';
 import type { AnimalStoreOptions } from './settings.js';
+import { Webhooks } from './webhooks.js';
 
 /**
  * A client of one service with one key. Share it: its calls wait together. Calls reject with AnimalStoreError.
@@ -19,6 +20,7 @@ export class AnimalStore {
   readonly inventory: Inventory;
   readonly events: Events;
   readonly rateLimit: RateLimit;
+  readonly webhooks: Webhooks;
 
   /** Throws ArgumentError when `key`, `url` or another option is not valid. */
   constructor(options: AnimalStoreOptions) {
@@ -31,5 +33,6 @@ export class AnimalStore {
     this.inventory = new Inventory(send);
     this.events = new Events(send, clock);
     this.rateLimit = new RateLimit(send);
+    this.webhooks = new Webhooks(send);
   }
 }

@@ -26,8 +26,10 @@ export class List<Item> implements AsyncIterable<Item> {
     collection: string,
     query: NonNullable<Request['query']>,
     options: CallOptions | undefined,
+    below: Pick<Request, 'id' | 'step'> = {},
   ) {
-    this.#pages = () => pagesOf(send, collection, { ...query, limit: query.limit ?? 100 }, options);
+    const first = { ...query, limit: query.limit ?? 100 };
+    this.#pages = () => pagesOf(send, { ...below, method: 'GET', collection, isList: true, options }, first);
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
@@ -49,15 +51,13 @@ export class List<Item> implements AsyncIterable<Item> {
 
 async function* pagesOf<Item>(
   send: Send,
-  collection: string,
+  list: Request,
   first: NonNullable<Request['query']>,
-  options: CallOptions | undefined,
 ): AsyncGenerator<Page<Item>, void, undefined> {
   // An empty list of ids names no animals. The service would reject it.
   if (Array.isArray(first.id) && first.id.length === 0) return;
   for (let query: Request['query'] | undefined = first; query !== undefined; ) {
-    const request: Request = { method: 'GET', collection, query, isList: true, options };
-    const answer: Answer<readonly Item[]> = await send(request);
+    const answer: Answer<readonly Item[]> = await send({ ...list, query });
     const next = nextQuery(answer, 'cursor');
     yield { ...answer, nextCursor: next?.cursor };
     query = next;

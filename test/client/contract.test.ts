@@ -113,6 +113,8 @@ const classOf = (error: AnimalStoreError): string => {
     case 'pet_not_found':
     case 'category_not_found':
     case 'order_not_found':
+    case 'webhook_not_found':
+    case 'too_many_webhooks':
     case 'route_not_found':
     case 'status_transition_not_allowed':
     case 'pet_reserved':

@@ -18,6 +18,7 @@ import requestsAndResponses from '../../../docs/guides/requests-and-responses.md
 import sandbox from '../../../docs/guides/sandbox.md' with { type: 'text' };
 import versioning from '../../../docs/guides/versioning.md' with { type: 'text' };
 import webhookReceivers from '../../../docs/guides/webhook-receivers.md' with { type: 'text' };
+import webhooks from '../../../docs/guides/webhooks.md' with { type: 'text' };
 import { clientErrors } from '../../contract/errors.ts';
 import type { HeaderFields } from '../pipeline/headers.ts';
 
@@ -29,6 +30,7 @@ const guides: ReadonlyMap<string, string> = new Map([
   ['guides/api-keys', apiKeys],
   ['guides/animals', animals],
   ['guides/orders', orders],
+  ['guides/webhooks', webhooks],
   ['guides/events', events],
   ['guides/webhook-receivers', webhookReceivers],
   ['guides/requests-and-responses', requestsAndResponses],
