@@ -11,6 +11,7 @@ import { startServer } from '../http/server.ts';
 import { AdmissionOperations } from '../operations/admission/admission.ts';
 import { ClientOperations } from '../operations/client-operations.ts';
 import { EventFeed } from '../operations/events/feed.ts';
+import { EventStreams } from '../operations/events/streams.ts';
 import type { Store } from '../operations/units.ts';
 import type { ServingWorker } from '../storage/storage.ts';
 import { type AdminServices, openAdminServices, systemRuntime } from './services.ts';
@@ -70,11 +71,12 @@ export async function startService(
 
   if (!config.events.areRecorded) await storage.write('skipEvents', undefined as never);
   const events = started.use(new EventFeed(storage.events, clock));
+  const streams = started.use(new EventStreams(storage, events, clock));
   let draining = false;
   const server = startServer({
     context: {
       admission: admissionTo(storage, clock, log),
-      operations: new ClientOperations(storage, clock, events),
+      operations: new ClientOperations(storage, clock, events, streams),
       pageCache: watch.pageCache,
       clock,
       publicUrl: config.publicUrl,
@@ -108,10 +110,15 @@ export async function startService(
   started.defer(async () => {
     // Keep-alive clients learn from `Connection: close` to come back elsewhere before the sockets go.
     draining = true;
+    streams[Symbol.dispose]();
     events[Symbol.dispose]();
     await server.stop(config.drainSeconds * 1_000, stopWithinMs);
   });
-  watch.begin(server);
+  watch.begin({
+    port: server.port,
+    inFlight: () => server.underWay - streams.open,
+    openStreams: () => streams.open,
+  });
   const kept = started.move();
   return {
     url: url(),

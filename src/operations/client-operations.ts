@@ -13,6 +13,7 @@ import type { Authenticated } from './admission/admission.ts';
 import type { Once, OnceInput } from './changes/once.ts';
 import type { Preconditions } from './changes/preconditions.ts';
 import type { EventFeed } from './events/feed.ts';
+import type { EventStreams } from './events/streams.ts';
 import { eventReaders } from './resources/events.ts';
 import { rateLimitReaders } from './resources/rate-limits.ts';
 import type { ReadersOf, ReadStore } from './resources/rows.ts';
@@ -36,11 +37,16 @@ export class ClientOperations {
   readonly #events: EventFeed;
   readonly #readers: Readers;
 
-  constructor(store: ReadStore & Pick<Store, 'write'>, clock: Clock, events: EventFeed) {
+  constructor(
+    store: ReadStore & Pick<Store, 'write'>,
+    clock: Clock,
+    events: EventFeed,
+    streams: EventStreams,
+  ) {
     this.#store = store;
     this.#clock = clock;
     this.#events = events;
-    this.#readers = { ...sharedReaders, ...eventReaders(events), ...rateLimitReaders };
+    this.#readers = { ...sharedReaders, ...eventReaders(events, streams), ...rateLimitReaders };
   }
 
   /** What it changes is durable when this resolves. Refuses what the operation does, and `service_unavailable`. */

@@ -3,6 +3,7 @@ import type { RequestContext } from '../../src/http/pipeline/context.ts';
 import { pipeline } from '../../src/http/pipeline/pipeline.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
 import { EventFeed } from '../../src/operations/events/feed.ts';
+import { EventStreams } from '../../src/operations/events/streams.ts';
 import { startTestApp } from '../support/app.ts';
 import { addPets } from '../support/pets.ts';
 import { incomingOf, requestContextOf } from '../support/request-context.ts';
@@ -21,10 +22,13 @@ class CountingOperations extends ClientOperations {
     return super.perform(...request);
   }
 }
+const { storage } = app.app.admin;
+const feed = new EventFeed(storage.events, app.clock);
 const operations = new CountingOperations(
-  app.app.admin.storage,
+  storage,
   app.clock,
-  new EventFeed(app.app.admin.storage.events, app.clock),
+  feed,
+  new EventStreams(storage, feed, app.clock),
 );
 const context: RequestContext = { ...requestContextOf(app), operations };
 

@@ -8,6 +8,7 @@ import { startServer } from '../../src/http/server.ts';
 import { AdmissionOperations } from '../../src/operations/admission/admission.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
 import { EventFeed } from '../../src/operations/events/feed.ts';
+import { EventStreams } from '../../src/operations/events/streams.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import type { TestApp } from './app.ts';
 
@@ -17,9 +18,10 @@ export function requestContextOf(
   log: Logger = pino({ level: 'silent' }),
 ): RequestContext {
   const { storage } = app.admin;
+  const feed = new EventFeed(storage.events, clock);
   return {
     admission: new AdmissionOperations(storage.keys, storage.limits, clock),
-    operations: new ClientOperations(storage, clock, new EventFeed(storage.events, clock)),
+    operations: new ClientOperations(storage, clock, feed, new EventStreams(storage, feed, clock)),
     pageCache: new PageCache(),
     clock,
     publicUrl: undefined,
@@ -49,6 +51,7 @@ export function incomingOf(url: string, headers: Readonly<Record<string, string>
     client: () => '192.0.2.1',
     countFree: () => false,
     keep: () => undefined,
+    streamed: () => new ReadableStream(),
     network: () => '192.0.2.1',
     startedAt: 0,
   };

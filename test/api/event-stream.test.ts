@@ -1,0 +1,193 @@
+/** The stream of events, read by a parser of its own. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { connect } from 'node:net';
+import { mostStreams } from '../../src/contract/events.ts';
+import { parseJson } from '../../src/contract/json.ts';
+import { startTestApp, type Tenant, type TestApp } from '../support/app.ts';
+import { EventSource } from '../support/event-source.ts';
+import { newPet } from '../support/pets.ts';
+import { maxWaitMs, until } from '../support/wait.ts';
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+
+const open = (query = '', { key = app.key, of = app, ...more } = {}) =>
+  EventSource.open(of.url, { key, query, ...more });
+
+async function addPet(of: TestApp = app): Promise<bigint> {
+  const answer = await of.call('POST', '/pets', { body: newPet() });
+  expect(answer.status).toBe(201);
+  return (answer.json as { id: bigint }).id;
+}
+
+async function newestId(): Promise<number> {
+  const events = (await app.call('GET', '/events?order=desc&limit=1')).json as { id: bigint }[];
+  return Number(events[0]?.id ?? 0n);
+}
+
+const wealthy = () => app.tenant('enterprise', { perMinute: 1_000, perDay: 1_000 });
+
+describe('the response', () => {
+  test('has the headers of a stream, those of limits, and counts one request', async () => {
+    const { key } = await wealthy();
+    await using source = await open('', { key });
+    const { headers, retry } = source;
+    expect(retry).toBe(2_000);
+    expect(headers.get('content-type')).toBe('text/event-stream');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('x-accel-buffering')).toBe('no');
+    expect(headers.get('x-ratelimit-remaining')).toBe('999');
+    expect((await app.call('GET', '/pets', { key })).number('X-RateLimit-Remaining')).toBe(998);
+  });
+
+  test('sends each event with its id, type and the bytes of the feed', async () => {
+    await using source = await open();
+    await addPet();
+    await app.call('PUT', '/categories/5', { body: '{"name":"a line\\nand \\u2028 another"}' });
+    await until(() => source.events.length === 2);
+    const [first] = source.ids as [number];
+    const feed = await app.call('GET', `/events?after=${first - 1}`);
+    expect(`[${source.events.map(({ data }) => data).join(',')}]`).toBe(feed.text);
+    for (const { id, type, data } of source.events)
+      expect(parseJson(data)).toMatchObject({ id: BigInt(id), type });
+    expect(source.events.map(({ type }) => type)).toEqual(['pet.created', 'category.created']);
+  });
+
+  test('sends a comment every 15 s', async () => {
+    await using source = await open();
+    await addPet();
+    await until(() => source.events.length === 1);
+    expect(source.comments).toBe(0);
+    app.clock.advance(15);
+    await until(() => source.comments === 1);
+    app.clock.advance(15);
+    await until(() => source.comments === 2);
+  });
+});
+
+describe('the position', () => {
+  test('is the next event by default, after= otherwise, and Last-Event-ID before both', async () => {
+    await addPet();
+    const end = await newestId();
+    await using next = await open();
+    await using after = await open(`?after=${end - 1}`);
+    await using last = await open(`?after=${end}`, { lastEventId: String(end - 1) } as never);
+    await using empty = await open(`?after=${end}`, { lastEventId: '' } as never);
+    await addPet();
+    for (const [source, first] of [
+      [next, end + 1],
+      [after, end],
+      [last, end],
+      [empty, end + 1],
+    ] as const) {
+      await until(() => source.ids.at(-1) === end + 1);
+      expect(source.ids[0]).toBe(first);
+    }
+  });
+
+  test.each(['x', '1.0', '9223372036854775808', '1, 2'])(
+    '400 for a Last-Event-ID that is no id: %s',
+    async (id) => {
+      const { status, error } = await app.call('GET', '/events/stream?after=y', {
+        headers: { 'Last-Event-ID': id },
+      });
+      expect([status, error.code]).toEqual([400, 'invalid_parameter']);
+      expect(error.details?.map(({ in: place, name }) => `${place} ${name}`)).toEqual([
+        'query after',
+        'header Last-Event-ID',
+      ]);
+    },
+  );
+
+  test('410 events_expired for an event that does not exist', async () => {
+    const answer = await app.call('GET', `/events/stream?after=${(await newestId()) + 1}`);
+    expect([answer.status, answer.error.code]).toEqual([410, 'events_expired']);
+  });
+
+  test('is resumed without a gap or a duplicate, while writes go on', async () => {
+    const from = await newestId();
+    const seen: number[] = [];
+    let isWriting = true;
+    const writers = Array.from({ length: 4 }, async () => {
+      while (isWriting) await addPet();
+    });
+    for (let round = 0; round < 20; round++) {
+      const lastEventId = String(seen.at(-1) ?? from);
+      const source = await open('', { lastEventId } as never);
+      await until(() => source.events.length >= 1 + round);
+      await source[Symbol.asyncDispose]();
+      seen.push(...source.ids);
+    }
+    isWriting = false;
+    await Promise.all(writers);
+    expect(seen).toEqual(Array.from({ length: seen.length }, (_, index) => from + 1 + index));
+  });
+
+  test('catches up with thousands of events and goes on with those that come', async () => {
+    const from = await newestId();
+    await Promise.all(Array.from({ length: 2_100 }, () => addPet()));
+    await using source = await open(`?after=${from}`);
+    await until(() => source.events.length === 2_100);
+    await addPet();
+    await until(() => source.events.length === 2_101);
+    expect(source.ids).toEqual(Array.from({ length: 2_101 }, (_, index) => from + 1 + index));
+  });
+});
+
+describe('types', () => {
+  test('are those that are asked for, of those that the key may read', async () => {
+    const { account } = await wealthy();
+    const scopes = ['events:read', 'pets:read'] as const;
+    const { key } = await app.app.admin.keys.create(account.id, 'pets', undefined, scopes);
+    await using pets = await open('?type=pet.*', { key });
+    await using all = await open('', { key });
+    await using orders = await open('?type=order.placed');
+    const petId = await addPet();
+    await app.call('PUT', '/categories/6', { body: '{"name":"Six"}' });
+    await app.call('POST', '/orders', { body: `{"petId":${petId}}` });
+    await app.call('PUT', '/categories/6', { body: '{"name":"Seven"}' });
+    await until(() => orders.events.length === 1 && pets.events.length === 2 && all.events.length === 4);
+    const typesOf = ({ events }: EventSource) => events.map(({ type }) => type);
+    expect(typesOf(pets)).toEqual(['pet.created', 'pet.updated']);
+    expect(typesOf(all)).toEqual(['pet.created', 'category.created', 'pet.updated', 'category.updated']);
+    expect(typesOf(orders)).toEqual(['order.placed']);
+    const refused = await app.call('GET', '/events/stream?type=order.*', { key });
+    expect([refused.status, refused.error.code]).toEqual([403, 'insufficient_scope']);
+  });
+});
+
+describe('the end', () => {
+  const ends = {
+    'its key is revoked': ({ keyId }: Tenant) => app.operator.keys.revoke(keyId),
+    'its account is closed': ({ account }: Tenant) => app.operator.accounts.close(account.id),
+    'its key is banned': async ({ key }: Tenant) => {
+      for (let sent = 0; sent < 1_200; sent++) {
+        const { headers, body } = await fetch(`${app.url}/v1/pets?limit=1`, {
+          headers: { Authorization: `Bearer ${key}` },
+        });
+        await body?.cancel();
+        if (headers.get('retry-after') !== null) app.clock.advance(0.01);
+      }
+    },
+  };
+
+  test.each(Object.keys(ends) as (keyof typeof ends)[])('comes when %s', async (what) => {
+    const tenant = await wealthy();
+    await using source = await open('', tenant);
+    await using other = await open();
+    await ends[what](tenant);
+    await until(() => source.hasEnded);
+    expect(other.hasEnded).toBe(false);
+  });
+
+  test('comes when its key expires, also if that was set while it was open', async () => {
+    const { account } = await wealthy();
+    const { key } = await app.app.admin.keys.create(account.id, 'short', 60_000, [
+      'events:read',
+      'pets:read',
+    ]);
+    await using source = await open('', { key });
+    app.clock.advance(61);
+    await until(() => source.hasEnded);
+  });
+});
