@@ -65,8 +65,8 @@ export interface StreamSource {
   pull(sink: ReadableStreamDirectController): void;
   /** The reader has left. */
   cancel(): void;
-  /** Called at the end of a stream that began. */
-  onEnd?: () => void;
+  /** Disposed of at the end. */
+  connection: Disposable | undefined;
 }
 
 export interface FileContent {

@@ -1,25 +1,45 @@
 import type { StreamSource } from '../../contract/operation.ts';
 import type { BusyConnections } from './busy-connections.ts';
 
+type Server = Pick<Bun.Server<undefined>, 'requestIP' | 'timeout'>;
+
 /**
- * The body of a stream. Its connection is busy until its end, and no time-out closes it: the runtime would, when nothing
- * is sent for long.
+ * The body of a stream. Its connection is busy until the stream ends, and not closed by a time-out. Without closures, and
+ * without the request once it began, for thousands of streams may be idle.
  */
-export function streamOf(
-  source: StreamSource,
-  request: Request,
-  server: Pick<Bun.Server<undefined>, 'requestIP' | 'timeout'>,
-  busy: BusyConnections,
-): ReadableStream {
-  return new ReadableStream({
-    type: 'direct',
-    // Called when the request counts as answered, so that nothing undoes this.
-    pull(sink) {
-      server.timeout(request, 0);
-      busy.keep(request, server);
-      source.onEnd = () => busy.release(request);
-      source.pull(sink);
-    },
-    cancel: () => source.cancel(),
-  });
+class StreamBody implements Bun.DirectUnderlyingSource, Disposable {
+  readonly type = 'direct';
+  readonly #source: StreamSource;
+  readonly #server: Server;
+  readonly #busy: BusyConnections;
+  #request: Request | undefined;
+
+  constructor(source: StreamSource, request: Request, server: Server, busy: BusyConnections) {
+    this.#source = source;
+    this.#request = request;
+    this.#server = server;
+    this.#busy = busy;
+  }
+
+  /** Called when the request counts as answered, so that nothing undoes this. */
+  pull(sink: ReadableStreamDirectController): void {
+    if (this.#request === undefined) return;
+    this.#server.timeout(this.#request, 0);
+    this.#busy.keep(this.#request, this.#server, this);
+    this.#request = undefined;
+    this.#source.connection = this;
+    this.#source.pull(sink);
+  }
+
+  cancel(): void {
+    this.#source.cancel();
+  }
+
+  [Symbol.dispose](): void {
+    this.#busy.release(this);
+  }
+}
+
+export function streamOf(...parts: ConstructorParameters<typeof StreamBody>): ReadableStream {
+  return new ReadableStream(new StreamBody(...parts));
 }

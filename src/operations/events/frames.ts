@@ -4,6 +4,14 @@ import { isWanted, type Wanted } from './feed.ts';
 /** Length from which a chunk takes no further event, in UTF-16 code units: bounds what a slow reader is sent at once. */
 const chunkLength = 65_536;
 
+/** What a stream sends, and to which key. */
+export interface Filter {
+  readonly wanted: Wanted;
+  /** The wanted types, as a name of the set. */
+  readonly types: string;
+  readonly keyId: number;
+}
+
 /** The wanted events as server-sent events, in chunks of whole events. */
 export function chunksOf(events: readonly StoreEvent[], wanted: Wanted): Uint8Array[] {
   const chunks: Uint8Array[] = [];
@@ -25,7 +33,7 @@ export class SharedFrames {
   #isShared = true;
   readonly #chunks = new Map<string, readonly Uint8Array[]>();
 
-  of(batch: readonly StoreEvent[], wanted: Wanted, types: string): readonly Uint8Array[] {
+  of(batch: readonly StoreEvent[], { wanted, types }: Filter): readonly Uint8Array[] {
     if (batch !== this.#batch) {
       this.#batch = batch;
       this.#isShared = batch.every(({ accountId }) => accountId === null);

@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { reconnectAfterMs, type StoreEvent } from '../../contract/events.ts';
 import type { StreamSource } from '../../contract/operation.ts';
 import { mayRead } from '../../domain/event-type.ts';
-import type { Caller } from '../../storage/storage.ts';
-import type { EventFeed, Wanted } from './feed.ts';
-import { chunksOf, type SharedFrames } from './frames.ts';
+import type { Scope } from '../../domain/scope.ts';
+import type { EventFeed } from './feed.ts';
+import { chunksOf, type Filter, type SharedFrames } from './frames.ts';
 import type { Listener } from './tail.ts';
 
 /**
@@ -27,13 +27,10 @@ export interface StreamParts {
 /** A stream to one reader. It has neither a timer nor a closure, so that thousands may be idle. */
 export class EventStream implements StreamSource, Listener {
   readonly type = 'direct';
-  onEnd?: () => void;
   readonly until = Number.POSITIVE_INFINITY;
-  #caller: Caller;
-  #callersVersion: number;
+  readonly filter: Filter;
+  connection: Disposable | undefined;
   readonly #parts: StreamParts;
-  readonly #wanted: Wanted;
-  readonly #types: string;
   /** The last event that was read from the store. */
   #after: bigint;
   #sink: ReadableStreamDirectController | undefined;
@@ -41,12 +38,9 @@ export class EventStream implements StreamSource, Listener {
   #behindBytes = 0;
   #hasEnded = false;
 
-  constructor(parts: StreamParts, caller: Caller, callersVersion: number, wanted: Wanted, after: bigint) {
+  constructor(parts: StreamParts, filter: Filter, after: bigint) {
     this.#parts = parts;
-    this.#caller = caller;
-    this.#callersVersion = callersVersion;
-    this.#wanted = wanted;
-    this.#types = [...wanted.types].join();
+    this.filter = filter;
     this.#after = after;
   }
 
@@ -66,7 +60,7 @@ export class EventStream implements StreamSource, Listener {
   }
 
   take(events: readonly StoreEvent[]): void {
-    for (const chunk of this.#parts.frames.of(events, this.#wanted, this.#types)) {
+    for (const chunk of this.#parts.frames.of(events, this.filter)) {
       if (this.#behindBytes > mostBehindBytes) return this.end();
       this.#write(chunk);
     }
@@ -76,24 +70,9 @@ export class EventStream implements StreamSource, Listener {
     this.#write(comment);
   }
 
-  get caller(): Caller {
-    return this.#caller;
-  }
-
-  /** The version of callers under which the caller was read. */
-  get callersVersion(): number {
-    return this.#callersVersion;
-  }
-
-  /** Whether its caller, as it is now, may read what it sends. */
-  isFor({ scopes, expiresAt }: Caller, now: number): boolean {
-    const { types } = this.#wanted;
-    return expiresAt > now && scopes.has('events:read') && [...types].every((type) => mayRead(scopes, type));
-  }
-
-  admit(caller: Caller, callersVersion: number): void {
-    this.#caller = caller;
-    this.#callersVersion = callersVersion;
+  /** Whether a key with these scopes may read what is sent. */
+  isAllowed(scopes: ReadonlySet<Scope>): boolean {
+    return scopes.has('events:read') && [...this.filter.wanted.types].every((type) => mayRead(scopes, type));
   }
 
   /** Ends after what the reader has been sent. A reader that is behind is disconnected: it might never take the rest. */
@@ -102,7 +81,7 @@ export class EventStream implements StreamSource, Listener {
     this.#hasEnded = true;
     this.#parts.feed.tail.leave(this);
     this.#parts.ended(this);
-    this.onEnd?.();
+    this.connection?.[Symbol.dispose]();
     const sink = this.#sink;
     this.#sink = undefined;
     if (this.#behindBytes > 0) sink?.close(new Error('the reader is behind'));
@@ -118,13 +97,13 @@ export class EventStream implements StreamSource, Listener {
     if (!(written instanceof Promise)) return undefined;
     const isFirst = this.#behindBytes === 0;
     this.#behindBytes += bytes.length;
-    // All that was written meanwhile is taken at the same time.
-    return isFirst ? written.then(this.#taken, this.#taken) : written;
+    if (!isFirst) return written;
+    // All that is written meanwhile is taken at the same time.
+    const taken = () => {
+      this.#behindBytes = 0;
+    };
+    return written.then(taken, taken);
   }
-
-  readonly #taken = (): void => {
-    this.#behindBytes = 0;
-  };
 
   /** Reads the store as fast as the reader takes it, up to its end, and goes on with the tail. */
   async #catchUp(): Promise<void> {
@@ -132,7 +111,7 @@ export class EventStream implements StreamSource, Listener {
     try {
       while (!this.#hasEnded) {
         const { events, last, isEnd } = await feed.read(this.#after, readAtOnce);
-        for (const chunk of chunksOf(events, this.#wanted)) await this.#write(chunk);
+        for (const chunk of chunksOf(events, this.filter.wanted)) await this.#write(chunk);
         this.#after = last;
         if (isEnd && (this.#hasEnded || feed.tail.listen(last, this))) return;
         await nextTurn();

@@ -5,7 +5,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { Caller, KeyStore, LimitStore } from '../../storage/storage.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import type { EventFeed, Wanted } from './feed.ts';
-import { SharedFrames } from './frames.ts';
+import { type Filter, SharedFrames } from './frames.ts';
 import { EventStream } from './stream.ts';
 
 /** How often it is checked whether readers may go on, in ms. */
@@ -17,14 +17,30 @@ interface StreamStore {
   readonly limits: Pick<LimitStore, 'standing'>;
 }
 
+/** What the streams of one key have in common. */
+class KeyStreams {
+  readonly streams = new Set<EventStream>();
+  /** Equal filters are one object. */
+  readonly filters = new Map<string, Filter>();
+  caller: Caller;
+  /** The version of callers under which the caller was read; -1 if it has to be read again. */
+  callersVersion: number;
+
+  constructor(caller: Caller, callersVersion: number) {
+    this.caller = caller;
+    this.callersVersion = callersVersion;
+  }
+}
+
 /** The open streams of a process, with one timer for all of them. */
 export class EventStreams implements Disposable {
   readonly #store: StreamStore;
   readonly #feed: EventFeed;
   readonly #clock: Clock;
   readonly #parts;
-  readonly #open = new Set<EventStream>();
+  readonly #byKey = new Map<number, KeyStreams>();
   readonly #byAccount = new Map<number, number>();
+  #open = 0;
   #timer: NodeJS.Timeout | undefined;
   #commentAt = 0;
   #isChecking = false;
@@ -38,7 +54,7 @@ export class EventStreams implements Disposable {
   }
 
   get open(): number {
-    return this.#open.size;
+    return this.#open;
   }
 
   /** Starts behind `after`, or with the next event. Refuses `too_many_streams`, and `events_expired` as the feed does. */
@@ -49,8 +65,15 @@ export class EventStreams implements Disposable {
   ): Awaitable<EventStream> {
     const begun = after === undefined ? this.#feed.end() : andThen(this.#feed.read(after, 1), () => after);
     return andThen(begun, (from) => {
-      const stream = new EventStream(this.#parts, caller, versions.callers, wanted, from);
-      this.#enter(stream);
+      const { accountId } = caller;
+      const open = this.#byAccount.get(accountId) ?? 0;
+      if (open >= mostStreams) throw new Refusal('too_many_streams');
+      this.#byAccount.set(accountId, open + 1);
+      this.#open++;
+      const stream = this.#enter(caller, versions.callers, wanted, from);
+      // No refusal, which a browser's EventSource would take for final.
+      if (this.#isClosed) stream.end();
+      else this.#start();
       return stream;
     });
   }
@@ -58,68 +81,78 @@ export class EventStreams implements Disposable {
   /** Ends all streams, those that are opened afterwards as well. */
   [Symbol.dispose](): void {
     this.#isClosed = true;
-    for (const stream of this.#open) stream.end();
+    for (const stream of this.#all()) stream.end();
   }
 
-  #enter(stream: EventStream): void {
-    const { accountId } = stream.caller;
-    const open = this.#byAccount.get(accountId) ?? 0;
-    if (open >= mostStreams) throw new Refusal('too_many_streams');
-    this.#byAccount.set(accountId, open + 1);
-    this.#open.add(stream);
-    // No refusal, which a browser's EventSource would take for final.
-    if (this.#isClosed) return stream.end();
+  *#all(): Iterable<EventStream> {
+    for (const { streams } of this.#byKey.values()) yield* streams;
+  }
+
+  #enter(caller: Caller, callersVersion: number, wanted: Wanted, from: bigint): EventStream {
+    const { keyId } = caller;
+    const ofKey = this.#byKey.get(keyId) ?? new KeyStreams(caller, callersVersion);
+    this.#byKey.set(keyId, ofKey);
+    if (ofKey.callersVersion !== callersVersion) ofKey.callersVersion = -1;
+    const types = [...wanted.types].join();
+    const filter = ofKey.filters.get(types) ?? { wanted, types, keyId };
+    ofKey.filters.set(types, filter);
+    const stream = new EventStream(this.#parts, filter, from);
+    ofKey.streams.add(stream);
+    return stream;
+  }
+
+  #leave(stream: EventStream): void {
+    const { keyId, wanted } = stream.filter;
+    const { streams } = this.#byKey.get(keyId) as KeyStreams;
+    streams.delete(stream);
+    if (streams.size === 0) this.#byKey.delete(keyId);
+    const open = (this.#byAccount.get(wanted.accountId) ?? 1) - 1;
+    if (open === 0) this.#byAccount.delete(wanted.accountId);
+    else this.#byAccount.set(wanted.accountId, open);
+    this.#open--;
+    if (this.#open > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #start(): void {
     if (this.#timer !== undefined) return;
     this.#commentAt = this.#clock.steady() + commentEveryMs;
     this.#timer = setInterval(() => this.#look(), checkEveryMs);
     this.#timer.unref();
   }
 
-  #leave(stream: EventStream): void {
-    const { accountId } = stream.caller;
-    const open = (this.#byAccount.get(accountId) ?? 1) - 1;
-    if (open === 0) this.#byAccount.delete(accountId);
-    else this.#byAccount.set(accountId, open);
-    this.#open.delete(stream);
-    if (this.#open.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-
   #look(): void {
     const now = this.#clock.steady();
     if (now >= this.#commentAt) {
       this.#commentAt = now + commentEveryMs;
-      for (const stream of this.#open) stream.comment();
+      for (const stream of this.#all()) stream.comment();
     }
     if (this.#isChecking) return;
     this.#isChecking = true;
-    void this.#check().finally(() => {
+    // While the store is not reached, the streams stay, without events.
+    void Promise.allSettled([...this.#byKey.values()].map((ofKey) => this.#check(ofKey))).finally(() => {
       this.#isChecking = false;
     });
   }
 
-  async #check(): Promise<void> {
-    const byKey = Map.groupBy(this.#open, ({ caller }) => caller.keyId);
-    // While the store is not reached, the streams stay, without events.
-    await Promise.allSettled([...byKey.values()].map((streams) => this.#checkKey(streams)));
-  }
-
   /** Ends the streams of a key that was revoked, has expired, is banned, or may not read what they send. */
-  async #checkKey(streams: readonly EventStream[]): Promise<void> {
-    const { caller } = streams[0] as EventStream;
-    const { verdict, versions } = await this.#store.limits.standing(caller);
-    const isStale = streams.some(({ callersVersion }) => callersVersion !== versions.callers);
-    const current = isStale ? await this.#callerOf(caller.keyId) : caller;
-    const isBanned = verdict.refusal === 'api_key_banned';
-    for (const stream of streams) {
-      if (isBanned || current === undefined || !stream.isFor(current, this.#clock.now())) stream.end();
-      else stream.admit(current, versions.callers);
-    }
+  #check(ofKey: KeyStreams): Awaitable<void> {
+    return andThen(this.#store.limits.standing(ofKey.caller), ({ verdict, versions }) => {
+      const isOver = verdict.refusal === 'api_key_banned' || ofKey.caller.expiresAt <= this.#clock.now();
+      if (isOver) for (const stream of ofKey.streams) stream.end();
+      else if (ofKey.callersVersion !== versions.callers) return this.#readCaller(ofKey, versions.callers);
+    });
   }
 
-  async #callerOf(keyId: number): Promise<Caller | undefined> {
+  async #readCaller(ofKey: KeyStreams, callersVersion: number): Promise<void> {
+    const { keyId } = ofKey.caller;
     const [key] = await this.#store.keys.fingerprints(keyId, 1);
-    return key?.id === keyId ? this.#store.keys.findCaller(key.fingerprint) : undefined;
+    const caller = key?.id === keyId ? await this.#store.keys.findCaller(key.fingerprint) : undefined;
+    for (const stream of ofKey.streams) {
+      if (caller === undefined || !stream.isAllowed(caller.scopes)) stream.end();
+    }
+    ofKey.caller = caller ?? ofKey.caller;
+    ofKey.callersVersion = callersVersion;
   }
 }
