@@ -53,6 +53,16 @@ function admissionTo({ keys, limits }: Store, clock: Clock, log: Logger): Admiss
   return new AdmissionOperations(keys, limits, clock, ({ message, fields }) => log.info(fields, message));
 }
 
+/** Without recording, a gap shows readers that changes from now on are missing. */
+async function feedOf({ events }: Config, storage: Store, clock: Clock): Promise<EventFeed> {
+  if (!events.areRecorded) await storage.write('skipEvents', null);
+  return new EventFeed(storage.events, clock);
+}
+
+function listenerOf({ host: hostname, port, maxConnections, idleTimeoutSeconds, trustedProxies }: Config) {
+  return { hostname, port, maxConnections, idleTimeoutSeconds, trustedProxies };
+}
+
 /** Opens the store and answers requests in this process, alone or as one of several. Throws like `startApp`. */
 export async function startService(
   config: Config,
@@ -69,8 +79,7 @@ export async function startService(
   const { clock } = runtime;
   const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
 
-  if (!config.events.areRecorded) await storage.write('skipEvents', undefined as never);
-  const events = started.use(new EventFeed(storage.events, clock));
+  const events = started.use(await feedOf(config, storage, clock));
   const streams = started.use(new EventStreams(storage, events, clock));
   let draining = false;
   const server = startServer({
@@ -98,12 +107,8 @@ export async function startService(
       perMinute: config.publicRequestsPerMinute,
       health: () => storage.health(),
     },
-    hostname: config.host,
-    port: config.port,
-    maxConnections: config.maxConnections,
-    idleTimeoutSeconds: config.idleTimeoutSeconds,
+    ...listenerOf(config),
     processes: worker?.workers ?? 1,
-    trustedProxies: config.trustedProxies,
     around: runtime.around,
   });
   const url = () => listeningAddress(server.hostname ?? config.host, server.port);
