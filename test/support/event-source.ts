@@ -76,9 +76,9 @@ export class EventSource implements AsyncDisposable {
   }
 
   #take(line: string): void {
-    if (line === '') return this.#dispatch();
     const [, field = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
-    if (field === '') this.comments++;
+    if (line === '') this.#dispatch();
+    else if (field === '') this.comments++;
     else if (field === 'id') this.#id = value;
     else if (field === 'event') this.#type = value;
     else if (field === 'data') this.#data += `${value}\n`;

@@ -61,8 +61,8 @@ export class EventStream implements StreamSource, Listener {
 
   take(events: readonly StoreEvent[]): void {
     for (const chunk of this.#parts.frames.of(events, this.filter)) {
-      if (this.#behindBytes > mostBehindBytes) return this.end();
-      this.#write(chunk);
+      if (this.#behindBytes > mostBehindBytes) this.end();
+      else this.#write(chunk);
     }
   }
 
