@@ -29,7 +29,9 @@ export class EventSource implements AsyncDisposable {
 
   private constructor(response: Response) {
     this.headers = response.headers;
-    this.#reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    this.#reader = (
+      response.body as ReadableStream<Uint8Array>
+    ).getReader() as ReadableStreamDefaultReader<Uint8Array>;
     this.#done = this.#read().catch(() => undefined);
   }
 

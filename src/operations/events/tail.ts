@@ -9,7 +9,7 @@ const lookEveryMs = 100;
 const collectMs = 5;
 const readAtOnce = 1_000;
 /** How often it is checked whether the store was restored to an earlier state, in looks. */
-const checkEvery = 50;
+const checkEvery = 10;
 
 /** `gap`: events are missing behind those that were delivered, or these do not exist any more. */
 export type EndOfListening = 'time' | 'closing' | 'gap';
