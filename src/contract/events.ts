@@ -90,7 +90,7 @@ export const Event = z.discriminatedUnion('type', eventShapes as [(typeof eventS
 
 const Events = pageShape(Event, 'Events', 'A page of events.');
 
-const selector = enumOf(eventSelectors as readonly [EventSelector, ...EventSelector[]]).meta({
+export const EventSelectorName = enumOf(eventSelectors as readonly [EventSelector, ...EventSelector[]]).meta({
   id: 'EventSelector',
   description:
     'A type of event, or all types about a resource: `pet.*` selects every event about animals, `pets.imported` included.',
@@ -102,7 +102,7 @@ export const longestWaitSeconds = 30;
 const waitForm = `must be an integer from 0 to ${longestWaitSeconds}, in plain decimal digits`;
 
 const types = z
-  .array(selector)
+  .array(EventSelectorName)
   .optional()
   .meta({
     description: 'Return only events of these types. May be given several times.',

@@ -5,6 +5,7 @@ import { answersConform } from './answers-conformance.ts';
 import { auditConforms } from './audit-conformance.ts';
 import { firstStartConforms, keysConform, scopesConform } from './callers-conformance.ts';
 import { entitiesConform } from './entities-conformance.ts';
+import { eventsConform } from './events-conformance.ts';
 import { filtersConform } from './filters-conformance.ts';
 import { importsConform } from './imports-conformance.ts';
 import { inventoryConforms } from './inventory-conformance.ts';
@@ -18,6 +19,7 @@ import { type MakePlace, storeTests } from './place.ts';
 import { unitsConform } from './units-conformance.ts';
 import { instancesConform, usageConforms } from './usage-conformance.ts';
 import { versionsConform } from './versions-conformance.ts';
+import { webhooksConform } from './webhooks-conformance.ts';
 
 export function storageConforms(name: string, makePlace: MakePlace): void {
   const check = storeTests(makePlace);
@@ -26,7 +28,9 @@ export function storageConforms(name: string, makePlace: MakePlace): void {
     describe('filters', () => filtersConform(check));
     describe('inventory', () => inventoryConforms(check));
     describe('orders', () => ordersConform(check));
+    describe('events', () => eventsConform(check));
     describe('tables', () => entitiesConform(check));
+    describe('webhooks', () => webhooksConform(check));
     describe('kept answers', () => answersConform(check));
     describe('once', () => onceConforms(check));
     describe('requests of operators that are done once', () => operatorOnceConforms(check));
