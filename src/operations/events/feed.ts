@@ -67,7 +67,7 @@ export class EventFeed implements Disposable {
     return andThen(this.#store.list(after ?? 0n, limit), (found) => {
       const oldest = found[0]?.id;
       if (oldest === undefined)
-        return andThen(this.end(after), (last) => ({ events: [], last, isEnd: true }));
+        return andThen(this.#emptyBehind(after), (last) => ({ events: [], last, isEnd: true }));
       const from = after ?? oldest - 1n;
       if (oldest !== from + 1n) throw expired(from, oldest);
       const events = withoutGap(found, from);
@@ -75,13 +75,9 @@ export class EventFeed implements Disposable {
     });
   }
 
-  /** The last event. Refuses `events_expired` when that is not `after`. */
-  end(after?: bigint): Awaitable<bigint> {
-    return andThen(this.#store.bounds(), ({ oldest, last }) => {
-      if (after !== undefined && after !== last)
-        throw after < last ? expired(after, oldest) : unknown(after, last);
-      return last;
-    });
+  /** The id of the last event. */
+  last(): Awaitable<bigint> {
+    return andThen(this.#store.bounds(), ({ last }) => last);
   }
 
   /** The newest events, newest first; their next page has the events that come. */
@@ -91,7 +87,17 @@ export class EventFeed implements Disposable {
       const items = found.filter((event) => isWanted(event, wanted)).slice(0, limit);
       const next = (last: bigint) => ({ items, next: String(last) });
       const [newest] = found;
-      return newest === undefined ? andThen(this.#store.bounds(), ({ last }) => next(last)) : next(newest.id);
+      return newest === undefined ? andThen(this.#emptyBehind(undefined), next) : next(newest.id);
+    });
+  }
+
+  /** Where a reader that found no event continues. An event may have been committed since, which is not skipped. */
+  #emptyBehind(after: bigint | undefined): Awaitable<bigint> {
+    return andThen(this.#store.bounds(), ({ oldest, last }) => {
+      if (after === undefined) return oldest - 1n;
+      if (after > last) throw unknown(after, last);
+      if (after + 1n < oldest) throw expired(after, oldest);
+      return after;
     });
   }
 

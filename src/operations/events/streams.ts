@@ -63,7 +63,7 @@ export class EventStreams implements Disposable {
     wanted: Wanted,
     after: bigint | undefined,
   ): Awaitable<EventStream> {
-    const begun = after === undefined ? this.#feed.end() : andThen(this.#feed.read(after, 1), () => after);
+    const begun = after === undefined ? this.#feed.last() : andThen(this.#feed.read(after, 1), () => after);
     return andThen(begun, (from) => {
       const { accountId } = caller;
       const open = this.#byAccount.get(accountId) ?? 0;
