@@ -8,7 +8,7 @@ import type { EventFeed, Wanted } from './feed.ts';
 import { type Filter, SharedFrames } from './frames.ts';
 import { EventStream } from './stream.ts';
 
-/** How often it is checked whether readers may go on, in ms. */
+/** How often the keys of open streams are checked, in ms. */
 const checkEveryMs = 500;
 const commentEveryMs = 15_000;
 
