@@ -32,7 +32,7 @@ interface PageRequest {
 
 type EventPage = Page<StoreEvent>;
 
-/** Events as they are retained, whoever may read them. */
+/** Retained events, not filtered by what a caller may read. */
 interface EventRead {
   readonly events: readonly StoreEvent[];
   /** The last of them; without any, the event behind which there is none. */
