@@ -1,5 +1,5 @@
 /** Streams of events of whole processes: workers, instances, stops, and what closes connections. */
-import { describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import type { AdminServices } from '../../src/app/app.ts';
 import { scopes } from '../../src/domain/scope.ts';
@@ -59,12 +59,12 @@ workersTest('every worker streams what any of them commits', async ({ operator, 
 });
 
 const cluster = await startCluster({ instances: 2 });
+afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 describe.skipIf(cluster === undefined)('two instances', () => {
   const { instances, operator } = cluster ?? ({} as NonNullable<typeof cluster>);
 
   test('stream what the other commits, resume each other, and end when a key is revoked', async () => {
-    await using _cluster = cluster;
     const [one, other] = instances as [Service, Service];
     const { id } = await operator.accounts.create('reader', 'enterprise', ample);
     const { key, id: keyId } = await operator.keys.create(id, 'reader', undefined, scopes);
