@@ -44,6 +44,8 @@ export const scopeWords: Readonly<Record<Scope, string>> = {
   'pets:write': 'Change and delete animals and categories',
   'orders:read': 'Read orders',
   'orders:write': 'Place orders and take their steps',
+  'events:read': 'Read events about what the key may read',
+  'webhooks:write': 'Manage webhooks',
 };
 
 export const planWords: Readonly<Record<PlanName, string>> = {

@@ -10,6 +10,7 @@ import { routesOf } from '../http/pipeline/routes.ts';
 import { startServer } from '../http/server.ts';
 import { AdmissionOperations } from '../operations/admission/admission.ts';
 import { ClientOperations } from '../operations/client-operations.ts';
+import { leaveGap } from '../operations/events/continuity.ts';
 import { EventFeed } from '../operations/events/feed.ts';
 import type { Store } from '../operations/units.ts';
 import type { ServingWorker } from '../storage/storage.ts';
@@ -21,6 +22,7 @@ export interface Service extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly admin: AdminServices;
+  readonly feed: EventFeed;
   readonly outages: Outages;
   readonly watch: ServiceWatch;
 }
@@ -68,13 +70,13 @@ export async function startService(
   const { clock } = runtime;
   const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
 
-  if (!config.events.areRecorded) await storage.write('skipEvents', undefined as never);
-  const events = started.use(new EventFeed(storage.events, clock));
+  await leaveGap(storage, config.events.areRecorded);
+  const feed = started.use(new EventFeed(storage.events, clock));
   let draining = false;
   const server = startServer({
     context: {
       admission: admissionTo(storage, clock, log),
-      operations: new ClientOperations(storage, clock, events),
+      operations: new ClientOperations(storage, clock, feed),
       pageCache: watch.pageCache,
       clock,
       publicUrl: config.publicUrl,
@@ -108,15 +110,16 @@ export async function startService(
   started.defer(async () => {
     // Keep-alive clients learn from `Connection: close` to come back elsewhere before the sockets go.
     draining = true;
-    events[Symbol.dispose]();
+    feed[Symbol.dispose]();
     await server.stop(config.drainSeconds * 1_000, stopWithinMs);
   });
-  watch.begin(server);
+  watch.begin(server, feed);
   const kept = started.move();
   return {
     url: url(),
     port: server.port,
     admin,
+    feed,
     outages,
     watch,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),

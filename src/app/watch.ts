@@ -8,6 +8,7 @@ import { ProcessLogging } from '../http/logs/request-log.ts';
 import { PageCache } from '../http/pipeline/page-cache.ts';
 import type { BackupOperations } from '../operations/admin/backups.ts';
 import { SystemOperations } from '../operations/admin/system.ts';
+import type { EventFeed } from '../operations/events/feed.ts';
 import { EventLoopDelay, ProcessTraffic } from '../operations/observability/process-traffic.ts';
 import type { TrafficSource } from '../operations/observability/traffic.ts';
 import { TrafficCounter } from '../operations/observability/traffic-counter.ts';
@@ -50,6 +51,7 @@ export class ServiceWatch implements Watch, AsyncDisposable {
   #recorder: UsageRecorder | undefined;
   #port = 0;
   #inFlight = () => 0;
+  #listening = () => 0;
 
   constructor(options: ServiceWatchOptions) {
     const { config, store, clock, log, worker } = options;
@@ -63,15 +65,17 @@ export class ServiceWatch implements Watch, AsyncDisposable {
       pageCache: this.pageCache,
       facts: () => store.facts(),
       inFlight: () => this.#inFlight(),
+      eventListeners: () => this.#listening(),
       // Of the process, not of the instance.
       startedAt: clock.now(),
     });
   }
 
   /** Records usage from now on, in the name of the instance that listens there. */
-  begin(server: { readonly port: number; readonly underWay: number }): void {
+  begin(server: { readonly port: number; readonly underWay: number }, { tail }: EventFeed): void {
     const { config, store, clock, log, worker } = this.#options;
     this.#inFlight = () => server.underWay;
+    this.#listening = () => tail.listeners;
     this.#port = server.port;
     this.#recorder = new UsageRecorder({
       ...{ store, clock, counter: this.counter },
@@ -124,7 +128,7 @@ export function watchWorkers(
 
 export function systemOf(
   { traffic, logging, instance, startedAt }: Watch,
-  { settings, getPetSunset }: Config,
+  { settings, getPetSunset, events }: Config,
   {
     store,
     clock,
@@ -132,7 +136,7 @@ export function systemOf(
   }: { readonly store: Store; readonly clock: Clock; readonly backups: BackupOperations },
 ): SystemOperations {
   return new SystemOperations({
-    ...{ store, clock, traffic, logging, instance, startedAt, settings, backups },
+    ...{ store, clock, traffic, logging, instance, startedAt, settings, backups, events },
     version: packageJson.version,
     runtime: `Bun ${Bun.version}`,
     sunsets: new Map([['getPet', getPetSunset]]),

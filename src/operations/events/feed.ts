@@ -14,11 +14,13 @@ const examinedAtOnce = 500;
 /** The events that a caller asked for and may read. */
 export interface Wanted {
   readonly types: ReadonlySet<EventType>;
-  readonly accountId: number;
+  /** Of a client; an operator may read the events of all accounts. */
+  readonly accountId: number | 'all';
 }
 
 export function isWanted({ type, accountId }: StoreEvent, wanted: Wanted): boolean {
-  return wanted.types.has(type) && (accountId === null || accountId === wanted.accountId);
+  const mayRead = accountId === null || wanted.accountId === 'all' || accountId === wanted.accountId;
+  return mayRead && wanted.types.has(type);
 }
 
 interface PageRequest {

@@ -45,6 +45,8 @@ export interface Traffic {
   readonly latencies: readonly TrafficLatency[];
   readonly seconds: readonly TrafficSecond[];
   readonly inFlight: number;
+  /** Waiting requests and streams that receive new events. */
+  readonly eventListeners: number;
   readonly pageCache: { readonly hits: number; readonly misses: number };
   readonly eventLoop: EventLoopTimes;
   readonly memoryBytes: number;
@@ -90,6 +92,7 @@ export function sumOf(all: readonly Traffic[]): TrafficSum {
       .sort((one, other) => one.at - other.at)
       .slice(-keptSeconds),
     inFlight: total(({ inFlight }) => inFlight),
+    eventListeners: total(({ eventListeners }) => eventListeners),
     pageCache: {
       hits: total(({ pageCache }) => pageCache.hits),
       misses: total(({ pageCache }) => pageCache.misses),
