@@ -54,6 +54,15 @@ function admissionTo({ keys, limits }: Store, clock: Clock, log: Logger): Admiss
   return new AdmissionOperations(keys, limits, clock, ({ message, fields }) => log.info(fields, message));
 }
 
+async function feedOf({ events }: Config, storage: Store, clock: Clock): Promise<EventFeed> {
+  await leaveGap(storage, events.areRecorded);
+  return new EventFeed(storage.events, clock);
+}
+
+function listenerOf({ host: hostname, port, maxConnections, idleTimeoutSeconds, trustedProxies }: Config) {
+  return { hostname, port, maxConnections, idleTimeoutSeconds, trustedProxies };
+}
+
 /** Opens the store and answers requests in this process, alone or as one of several. Throws like `startApp`. */
 export async function startService(
   config: Config,
@@ -70,8 +79,7 @@ export async function startService(
   const { clock } = runtime;
   const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
 
-  await leaveGap(storage, config.events.areRecorded);
-  const feed = started.use(new EventFeed(storage.events, clock));
+  const feed = started.use(await feedOf(config, storage, clock));
   let draining = false;
   const server = startServer({
     context: {
@@ -98,12 +106,8 @@ export async function startService(
       perMinute: config.publicRequestsPerMinute,
       health: () => storage.health(),
     },
-    hostname: config.host,
-    port: config.port,
-    maxConnections: config.maxConnections,
-    idleTimeoutSeconds: config.idleTimeoutSeconds,
+    ...listenerOf(config),
     processes: worker?.workers ?? 1,
-    trustedProxies: config.trustedProxies,
     around: runtime.around,
   });
   const url = () => listeningAddress(server.hostname ?? config.host, server.port);

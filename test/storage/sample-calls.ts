@@ -112,7 +112,7 @@ const shopCallsBefore: readonly Call[] = [
   ],
   ['pruneAnswers', now],
   ['pruneEvents', now + 1],
-  ['skipEvents', undefined as never],
+  ['skipEvents', null],
 ];
 
 const shopCallsAfter: readonly Call[] = [

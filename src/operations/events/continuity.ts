@@ -6,7 +6,7 @@ import type { Store } from '../units.ts';
  */
 export async function leaveGap(store: Pick<Store, 'events' | 'write'>, areRecorded: boolean): Promise<void> {
   if (areRecorded && !(await endsWithGap(store.events))) return;
-  await store.write('skipEvents', undefined as never);
+  await store.write('skipEvents', null);
 }
 
 /** Whether the highest id has no event: changes were made without events since, or all events have expired. */
