@@ -110,11 +110,34 @@ const ofTests = {
   record: {
     writes: [],
     run: ({ events }: Transaction, times: readonly number[]) => {
-      for (const createdAt of times) events.add({ type: 'pet.created', data: '{}', createdAt 
+      for (const createdAt of times) events.add({ type: 'pet.created', data: '{}', createdAt });
+    },
+  },
+} as const;
+
+const [old, young] = [1_000, 2_000];
+const places = { SQLite: sqlitePlace, ...(await clusterPlaces()) };
+
+describe.each(Object.entries(places))('on %s', (_name, place) => {
+  const storeTest = storeTests(place);
+
+  storeTest('events go in batches of 1,000, and only from the oldest end', async ({ store, besideWith }) => {
+    const recorder = await besideWith(ofTests);
+    await recorder.write('record', [...Array<number>(1_500).fill(old), young, old, young]);
+    const prune = () => store.write('pruneEvents', young);
+    const oldest = async () => Number((await store.events.bounds()).oldest);
+    expect(await oldest()).toBe(1);
+    expect([await prune(), await oldest()]).toEqual([true, 1_001]);
+    expect([await prune(), await oldest()]).toEqual([false, 1_501]);
+    // The clock was set back: an old event behind a young one stays.
+    expect([await prune(), await oldest()]).toEqual([false, 1_501]);
+    expect((await store.events.list(1_500n, 10)).map(({ id }) => Number(id))).toEqual([1_501, 1_502, 1_503]);
+  });
+
   storeTest('events expire without readers', async ({ store, besideWith }) => {
     const recorder = await besideWith(ofTests);
-    await recorder.write('record', [...Array<number>(2_500).fill(1_000), 2_000]);
-    expect(await removeEvents(store, 2_000, new AbortController().signal)).toBe(false);
+    await recorder.write('record', [...Array<number>(2_500).fill(old), young]);
+    expect(await removeEvents(store, young, new AbortController().signal)).toBe(false);
     expect(await store.events.bounds()).toEqual({ oldest: 2_501n, last: 2_501n });
   });
 });
