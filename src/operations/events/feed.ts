@@ -69,7 +69,8 @@ export class EventFeed implements Disposable {
       const items = found.filter((event) => isWanted(event, wanted)).slice(0, limit);
       const next = (last: bigint) => ({ items, next: String(last) });
       const [newest] = found;
-      return newest === undefined ? andThen(this.#store.bounds(), ({ last }) => next(last)) : next(newest.id);
+      if (newest !== undefined) return next(newest.id);
+      return andThen(this.#store.bounds(), ({ oldest }) => next(oldest - 1n));
     });
   }
 
@@ -78,10 +79,15 @@ export class EventFeed implements Disposable {
   }
 
   #emptyPage(after: bigint | undefined): Awaitable<EventPage> {
-    return andThen(this.#store.bounds(), ({ oldest, last }) => {
-      if (after !== undefined && after !== last)
-        throw after < last ? expired(after, oldest) : unknown(after, last);
-      return { items: [], next: String(last) };
+    return andThen(this.#store.bounds(), ({ oldest, last }): Awaitable<EventPage> => {
+      const page = { items: [], next: String(after ?? oldest - 1n) };
+      if (after === undefined || after === last) return page;
+      if (after > last) throw unknown(after, last);
+      // On PostgreSQL, events may have been recorded since the page was read.
+      return andThen(this.#store.list(after, 1), ([next]) => {
+        if (next?.id !== after + 1n) throw expired(after, oldest);
+        return page;
+      });
     });
   }
 
