@@ -1,12 +1,14 @@
 import { Categories } from './categories.js';
 import { type Clock, systemClock } from './clock.js';
 import { ArgumentError } from './errors.js';
+import { Events } from './events.js';
 import { Inventory } from './inventory.js';
 import { Orders } from './orders.js';
 import { Pets } from './pets.js';
 import { RateLimit } from './rate-limit.js';
 import { sender } from './send.js';
 import type { AnimalStoreOptions } from './settings.js';
+import { Webhooks } from './webhooks.js';
 
 /**
  * A client of one service with one key. Share it: its calls wait together. Calls reject with AnimalStoreError.
@@ -16,7 +18,9 @@ export class AnimalStore {
   readonly categories: Categories;
   readonly orders: Orders;
   readonly inventory: Inventory;
+  readonly events: Events;
   readonly rateLimit: RateLimit;
+  readonly webhooks: Webhooks;
 
   /** Throws ArgumentError when `key`, `url` or another option is not valid. */
   constructor(options: AnimalStoreOptions) {
@@ -27,6 +31,8 @@ export class AnimalStore {
     this.categories = new Categories(send);
     this.orders = new Orders(send);
     this.inventory = new Inventory(send);
+    this.events = new Events(send, clock);
     this.rateLimit = new RateLimit(send);
+    this.webhooks = new Webhooks(send);
   }
 }

@@ -45,6 +45,31 @@ export type OrderStatus = 'placed' | 'approved' | 'delivered' | 'returned' | 'ca
 /** A type of event, or all types about a resource: `pet.*` selects every event about animals, `pets.imported` included. */
 export type EventSelector = 'pet.created' | 'pet.updated' | 'pet.deleted' | 'pets.imported' | 'order.placed' | 'order.approved' | 'order.delivered' | 'order.cancelled' | 'order.returned' | 'category.created' | 'category.updated' | 'category.deleted' | 'webhook.disabled' | 'pet.*' | 'order.*' | 'category.*' | 'webhook.*';
 
+/** A webhook to create. */
+export interface NewWebhook {
+  /** Where events are sent: an `https` URL without user name, password and fragment, whose host has public addresses only. */
+  readonly url: string;
+  /** The events that are sent. Defaults to all that the key may read. */
+  readonly types?: readonly EventSelector[] | undefined;
+  /** What the webhook is for. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  readonly description?: string | undefined;
+}
+
+/** Members of a webhook to change; the others stay as they are. A description of null is removed. */
+export interface WebhookPatch {
+  /** Whether events are sent. */
+  readonly enabled?: boolean | undefined;
+  /** Where events are sent: an `https` URL without user name, password and fragment, whose host has public addresses only. */
+  readonly url?: string | undefined;
+  /** The events that are sent. */
+  readonly types?: readonly EventSelector[] | undefined;
+  /** What the webhook is for. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  readonly description?: string | null | undefined;
+}
+
+/** `pending` until the receiver accepts the event, or the last attempt fails. */
+export type DeliveryStatus = 'pending' | 'succeeded' | 'failed';
+
 /** One mistake in the request. */
 export interface ErrorDetail {
   /** Part of the request that has the mistake. */
@@ -97,14 +122,13 @@ export interface Order {
 }
 
 /** A change, with the resource as it was after it; of a deletion, as it was before. */
-export interface Event {
-}
+export type Event = PetCreatedEvent | PetUpdatedEvent | PetDeletedEvent | PetsImportedEvent | OrderPlacedEvent | OrderApprovedEvent | OrderDeliveredEvent | OrderCancelledEvent | OrderReturnedEvent | CategoryCreatedEvent | CategoryUpdatedEvent | CategoryDeletedEvent | WebhookDisabledEvent;
 
 /** The event `pet.created`. */
 export interface PetCreatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'pet.created';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Pet;
@@ -114,7 +138,7 @@ export interface PetCreatedEvent {
 export interface PetUpdatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'pet.updated';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Pet;
@@ -124,7 +148,7 @@ export interface PetUpdatedEvent {
 export interface PetDeletedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'pet.deleted';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Pet;
@@ -134,7 +158,7 @@ export interface PetDeletedEvent {
 export interface PetsImportedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'pets.imported';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: PetsImported;
@@ -153,7 +177,7 @@ export interface PetsImported {
 export interface OrderPlacedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'order.placed';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Order;
@@ -163,7 +187,7 @@ export interface OrderPlacedEvent {
 export interface OrderApprovedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'order.approved';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Order;
@@ -173,7 +197,7 @@ export interface OrderApprovedEvent {
 export interface OrderDeliveredEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'order.delivered';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Order;
@@ -183,7 +207,7 @@ export interface OrderDeliveredEvent {
 export interface OrderCancelledEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'order.cancelled';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Order;
@@ -193,7 +217,7 @@ export interface OrderCancelledEvent {
 export interface OrderReturnedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'order.returned';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Order;
@@ -203,7 +227,7 @@ export interface OrderReturnedEvent {
 export interface CategoryCreatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'category.created';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Category;
@@ -213,7 +237,7 @@ export interface CategoryCreatedEvent {
 export interface CategoryUpdatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'category.updated';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Category;
@@ -223,7 +247,7 @@ export interface CategoryUpdatedEvent {
 export interface CategoryDeletedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'category.deleted';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Category;
@@ -233,7 +257,7 @@ export interface CategoryDeletedEvent {
 export interface WebhookDisabledEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'webhook.disabled';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: WebhookDisabled;
@@ -272,6 +296,70 @@ export interface RateLimit {
   /** When the ban of the key ends, UTC; null when it is not banned. */
   readonly bannedUntil: string | null;
 }
+
+/** A webhook with its new secret. */
+export interface IssuedWebhook {
+  /** Unique ID, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  /** Where events are sent. */
+  readonly url: string;
+  /** The events that are sent. */
+  readonly types: readonly EventSelector[];
+  /** What the webhook is for. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  readonly description?: string | undefined;
+  /** Whether events are sent. */
+  readonly enabled: boolean;
+  /** Why the service disabled the webhook. */
+  readonly disabledReason?: string | undefined;
+  /** When the webhook was created, UTC. */
+  readonly createdAt: string;
+  /** Signs the requests of the webhook (Standard Webhooks). Shown only here. */
+  readonly secret: string;
+}
+
+/** Where an account receives events. */
+export interface Webhook {
+  /** Unique ID, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  /** Where events are sent. */
+  readonly url: string;
+  /** The events that are sent. */
+  readonly types: readonly EventSelector[];
+  /** What the webhook is for. Stored and returned exactly as sent. Must not be blank or contain control characters. */
+  readonly description?: string | undefined;
+  /** Whether events are sent. */
+  readonly enabled: boolean;
+  /** Why the service disabled the webhook. */
+  readonly disabledReason?: string | undefined;
+  /** When the webhook was created, UTC. */
+  readonly createdAt: string;
+}
+
+/** An event that is sent to a webhook. */
+export interface Delivery {
+  /** Unique ID, assigned on creation, ascending from 1 and never reused. */
+  readonly id: bigint;
+  /** ID of the event. */
+  readonly eventId: bigint;
+  readonly type: EventType;
+  readonly status: DeliveryStatus;
+  /** The attempts so far, the first one first. */
+  readonly attempts: readonly {
+    /** When the request was sent, UTC. */
+    readonly at: string;
+    /** Status of the response, if there was one. */
+    readonly status?: number | undefined;
+    /** How long the attempt took. */
+    readonly milliseconds: number;
+    /** Why the attempt failed. */
+    readonly error?: string | undefined;
+  }[];
+  /** When the next attempt is due, UTC; missing if none follows. */
+  readonly nextAttemptAt?: string | undefined;
+}
+
+/** What happened. */
+export type EventType = 'pet.created' | 'pet.updated' | 'pet.deleted' | 'pets.imported' | 'order.placed' | 'order.approved' | 'order.delivered' | 'order.cancelled' | 'order.returned' | 'category.created' | 'category.updated' | 'category.deleted' | 'webhook.disabled';
 
 /** The filters of listPets. */
 export interface ListPetsFilters {
@@ -313,13 +401,19 @@ export interface ListEventsFilters {
   readonly order?: 'asc' | 'desc' | undefined;
 }
 
+/** The filters of listDeliveries. */
+export interface ListDeliveriesFilters {
+  /** Return only deliveries with this status. */
+  readonly status?: DeliveryStatus | undefined;
+}
+
 /** The error codes by status. New codes may be added within v1: handle an unknown one by its status. */
 export interface ErrorCodes {
   readonly 400: 'invalid_body' | 'invalid_cursor' | 'invalid_json' | 'invalid_parameter';
   readonly 401: 'invalid_api_key' | 'missing_api_key';
   readonly 403: 'insufficient_scope';
-  readonly 404: 'category_not_found' | 'order_not_found' | 'pet_not_found';
-  readonly 409: 'idempotency_key_in_use' | 'order_transition_not_allowed' | 'pet_not_available' | 'pet_reserved' | 'status_transition_not_allowed';
+  readonly 404: 'category_not_found' | 'order_not_found' | 'pet_not_found' | 'webhook_not_found';
+  readonly 409: 'idempotency_key_in_use' | 'order_transition_not_allowed' | 'pet_not_available' | 'pet_reserved' | 'status_transition_not_allowed' | 'too_many_webhooks';
   readonly 410: 'events_expired' | 'operation_removed';
   readonly 412: 'precondition_failed';
   readonly 413: 'body_too_large';
@@ -331,4 +425,4 @@ export interface ErrorCodes {
 }
 
 /** The members of answers that are `bigint`. */
-export const int64Members: readonly string[] = ['categoryId', 'firstId', 'id', 'lastId', 'petId'];
+export const int64Members: readonly string[] = ['categoryId', 'eventId', 'firstId', 'id', 'lastId', 'petId'];

@@ -28,6 +28,24 @@ const placed = {
 };
 const updatedAt = '2026-11-22T10:15:00.000Z';
 
+const webhook = {
+  id: 1,
+  url: 'https://shop.example/webhooks',
+  types: ['order.*'],
+  description: 'Warehouse',
+  enabled: true,
+  createdAt: '2026-11-22T09:30:00.000Z',
+};
+const issued = { ...webhook, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw6Uf1o0DHRbQ=' };
+const delivery = {
+  id: 7,
+  eventId: 4711,
+  type: 'order.placed',
+  status: 'pending',
+  attempts: [{ at: '2026-11-22T10:15:00.000Z', status: 503, milliseconds: 31 }],
+  nextAttemptAt: '2026-11-22T10:15:05.000Z',
+};
+
 const examples: Readonly<Partial<Record<OperationId, Examples>>> = {
   listPets: { success: [ozzy, maple] },
   createPet: {
@@ -57,6 +75,25 @@ const examples: Readonly<Partial<Record<OperationId, Examples>>> = {
       { id: 42, type: 'order.placed', timestamp: placed.createdAt, data: placed },
     ],
   },
+  createWebhook: { success: issued },
+  listWebhooks: { success: [webhook] },
+  getWebhook: { success: webhook },
+  updateWebhook: {
+    success: { ...webhook, enabled: false },
+    body: {
+      enabled: { summary: 'Stop sending', value: { enabled: false } },
+      several: {
+        summary: 'Several members',
+        value: {
+          url: 'https://shop.example/events',
+          types: ['order.*', 'webhook.disabled'],
+          description: null,
+        },
+      },
+    },
+  },
+  rotateWebhookSecret: { success: issued },
+  listDeliveries: { success: [delivery] },
   getRateLimit: {
     success: {
       plan: 'free',

@@ -16,6 +16,7 @@ import type { Store } from '../operations/units.ts';
 import type { ServingWorker } from '../storage/storage.ts';
 import { type AdminServices, openAdminServices, systemRuntime } from './services.ts';
 import { ServiceWatch } from './watch.ts';
+import { webhookParts } from './webhooks.ts';
 
 /** What answers requests in one process; disposing it drains and stops it. */
 export interface Service extends AsyncDisposable {
@@ -84,7 +85,12 @@ export async function startService(
   const server = startServer({
     context: {
       admission: admissionTo(storage, clock, log),
-      operations: new ClientOperations(storage, clock, feed),
+      operations: new ClientOperations({
+        store: storage,
+        clock,
+        events: feed,
+        ...webhookParts(config, runtime),
+      }),
       pageCache: watch.pageCache,
       clock,
       publicUrl: config.publicUrl,

@@ -9,6 +9,7 @@ import { type OperatorServices, servicesAs } from '../operations/admin/services.
 import type { Store } from '../operations/units.ts';
 import type { Notice } from '../storage/outage.ts';
 import type { ServingWorker } from '../storage/storage.ts';
+import type { Resolve } from '../webhooks/endpoint.ts';
 import { openStore } from './store.ts';
 import { systemUser } from './system-user.ts';
 
@@ -16,6 +17,8 @@ import { systemUser } from './system-user.ts';
 export interface Runtime {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
+  /** Finds the addresses of the endpoints of webhooks. Defaults to the system's resolver. */
+  readonly resolve?: Resolve;
   /** Starts a process that makes or verifies a backup. Defaults to this process, which the work blocks. */
   readonly backupCommand?: readonly string[];
   /** What stands between requests and their answers; a service for a store has nothing there. */

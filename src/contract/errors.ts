@@ -22,6 +22,7 @@ export const clientErrors = {
   pet_not_found: { status: 404, message: 'There is no animal with this id.' },
   category_not_found: { status: 404, message: 'There is no category with this id.' },
   order_not_found: { status: 404, message: 'There is no order with this id.' },
+  webhook_not_found: { status: 404, message: 'The account has no webhook with this id.' },
   route_not_found: { status: 404, message: 'Unknown path. See /docs for the available operations.' },
   method_not_allowed: {
     status: 405,
@@ -37,6 +38,10 @@ export const clientErrors = {
   },
   pet_not_available: { status: 409, message: 'Only an available animal can be ordered.' },
   order_transition_not_allowed: { status: 409, message: 'The status of the order does not have this step.' },
+  too_many_webhooks: {
+    status: 409,
+    message: 'The account has 16 webhooks, which is the limit. Delete one first.',
+  },
   idempotency_key_in_use: {
     status: 409,
     message: 'A request with this Idempotency-Key is still being processed. Retry after a second.',

@@ -85,7 +85,7 @@ export const Event = z.discriminatedUnion('type', eventShapes as [(typeof eventS
 
 const Events = pageShape(Event, 'Events', 'A page of events.');
 
-const selector = enumOf(eventSelectors as readonly [EventSelector, ...EventSelector[]]).meta({
+export const EventSelectorName = enumOf(eventSelectors as readonly [EventSelector, ...EventSelector[]]).meta({
   id: 'EventSelector',
   description:
     'A type of event, or all types about a resource: `pet.*` selects every event about animals, `pets.imported` included.',
@@ -100,7 +100,7 @@ const ListEventsQuery = z.strictObject({
   after: int64Filter('Return the events behind this id. Defaults to the oldest retained event.'),
   limit: limitParameter('events'),
   type: z
-    .array(selector)
+    .array(EventSelectorName)
     .optional()
     .meta({
       description: 'Return only events of these types. May be given several times.',

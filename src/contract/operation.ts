@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { Resource } from '../domain/resources.ts';
+import type { Resource, Unversioned } from '../domain/resources.ts';
 import type { Role } from '../domain/role.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { ErrorCode } from './errors.ts';
@@ -69,6 +69,12 @@ export interface Upload {
   readonly description: string;
 }
 
+/**
+ * `caller`: the account, to which its resources belong, and the scopes of the key. `endpoint`: whether events may be sent to the
+ * URL in the body. `lastEvent`: the id of the last event. `secret`: a new secret, which is the last member of the response and no part of its entity tag.
+ */
+export type Need = 'caller' | 'endpoint' | 'lastEvent' | 'secret';
+
 export interface Operation<Outcome = never> {
   readonly operationId: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -89,7 +95,9 @@ export interface Operation<Outcome = never> {
   /** The role an operator needs; defaults to `viewer` for reads and `admin` for changes. */
   readonly role?: Role | 'anybody';
   /** The resources a response shows. A cached response is valid until one of them changes; without resources it is not cached. */
-  readonly reads: readonly Resource[];
+  readonly reads: readonly (Resource | Unversioned)[];
+  /** Inputs besides the request. A response that depends on the caller is not cached. */
+  readonly needs?: readonly Need[];
   /** Whether a list, linked page by page (RFC 8288): the outcome is a `Page`. */
   readonly paginated?: true;
   /** Whether a list that grows at its end: the outcome is a `Page`, whose `next` is the `after` of the next one. */

@@ -13,6 +13,7 @@ import {
 import { orderOperations } from './orders.ts';
 import { petOperations } from './pets.ts';
 import { rateLimitOperations } from './rate-limit.ts';
+import { webhookOperations } from './webhooks.ts';
 
 /** Majors are in the path (specification, section 9). */
 export const basePath = '/v1';
@@ -23,6 +24,7 @@ export const operations = {
   ...sharedOperations,
   ...eventOperations,
   ...rateLimitOperations,
+  ...webhookOperations,
 } as const satisfies Readonly<Record<string, Operation>>;
 
 type Operations = typeof operations;

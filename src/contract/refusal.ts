@@ -1,11 +1,10 @@
-import type { Scope } from '../domain/scope.ts';
 import type { ErrorCode, ErrorDetail } from './errors.ts';
 
-interface More {
-  readonly details?: ErrorDetail[];
-  readonly message?: string;
+interface RefusalParts {
+  readonly details?: readonly ErrorDetail[];
+  readonly message?: string | undefined;
   readonly cause?: unknown;
-  readonly scope?: Scope;
+  readonly scope?: string | undefined;
 }
 
 /** A request that an operation declines. Knows nothing of HTTP. It is no `Error`, because a refusal needs no stack. */
@@ -15,14 +14,14 @@ export class Refusal {
   /** A sentence that says more than the code's own; undefined for the code's own. */
   readonly message: string | undefined;
   readonly cause: unknown;
-  /** The scope that the key lacks; undefined for that of the operation. */
-  readonly scope: Scope | undefined;
+  /** The scopes that would allow it, separated by spaces; undefined for that of the operation. */
+  readonly scope: string | undefined;
 
-  constructor(code: ErrorCode, more: More = {}) {
+  constructor(code: ErrorCode, { details = [], message, cause, scope }: RefusalParts = {}) {
     this.code = code;
-    this.details = more.details ?? [];
-    this.message = more.message;
-    this.cause = more.cause;
-    this.scope = more.scope;
+    this.details = details;
+    this.message = message;
+    this.cause = cause;
+    this.scope = scope;
   }
 }

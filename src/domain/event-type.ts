@@ -22,7 +22,7 @@ export type EventType = keyof typeof scopeByType;
 export const eventTypes = Object.keys(scopeByType) as readonly EventType[];
 
 /** Selectors of all events about one resource. `pet.*` includes `pets.imported`. */
-const typeGroups = ['pet.*', 'order.*', 'category.*', 'webhook.*'] as const;
+export const typeGroups = ['pet.*', 'order.*', 'category.*', 'webhook.*'] as const;
 
 export type EventSelector = EventType | (typeof typeGroups)[number];
 

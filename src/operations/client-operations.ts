@@ -1,25 +1,17 @@
 import { type Result, resultOf } from '../contract/operation.ts';
-import {
-  type InputOf,
-  isRead,
-  type Operation,
-  type OperationId,
-  type operations,
-} from '../contract/operations.ts';
+import { type InputOf, isRead, type Operation, type OperationId } from '../contract/operations.ts';
 import { Refusal } from '../contract/refusal.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
+import type { CheckEndpoint } from '../domain/endpoint.ts';
 import type { Authenticated } from './admission/admission.ts';
 import type { Once, OnceInput } from './changes/once.ts';
 import type { Preconditions } from './changes/preconditions.ts';
 import type { EventFeed } from './events/feed.ts';
-import { eventReaders } from './resources/events.ts';
-import { rateLimitReaders } from './resources/rate-limits.ts';
-import type { ReadersOf, ReadStore } from './resources/rows.ts';
-import { sharedReaders, type sharedUnits } from './resources/shared.ts';
+import { type ClientReaders, clientReaders, type clientUnits } from './resources/clients.ts';
+import type { Needed, ReadStore } from './resources/rows.ts';
 import type { Store } from './units.ts';
-
-type Readers = ReadersOf<typeof operations, [Authenticated]>;
+import { revealed, type WebhookSecrets } from './webhook-secrets.ts';
 
 export interface OperationRequest {
   readonly input: InputOf<OperationId>;
@@ -30,45 +22,77 @@ export interface OperationRequest {
 
 export type Performed = Result & { readonly isReplayed?: boolean };
 
-export class ClientOperations {
-  readonly #store: ReadStore & Pick<Store, 'write'>;
-  readonly #clock: Clock;
-  readonly #events: EventFeed;
-  readonly #readers: Readers;
+type ClientOperation = Operation & { readonly operationId: OperationId };
 
-  constructor(store: ReadStore & Pick<Store, 'write'>, clock: Clock, events: EventFeed) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#events = events;
-    this.#readers = { ...sharedReaders, ...eventReaders(events), ...rateLimitReaders };
+/** `src/app/` puts them together. */
+interface ClientParts {
+  readonly store: ReadStore & Pick<Store, 'write' | 'events'>;
+  readonly events: EventFeed;
+  readonly clock: Clock;
+  readonly checkEndpoint: CheckEndpoint;
+  readonly secrets: WebhookSecrets;
+}
+
+export class ClientOperations {
+  readonly #parts: ClientParts;
+  readonly #readers: ClientReaders;
+
+  constructor(parts: ClientParts) {
+    this.#parts = parts;
+    this.#readers = clientReaders(parts.events);
   }
 
   /** What it changes is durable when this resolves. Refuses what the operation does, and `service_unavailable`. */
-  perform(
-    operation: Operation & { readonly operationId: OperationId },
-    { input, preconditions, once, admission }: OperationRequest,
-  ): Awaitable<Performed> {
+  perform(operation: ClientOperation, request: OperationRequest): Awaitable<Performed> {
+    const { store } = this.#parts;
+    const { input, admission } = request;
     if (isRead(operation)) {
       // The input was made by the row, so it is the one its reader takes.
-      const read = this.#readers[operation.operationId as keyof Readers] as Reader;
-      return andThen(read(this.#store, input as never, admission), (outcome) => resultOf(operation, outcome));
+      const read = this.#readers[operation.operationId as keyof ClientReaders] as Reader;
+      return andThen(read(store, input as never, admission), (outcome) => resultOf(operation, outcome));
     }
-    const { params, body } = input;
-    const unit = { params, body, preconditions, now: this.#clock.now() };
+    return operation.needs === undefined
+      ? this.#write(operation, request)
+      : this.#writeWithNeeds(operation, request);
+  }
+
+  async #writeWithNeeds(operation: ClientOperation, request: OperationRequest): Promise<Performed> {
+    const { needs = [] } = operation;
+    const { caller } = request.admission;
+    const { url } = (request.input.body ?? {}) as { readonly url?: string };
+    const { store, secrets, checkEndpoint } = this.#parts;
+    const performed = await this.#write(operation, request, {
+      caller: { accountId: caller.accountId, scopes: [...caller.scopes] },
+      // The unit refuses the mistake, because a repeated request gets its first response, wherever the URL leads by now.
+      endpoint: { mistake: url === undefined ? undefined : await checkEndpoint(url) },
+      ...(needs.includes('lastEvent') && { lastEvent: (await store.events.bounds()).last }),
+      ...(needs.includes('secret') && { secret: secrets.seal(secrets.make()) }),
+    });
+    return needs.includes('secret') ? revealed(performed, secrets) : performed;
+  }
+
+  #write(
+    operation: ClientOperation,
+    { input: { params, body }, preconditions, once }: OperationRequest,
+    needed?: Partial<Needed>,
+  ): Promise<Performed> {
+    const { store, clock, events } = this.#parts;
+    const unit = { params, body, preconditions, now: clock.now(), ...needed };
     const { operationId } = operation;
     const performed =
       once === undefined
-        ? this.#store
-            .write(operationId as keyof typeof sharedUnits, unit as never)
+        ? store
+            .write(operationId as keyof typeof clientUnits, unit as never)
             .then((outcome) => resultOf(operation, outcome))
-        : this.#performOnce(operationId, unit, once);
-    return performed.finally(() => this.#events.tail.wake());
+        : this.#writeOnce(operationId, unit, once);
+    return performed.finally(() => events.tail.wake());
   }
 
-  async #performOnce(operationId: OperationId, input: OnceInput['input'], once: Once): Promise<Performed> {
-    if (operationId !== 'createPet') return this.#store.write('once', { operationId, input, once });
+  async #writeOnce(operationId: OperationId, input: OnceInput['input'], once: Once): Promise<Performed> {
+    const { store } = this.#parts;
+    if (operationId !== 'createPet') return store.write('once', { operationId, input, once });
     // Adding animals never refuses, so concurrent requests are one batch.
-    const outcome = await this.#store.write('createPetOnce', { input: input as never, once });
+    const outcome = await store.write('createPetOnce', { input: input as never, once });
     if (typeof outcome === 'string') throw new Refusal(outcome);
     return outcome;
   }

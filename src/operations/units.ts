@@ -3,8 +3,10 @@ import type { Units, Writer } from '../storage/transaction.ts';
 import { auditedUnit } from './changes/audited.ts';
 import { auditedOnceUnit } from './changes/audited-once.ts';
 import { onceBatch, onceUnit } from './changes/once.ts';
+import { clientUnits } from './resources/clients.ts';
 import { sharedUnits } from './resources/shared.ts';
 import { accountUnits } from './units/accounts.ts';
+import { deliveryUnits } from './units/deliveries.ts';
 import { firstKeyUnits, keyUnits } from './units/keys.ts';
 import { operatorUnits, sessionUnits } from './units/operators.ts';
 import { recordUnits } from './units/records.ts';
@@ -20,12 +22,14 @@ const audited = auditedUnit(auditedUnits);
 export const units = {
   ...auditedUnits,
   ...firstKeyUnits,
-  once: onceUnit(sharedUnits),
+  ...clientUnits,
+  once: onceUnit(clientUnits),
   createPetOnce: onceBatch('createPet', sharedUnits.createPet),
   audited,
   auditedOnce: auditedOnceUnit(audited),
   ...sessionUnits,
   ...recordUnits,
+  ...deliveryUnits,
 } as const satisfies Units;
 
 export type Store = Storage<typeof units>;

@@ -9,7 +9,7 @@ export interface EntityFinds<T> {
     lookup: LookupIn<T>,
     ...values: readonly (string | number | bigint)[]
   ): Awaitable<RowIn<T> | undefined>;
-  /** Rows with a key above `after`, by ascending key. Reads no more rows than `limit` at any depth and size, with any filter. */
+  /** Rows behind the key `after`, by ascending key, or by descending key if the table is newest first. Reads no more rows than `limit` at any depth and size, with any filter. */
   list(after?: KeyIn<T>, limit?: number, filter?: FilterIn<T>): Awaitable<RowIn<T>[]>;
 }
 

@@ -17,6 +17,7 @@ interface SentError {
   readonly code?: Refusal['code'];
   readonly details?: Refusal['details'];
   readonly message?: string | undefined;
+  readonly scope?: string | undefined;
   readonly reason?: string;
 }
 
@@ -202,17 +203,17 @@ function sent(error: unknown): SentError {
     return { kind, reason: failureText(error.cause), message: error.message };
   }
   if (error instanceof Refusal) {
-    const { code, details, message } = error;
-    return { kind: 'refusal', code, details, message };
+    const { code, details, message, scope } = error;
+    return { kind: 'refusal', code, details, message, scope };
   }
   return { kind: 'error', message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
 }
 
-function received({ kind, code, details, message, reason = '' }: SentError): unknown {
+function received({ kind, code, details, message, scope, reason = '' }: SentError): unknown {
   if (kind === 'uncertain') return new WriteUncertain(reason);
   if (kind === 'unavailable') return new StorageUnavailable(reason, undefined, message);
   if (kind === 'refusal' && code !== undefined) {
-    return new Refusal(code, { details: [...(details ?? [])], ...(message !== undefined && { message }) });
+    return new Refusal(code, { details: [...(details ?? [])], message, scope });
   }
   return new Error(`A unit of work failed: ${message}`);
 }

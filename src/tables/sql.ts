@@ -87,6 +87,14 @@ export interface ListPlan {
   readonly merged: { readonly name: string; readonly values: readonly string[] } | undefined;
 }
 
+/** How a list is ordered, and which rows of its order come behind another one. */
+export function listOrder({ isNewestFirst }: Table): {
+  readonly direction: '' | ' DESC';
+  readonly behind: '>' | '<';
+} {
+  return isNewestFirst ? { direction: ' DESC', behind: '<' } : { direction: '', behind: '>' };
+}
+
 /** Finds the index for a list that is filtered by these columns. Throws when the description has none. */
 export function listPlan(table: Table, filtered: readonly string[]): ListPlan {
   if (filtered.length === 0) return { equal: [], merged: undefined };

@@ -97,7 +97,9 @@ interface Description<C extends Columns> {
   readonly key?: readonly (keyof C & string)[];
   /** The table's counter numbers its rows, and never gives out an id twice. */
   readonly isCounted?: boolean;
-  /** Indexes that lists are read by: rows with equal values, by ascending key, which follows these columns. */
+  /** Lists begin with the highest key. */
+  readonly isNewestFirst?: boolean;
+  /** Indexes that lists are read by: rows with equal values, by the key, which follows these columns. */
   readonly indexes?: readonly (readonly (keyof C & string)[])[];
   /** Columns that lists are filtered by, in any combination; each combination needs an index. */
   readonly filters?: readonly (keyof C & string)[];
@@ -118,6 +120,7 @@ export interface Table<Row = unknown, New = never, Filter = unknown, LookupName 
   readonly columns: Columns;
   readonly key: readonly string[];
   readonly isCounted: boolean;
+  readonly isNewestFirst: boolean;
   readonly indexes: readonly (readonly string[])[];
   readonly filters: readonly string[];
   readonly lookups: Readonly<Record<string, Lookup>>;
@@ -155,6 +158,7 @@ export function table<C extends Columns, const D extends Description<C> = Descri
   const {
     key = ['id'],
     isCounted = false,
+    isNewestFirst = false,
     indexes = [],
     filters = [],
     lookups = {},
@@ -166,6 +170,7 @@ export function table<C extends Columns, const D extends Description<C> = Descri
     columns,
     key,
     isCounted,
+    isNewestFirst,
     indexes,
     filters,
     lookups,

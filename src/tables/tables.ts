@@ -9,6 +9,7 @@ import { orders } from './orders.ts';
 import { pets } from './pets.ts';
 import { int64, integer, type Table, table, text } from './table.ts';
 import { instances, usageDays, usageHours, usageMinutes } from './usage.ts';
+import { deliveries, webhooks } from './webhooks.ts';
 
 /** The highest id that each table gave out. First, so that `copy` never gives out the id of a removed row again. */
 const counters = table('counters', { name: text, last: int64 }, { key: ['name'] });
@@ -41,6 +42,8 @@ export const tables: readonly Table[] = [
   instances,
   inventory,
   inventoryByCategory,
+  webhooks,
+  deliveries,
 ];
 
 export const copiedTables: readonly Table[] = tables.filter(({ notCopied }) => notCopied === undefined);
@@ -49,6 +52,6 @@ export const copiedTables: readonly Table[] = tables.filter(({ notCopied }) => n
  * Tables whose reads and writes follow from their descriptions alone, by the name that stores and transactions give them. A
  * new entity needs no more than a description here and a migration of each engine.
  */
-export const entities = { categories, orders, operators, instances } as const;
+export const entities = { categories, orders, operators, instances, webhooks, deliveries } as const;
 
 export type Entities = typeof entities;

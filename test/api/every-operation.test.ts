@@ -142,7 +142,7 @@ describe.each(allOperations.filter(({ free }) => !free))('$operationId', (operat
   test('429 with Retry-After when the limit is reached, before anything else is looked at', async () => {
     const { key } = await app.tenant('enterprise', { perMinute: 1, perDay: 10 });
     expect((await sendNew(app, operation, { key })).status).toBeLessThan(300);
-    const sample = await sampleOf(app, operation);
+    const sample = await sampleOf(app, operation, key);
     const answer = await send(app, sample, { key });
     expect(answer.error).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
     expect(answer.number('Retry-After')).toBe(60);

@@ -65,6 +65,7 @@ describe('the scopes of a key', () => {
       'orders:read': () => call('GET', '/orders'),
       'orders:write': () => call('POST', '/orders/999999/approve'),
       'events:read': () => call('GET', '/events'),
+      'webhooks:write': () => call('GET', '/webhooks'),
     } as const satisfies Record<Scope, () => Promise<Answer>>;
     const has: Scope[] = [];
     for (const scope of allScopes) if ((await tries[scope]()).status !== 403) has.push(scope);

@@ -113,6 +113,8 @@ const classOf = (error: AnimalStoreError): string => {
     case 'pet_not_found':
     case 'category_not_found':
     case 'order_not_found':
+    case 'webhook_not_found':
+    case 'too_many_webhooks':
     case 'route_not_found':
     case 'status_transition_not_allowed':
     case 'pet_reserved':
@@ -122,11 +124,13 @@ const classOf = (error: AnimalStoreError): string => {
     case 'missing_api_key':
     case 'invalid_api_key':
     case 'precondition_failed':
+    case 'events_expired':
     case 'internal_error':
     case 'unexpected_response':
     case 'connection_failed':
     case 'timeout':
     case 'invalid_argument':
+    case 'webhook_rejected':
       return error.name;
     default:
       return error satisfies never;
@@ -155,6 +159,11 @@ const classOfStatus: Readonly<Record<number, string>> = {
   503: 'UnavailableError 7',
 };
 
+const classOfCode: Readonly<Record<string, string>> = {
+  api_key_banned: 'BannedError 7',
+  events_expired: 'EventsExpiredError',
+};
+
 test('each code of the contract becomes the error of its status, and the compiler knows it', () => {
   const headers = new Headers({
     'WWW-Authenticate': 'Bearer realm="animal-store", error="insufficient_scope", scope="pets:write"',
@@ -164,10 +173,7 @@ test('each code of the contract becomes the error of its status, and the compile
     const { status, message } = clientErrors[code];
     const error = errorOf({ code, status, message, headers, attempts: 1 }, [], 7);
     expect(error).toMatchObject({ code, status, message });
-    expect([code, classOf(error)]).toEqual([
-      code,
-      code === 'api_key_banned' ? 'BannedError 7' : (classOfStatus[status] ?? ''),
-    ]);
+    expect([code, classOf(error)]).toEqual([code, classOfCode[code] ?? classOfStatus[status] ?? '']);
   }
 });
 

@@ -2,10 +2,9 @@ import { afterAll, expect, test } from 'bun:test';
 import type { RequestContext } from '../../src/http/pipeline/context.ts';
 import { pipeline } from '../../src/http/pipeline/pipeline.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
-import { EventFeed } from '../../src/operations/events/feed.ts';
 import { startTestApp } from '../support/app.ts';
 import { addPets } from '../support/pets.ts';
-import { incomingOf, requestContextOf } from '../support/request-context.ts';
+import { clientParts, incomingOf, requestContextOf } from '../support/request-context.ts';
 
 const app = await startTestApp();
 await addPets(app, 3);
@@ -21,11 +20,7 @@ class CountingOperations extends ClientOperations {
     return super.perform(...request);
   }
 }
-const operations = new CountingOperations(
-  app.app.admin.storage,
-  app.clock,
-  new EventFeed(app.app.admin.storage.events, app.clock),
-);
+const operations = new CountingOperations(clientParts(app));
 const context: RequestContext = { ...requestContextOf(app), operations };
 
 /** Asks for a page as the server does, and returns how many pages had to be made for it. */

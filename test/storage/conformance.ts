@@ -19,6 +19,7 @@ import { type MakePlace, storeTests } from './place.ts';
 import { unitsConform } from './units-conformance.ts';
 import { instancesConform, usageConforms } from './usage-conformance.ts';
 import { versionsConform } from './versions-conformance.ts';
+import { webhooksConform } from './webhooks-conformance.ts';
 
 export function storageConforms(name: string, makePlace: MakePlace): void {
   const check = storeTests(makePlace);
@@ -29,6 +30,7 @@ export function storageConforms(name: string, makePlace: MakePlace): void {
     describe('orders', () => ordersConform(check));
     describe('events', () => eventsConform(check));
     describe('tables', () => entitiesConform(check));
+    describe('webhooks', () => webhooksConform(check));
     describe('kept answers', () => answersConform(check));
     describe('once', () => onceConforms(check));
     describe('requests of operators that are done once', () => operatorOnceConforms(check));

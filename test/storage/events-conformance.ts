@@ -14,7 +14,7 @@ const category = (categoryId: bigint, name: string) => ({ ...write, params: { ca
 const all = async ({ events }: Pick<Storage, 'events'>) => events.list(0n, 1_000);
 const typesOf = (events: readonly StoreEvent[]) => events.map(({ type }) => type);
 
-/** Adds events of its own, and fails if it is to. */
+/** Adds an event, and fails if it is to. */
 const noting = {
   note: {
     writes: [],

@@ -121,6 +121,30 @@ const shopCallsAfter: readonly Call[] = [
   ['deleteCategory', category(1n)],
 ];
 
+const caller = { accountId: 1, scopes: ['webhooks:write', 'pets:read'] } as const;
+const webhook = (webhookId: bigint) => ({ ...write, params: { webhookId }, caller });
+const endpoint = { mistake: undefined };
+const newWebhook = {
+  ...write,
+  caller,
+  endpoint,
+  lastEvent: 0n,
+  secret: 'sealed',
+  body: { url: 'https://shop.example/ "猫"' },
+};
+/** An event that a later call removes. */
+const events = [{ id: 1n, type: 'pet.created' }] as const;
+
+const webhookCalls: readonly Call[] = [
+  ['createWebhook', newWebhook],
+  ['createWebhook', { ...newWebhook, body: { ...newWebhook.body, types: ['pet.*'], description: 'Stock' } }],
+  ['queueDeliveries', { webhookId: 1n, after: 0n, events, position: 9n, now }],
+  ['queueDeliveries', { webhookId: 2n, after: 0n, events, position: 9n, now }],
+  ['updateWebhook', { ...webhook(2n), endpoint, lastEvent: 9n, body: { enabled: false } }],
+  ['rotateWebhookSecret', { ...webhook(2n), secret: 'other' }],
+  ['deleteWebhook', webhook(1n)],
+];
+
 const operatorCalls: readonly Call[] = [
   ['createOperator', operator('anna')],
   ['createOperator', operator('bob')],
@@ -160,6 +184,7 @@ const derivedCalls = (Object.values(sharedOperations) as (Operation & { readonly
 
 export const sampleCalls: readonly Call[] = [
   ...accountCalls,
+  ...webhookCalls,
   ...shopCallsBefore,
   ...derivedCalls,
   ...shopCallsAfter,

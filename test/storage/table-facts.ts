@@ -35,6 +35,7 @@ const locks: Readonly<Record<string, TableFacts>> = {
   usage_hours: { unlocked: ownRows },
   usage_days: { unlocked: ownRows },
   instances: { unlocked: ownRows },
+  deliveries: { unlocked: 'the process that sends an event leases its row' },
   // On PostgreSQL a lock is a lock of a row of this table.
   counters: { unlocked: ownRows },
 };
@@ -66,6 +67,8 @@ export const danglingReferences: Readonly<Record<string, string>> = {
   'orders.pet_id': 'an order outlives its animal',
   'pets.category_id': 'an animal may be in a category that nobody named',
   'inventory_by_category.category_id': 'counts the animals of such categories, too',
+  'webhooks.account_id': 'accounts are closed, never deleted',
+  'deliveries.event_id': 'a delivery may outlast its event',
   'usage_hours.key_id': 'keys are revoked, never deleted',
   'usage_hours.account_id': 'accounts are closed, never deleted',
   'usage_days.key_id': 'keys are revoked, never deleted',

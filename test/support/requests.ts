@@ -3,6 +3,8 @@ import { bodyExamples } from '../../scripts/openapi/examples.ts';
 import { mediaTypes, type Operation } from '../../src/contract/operation.ts';
 import type { OperationId } from '../../src/contract/operations.ts';
 import type { OrderStatus } from '../../src/contract/orders.ts';
+import { mostWebhooks } from '../../src/contract/webhooks.ts';
+import { fingerprint } from '../../src/domain/key.ts';
 import { next, stepsOf } from '../../src/domain/order-status.ts';
 import type { TestApp } from './app.ts';
 import type { CallOptions } from './call.ts';
@@ -15,21 +17,48 @@ export interface Sample {
   readonly options: CallOptions;
 }
 
+interface Making {
+  readonly operation: Operation;
+  /** The account that sends the request. */
+  readonly accountId: number;
+}
+
 /** Makes something new that a parameter or a member of this name may name; the operation says what it is for. */
-const makers: Readonly<Record<string, (app: TestApp, operation: Operation) => Promise<bigint>>> = {
+const makers: Readonly<Record<string, (app: TestApp, making: Making) => Promise<bigint>>> = {
   petId: async (app) => idOf(app, 'POST', '/pets', newPet()),
   categoryId: async (app) => {
     const id = ++lastCategory;
     return idOf(app, 'PUT', `/categories/${id}`, '{"name":"Dogs"}');
   },
-  orderId: async (app, { path }) => {
+  orderId: async (app, { operation: { path } }) => {
     const petId = await idOf(app, 'POST', '/pets', newPet());
     const id = await idOf(app, 'POST', '/orders', `{"petId":${petId}}`);
     const wanted = path.split('/').at(-1) ?? '';
     for (const step of stepsTo(wanted)) await idOf(app, 'POST', `/orders/${id}/${step}`);
     return id;
   },
+  // In the store, so that it costs the account no request.
+  webhookId: async ({ operator: { storage }, clock }, { accountId }) => {
+    const caller = { accountId, scopes: ['webhooks:write'] } as const;
+    const given = {
+      caller,
+      endpoint: { mistake: undefined },
+      lastEvent: 0n,
+      secret: 'whsec_',
+      now: clock.now(),
+    };
+    return (await storage.write('createWebhook', { ...given, body: { url: 'https://shop.example/' } })).id;
+  },
 };
+
+/** An account has few webhooks. */
+async function makeRoom({ operator: { storage }, clock }: TestApp, accountId: number): Promise<void> {
+  const all = await storage.webhooks.list(undefined, mostWebhooks, { accountId });
+  for (const { id: webhookId } of all.slice(0, all.length - mostWebhooks / 2)) {
+    const given = { caller: { accountId, scopes: [] }, preconditions: {}, now: clock.now() };
+    await storage.write('deleteWebhook', { ...given, params: { webhookId } });
+  }
+}
 
 let lastCategory = 1_000n;
 
@@ -54,10 +83,16 @@ function stepsTo(wanted: string): string[] {
 }
 
 /**
- * A request of the operation that succeeds, for what it names was made for it: an order can be delivered, or an animal
- * removed, once only. Throws, saying what to add, when it cannot be made from the row.
+ * A request of the operation that succeeds with this key, for what it names was made for it: an order can be delivered, or an
+ * animal removed, once only. Throws, saying what to add, when it cannot be made from the row.
  */
-export async function sampleOf(app: TestApp, operation: Sample['operation']): Promise<Sample> {
+export async function sampleOf(
+  app: TestApp,
+  operation: Sample['operation'],
+  key: string = app.key,
+): Promise<Sample> {
+  const { accountId = 0 } = (await app.operator.storage.keys.findCaller(fingerprint(key))) ?? {};
+  if (operation.needs !== undefined) await makeRoom(app, accountId);
   const named = new Map<string, bigint>();
   for (const name of Object.keys(operation.params ?? {})) {
     const make = makers[name];
@@ -66,21 +101,22 @@ export async function sampleOf(app: TestApp, operation: Sample['operation']): Pr
         `Say in test/support/requests.ts how to make what {${name}} of ${operation.path} names.`,
       );
     }
-    named.set(name, await make(app, operation));
+    named.set(name, await make(app, { operation, accountId }));
   }
   const target = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => String(named.get(name)));
-  return { operation, target, options: await optionsOf(app, operation) };
+  return { operation, target, options: await optionsOf(app, { operation, accountId }) };
 }
 
 /** The first example of the contract, with what it names made anew. */
-async function optionsOf(app: TestApp, operation: Operation): Promise<CallOptions> {
+async function optionsOf(app: TestApp, making: Making): Promise<CallOptions> {
+  const { operation } = making;
   const { body } = operation;
   if (body === undefined || body.optional) return {};
   const [example] = Object.values(bodyExamples(operation));
   const members = { ...(example?.value as Record<string, unknown>) };
   for (const name of Object.keys(members)) {
     const make = makers[name];
-    if (make !== undefined) members[name] = Number(await make(app, operation));
+    if (make !== undefined) members[name] = Number(await make(app, making));
   }
   return { body: JSON.stringify(members), type: body.types?.[0] ?? mediaTypes.json };
 }
@@ -92,5 +128,5 @@ export function send(app: TestApp, { operation, target, options }: Sample, more:
 
 /** Sends a new sample of the operation. */
 export async function sendNew(app: TestApp, operation: Sample['operation'], more: CallOptions = {}) {
-  return send(app, await sampleOf(app, operation), more);
+  return send(app, await sampleOf(app, operation, more.key ?? undefined), more);
 }

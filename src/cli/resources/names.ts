@@ -14,7 +14,8 @@ const sentences: Readonly<Record<string, string>> = {
   audit: 'Show what operators changed, and who changed it.',
 };
 
-const others = stored.filter((name) => name !== 'callers' && !(name in sentences));
+/** Operators see callers as accounts and keys, and have no commands for webhooks. */
+const others = stored.filter((name) => !['callers', 'webhooks'].includes(name) && !(name in sentences));
 
 /**
  * The resources with commands, which follow from the rows of the admin API, and a sentence about each. Loaded by every command, so

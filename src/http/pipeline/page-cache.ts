@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { isRead, type Operation } from '../../contract/operations.ts';
-import type { Versions } from '../../domain/resources.ts';
+import type { Resource, Versions } from '../../domain/resources.ts';
 import type { Answer } from './answers.ts';
 
 /** Size of the cache in bytes: small enough for the processor's cache, large enough for the busy pages. */
@@ -40,12 +40,13 @@ export class PageCache {
   }
 }
 
+/** Of responses that are cached, all that they show has a version. */
 function isCurrent({ reads }: Operation, held: Versions, now: Versions): boolean {
-  for (const resource of reads) if (held[resource] !== now[resource]) return false;
+  for (const resource of reads as readonly Resource[]) if (held[resource] !== now[resource]) return false;
   return true;
 }
 
 function isHeld(operation: Operation): boolean {
   const isSingle = operation.params !== undefined && !operation.paginated;
-  return isRead(operation) && operation.reads.length > 0 && !isSingle;
+  return isRead(operation) && operation.reads.length > 0 && !isSingle && operation.needs === undefined;
 }

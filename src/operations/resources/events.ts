@@ -28,17 +28,17 @@ export function pageOfFeed(
   return feed.newest(limit, wanted);
 }
 
-/** Refuses `insufficient_scope` if a selector names events that the key may not read. */
+/** Refuses `insufficient_scope` if selectors name events that the key may not read. */
 export function wantedEvents(
   selectors: readonly EventSelector[],
   { scopes, accountId }: Pick<Caller, 'scopes' | 'accountId'>,
 ): Wanted {
   const selected = [...selectedTypes(selectors)];
-  const hidden = selected.find((type) => !mayRead(scopes, type));
-  if (selectors.length > 0 && hidden !== undefined) {
-    const scope = scopeOf(hidden);
-    const message = `This API key may not read events of the type ${hidden}: it needs the scope ${scope}.`;
-    throw new Refusal('insufficient_scope', { message, scope });
+  const hidden = selected.filter((type) => !mayRead(scopes, type));
+  if (selectors.length > 0 && hidden.length > 0) {
+    const missing = [...new Set(hidden.map(scopeOf))];
+    const message = `This API key may not read events of the type ${hidden.join(', ')}: it needs the scope ${missing.join(' and ')}.`;
+    throw new Refusal('insufficient_scope', { message, scope: missing.join(' ') });
   }
   return { types: new Set(selected.filter((type) => mayRead(scopes, type))), accountId };
 }

@@ -1,7 +1,8 @@
 /** How the rows of a resource are performed: reads by readers, and changes by units of work. */
-import type { InputOfRow, Operation, OutcomeOfRow } from '../../contract/operation.ts';
+import type { InputOfRow, Need, Operation, OutcomeOfRow } from '../../contract/operation.ts';
 import type { Awaitable } from '../../domain/awaitable.ts';
-import type { Resource } from '../../domain/resources.ts';
+import type { Resource, Unversioned } from '../../domain/resources.ts';
+import type { Scope } from '../../domain/scope.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { BatchOfWork, UnitOfWork } from '../../storage/transaction.ts';
 import type { Audited } from '../changes/audited.ts';
@@ -9,7 +10,7 @@ import type { Preconditions } from '../changes/preconditions.ts';
 
 type Rows = Readonly<Record<string, Operation>>;
 
-export type ReadStore = Pick<Storage, Exclude<Resource, 'callers'>>;
+export type ReadStore = Pick<Storage, Exclude<Resource, 'callers'> | Unversioned>;
 
 /** What the reader of a row sees: the resources that it `reads`, because its answer is cached until one of them changes. */
 type ResourcesReadBy<Row extends Operation> = Pick<ReadStore, keyof ReadStore & Row['reads'][number]>;
@@ -23,6 +24,20 @@ export type ReadersOf<All extends Rows, More extends readonly unknown[] = []> = 
   ) => Awaitable<OutcomeOfRow<All[Id]>>;
 };
 
+/** What the needs of a row give its unit. */
+export interface Needed {
+  readonly caller: { readonly accountId: number; readonly scopes: readonly Scope[] };
+  /** Without a mistake also where the body has no URL. */
+  readonly endpoint: { readonly mistake: string | undefined };
+  readonly lastEvent: bigint;
+  /** Sealed. */
+  readonly secret: string;
+}
+
+type NeededBy<Row> = Row extends { needs: readonly (infer Name extends Need)[] }
+  ? Pick<Needed, Name>
+  : unknown;
+
 /** What a change is called with: plain values, because it may be run in another thread or process. */
 type WriteInput<Row> = (Row extends { params: unknown } ? Pick<InputOfRow<Row>, 'params'> : unknown) &
   (Row extends { body: { optional: true } }
@@ -30,13 +45,15 @@ type WriteInput<Row> = (Row extends { params: unknown } ? Pick<InputOfRow<Row>, 
     : Row extends { body: unknown }
       ? Pick<InputOfRow<Row>, 'body'>
       : unknown) &
+  NeededBy<Row> &
   (Row extends { preconditions: unknown } ? { readonly preconditions: Preconditions } : unknown) & {
     /** Unix ms. */
     readonly now: number;
   };
 
-export type UnitsOf<All extends Rows> = {
-  readonly [Id in keyof All as All[Id]['method'] extends 'GET' ? never : Id]: Audited &
+/** `Also` is what each unit has besides: a subject, for the changes that operators make. */
+export type UnitsOf<All extends Rows, Also = Audited> = {
+  readonly [Id in keyof All as All[Id]['method'] extends 'GET' ? never : Id]: Also &
     (
       | UnitOfWork<WriteInput<All[Id]>, OutcomeOfRow<All[Id]>>
       | BatchOfWork<WriteInput<All[Id]>, OutcomeOfRow<All[Id]>>

@@ -11,9 +11,18 @@ import { inventory } from './resources/inventory.ts';
 import { orders } from './resources/orders.ts';
 import { pets } from './resources/pets.ts';
 import { rateLimit } from './resources/rate-limit.ts';
+import { webhooks } from './resources/webhooks.ts';
 import type { Making } from './scene.ts';
 
-export const resources: readonly Resource[] = [pets, categories, orders, inventory, events, rateLimit];
+export const resources: readonly Resource[] = [
+  pets,
+  categories,
+  orders,
+  inventory,
+  events,
+  rateLimit,
+  webhooks,
+];
 
 /** The resource that an operation is of. Throws, saying what to add, when there is none. */
 export function resourceOf(operationId: OperationId): Resource {

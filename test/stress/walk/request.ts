@@ -2,7 +2,7 @@ import { type Operation, type OperationId, operations } from '../../../src/contr
 import type { Checkable } from '../../support/contract.ts';
 import type { Chance } from '../generate/chance.ts';
 import { objectText } from '../generate/json-text.ts';
-import type { Tags } from './tags.ts';
+import { secretMember, type Tags } from './tags.ts';
 import { type Outcome, refusal, type Turn, type World } from './world.ts';
 
 /** The members of a body, each as JSON. */
@@ -121,7 +121,9 @@ function isHeld({ noneMatch }: Request, { status, text }: Outcome, tags: Tags): 
 }
 
 /** The parts of an answer that the service chooses. */
-export function chosenBy({ text }: Checkable): { id: bigint; at: string } {
+export function chosenBy({ status, text }: Checkable): Turn['chosen'] {
   const id = BigInt(/^\{"id":(\d+),/.exec(text)?.[1] ?? 0);
-  return { id, at: /"(?:created|updated)At":"([^"]+)"\}$/.exec(text)?.[1] ?? '' };
+  const [, secret = ''] = secretMember.exec(text) ?? [];
+  const time = status === 201 ? /"(?:created|updated)At":"([^"]+)"\}$/ : /"updatedAt":"([^"]+)"\}$/;
+  return { id, secret, at: time.exec(text.replace(secretMember, '}'))?.[1] ?? '' };
 }

@@ -12,6 +12,8 @@ export interface Resource {
   readonly places: { readonly [Id in OperationId]?: (making: Making) => Request };
   /** What the operations show, as long as it has an id. */
   readonly kind?: Kind<never>;
+  /** Each account has its own, so that clients do not contend for it. */
+  readonly isOwn?: true;
   /** Lists that together show all there is, as they have to be in a store that has just this world. */
   readonly lists?: (world: World) => Iterable<Listed>;
   /** Reads of whole answers that are no lists, such as counts. */

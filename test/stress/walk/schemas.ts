@@ -3,8 +3,8 @@ import * as z from 'zod';
 
 /** The schema without what makes it optional. */
 function innermost(schema: z.ZodType): z.ZodType {
-  const isWrapped = schema instanceof z.ZodOptional || schema instanceof z.ZodDefault;
-  return isWrapped ? innermost(schema.unwrap() as z.ZodType) : schema;
+  const isWrapped = [z.ZodOptional, z.ZodDefault, z.ZodNullable].some((kind) => schema instanceof kind);
+  return isWrapped ? innermost((schema as z.ZodOptional<z.ZodType>).unwrap()) : schema;
 }
 
 /** The words of an enumeration; undefined for any other schema. */
@@ -16,4 +16,12 @@ export function wordsOf(schema: z.ZodType): readonly string[] | undefined {
 export function isInteger(schema: z.ZodType): boolean {
   const { override } = (innermost(schema).meta() ?? {}) as { readonly override?: { readonly type?: string } };
   return override?.type === 'integer';
+}
+
+export function isBoolean(schema: z.ZodType): boolean {
+  return innermost(schema) instanceof z.ZodBoolean;
+}
+
+export function isArray(schema: z.ZodType): boolean {
+  return innermost(schema) instanceof z.ZodArray;
 }

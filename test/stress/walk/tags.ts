@@ -1,3 +1,6 @@
+/** The secret that an answer shows once, and of which the entity tag does not depend. */
+export const secretMember = /,"secret":"(whsec_[^"]+)"\}$/;
+
 /** Entity tags as they were seen: one for each representation, and never the same for two. */
 export class Tags {
   readonly #byText = new Map<string, string>();
@@ -6,7 +9,7 @@ export class Tags {
 
   /** The tag of a representation; undefined when it was never seen. */
   of(text: string): string | undefined {
-    return this.#byText.get(text);
+    return this.#byText.get(text.replace(secretMember, '}'));
   }
 
   /** The tag that the last answer to a target had. */
@@ -19,7 +22,8 @@ export class Tags {
   }
 
   /** Throws when the text had another tag before, or the tag another text. */
-  see(text: string, tag: string): void {
+  see(shown: string, tag: string): void {
+    const text = shown.replace(secretMember, '}');
     if (!/^"[\x21\x23-\x7e]+"$/.test(tag)) throw new Error(`the entity tag ${tag} is not strong`);
     const before = this.#byText.get(text) ?? tag;
     if (before !== tag) throw new Error(`the entity tag was ${before} and is ${tag} of the same ${text}`);

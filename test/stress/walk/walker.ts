@@ -6,7 +6,7 @@ import { Chance } from '../generate/chance.ts';
 import type { Contest } from './contest.ts';
 import { mistakeOf, seenIn } from './judge.ts';
 import type { Exchange } from './linearizable.ts';
-import { anyRequest, askedAgain } from './places.ts';
+import { anyRequest, askedAgain, resourceOf } from './places.ts';
 import { isRead, perform, type Request } from './request.ts';
 import { animals } from './resources/animals.ts';
 import type { Position, Scene } from './scene.ts';
@@ -88,7 +88,7 @@ export class Walker {
     const scene = contest?.scene ?? this.scene;
     const { tags } = this.#shared;
     const making = { chance: this.#chance, scene, tags, positions: this.#positions };
-    const make = () => anyRequest(making, this.#nextOperation());
+    const make = () => anyRequest(making, this.#nextOperation(contest !== undefined));
     if (again === undefined) return make();
     if (isRead(again)) return askedAgain(making, again);
     const { idempotencyKey } = again;
@@ -97,9 +97,11 @@ export class Walker {
     return takesKey && idempotencyKey !== undefined ? { ...other, idempotencyKey } : again;
   }
 
-  #nextOperation(): OperationId {
-    if (this.#due.length === 0) this.#due.push(...this.#chance.shuffled(this.#inTurn()));
-    return this.#due.pop() as OperationId;
+  #nextOperation(isContested: boolean): OperationId {
+    const fits = (id: OperationId) => !(isContested && resourceOf(id).isOwn);
+    if (!this.#due.some(fits)) this.#due.push(...this.#chance.shuffled(this.#inTurn()));
+    const [operationId] = this.#due.splice(this.#due.findLastIndex(fits), 1);
+    return operationId as OperationId;
   }
 
   #remember(request: Request, contest: Contest | undefined): void {

@@ -21,9 +21,14 @@ function waysOf(operation: Operation): string[] {
     ...(method === 'GET' && reads.length > 0 ? ['304'] : []),
     ...(scope === undefined ? [] : ['insufficient_scope']),
     ...(isRepeatable(operation) ? statuses.map((status) => `${status} replayed`) : []),
-    ...filtering(operation),
+    ...(isEmpty(operation) ? [] : filtering(operation)),
     ...(operation.paginated ? foreignCursors(operation) : []),
   ];
+}
+
+/** Deliveries are made by events, not by requests: test/api/webhooks.test.ts lists them. */
+function isEmpty({ operationId }: Pick<Operation, 'operationId'>): boolean {
+  return operationId === 'listDeliveries';
 }
 
 /** Parameters that say how a list is read, not what is in it. */
@@ -49,8 +54,10 @@ function filtering(operation: Operation): string[] {
 /** A cursor that differs from one of the list in one thing. */
 function foreignCursors({ operationId, path, ...operation }: Operation): string[] {
   const lists = allOperations.filter((other) => other.paginated && other.operationId !== operationId);
+  const others = lists.filter((other) => !isEmpty(other)).map((other) => `cursor of ${other.operationId}`);
+  if (isEmpty({ operationId })) return others;
   return [
-    ...lists.map((other) => `cursor of ${other.operationId}`),
+    ...others,
     ...(path.includes('{') ? ['cursor of another parent'] : []),
     ...filtersOf({ operationId, path, ...operation }).map((name) => `cursor of another ${name}`),
   ];

@@ -49,8 +49,8 @@ export const changed = refusal(412, 'precondition_failed');
 /** What a request is judged with, besides its own words. */
 export interface Turn {
   readonly world: World;
-  /** What the service chose: the id of what was made, and the time of its last change. */
-  readonly chosen: { readonly id: bigint; readonly at: string };
+  /** What the service chose: the id of what was made, the time of its last change, and its secret. */
+  readonly chosen: { readonly id: bigint; readonly at: string; readonly secret: string };
   /** Whether the request's preconditions hold for a representation; undefined: there is none. */
   readonly meets: (text: string | undefined) => boolean;
 }

@@ -4,7 +4,7 @@ import type { Chance } from '../generate/chance.ts';
 import { anyInt64, spelled } from '../generate/integers.ts';
 import { anyName } from '../generate/json-text.ts';
 import { words } from '../words.ts';
-import { isInteger, wordsOf } from './schemas.ts';
+import { isArray, isBoolean, isInteger, wordsOf } from './schemas.ts';
 
 export type Wrong = (chance: Chance) => string;
 
@@ -47,10 +47,25 @@ const noInteger = anyOf(
 
 const noWord = anyOf(...words`"Available" "SOLD" "gone" "" null 1 true [] {} ["sold"]`, '"pending "');
 
+const noBoolean = anyOf(...words`"true" "" 0 1 null [] [true] {}`);
+const noArray = anyOf(...words`"pet.*" "" 1 true null {} {"0":"pet.*"} []`);
+
 /** Of a body, as JSON. */
 export function wrongMember(schema: z.ZodType): Wrong {
+  if (schema.safeParse(null).success) return (chance) => butNull(wrongOf(schema), chance);
+  return wrongOf(schema);
+}
+
+function wrongOf(schema: z.ZodType): Wrong {
   if (wordsOf(schema) !== undefined) return noWord;
+  if (isBoolean(schema)) return noBoolean;
+  if (isArray(schema)) return noArray;
   return isInteger(schema) ? noInteger : noName;
+}
+
+function butNull(wrong: Wrong, chance: Chance): string {
+  const value = wrong(chance);
+  return value === 'null' ? butNull(wrong, chance) : value;
 }
 
 const noInt64 = anyOf('', ...words`x 1.5 01 %2B1 9223372036854775808 1%20 0x1 1,2`);

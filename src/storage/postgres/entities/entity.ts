@@ -2,6 +2,7 @@ import type { SQL } from 'bun';
 import type { Resource } from '../../../domain/resources.ts';
 import {
   addedRow,
+  listOrder,
   listPlan,
   rowsReader,
   selection,
@@ -73,7 +74,7 @@ class ReadTexts {
     const text =
       ranges === undefined
         ? this.#range(equal, isContinued, limit)
-        : `SELECT * FROM (${ranges.join(' UNION ALL ')}) AS merged ORDER BY ${this.key} ${limit}`;
+        : `SELECT * FROM (${ranges.join(' UNION ALL ')}) AS merged ORDER BY ${this.key}${listOrder(this.#table).direction} ${limit}`;
     const list = { text, equal };
     this.#lists.set(name, list);
     return list;
@@ -90,20 +91,23 @@ class ReadTexts {
     limit: string,
     ...merged: readonly (readonly [column: string, value: string])[]
   ): string {
+    const { direction, behind } = listOrder(this.#table);
     const after = place(equal.length + 1, this.#typeOf(this.#table.key[0] ?? ''));
     const fixed = [
       ...equal.map((name, index) => [sqlName(name), place(index + 1, this.#typeOf(name))] as const),
       ...merged,
     ];
     if (fixed.length === 0) {
-      return `${this.select} ${isContinued ? `WHERE ${this.key} > ${after}` : ''} ORDER BY ${this.key} ${limit}`;
+      return `${this.select} ${isContinued ? `WHERE ${this.key} ${behind} ${after}` : ''} ORDER BY ${this.key}${direction} ${limit}`;
     }
     const index = [...fixed.map(([column]) => column), this.key];
     const values = fixed.map(([, value]) => value);
-    const begin = isContinued ? [...values, after] : [...values, '(-9223372036854775808)::bigint'];
+    const first = direction === '' ? '(-9223372036854775808)::bigint' : '9223372036854775807';
+    const begin = isContinued ? [...values, after] : [...values, first];
+    const order = index.map((column) => `${column}${direction}`);
     const belongs = fixed.map(([column, value]) => `${column} = ${value}`).join(' AND ');
     return `SELECT ${selection(this.#table)} FROM (
-      SELECT * FROM ${this.#table.name} WHERE (${index}) ${isContinued ? '>' : '>='} (${begin}) ORDER BY ${index} ${limit}
+      SELECT * FROM ${this.#table.name} WHERE (${index}) ${behind}${isContinued ? '' : '='} (${begin}) ORDER BY ${order} ${limit}
     ) AS page WHERE ${belongs}`;
   }
 

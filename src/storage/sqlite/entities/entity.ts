@@ -2,6 +2,7 @@ import type { Changes as Changed, Database, Statement } from 'bun:sqlite';
 import type { Resource } from '../../../domain/resources.ts';
 import {
   addedRow,
+  listOrder,
   listPlan,
   rowsReader,
   selection,
@@ -97,10 +98,11 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
     const known = this.#lists.get(name);
     if (known !== undefined) return known;
     const { equal, merged } = listPlan(this.#table, filtered);
+    const { direction, behind: sign } = listOrder(this.#table);
     const conditions = equal.map((column, index) => `${sqlName(column)} = ?${index + 1}`);
     const key = this.#table.key.map(sqlName);
     const places = equal.length + (isContinued ? 1 : 0);
-    const behind = isContinued ? [`${key} > ?${places}`] : [];
+    const behind = isContinued ? [`${key} ${sign} ?${places}`] : [];
     const range = (also: readonly string[]) => {
       const all = [...conditions, ...also, ...behind];
       return all.length === 0 ? this.select : `${this.select} WHERE ${all.join(' AND ')}`;
@@ -109,7 +111,7 @@ export class SqliteEntity<T> implements EntityReads<T>, EntityWrites<T> {
     const ranges = merged?.values.map((value) => range([`${sqlName(merged.name)} = '${value}'`])) ?? [
       range([]),
     ];
-    const text = `${ranges.join(' UNION ALL ')} ORDER BY ${key} LIMIT ?${places + 1}`;
+    const text = `${ranges.join(' UNION ALL ')} ORDER BY ${key}${direction} LIMIT ?${places + 1}`;
     const list = { statement: this.prepare(text), equal };
     this.#lists.set(name, list);
     return list;

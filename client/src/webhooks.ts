@@ -1,0 +1,63 @@
+import { Call } from './answer.js';
+import type {
+  Delivery,
+  Int64,
+  IssuedWebhook,
+  ListDeliveriesFilters,
+  NewWebhook,
+  Webhook,
+  WebhookPatch,
+} from './contract.js';
+import { List, type ListQuery } from './list.js';
+import type { CallOptions, ChangeOptions, PostOptions, Request, Send } from './request.js';
+
+/** Which deliveries to list. */
+export interface DeliveryQuery extends ListQuery, ListDeliveriesFilters {}
+
+/** Where the account receives events. All calls need the scope `webhooks:write`. */
+export class Webhooks {
+  readonly #send: Send;
+  /** @internal */
+  constructor(send: Send) {
+    this.#send = send;
+  }
+
+  /** Sends events of these types to a URL from now on. Only this call and `rotateSecret` return the secret. */
+  create(webhook: NewWebhook, options?: PostOptions): Call<IssuedWebhook> {
+    return this.#call({ method: 'POST', body: webhook, options });
+  }
+
+  /** Lists webhooks by ascending id. */
+  list(query: ListQuery = {}, options?: CallOptions): List<Webhook> {
+    return new List(this.#send, 'webhooks', { ...query }, options);
+  }
+
+  /** Gets a webhook by id. */
+  get(id: Int64, options?: CallOptions): Call<Webhook> {
+    return this.#call({ method: 'GET', id, options });
+  }
+
+  /** Changes members of a webhook; the others stay as they are. */
+  update(id: Int64, patch: WebhookPatch, options?: ChangeOptions): Call<Webhook> {
+    return this.#call({ method: 'PATCH', id, body: patch, options });
+  }
+
+  /** Deletes a webhook with its deliveries. */
+  delete(id: Int64, options?: ChangeOptions): Call<void> {
+    return this.#call({ method: 'DELETE', id, options });
+  }
+
+  /** Replaces the secret. For 24 hours, requests are signed with both. */
+  rotateSecret(id: Int64, options?: PostOptions): Call<IssuedWebhook> {
+    return this.#call({ method: 'POST', id, step: 'rotate-secret', options });
+  }
+
+  /** Lists the deliveries of a webhook, the newest first. */
+  deliveries(id: Int64, query: DeliveryQuery = {}, options?: CallOptions): List<Delivery> {
+    return new List(this.#send, 'webhooks', { ...query }, options, { id, step: 'deliveries' });
+  }
+
+  #call<Data>(request: Omit<Request, 'collection'>): Call<Data> {
+    return Call.of(this.#send<Data>({ ...request, collection: 'webhooks' }));
+  }
+}

@@ -1,0 +1,77 @@
+import * as z from 'zod';
+import { type DeliveryStatus, deliveryStatuses } from '../domain/delivery-status.ts';
+import { type EventType, eventTypes } from '../domain/event-type.ts';
+import {
+  assignedId,
+  count,
+  cursorParameter,
+  enumOf,
+  instant,
+  int64,
+  limitParameter,
+  pageShape,
+  shape,
+  unselected,
+} from './values.ts';
+
+const EventTypeName = enumOf(eventTypes).meta({ id: 'EventType', description: 'What happened.' });
+
+const DeliveryStatusName = enumOf(deliveryStatuses).meta({
+  id: 'DeliveryStatus',
+  description: '`pending` until the receiver accepts the event, or the last attempt fails.',
+});
+
+const Delivery = shape('Delivery', 'An event that is sent to a webhook.', {
+  id: assignedId('Unique ID'),
+  eventId: int64('ID of the event.', 1),
+  type: EventTypeName,
+  status: DeliveryStatusName,
+  attempts: z
+    .array(
+      z.object({
+        at: instant('When the request was sent, UTC.'),
+        status: count.meta({ description: 'Status of the response, if there was one.' }).optional(),
+        milliseconds: count.meta({ description: 'How long the attempt took.' }),
+        error: z.string().meta({ description: 'Why the attempt failed.' }).optional(),
+      }),
+    )
+    .meta({ description: 'The attempts so far, the first one first.' }),
+  nextAttemptAt: instant('When the next attempt is due, UTC; missing if none follows.').optional(),
+});
+
+export const Deliveries = pageShape(Delivery, 'Deliveries', 'A page of deliveries.');
+
+export const ListDeliveriesQuery = z.strictObject({
+  limit: limitParameter('deliveries'),
+  status: DeliveryStatusName.optional().meta({
+    description: 'Return only deliveries with this status.',
+    param: { examples: unselected('failed') },
+  }),
+  cursor: cursorParameter,
+});
+
+/** One request to a receiver. */
+export interface DeliveryAttempt {
+  /** RFC 3339, UTC. */
+  readonly at: string;
+  readonly status?: number;
+  readonly milliseconds: number;
+  readonly error?: string;
+}
+
+export interface Delivery {
+  readonly id: bigint;
+  readonly eventId: bigint;
+  readonly type: EventType;
+  readonly status: DeliveryStatus;
+  /** JSON of `DeliveryAttempt[]`. */
+  readonly attempts: string;
+  /** Unix ms. */
+  readonly nextAttemptAt?: number | undefined;
+}
+
+export function deliveryJson({ id, eventId, type, status, attempts, nextAttemptAt }: Delivery): string {
+  const next =
+    nextAttemptAt === undefined ? '' : `,"nextAttemptAt":"${new Date(nextAttemptAt).toISOString()}"`;
+  return `{"id":${id},"eventId":${eventId},"type":"${type}","status":"${status}","attempts":${attempts}${next}}`;
+}

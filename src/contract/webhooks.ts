@@ -1,0 +1,236 @@
+import * as z from 'zod';
+import { longestEndpoint, parseEndpoint } from '../domain/endpoint.ts';
+import { type EventSelector, eventSelectors } from '../domain/event-type.ts';
+import { Deliveries, deliveryJson, ListDeliveriesQuery } from './deliveries.ts';
+import { EventSelectorName } from './events.ts';
+import { created, mediaTypes, noContent, ok, okPage, rowsOf } from './operation.ts';
+import {
+  assignedId,
+  bodyShape,
+  cursorParameter,
+  instant,
+  int64,
+  kindOf,
+  limitParameter,
+  noMembers,
+  pageShape,
+  shape,
+  text,
+} from './values.ts';
+
+export const mostWebhooks = 16;
+
+const url = z
+  .string({
+    error: ({ input }) => (input === undefined ? 'is required' : `must be a string, not ${kindOf(input)}`),
+  })
+  .superRefine((value, context) => {
+    const parsed = parseEndpoint(value);
+    if (typeof parsed === 'string') context.addIssue({ code: 'custom', message: parsed });
+  })
+  .meta({
+    description:
+      'Where events are sent: an `https` URL without user name, password and fragment, whose host has public addresses only.',
+    examples: ['https://shop.example/webhooks'],
+    override: { minLength: 1, maxLength: longestEndpoint },
+  });
+
+const mostTypes = eventSelectors.length;
+
+const selectorsForm = `must be an array of 1 to ${mostTypes} types`;
+
+// Not `min` and `max`: they also blame a text that is no array.
+const typesOf = (description: string) =>
+  z
+    .array(EventSelectorName, { error: selectorsForm })
+    .refine(({ length }) => length >= 1 && length <= mostTypes, selectorsForm)
+    .meta({ description, override: { minItems: 1, maxItems: mostTypes } });
+
+const description = text('What the webhook is for.', 'Warehouse');
+
+const enabled = z.boolean({ error: ({ input }) => `must be true or false, not ${kindOf(input)}` }).meta({
+  description: 'Whether events are sent.',
+  examples: [false],
+});
+
+export const NewWebhook = bodyShape('NewWebhook', 'A webhook to create.', 'a new webhook', {
+  url,
+  types: typesOf('The events that are sent. Defaults to all that the key may read.').optional(),
+  description: description.optional(),
+});
+
+/** A merge patch (RFC 7396): null removes the description. */
+export const WebhookPatch = bodyShape(
+  'WebhookPatch',
+  'Members of a webhook to change; the others stay as they are. A description of null is removed.',
+  'a change of a webhook',
+  {
+    enabled: enabled.optional(),
+    url: url.optional(),
+    types: typesOf('The events that are sent.').optional(),
+    description: description.nullable().optional(),
+  },
+);
+
+const members = {
+  id: assignedId('Unique ID'),
+  url: z
+    .string()
+    .meta({ description: 'Where events are sent.', examples: ['https://shop.example/webhooks'] }),
+  types: z.array(EventSelectorName).meta({ description: 'The events that are sent.' }),
+  description: description.optional(),
+  enabled: z.boolean().meta({ description: 'Whether events are sent.', examples: [true] }),
+  disabledReason: z
+    .string()
+    .meta({
+      description: 'Why the service disabled the webhook.',
+      examples: ['The receiver responded with 410.'],
+    })
+    .optional(),
+  createdAt: instant('When the webhook was created, UTC.'),
+};
+
+export const Webhook = shape('Webhook', 'Where an account receives events.', members);
+
+export const IssuedWebhook = shape('IssuedWebhook', 'A webhook with its new secret.', {
+  ...members,
+  secret: z.string().meta({
+    description: 'Signs the requests of the webhook (Standard Webhooks). Shown only here.',
+    examples: ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw6Uf1o0DHRbQ='],
+  }),
+});
+
+export const Webhooks = pageShape(Webhook, 'Webhooks', 'A page of webhooks.');
+
+const ListWebhooksQuery = z.strictObject({ limit: limitParameter('webhooks'), cursor: cursorParameter });
+
+const WebhookId = int64('ID of the webhook.', 1);
+
+/** A webhook as the service has it; instants are Unix ms. */
+export interface Webhook {
+  readonly id: bigint;
+  readonly url: string;
+  readonly types: readonly EventSelector[];
+  readonly description?: string | undefined;
+  readonly enabled: boolean;
+  readonly disabledReason?: string | undefined;
+  readonly createdAt: number;
+}
+
+export interface IssuedWebhook extends Webhook {
+  readonly secret: string;
+}
+
+export function webhookJson(webhook: Webhook): string {
+  const { id, url: to, types: selectors, description: about, enabled: is, disabledReason: why } = webhook;
+  const shown = JSON.stringify({
+    url: to,
+    types: selectors,
+    description: about,
+    enabled: is,
+    disabledReason: why,
+  });
+  return `{"id":${id},${shown.slice(1, -1)},"createdAt":"${new Date(webhook.createdAt).toISOString()}"}`;
+}
+
+export function issuedWebhookJson(webhook: IssuedWebhook): string {
+  return `${webhookJson(webhook).slice(0, -1)},"secret":${JSON.stringify(webhook.secret)}}`;
+}
+
+const params = { webhookId: { schema: WebhookId, otherwise: 'webhook_not_found' } } as const;
+
+const one = { path: '/webhooks/{webhookId}', params } as const;
+
+export const webhookOperations = rowsOf(
+  {
+    tag: { name: 'Webhooks', description: 'Where events are sent to. Each account has its own.' },
+    scope: 'webhooks:write',
+  },
+  {
+    createWebhook: {
+      method: 'POST',
+      path: '/webhooks',
+      summary: 'Create a webhook',
+      description:
+        `Sends the account's events of these types to a URL from now on. An account has at most ${mostWebhooks} webhooks. The ` +
+        'response is the only one with the `secret`.',
+      body: { schema: NewWebhook },
+      needs: ['caller', 'endpoint', 'lastEvent', 'secret'],
+      success: created(
+        IssuedWebhook,
+        issuedWebhookJson,
+        'The webhook was created. The body contains its `secret`.',
+        ({ id }) => `/webhooks/${id}`,
+      ),
+      errors: ['too_many_webhooks'],
+    },
+    listWebhooks: {
+      method: 'GET',
+      path: '/webhooks',
+      summary: 'List webhooks',
+      description:
+        "Returns a page of the account's webhooks by ascending id, linked like the pages of animals.",
+      query: ListWebhooksQuery,
+      reads: ['webhooks'],
+      needs: ['caller'],
+      paginated: true,
+      success: okPage(Webhooks, webhookJson, 'The page of webhooks.'),
+    },
+    getWebhook: {
+      ...one,
+      method: 'GET',
+      summary: 'Get a webhook',
+      description: "Returns one of the account's webhooks.",
+      reads: ['webhooks'],
+      needs: ['caller'],
+      success: ok(Webhook, webhookJson, 'The requested webhook.'),
+    },
+    updateWebhook: {
+      ...one,
+      method: 'PATCH',
+      summary: 'Change a webhook',
+      description:
+        'Changes the members that the body has, as a JSON merge patch (RFC 7396), and returns the webhook. An empty object ' +
+        'changes nothing. Enabling a webhook that the service disabled removes the reason. Events that occurred while it was disabled are not sent.',
+      body: { schema: WebhookPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
+      needs: ['caller', 'endpoint', 'lastEvent'],
+      preconditions: ['If-Match'],
+      success: ok(Webhook, webhookJson, 'The webhook as it is now.'),
+    },
+    deleteWebhook: {
+      ...one,
+      method: 'DELETE',
+      summary: 'Delete a webhook',
+      description: 'Deletes the webhook with its deliveries. Nothing is sent to it any more.',
+      needs: ['caller'],
+      preconditions: ['If-Match'],
+      success: noContent('The webhook was deleted.'),
+    },
+    rotateWebhookSecret: {
+      method: 'POST',
+      path: '/webhooks/{webhookId}/rotate-secret',
+      summary: 'Replace the secret of a webhook',
+      description:
+        'Returns the webhook with a new `secret`. For 24 hours, requests are signed with both, so that a receiver can switch ' +
+        'without rejecting any.',
+      params,
+      body: noMembers,
+      needs: ['caller', 'secret'],
+      success: ok(IssuedWebhook, issuedWebhookJson, 'The webhook with its new `secret`.'),
+    },
+    listDeliveries: {
+      method: 'GET',
+      path: '/webhooks/{webhookId}/deliveries',
+      summary: 'List the deliveries of a webhook',
+      description:
+        'Returns a page of deliveries, the newest first, linked like the pages of animals. They are kept for 7 days after ' +
+        'they ended.',
+      params,
+      query: ListDeliveriesQuery,
+      reads: ['webhooks', 'deliveries'],
+      needs: ['caller'],
+      paginated: true,
+      success: okPage(Deliveries, deliveryJson, 'The page of deliveries.'),
+    },
+  },
+);

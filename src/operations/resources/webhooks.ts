@@ -1,0 +1,134 @@
+import { Refusal } from '../../contract/refusal.ts';
+import { mostWebhooks, webhookJson, type webhookOperations } from '../../contract/webhooks.ts';
+import { type Awaitable, andThen } from '../../domain/awaitable.ts';
+import { dayMs } from '../../domain/clock.ts';
+import {
+  type EventSelector,
+  eventSelectors,
+  mayRead,
+  selectedTypes,
+  typeGroups,
+} from '../../domain/event-type.ts';
+import type { Scope } from '../../domain/scope.ts';
+import type { Storage } from '../../storage/storage.ts';
+import type { Transaction } from '../../storage/transaction.ts';
+import type { RowIn } from '../../tables/table.ts';
+import type { webhooks as table } from '../../tables/webhooks.ts';
+import type { Authenticated } from '../admission/admission.ts';
+import { checkPreconditions } from '../changes/preconditions.ts';
+import { found, invalidMember } from '../refusals.ts';
+import { wantedEvents } from './events.ts';
+import { pageOf } from './pages.ts';
+import type { Needed, ReadersOf, UnitsOf } from './rows.ts';
+
+/** How long deliveries are also signed with the secret before a rotation. */
+const formerSecretForMs = dayMs;
+
+type StoredWebhook = RowIn<typeof table>;
+
+export const webhookReaders = {
+  listWebhooks: ({ webhooks }, { query }, { caller: { accountId } }) =>
+    pageOf(
+      { ...query },
+      { path: '/webhooks', read: (after, limit) => webhooks.list(after, limit, { accountId }) },
+    ),
+  getWebhook: ({ webhooks }, { params }, { caller }) =>
+    ownWebhook(webhooks, params.webhookId, caller.accountId),
+  listDeliveries: ({ webhooks, deliveries }, { params: { webhookId }, query }, { caller }) =>
+    pageOf(query, {
+      path: `/webhooks/${webhookId}/deliveries`,
+      read: (after, limit, { status }) =>
+        andThen(ownWebhook(webhooks, webhookId, caller.accountId), () =>
+          deliveries.list(after, limit, { webhookId, status }),
+        ),
+    }),
+} satisfies ReadersOf<typeof webhookOperations, [Authenticated]>;
+
+const writes = ['webhooks'] as const;
+
+export const webhookUnits = {
+  createWebhook: {
+    writes,
+    run: async ({ webhooks }, { body, caller, endpoint, lastEvent, secret, now }) => {
+      const { url, types = readableBy(caller.scopes), description } = body;
+      refuseUnreadable(types, caller);
+      refuseEndpoint(endpoint);
+      const { accountId } = caller;
+      const others = await webhooks.list(undefined, mostWebhooks, { accountId });
+      if (others.length === mostWebhooks) throw new Refusal('too_many_webhooks');
+      const made = { accountId, url, types: inOrder(types), description, enabled: true } as const;
+      return webhooks.add({ ...made, secret, position: lastEvent, createdAt: now });
+    },
+  },
+  updateWebhook: {
+    writes,
+    run: async ({ webhooks }, { params, body, preconditions, caller, endpoint, lastEvent }) => {
+      const before = await ownWebhook(webhooks, params.webhookId, caller.accountId);
+      checkPreconditions(preconditions, webhookJson(before));
+      if (body.types !== undefined) refuseUnreadable(body.types, caller);
+      refuseEndpoint(endpoint);
+      const { description, enabled = before.enabled } = body;
+      const changes = {
+        url: body.url ?? before.url,
+        types: inOrder(body.types ?? before.types),
+        description: description === undefined ? before.description : (description ?? undefined),
+        enabled,
+        disabledReason: body.enabled === undefined ? before.disabledReason : undefined,
+      };
+      const after = { ...before, ...changes };
+      if (webhookJson(after) === webhookJson(before)) return before;
+      // A webhook that was disabled continues with the events from now on.
+      const position = enabled && !before.enabled ? lastEvent : before.position;
+      await webhooks.update(before.id, { ...changes, position });
+      return after;
+    },
+  },
+  deleteWebhook: {
+    writes,
+    run: async ({ webhooks }, { params, preconditions, caller }) => {
+      const before = await ownWebhook(webhooks, params.webhookId, caller.accountId);
+      checkPreconditions(preconditions, webhookJson(before));
+      await webhooks.remove(before.id);
+    },
+  },
+  rotateWebhookSecret: {
+    writes,
+    run: async ({ webhooks }, { params, caller, secret, now }) => {
+      const before = await ownWebhook(webhooks, params.webhookId, caller.accountId);
+      const formerSecretUntil = now + formerSecretForMs;
+      const rotated = { secret, formerSecret: before.secret, formerSecretUntil };
+      await webhooks.update(before.id, rotated);
+      return { ...before, ...rotated };
+    },
+  },
+} as const satisfies UnitsOf<typeof webhookOperations, unknown>;
+
+/** Refuses `webhook_not_found`, also for the webhook of another account. */
+function ownWebhook(
+  webhooks: Pick<Storage['webhooks'] | Transaction['webhooks'], 'find'>,
+  id: bigint,
+  accountId: number,
+): Awaitable<StoredWebhook> {
+  return andThen(webhooks.find(id), (webhook) =>
+    found(webhook?.accountId === accountId ? webhook : undefined, 'webhook_not_found'),
+  );
+}
+
+/** The selectors of all events about one resource that the key may read, whatever types they get later. */
+function readableBy(scopes: readonly Scope[]): EventSelector[] {
+  const mayReadAll = (selector: EventSelector) =>
+    [...selectedTypes([selector])].every((type) => mayRead(new Set(scopes), type));
+  return typeGroups.filter(mayReadAll);
+}
+
+function inOrder(types: readonly EventSelector[]): EventSelector[] {
+  return eventSelectors.filter((selector) => types.includes(selector));
+}
+
+function refuseUnreadable(types: readonly EventSelector[], { accountId, scopes }: Needed['caller']): void {
+  wantedEvents(types, { accountId, scopes: new Set(scopes) });
+}
+
+function refuseEndpoint({ mistake }: Needed['endpoint']): void {
+  if (mistake !== undefined) throw invalidMember('url', mistake);
+}

@@ -1,0 +1,52 @@
+import { type DeliveryStatus, deliveryStatuses } from '../domain/delivery-status.ts';
+import { type EventSelector, type EventType, eventTypes } from '../domain/event-type.ts';
+import { boolean, int64, integer, oneOf, optional, table, text, textOf } from './table.ts';
+
+export const webhooks = table(
+  'webhooks',
+  {
+    id: int64,
+    accountId: integer,
+    url: text,
+    types: textOf<readonly EventSelector[]>(
+      (stored) => stored.split(' ') as EventSelector[],
+      (types) => types.join(' '),
+    ),
+    description: optional(text),
+    enabled: boolean,
+    disabledReason: optional(text),
+    // Secrets are sealed, and never shown.
+    secret: text,
+    formerSecret: optional(text),
+    formerSecretUntil: optional(integer),
+    /** The last event that was turned into deliveries. */
+    position: int64,
+    createdAt: integer,
+  },
+  { isCounted: true, indexes: [['accountId']], filters: ['accountId'], resource: 'webhooks' },
+);
+
+/** Events to send. They change with every attempt, so they have no version. */
+export const deliveries = table(
+  'deliveries',
+  {
+    id: int64,
+    webhookId: int64,
+    eventId: int64,
+    type: oneOf<EventType>(eventTypes),
+    status: oneOf<DeliveryStatus>(deliveryStatuses),
+    /** JSON, as it is shown. */
+    attempts: text,
+    nextAttemptAt: optional(integer),
+    leasedUntil: optional(integer),
+    createdAt: integer,
+    finishedAt: optional(integer),
+  },
+  {
+    isCounted: true,
+    isNewestFirst: true,
+    indexes: [['status'], ['webhookId', 'status']],
+    filters: ['webhookId', 'status'],
+    references: { webhookId: 'webhooks' },
+  },
+);

@@ -1,0 +1,232 @@
+/** Webhooks beyond what the random walk of `test/storage/every-operation.test.ts` and the table of mistakes prove. */
+import { Database } from 'bun:sqlite';
+import { afterAll, describe, expect, test } from 'bun:test';
+import { mostWebhooks } from '../../src/contract/webhooks.ts';
+import type { Scope } from '../../src/domain/scope.ts';
+import { startTestApp } from '../support/app.ts';
+import { freshKey, isReplayed, under } from '../support/idempotency.ts';
+import { type Buyer, buyerOf } from '../support/orders.ts';
+import { faulty } from '../support/pets.ts';
+
+/** Where host names lead. */
+let address = '1.1.1.1';
+const app = await startTestApp({ WEBHOOK_ALLOWED_NETWORKS: '' }, undefined, async () => [address]);
+afterAll(() => app[Symbol.asyncDispose]());
+const { storage } = app.operator;
+
+interface Shown {
+  readonly id: bigint;
+  readonly types: readonly string[];
+  readonly description?: string;
+  readonly disabledReason?: string;
+  readonly secret: string;
+}
+
+const bodyOf = (members: object) => ({ body: JSON.stringify(members) });
+const url = 'https://shop.example/webhooks';
+const create = (owner: Buyer, members: object = {}) =>
+  owner.call('POST', '/webhooks', bodyOf({ url, ...members }));
+const created = async (owner: Buyer, members: object = {}) => (await create(owner, members)).json as Shown;
+
+function changeStore(statement: string, ...values: (string | number | bigint)[]): void {
+  using database = new Database(app.config.databaseUrl.replace('sqlite:', ''));
+  database.run('PRAGMA busy_timeout = 10000');
+  database.run(statement, values);
+}
+
+describe('a webhook of another account', () => {
+  test('is 404 for every operation, and stays as it is', async () => {
+    const [owner, other] = [await buyerOf(app), await buyerOf(app)];
+    const { id } = await created(owner);
+    const before = await owner.call('GET', `/webhooks/${id}`);
+    const calls = [
+      ['GET', ''],
+      ['PATCH', '', bodyOf({ enabled: false })],
+      ['DELETE', ''],
+      ['POST', '/rotate-secret'],
+      ['GET', '/deliveries'],
+    ] as const;
+    for (const [method, end, options] of calls) {
+      const answer = await other.call(method, `/webhooks/${id}${end}`, options);
+      expect([method, answer.error.code]).toEqual([method, 'webhook_not_found']);
+    }
+    const after = await owner.call('GET', `/webhooks/${id}`);
+    expect([after.text, after.header('ETag')]).toEqual([before.text, before.header('ETag')]);
+  });
+
+  test('is in no list, even if the same page was just read by its owner', async () => {
+    const [owner, other] = [await buyerOf(app), await buyerOf(app)];
+    const { id } = await created(owner);
+    for (let round = 0; round < 2; round++) {
+      expect((await owner.call('GET', '/webhooks')).json).toMatchObject([{ id }]);
+      expect((await other.call('GET', '/webhooks')).json).toEqual([]);
+    }
+  });
+
+  test('is not the response to an Idempotency-Key that its owner used', async () => {
+    const [owner, other] = [await buyerOf(app), await buyerOf(app)];
+    const options = { ...bodyOf({ url }), ...under(freshKey()) };
+    const first = (await owner.call('POST', '/webhooks', options)).json as Shown;
+    expect(((await other.call('POST', '/webhooks', options)).json as Shown).secret).not.toBe(first.secret);
+  });
+});
+
+test(`of more than ${mostWebhooks} concurrent requests, ${mostWebhooks} create a webhook`, async () => {
+  const owner = await buyerOf(app);
+  const answers = await Promise.all(Array.from({ length: mostWebhooks + 4 }, () => create(owner)));
+  const refused = answers.filter(({ status }) => status !== 201);
+  expect(refused.map(({ error }) => error.code)).toEqual(Array(4).fill('too_many_webhooks'));
+  expect((await owner.call('GET', '/webhooks?limit=100')).json).toHaveLength(mostWebhooks);
+  expect((await create(await buyerOf(app))).status).toBe(201);
+});
+
+describe('the types', () => {
+  const groups: [Scope[], string[]][] = [
+    [[], ['webhook.*']],
+    [['orders:read'], ['order.*', 'webhook.*']],
+    [
+      ['pets:read', 'orders:read'],
+      ['pet.*', 'order.*', 'category.*', 'webhook.*'],
+    ],
+  ];
+  test.each(groups)('default to all that a key with the scopes %p may read', async (scopes, types) => {
+    const owner = await buyerOf(app, [...scopes, 'webhooks:write']);
+    expect((await created(owner)).types).toEqual(types);
+  });
+
+  test('that a key may not read are rejected with 403, which names them and the missing scopes', async () => {
+    const owner = await buyerOf(app, ['webhooks:write']);
+    const { id } = await created(owner);
+    const members = bodyOf({ url, types: ['webhook.*', 'order.placed', 'category.*'] });
+    for (const [method, target] of [
+      ['POST', '/webhooks'],
+      ['PATCH', `/webhooks/${id}`],
+    ] as const) {
+      const answer = await owner.call(method, target, members);
+      expect(answer.error.code).toBe('insufficient_scope');
+      for (const type of ['order.placed', 'category.created', 'orders:read', 'pets:read'])
+        expect(answer.error.message).toContain(type);
+      expect(answer.header('WWW-Authenticate')).toContain('scope="orders:read pets:read"');
+    }
+    const patched = await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ description: 'Stock' }));
+    expect((patched.json as Shown).types).toEqual(['webhook.*']);
+  });
+
+  test.each([[['pet.created', 'pets.*']], [['pet.*', 'Pet.*']], [['pet.*', 7]]])(
+    'that do not exist are rejected with 400: %p',
+    async (types) => {
+      const answer = await create(await buyerOf(app), { types });
+      expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', ['body:types.1']]);
+    },
+  );
+});
+
+describe('the URL', () => {
+  test.each([
+    ['without a scheme', 'shop.example', 'must be an https URL'],
+    ['of another scheme', 'ftp://shop.example/', 'must be an https URL'],
+    ['with white space', 'https://shop.example/a b', 'must be an https URL'],
+    ['with the port 0', 'https://shop.example:0/', 'must be an https URL'],
+    ['of 2,049 characters', 'https://shop.example/'.padEnd(2_049, 'x'), 'at most 2048 characters'],
+    ['with a password', 'https://anna:secret@shop.example/', 'user name or password'],
+    ['with a fragment', 'https://shop.example/#top', 'fragment'],
+  ])('%s is rejected with 400', async (_what, wrong, message) => {
+    const answer = await create(await buyerOf(app), { url: wrong });
+    expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', ['body:url']]);
+    expect(answer.error.message).toContain(message);
+  });
+
+  test('that leads to a private address is rejected with 400, but a repeated request gets its first response', async () => {
+    const owner = await buyerOf(app);
+    const options = { ...bodyOf({ url }), ...under(freshKey()) };
+    const first = await owner.call('POST', '/webhooks', options);
+    address = '10.0.0.1';
+    try {
+      const { id } = first.json as Shown;
+      for (const answer of [
+        await create(owner),
+        await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ url })),
+      ]) {
+        expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', ['body:url']]);
+        expect(answer.error.message).toContain('shop.example resolves to 10.0.0.1 (private)');
+      }
+      expect((await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ enabled: false }))).status).toBe(200);
+      expect((await owner.call('POST', '/webhooks', options)).text).toBe(first.text);
+    } finally {
+      address = '1.1.1.1';
+    }
+  });
+});
+
+describe('the secret', () => {
+  test('has 32 random bytes, and is in the response to its creation only', async () => {
+    const owner = await buyerOf(app);
+    const first = await create(owner);
+    const { id, secret } = first.json as Shown;
+    expect(Buffer.from(/^whsec_([A-Za-z0-9+/]{43}=)$/.exec(secret)?.[1] ?? '', 'base64')).toHaveLength(32);
+    expect((await created(owner)).secret).not.toBe(secret);
+    const patch = await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ description: 'Stock' }));
+    const shown = [patch, await owner.call('GET', `/webhooks/${id}`), await owner.call('GET', '/webhooks')];
+    for (const { text } of shown) expect(text).not.toContain('whsec_');
+  });
+
+  test('is no part of the entity tag, which a change can depend on', async () => {
+    const owner = await buyerOf(app);
+    const options = { ...bodyOf({ url }), ...under(freshKey()) };
+    const first = await owner.call('POST', '/webhooks', options);
+    const again = await owner.call('POST', '/webhooks', options);
+    expect([again.text, isReplayed(again)]).toEqual([first.text, 'true']);
+    const target = first.header('Location').replace('/v1', '');
+    const read = await owner.call('GET', target);
+    const rotated = await owner.call('POST', `${target}/rotate-secret`);
+    for (const answer of [again, read, rotated]) expect(answer.header('ETag')).toBe(first.header('ETag'));
+    const headers = { 'If-Match': first.header('ETag') };
+    expect((await owner.call('DELETE', target, { headers })).status).toBe(204);
+  });
+
+  test('is another one after a rotation, and the former one is kept for 24 hours', async () => {
+    const owner = await buyerOf(app);
+    const { id, secret: former } = await created(owner);
+    const { secret } = (await owner.call('POST', `/webhooks/${id}/rotate-secret`)).json as Shown;
+    expect(secret).not.toBe(former);
+    const formerSecretUntil = app.clock.now() + 86_400_000;
+    expect(await storage.webhooks.find(id)).toMatchObject({
+      secret,
+      formerSecret: former,
+      formerSecretUntil,
+    });
+  });
+});
+
+test('a webhook begins with the first event after its creation', async () => {
+  const owner = await buyerOf(app);
+  await owner.addPet();
+  const { id } = await created(owner);
+  expect((await storage.webhooks.find(id))?.position).toBe((await storage.events.bounds()).last);
+});
+
+describe('a change', () => {
+  test('of the description to null removes it, and one of nothing changes nothing', async () => {
+    const owner = await buyerOf(app);
+    const { id } = await created(owner, { description: 'Stock' });
+    const read = await owner.call('GET', `/webhooks/${id}`);
+    expect((await owner.call('PATCH', `/webhooks/${id}`, bodyOf({}))).text).toBe(read.text);
+    const patched = (await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ description: null })))
+      .json as Shown;
+    expect(patched).not.toHaveProperty('description');
+  });
+
+  test('that enables a disabled webhook removes the reason, and skips the events until then', async () => {
+    const owner = await buyerOf(app);
+    const { id } = await created(owner);
+    changeStore(`UPDATE webhooks SET enabled = 0, disabled_reason = 'gone' WHERE id = ?`, id);
+    const disabled = (await owner.call('GET', `/webhooks/${id}`)).json as Shown;
+    expect(disabled).toMatchObject({ enabled: false, disabledReason: 'gone' });
+    await owner.addPet();
+    const { last } = await storage.events.bounds();
+    const enabled = (await owner.call('PATCH', `/webhooks/${id}`, bodyOf({ enabled: true }))).json as Shown;
+    expect(enabled).toMatchObject({ enabled: true });
+    expect(enabled).not.toHaveProperty('disabledReason');
+    expect((await storage.webhooks.find(id))?.position).toBe(last);
+  });
+});

@@ -1,0 +1,195 @@
+import { anyName, jsonString } from '../../generate/json-text.ts';
+import { words } from '../../words.ts';
+import { type Filter, listRequest, memberFilters } from '../lists.ts';
+import { bodyOf, type Members, type Request } from '../request.ts';
+import { currentOf, getRequest, type Resource } from '../resource.ts';
+import { absentId, type Making } from '../scene.ts';
+import { changed, type Kind, type Outcome, refusal, type Turn } from '../world.ts';
+
+interface Webhook {
+  readonly id: bigint;
+  readonly url: string;
+  readonly types: readonly string[];
+  readonly description?: string | undefined;
+  readonly enabled: boolean;
+  readonly createdAt: string;
+}
+
+function webhookText({ id, url, types, description, enabled, createdAt }: Webhook): string {
+  const about = description === undefined ? '' : `"description":${JSON.stringify(description)},`;
+  return `{"id":${id},"url":"${url}","types":${JSON.stringify(types)},${about}"enabled":${enabled},"createdAt":"${createdAt}"}`;
+}
+
+const kind: Kind<Webhook> = { name: 'webhooks', textOf: webhookText };
+
+const most = 16;
+/** In the order in which the service shows them. */
+const selectors = words`pet.created pets.imported order.cancelled webhook.disabled pet.* order.* category.* webhook.*`;
+const defaultTypes = selectors.slice(4);
+
+const withSecret = (webhook: Webhook, secret: string) =>
+  `${webhookText(webhook).slice(0, -1)},"secret":"${secret}"}`;
+
+type Given = Pick<Webhook, 'url' | 'types' | 'description'>;
+
+function createWebhook({ world, chosen }: Turn, given: Given): Outcome {
+  const all = world.all(kind);
+  if (all.size === most) return refusal(409, 'too_many_webhooks');
+  const { id, at, secret } = chosen;
+  const webhook = { id, ...given, enabled: true, createdAt: at };
+  all.set(id, webhook);
+  return { status: 201, text: withSecret(webhook, secret), location: `/v1/webhooks/${id}` };
+}
+
+/** What an operation does to a webhook that is there, if the preconditions hold. */
+function onWebhook(
+  { world, meets }: Turn,
+  id: bigint,
+  work: (webhook: Webhook, all: Map<bigint, Webhook>) => Outcome,
+): Outcome {
+  const webhook = world.all(kind).get(id);
+  if (webhook === undefined) return refusal(404, 'webhook_not_found');
+  return meets(webhookText(webhook)) ? work(webhook, world.all(kind)) : changed;
+}
+
+function webhookIdIn({ chance, scene: { world } }: Making): bigint {
+  const ids = [...world.all(kind).keys()];
+  return ids.length > 0 && chance.often(0.9) ? chance.pick(ids) : absentId(chance);
+}
+
+/** Members of a body, each with its JSON; those that are left out now and then. */
+function anyMembers({ chance }: Making) {
+  const url = `https://127.0.0.1:${chance.int(1, 9)}/${chance.int(0, 99)}?a=%20&b`;
+  const some = selectors.filter(() => chance.often(0.3));
+  const types = some.length > 0 ? some : [chance.pick(selectors)];
+  const description = chance.often(0.5) ? anyName(chance) : undefined;
+  const json = (values: readonly string[]) => `[${values.map((value) => jsonString(value, chance)).join()}]`;
+  const twice = chance.shuffled([...types, chance.pick(types)]);
+  return {
+    url: { value: url, member: ['url', jsonString(url, chance)] as const },
+    types: { value: types, member: ['types', json(twice)] as const },
+    description: {
+      value: description,
+      member: ['description', description === undefined ? 'null' : jsonString(description, chance)] as const,
+    },
+  };
+}
+
+function createRequest(making: Making): Request {
+  const { chance } = making;
+  const { url, types, description } = anyMembers(making);
+  const hasTypes = chance.often(0.6);
+  const members: Members = [
+    url.member,
+    ...(hasTypes ? [types.member] : []),
+    ...(description.value === undefined ? [] : [description.member]),
+  ];
+  const given = {
+    url: url.value,
+    types: hasTypes ? types.value : defaultTypes,
+    description: description.value,
+  };
+  return {
+    operationId: 'createWebhook',
+    method: 'POST',
+    target: '/webhooks',
+    ...bodyOf(chance, members),
+    act: (turn) => createWebhook(turn, given),
+  };
+}
+
+function updateRequest(making: Making): Request {
+  const { chance, scene } = making;
+  const id = webhookIdIn(making);
+  const enabled = chance.often(0.5);
+  const all = {
+    ...anyMembers(making),
+    enabled: { value: enabled, member: ['enabled', `${enabled}`] as const },
+  };
+  const chosen = Object.entries(all).filter(() => chance.often(0.4));
+  const changes = Object.fromEntries(chosen.map(([name, { value }]) => [name, value]));
+  return {
+    operationId: 'updateWebhook',
+    method: 'PATCH',
+    target: `/webhooks/${id}`,
+    ...bodyOf(
+      chance,
+      chosen.map(([, { member }]) => member),
+    ),
+    ...currentOf(scene, kind, id),
+    act: (turn) =>
+      onWebhook(turn, id, (before, webhooks) => {
+        const after = { ...before, ...changes };
+        webhooks.set(id, after);
+        return { status: 200, text: webhookText(after) };
+      }),
+  };
+}
+
+function deleteRequest(making: Making): Request {
+  const id = webhookIdIn(making);
+  return {
+    operationId: 'deleteWebhook',
+    method: 'DELETE',
+    target: `/webhooks/${id}`,
+    ...currentOf(making.scene, kind, id),
+    act: (turn) =>
+      onWebhook(turn, id, () => {
+        turn.world.remove(kind, id);
+        return { status: 204, text: '' };
+      }),
+  };
+}
+
+function rotateRequest(making: Making): Request {
+  const id = webhookIdIn(making);
+  return {
+    operationId: 'rotateWebhookSecret',
+    method: 'POST',
+    target: `/webhooks/${id}/rotate-secret`,
+    ...(making.chance.often(0.2) && bodyOf(making.chance, [])),
+    act: (turn) =>
+      onWebhook(turn, id, (webhook) => ({ status: 200, text: withSecret(webhook, turn.chosen.secret) })),
+  };
+}
+
+function listWebhooks(making: Making): Request {
+  return listRequest(making, {
+    operationId: 'listWebhooks',
+    path: '/webhooks',
+    filters: {},
+    ownBy: [],
+    isMine: () => true,
+    things: (world) => world.all(kind).values(),
+    textOf: webhookText,
+  });
+}
+
+/** Nothing is sent to the webhooks of the walk, so that there are none. */
+function listDeliveries(making: Making): Request {
+  const id = webhookIdIn(making);
+  const filters: Readonly<Record<string, Filter<Webhook>>> = memberFilters(
+    'listDeliveries',
+    {},
+    making.chance,
+  );
+  const list = { filters, ownBy: [], isMine: () => true, things: () => [], textOf: webhookText };
+  const path = `/webhooks/${id}/deliveries`;
+  const request = listRequest(making, { operationId: 'listDeliveries', path, ...list });
+  return { ...request, act: (turn) => onWebhook(turn, id, () => request.act(turn)) };
+}
+
+export const webhooks: Resource = {
+  kind,
+  isOwn: true,
+  places: {
+    createWebhook: createRequest,
+    listWebhooks,
+    getWebhook: (making) =>
+      getRequest('getWebhook', kind, ['/webhooks', webhookIdIn(making)], 'webhook_not_found'),
+    updateWebhook: updateRequest,
+    deleteWebhook: deleteRequest,
+    rotateWebhookSecret: rotateRequest,
+    listDeliveries,
+  },
+};
