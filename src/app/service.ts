@@ -80,17 +80,12 @@ export async function startService(
   const { clock } = runtime;
   const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
 
-  const feed = started.use(await feedOf(config, storage, clock));
+  const events = started.use(await feedOf(config, storage, clock));
   let draining = false;
   const server = startServer({
     context: {
       admission: admissionTo(storage, clock, log),
-      operations: new ClientOperations({
-        store: storage,
-        clock,
-        events: feed,
-        ...webhookParts(config, runtime),
-      }),
+      operations: new ClientOperations({ store: storage, clock, events, ...webhookParts(config, runtime) }),
       pageCache: watch.pageCache,
       clock,
       publicUrl: config.publicUrl,
@@ -120,16 +115,16 @@ export async function startService(
   started.defer(async () => {
     // Keep-alive clients learn from `Connection: close` to come back elsewhere before the sockets go.
     draining = true;
-    feed[Symbol.dispose]();
+    events[Symbol.dispose]();
     await server.stop(config.drainSeconds * 1_000, stopWithinMs);
   });
-  watch.begin(server, feed);
+  watch.begin(server, events);
   const kept = started.move();
   return {
     url: url(),
     port: server.port,
     admin,
-    feed,
+    feed: events,
     outages,
     watch,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),

@@ -29,7 +29,7 @@ function eventLogJson({ lastId, oldest, newest, ...others }: EventLog): string {
   return `{"lastId":${lastId},"oldest":${mark(oldest)},"newest":${mark(newest)},${values}`;
 }
 
-const { scope: _, ...listEvents } = eventOperations.listEvents;
+const { listEvents } = eventOperations;
 
 export const adminEventOperations = {
   /** As clients read them, but those of all types and accounts. */
