@@ -7,7 +7,13 @@ import { addCommand, jsonOption, type ReadConfig } from '../command.ts';
 import { CommandError } from '../terminal.ts';
 import { countOrAll, eventSelectorList, givenId } from '../values.ts';
 
-const typesNote = `Types: ${eventSelectors.join(', ')}.`;
+const typesNotes = [
+  'Types, of which those with * select all events about a resource:',
+  ...Map.groupBy(eventSelectors, (selector) => /^[a-z]+?(?=s?\.)/.exec(selector)?.[0])
+    .values()
+    .map((selectors) => `  ${selectors.join(', ')}`),
+  '',
+];
 
 interface TailOptions {
   readonly type?: readonly EventSelector[];
@@ -29,7 +35,10 @@ export function addEventCommands(events: Command, config: ReadConfig): void {
         'animal-store events list --after 41 --limit all --json',
         'animal-store events list --order asc',
       ],
-      notes: [typesNote, `The newest events are at most ${pageLimit.max}, of the 500 newest of all types.`],
+      notes: [
+        ...typesNotes,
+        `The newest events are at most ${pageLimit.max}, of the 500 newest of all types.`,
+      ],
     }),
   )
     .option('--limit <number>', 'how many to list, or all', countOrAll, pageLimit.default)
@@ -41,7 +50,7 @@ export function addEventCommands(events: Command, config: ReadConfig): void {
       summary: 'Show events as they are recorded, until Ctrl+C.',
       examples: ['animal-store events tail', 'animal-store events tail --type pet.*,order.placed --json'],
       notes: [
-        typesNote,
+        ...typesNotes,
         'Without --after, it begins with the next event.',
         'It ends with exit code 1 if events behind --after are not retained any more.',
       ],
