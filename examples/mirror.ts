@@ -37,6 +37,9 @@ const remove = copy.query('DELETE FROM resources WHERE kind = ? AND id = ?');
 const move = copy.query('INSERT OR REPLACE INTO position VALUES (1, ?)');
 const saved = copy.query<{ event: bigint }, []>('SELECT event FROM position');
 
+/** Other kinds, which a later version of the service may have, are not copied. */
+const copied = ['pet', 'category', 'order'];
+
 interface Resource {
   readonly id: bigint;
 }
@@ -67,7 +70,7 @@ async function apply(event: Event): Promise<void> {
       keep('pet', imported);
       move.run(event.id);
     })();
-  } else if (event.type !== 'webhook.disabled') {
+  } else if (copied.includes(kind)) {
     copy.transaction(() => {
       if (change === 'deleted') remove.run(kind, event.data.id);
       else keep(kind, [event.data]);

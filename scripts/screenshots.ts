@@ -27,6 +27,7 @@ const places = {
   import: '/animals/import',
   categories: '/categories',
   orders: '/orders',
+  events: '/events',
   audit: '/audit',
   operators: '/operators',
   system: '/system',

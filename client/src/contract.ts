@@ -401,6 +401,14 @@ export interface ListEventsFilters {
   readonly order?: 'asc' | 'desc' | undefined;
 }
 
+/** The filters of streamEvents. */
+export interface StreamEventsFilters {
+  /** Return only events of these types. May be given several times. */
+  readonly type?: readonly EventSelector[] | undefined;
+  /** Start with the event behind this id. Defaults to the next event that is committed. */
+  readonly after?: Int64 | undefined;
+}
+
 /** The filters of listDeliveries. */
 export interface ListDeliveriesFilters {
   /** Return only deliveries with this status. */
@@ -419,7 +427,7 @@ export interface ErrorCodes {
   readonly 413: 'body_too_large';
   readonly 415: 'unsupported_media_type';
   readonly 422: 'idempotency_key_reused';
-  readonly 429: 'api_key_banned' | 'daily_quota_exceeded' | 'rate_limit_exceeded' | 'too_many_failed_authentications';
+  readonly 429: 'api_key_banned' | 'daily_quota_exceeded' | 'rate_limit_exceeded' | 'too_many_failed_authentications' | 'too_many_streams';
   readonly 500: 'internal_error';
   readonly 503: 'service_unavailable';
 }

@@ -12,6 +12,7 @@ import { AdmissionOperations } from '../operations/admission/admission.ts';
 import { ClientOperations } from '../operations/client-operations.ts';
 import { leaveGap } from '../operations/events/continuity.ts';
 import { EventFeed } from '../operations/events/feed.ts';
+import { EventStreams } from '../operations/events/streams.ts';
 import type { Store } from '../operations/units.ts';
 import type { ServingWorker } from '../storage/storage.ts';
 import { type AdminServices, openAdminServices, systemRuntime } from './services.ts';
@@ -81,11 +82,18 @@ export async function startService(
   const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
 
   const events = started.use(await feedOf(config, storage, clock));
+  const streams = started.use(new EventStreams(storage, events, clock));
   let draining = false;
   const server = startServer({
     context: {
       admission: admissionTo(storage, clock, log),
-      operations: new ClientOperations({ store: storage, clock, events, ...webhookParts(config, runtime) }),
+      operations: new ClientOperations({
+        store: storage,
+        clock,
+        events,
+        streams,
+        ...webhookParts(config, runtime),
+      }),
       pageCache: watch.pageCache,
       clock,
       publicUrl: config.publicUrl,
@@ -115,10 +123,16 @@ export async function startService(
   started.defer(async () => {
     // Keep-alive clients learn from `Connection: close` to come back elsewhere before the sockets go.
     draining = true;
+    streams[Symbol.dispose]();
     events[Symbol.dispose]();
     await server.stop(config.drainSeconds * 1_000, stopWithinMs);
   });
-  watch.begin(server, events);
+  watch.begin({
+    port: server.port,
+    inFlight: () => server.underWay - streams.open,
+    openStreams: () => streams.open,
+    eventListeners: () => events.tail.listeners,
+  });
   const kept = started.move();
   return {
     url: url(),

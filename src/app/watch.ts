@@ -8,7 +8,6 @@ import { ProcessLogging } from '../http/logs/request-log.ts';
 import { PageCache } from '../http/pipeline/page-cache.ts';
 import type { BackupOperations } from '../operations/admin/backups.ts';
 import { SystemOperations } from '../operations/admin/system.ts';
-import type { EventFeed } from '../operations/events/feed.ts';
 import { EventLoopDelay, ProcessTraffic } from '../operations/observability/process-traffic.ts';
 import type { TrafficSource } from '../operations/observability/traffic.ts';
 import { TrafficCounter } from '../operations/observability/traffic-counter.ts';
@@ -40,6 +39,16 @@ export interface ServiceWatchOptions {
   readonly worker: { readonly number: number; readonly startedAt: number } | undefined;
 }
 
+interface WatchedServer {
+  readonly port: number;
+  /** Requests that are not answered yet. */
+  readonly inFlight: () => number;
+  /** Streams of events that clients have open. */
+  readonly openStreams: () => number;
+  /** Waiting requests and streams that receive new events. */
+  readonly eventListeners: () => number;
+}
+
 export class ServiceWatch implements Watch, AsyncDisposable {
   readonly counter: TrafficCounter;
   readonly pageCache = new PageCache();
@@ -51,7 +60,8 @@ export class ServiceWatch implements Watch, AsyncDisposable {
   #recorder: UsageRecorder | undefined;
   #port = 0;
   #inFlight = () => 0;
-  #listening = () => 0;
+  #openStreams = () => 0;
+  #eventListeners = () => 0;
 
   constructor(options: ServiceWatchOptions) {
     const { config, store, clock, log, worker } = options;
@@ -65,18 +75,20 @@ export class ServiceWatch implements Watch, AsyncDisposable {
       pageCache: this.pageCache,
       facts: () => store.facts(),
       inFlight: () => this.#inFlight(),
-      eventListeners: () => this.#listening(),
+      openStreams: () => this.#openStreams(),
+      eventListeners: () => this.#eventListeners(),
       // Of the process, not of the instance.
       startedAt: clock.now(),
     });
   }
 
   /** Records usage from now on, in the name of the instance that listens there. */
-  begin(server: { readonly port: number; readonly underWay: number }, { tail }: EventFeed): void {
+  begin({ port, inFlight, openStreams, eventListeners }: WatchedServer): void {
     const { config, store, clock, log, worker } = this.#options;
-    this.#inFlight = () => server.underWay;
-    this.#listening = () => tail.listeners;
-    this.#port = server.port;
+    this.#inFlight = inFlight;
+    this.#openStreams = openStreams;
+    this.#eventListeners = eventListeners;
+    this.#port = port;
     this.#recorder = new UsageRecorder({
       ...{ store, clock, counter: this.counter },
       instance: {

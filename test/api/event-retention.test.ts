@@ -63,11 +63,14 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
 
       await using off = await running('off');
       for (const reader of readers) expect(await read(off, reader)).toBe('events_expired');
-      readers.push(await end(off));
+      const begunNow = await end(off);
+      expect(await read(off, begunNow)).toEqual([]);
+      readers.push(begunNow);
       await add(off);
       expect((await off.call('GET', '/events?order=desc')).json).toHaveLength(hasEvents ? 1 : 0);
     }
     await using on = await running('on');
+    expect(await read(on, await end(on))).toEqual([]);
     await add(on);
     for (const reader of readers)
       expect([reader, await read(on, reader)]).toEqual([reader, 'events_expired']);

@@ -95,6 +95,7 @@ const classOf = (error: AnimalStoreError): string => {
     case 'rate_limit_exceeded':
     case 'daily_quota_exceeded':
     case 'too_many_failed_authentications':
+    case 'too_many_streams':
     case 'service_unavailable':
       return `${error.name} ${error.retryAfterSeconds}`;
     case 'insufficient_scope':

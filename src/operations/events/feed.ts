@@ -34,6 +34,14 @@ interface PageRequest {
 
 type EventPage = Page<StoreEvent>;
 
+/** Events as they are retained, whoever may read them. */
+interface EventRead {
+  readonly events: readonly StoreEvent[];
+  /** The last of them; without any, the event behind which there is none. */
+  readonly last: bigint;
+  readonly isEnd: boolean;
+}
+
 /** The events of a store, page by page. */
 export class EventFeed implements Disposable {
   readonly tail: EventTail;
@@ -46,47 +54,59 @@ export class EventFeed implements Disposable {
     this.tail = new EventTail(store, clock);
   }
 
-  /** Refuses `events_expired` when events behind `after` were removed, or no event has its id yet. */
+  /** Refuses like `read`. */
   page(request: PageRequest): Awaitable<EventPage> {
     const { after, limit, wanted, waitSeconds } = request;
     const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedAtOnce);
-    return andThen(this.#store.list(after ?? 0n, examined), (found) => {
+    return andThen(this.read(after, examined), ({ events, last, isEnd }) => {
+      const page = events.length === 0 ? { items: [], next: String(last) } : pageOf(events, limit, wanted);
+      return page.items.length === 0 && isEnd && waitSeconds > 0 ? this.#delayed(page, request) : page;
+    });
+  }
+
+  /** Refuses `events_expired` when events behind `after` were removed, or no event has its id yet. */
+  read(after: bigint | undefined, limit: number): Awaitable<EventRead> {
+    return andThen(this.#store.list(after ?? 0n, limit), (found) => {
       const oldest = found[0]?.id;
       if (oldest === undefined)
-        return andThen(this.#emptyPage(after), (page) => this.#delayed(page, request));
+        return andThen(this.#endBehind(after), (last) => ({ events: [], last, isEnd: true }));
       const from = after ?? oldest - 1n;
       if (oldest !== from + 1n) throw expired(from, oldest);
-      const page = pageOf(withoutGap(found, from), limit, wanted);
-      const isEnd = page.items.length === 0 && found.length < examined;
-      return isEnd && waitSeconds > 0 ? this.#delayed(page, request) : page;
+      const events = withoutGap(found, from);
+      return { events, last: from + BigInt(events.length), isEnd: found.length < limit };
     });
+  }
+
+  /** The highest id that was assigned; behind a gap, no event has it. */
+  end(): Awaitable<bigint> {
+    return andThen(this.#store.bounds(), ({ last }) => last);
   }
 
   /** The newest events, newest first; their next page has the events that come. */
   newest(limit: number, wanted: Wanted): Awaitable<EventPage> {
     const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedAtOnce);
-    return andThen(this.#store.newest(examined), (found) => {
-      const items = found.filter((event) => isWanted(event, wanted)).slice(0, limit);
-      const next = (last: bigint) => ({ items, next: String(last) });
-      const [newest] = found;
-      if (newest !== undefined) return next(newest.id);
-      return andThen(this.#store.bounds(), ({ oldest }) => next(oldest - 1n));
-    });
+    // First: an event that is recorded while the newest ones are read is among them, or behind the end.
+    return andThen(this.end(), (last) =>
+      andThen(this.#store.newest(examined), (found) => {
+        const items = found.filter((event) => isWanted(event, wanted)).slice(0, limit);
+        const newest = found[0]?.id ?? last;
+        return { items, next: String(newest > last ? newest : last) };
+      }),
+    );
   }
 
   [Symbol.dispose](): void {
     this.tail[Symbol.dispose]();
   }
 
-  #emptyPage(after: bigint | undefined): Awaitable<EventPage> {
-    return andThen(this.#store.bounds(), ({ oldest, last }): Awaitable<EventPage> => {
-      const page = { items: [], next: String(after ?? oldest - 1n) };
-      if (after === undefined || after === last) return page;
+  /** The event at which an empty page ends. Events may have been recorded since it was read: then they are behind it. */
+  #endBehind(after: bigint | undefined): Awaitable<bigint> {
+    return andThen(this.#store.bounds(), ({ oldest, last }): Awaitable<bigint> => {
+      if (after === undefined || after === last) return after ?? oldest - 1n;
       if (after > last) throw unknown(after, last);
-      // On PostgreSQL, events may have been recorded since the page was read.
       return andThen(this.#store.list(after, 1), ([next]) => {
         if (next?.id !== after + 1n) throw expired(after, oldest);
-        return page;
+        return after;
       });
     });
   }

@@ -47,6 +47,7 @@ interface ProcessTrafficParts {
   readonly pageCache: { readonly hits: number; readonly misses: number };
   readonly facts: () => Awaitable<StoreFacts>;
   readonly inFlight: () => number;
+  readonly openStreams: () => number;
   readonly eventListeners: () => number;
   /** Unix ms. */
   readonly startedAt: number;
@@ -61,13 +62,14 @@ export class ProcessTraffic implements TrafficSource {
   }
 
   async traffic(): Promise<readonly Traffic[]> {
-    const { counter, eventLoop, pageCache, inFlight, eventListeners, startedAt } = this.#parts;
+    const { counter, eventLoop, pageCache, inFlight, openStreams, eventListeners, startedAt } = this.#parts;
     const { hits, misses } = pageCache;
     return [
       {
         ...counter.traffic(),
         startedAt,
         inFlight: inFlight(),
+        openStreams: openStreams(),
         eventListeners: eventListeners(),
         pageCache: { hits, misses },
         eventLoop: eventLoop.times(),

@@ -45,6 +45,7 @@ export interface Traffic {
   readonly latencies: readonly TrafficLatency[];
   readonly seconds: readonly TrafficSecond[];
   readonly inFlight: number;
+  readonly openStreams: number;
   /** Waiting requests and streams that receive new events. */
   readonly eventListeners: number;
   readonly pageCache: { readonly hits: number; readonly misses: number };
@@ -92,6 +93,7 @@ export function sumOf(all: readonly Traffic[]): TrafficSum {
       .sort((one, other) => one.at - other.at)
       .slice(-keptSeconds),
     inFlight: total(({ inFlight }) => inFlight),
+    openStreams: total(({ openStreams }) => openStreams),
     eventListeners: total(({ eventListeners }) => eventListeners),
     pageCache: {
       hits: total(({ pageCache }) => pageCache.hits),

@@ -6,12 +6,18 @@ import { type EventSelector, mayRead, scopeOf, selectedTypes } from '../../domai
 import type { Caller } from '../../storage/storage.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import type { EventFeed, Wanted } from '../events/feed.ts';
+import type { EventStreams } from '../events/streams.ts';
 import type { ReadersOf } from './rows.ts';
 
-export function eventReaders(feed: EventFeed): ReadersOf<typeof eventOperations, [Authenticated]> {
+export function eventReaders(
+  feed: EventFeed,
+  streams: EventStreams,
+): ReadersOf<typeof eventOperations, [Authenticated]> {
   return {
     listEvents: (_store, { query }, { caller }) =>
       pageOfFeed(feed, query, wantedEvents(query.type ?? [], caller)),
+    streamEvents: (_store, { query: { type = [], after } }, admission) =>
+      streams.begin(admission, wantedEvents(type, admission.caller), after),
   };
 }
 
