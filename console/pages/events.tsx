@@ -80,8 +80,8 @@ function EventLog() {
         <p class="message warn">
           <Icon name="warning" />
           <span>
-            <strong>Changes are not recorded as events.</strong> EVENTS is off: readers get the error
-            events_expired until it is on, and then start again.
+            <strong>Changes are not recorded as events.</strong> EVENTS is off: readers see no changes until
+            it is on again, and then get the error events_expired.
           </span>
         </p>
       )}
