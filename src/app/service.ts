@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
 import { listeningAddress } from '../http/listener/host.ts';
+import type { Listener } from '../http/listener/listener.ts';
 import { BanLog } from '../http/logs/ban-log.ts';
 import { Outages } from '../http/logs/outages.ts';
 import { requestIds } from '../http/pipeline/head.ts';
@@ -65,6 +66,13 @@ function listenerOf({ host: hostname, port, maxConnections, idleTimeoutSeconds, 
   return { hostname, port, maxConnections, idleTimeoutSeconds, trustedProxies };
 }
 
+/** A stream is a request that the runtime has not finished. */
+function watched(server: Listener, streams: EventStreams, { tail }: EventFeed) {
+  const openStreams = () => streams.open;
+  const eventListeners = () => tail.listeners;
+  return { port: server.port, inFlight: () => server.underWay - openStreams(), openStreams, eventListeners };
+}
+
 /** Opens the store and answers requests in this process, alone or as one of several. Throws like `startApp`. */
 export async function startService(
   config: Config,
@@ -80,20 +88,14 @@ export async function startService(
   const { storage } = admin;
   const { clock } = runtime;
   const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
-
   const events = started.use(await feedOf(config, storage, clock));
   const streams = started.use(new EventStreams(storage, events, clock));
+  const parts = { store: storage, clock, events, streams, ...webhookParts(config, runtime) };
   let draining = false;
   const server = startServer({
     context: {
       admission: admissionTo(storage, clock, log),
-      operations: new ClientOperations({
-        store: storage,
-        clock,
-        events,
-        streams,
-        ...webhookParts(config, runtime),
-      }),
+      operations: new ClientOperations(parts),
       pageCache: watch.pageCache,
       clock,
       publicUrl: config.publicUrl,
@@ -127,12 +129,7 @@ export async function startService(
     events[Symbol.dispose]();
     await server.stop(config.drainSeconds * 1_000, stopWithinMs);
   });
-  watch.begin({
-    port: server.port,
-    inFlight: () => server.underWay - streams.open,
-    openStreams: () => streams.open,
-    eventListeners: () => events.tail.listeners,
-  });
+  watch.begin(watched(server, streams, events));
   const kept = started.move();
   return {
     url: url(),

@@ -34,7 +34,7 @@ interface PageRequest {
 
 type EventPage = Page<StoreEvent>;
 
-/** Events as they are retained, whoever may read them. */
+/** Retained events, not filtered by what a caller may read. */
 interface EventRead {
   readonly events: readonly StoreEvent[];
   /** The last of them; without any, the event behind which there is none. */
@@ -69,7 +69,7 @@ export class EventFeed implements Disposable {
     return andThen(this.#store.list(after ?? 0n, limit), (found) => {
       const oldest = found[0]?.id;
       if (oldest === undefined)
-        return andThen(this.#endBehind(after), (last) => ({ events: [], last, isEnd: true }));
+        return andThen(this.#emptyBehind(after), (last) => ({ events: [], last, isEnd: true }));
       const from = after ?? oldest - 1n;
       if (oldest !== from + 1n) throw expired(from, oldest);
       const events = withoutGap(found, from);
@@ -78,7 +78,7 @@ export class EventFeed implements Disposable {
   }
 
   /** The highest id that was assigned; behind a gap, no event has it. */
-  end(): Awaitable<bigint> {
+  last(): Awaitable<bigint> {
     return andThen(this.#store.bounds(), ({ last }) => last);
   }
 
@@ -86,7 +86,7 @@ export class EventFeed implements Disposable {
   newest(limit: number, wanted: Wanted): Awaitable<EventPage> {
     const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedAtOnce);
     // First: an event that is recorded while the newest ones are read is among them, or behind the end.
-    return andThen(this.end(), (last) =>
+    return andThen(this.last(), (last) =>
       andThen(this.#store.newest(examined), (found) => {
         const items = found.filter((event) => isWanted(event, wanted)).slice(0, limit);
         const newest = found[0]?.id ?? last;
@@ -100,7 +100,7 @@ export class EventFeed implements Disposable {
   }
 
   /** The event at which an empty page ends. Events may have been recorded since it was read: then they are behind it. */
-  #endBehind(after: bigint | undefined): Awaitable<bigint> {
+  #emptyBehind(after: bigint | undefined): Awaitable<bigint> {
     return andThen(this.#store.bounds(), ({ oldest, last }): Awaitable<bigint> => {
       if (after === undefined || after === last) return after ?? oldest - 1n;
       if (after > last) throw unknown(after, last);

@@ -98,14 +98,14 @@ export class EventStream implements StreamSource, Listener {
     const isFirst = this.#behindBytes === 0;
     this.#behindBytes += bytes.length;
     if (!isFirst) return written;
-    // All that is written meanwhile is taken at the same time.
+    // The promises of all writes until then resolve at the same time.
     const taken = () => {
       this.#behindBytes = 0;
     };
     return written.then(taken, taken);
   }
 
-  /** Reads the store as fast as the reader takes it, up to its end, and goes on with the tail. */
+  /** Reads the store as fast as the reader takes it, up to its end, then joins the tail. */
   async #catchUp(): Promise<void> {
     const { feed } = this.#parts;
     try {
@@ -117,7 +117,7 @@ export class EventStream implements StreamSource, Listener {
         await nextTurn();
       }
     } catch {
-      // Expired meanwhile, or the store is not reached: the reader learns which when it connects again.
+      // The events have expired, or the store is not reached: the reader learns which when it connects again.
       this.end();
     }
   }
