@@ -134,10 +134,7 @@ export async function startService(
   return {
     url: url(),
     port: server.port,
-    admin,
-    feed: events,
-    outages,
-    watch,
+    ...{ admin, feed: events, outages, watch },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
