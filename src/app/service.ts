@@ -11,6 +11,7 @@ import { routesOf } from '../http/pipeline/routes.ts';
 import { startServer } from '../http/server.ts';
 import { AdmissionOperations } from '../operations/admission/admission.ts';
 import { ClientOperations } from '../operations/client-operations.ts';
+import { leaveGap } from '../operations/events/continuity.ts';
 import { EventFeed } from '../operations/events/feed.ts';
 import { EventStreams } from '../operations/events/streams.ts';
 import type { Store } from '../operations/units.ts';
@@ -24,6 +25,7 @@ export interface Service extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly admin: AdminServices;
+  readonly feed: EventFeed;
   readonly outages: Outages;
   readonly watch: ServiceWatch;
 }
@@ -55,9 +57,8 @@ function admissionTo({ keys, limits }: Store, clock: Clock, log: Logger): Admiss
   return new AdmissionOperations(keys, limits, clock, ({ message, fields }) => log.info(fields, message));
 }
 
-/** Without recording, a gap shows readers that changes from now on are missing. */
 async function feedOf({ events }: Config, storage: Store, clock: Clock): Promise<EventFeed> {
-  if (!events.areRecorded) await storage.write('skipEvents', null);
+  await leaveGap(storage, events.areRecorded);
   return new EventFeed(storage.events, clock);
 }
 
@@ -66,9 +67,10 @@ function listenerOf({ host: hostname, port, maxConnections, idleTimeoutSeconds, 
 }
 
 /** A stream is a request that the runtime has not finished. */
-function watched(server: Listener, streams: EventStreams) {
+function watched(server: Listener, streams: EventStreams, { tail }: EventFeed) {
   const openStreams = () => streams.open;
-  return { port: server.port, inFlight: () => server.underWay - openStreams(), openStreams };
+  const eventListeners = () => tail.listeners;
+  return { port: server.port, inFlight: () => server.underWay - openStreams(), openStreams, eventListeners };
 }
 
 /** Opens the store and answers requests in this process, alone or as one of several. Throws like `startApp`. */
@@ -127,14 +129,12 @@ export async function startService(
     events[Symbol.dispose]();
     await server.stop(config.drainSeconds * 1_000, stopWithinMs);
   });
-  watch.begin(watched(server, streams));
+  watch.begin(watched(server, streams, events));
   const kept = started.move();
   return {
     url: url(),
     port: server.port,
-    admin,
-    outages,
-    watch,
+    ...{ admin, feed: events, outages, watch },
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }

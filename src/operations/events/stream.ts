@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { reconnectAfterMs, type StoreEvent } from '../../contract/events.ts';
-import type { StreamSource } from '../../contract/operation.ts';
+import type { StreamSink, StreamSource } from '../../contract/operation.ts';
 import { mayRead } from '../../domain/event-type.ts';
 import type { Scope } from '../../domain/scope.ts';
 import type { EventFeed } from './feed.ts';
@@ -33,7 +33,7 @@ export class EventStream implements StreamSource, Listener {
   readonly #parts: StreamParts;
   /** The last event that was read from the store. */
   #after: bigint;
-  #sink: ReadableStreamDirectController | undefined;
+  #sink: StreamSink | undefined;
   /** Bytes that were written since the connection took no more. */
   #behindBytes = 0;
   #hasEnded = false;
@@ -44,7 +44,7 @@ export class EventStream implements StreamSource, Listener {
     this.#after = after;
   }
 
-  pull(sink: ReadableStreamDirectController): void {
+  pull(sink: StreamSink): void {
     this.#sink = sink;
     if (this.#hasEnded) {
       sink.end();

@@ -100,13 +100,14 @@ export class EventStreams implements Disposable {
   }
 
   #leave(stream: EventStream): void {
-    const { keyId, wanted } = stream.filter;
-    const { streams } = this.#byKey.get(keyId) as KeyStreams;
+    const { keyId } = stream.filter;
+    const { streams, caller } = this.#byKey.get(keyId) as KeyStreams;
+    const { accountId } = caller;
     streams.delete(stream);
     if (streams.size === 0) this.#byKey.delete(keyId);
-    const open = (this.#byAccount.get(wanted.accountId) ?? 1) - 1;
-    if (open === 0) this.#byAccount.delete(wanted.accountId);
-    else this.#byAccount.set(wanted.accountId, open);
+    const open = (this.#byAccount.get(accountId) ?? 1) - 1;
+    if (open === 0) this.#byAccount.delete(accountId);
+    else this.#byAccount.set(accountId, open);
     this.#open--;
     if (this.#open > 0) return;
     clearInterval(this.#timer);
