@@ -12,6 +12,7 @@ import { headers } from './headers.ts';
 import { introduction } from './introduction.ts';
 import { headerParameters, requestParams } from './parameters.ts';
 import { errorExamples, responsesOf, sharedResponses } from './responses.ts';
+import { webhooks } from './webhooks.ts';
 
 /** The text of `contract/openapi.json`, with the path of the version as the only server. */
 export function contractText(): string {
@@ -39,6 +40,7 @@ function openapiDocument() {
       tags: tagsOf(allOperations),
       security: [{ apiKey: [] }],
       paths: pathsOf(allOperations, operationObject),
+      webhooks,
       components: {
         schemas: { Error: ErrorBody },
         headers,
