@@ -109,6 +109,10 @@ function configOf(values: Values) {
       keep: values.BACKUP_KEEP,
     }),
     events: Object.freeze({ areRecorded: values.EVENTS === 'on', keepMs: values.EVENTS_KEEP_DAYS * dayMs }),
+    webhooks: Object.freeze({
+      allowedNetworks: values.WEBHOOK_ALLOWED_NETWORKS,
+      secretsKeys: values.SECRETS_KEY,
+    }),
     drainSeconds: values.DRAIN_SECONDS,
     logLevel: values.LOG_LEVEL,
     logRequests: values.LOG_REQUESTS,

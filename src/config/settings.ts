@@ -20,6 +20,7 @@ import {
   portOrOff,
   publicUrl,
   redisUrl,
+  secretKeys,
   text,
   webAddress,
   workers,
@@ -116,7 +117,7 @@ export const settings = {
   TRUSTED_PROXIES: setting(
     '',
     'IP addresses or CIDR networks of proxies whose X-Forwarded-For is trusted, separated by commas.',
-    networks,
+    networks('any client could choose the address it is counted by'),
   ),
   CORS_ORIGINS: setting('', 'Origins allowed to call the API from browsers, separated by commas.', origins),
   GET_PET_SUNSET: setting(
@@ -180,6 +181,16 @@ export const settings = {
     oneOf(['on', 'off']),
   ),
   EVENTS_KEEP_DAYS: setting('30', 'Days for which events are retained.', integer(1, 365)),
+  WEBHOOK_ALLOWED_NETWORKS: setting(
+    '',
+    'IP addresses or CIDR networks, not public, that webhooks may be sent to, also over http. Separated by commas.',
+    networks('any client could have requests sent to every machine that the service reaches'),
+  ),
+  SECRETS_KEY: setting(
+    '',
+    'Key that encrypts the secrets of webhooks: 32 bytes in base64. To change it, set the new key, a comma and the old one.',
+    secretKeys,
+  ),
   DRAIN_SECONDS: setting(
     '1',
     'Seconds to keep serving after a stop signal, so that load balancers notice.',

@@ -144,19 +144,27 @@ function list(value: string): string[] {
   return value.split(/[\s,]+/).filter((item) => item !== '');
 }
 
-export function networks(value: string): readonly Network[] {
-  return list(value).map((item) => {
-    const network = parseNetwork(item);
-    if (network?.[1] === 0) {
+/** `whyNotAll` is why the setting must not name every address. */
+export function networks(whyNotAll: string): Parse<readonly Network[]> {
+  return (value) =>
+    list(value).map((item) => {
+      const network = parseNetwork(item);
+      if (network?.[1] === 0) throw new Error(`must not name every address ("${item}"): ${whyNotAll}`);
+      if (network !== undefined) return network;
       throw new Error(
-        `must not trust every address ("${item}"): any client could choose the address it is counted by`,
+        `must be a list of IP addresses or CIDR networks such as 10.0.0.7, 10.0.0.0/8, not "${item}"`,
       );
-    }
-    if (network !== undefined) return network;
-    throw new Error(
-      `must be a list of IP addresses or CIDR networks such as 10.0.0.7, 10.0.0.0/8, not "${item}"`,
-    );
-  });
+    });
+}
+
+/** One or two 32-byte keys in base64. */
+export function secretKeys(value: string): readonly Uint8Array[] {
+  const keys = list(value);
+  // 43 characters have 258 bits, so the last one must leave two of them zero.
+  if (keys.length > 2 || !keys.every((key) => /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/.test(key))) {
+    throw new Error('must be 32 bytes in base64, as `openssl rand -base64 32` prints them, or two such keys');
+  }
+  return keys.map((key) => Buffer.from(key, 'base64'));
 }
 
 export function origins(value: string): ReadonlySet<string> {
@@ -190,6 +198,7 @@ export function oneOf<const T extends string>(values: readonly T[]): Parse<T> {
 }
 
 export function withoutPassword(value: string, name?: string): string {
+  if (name === 'SECRETS_KEY' && value !== '') return '***';
   const mayBearPassword = name === 'DATABASE_URL' || name === 'REDIS_URL' || value.includes('@');
   return mayBearPassword ? maskedUrl(value) : value;
 }

@@ -137,12 +137,18 @@ describe('getSystem', () => {
     expect(settingOf('LOG_SLOW_MS')).toMatchObject({ value: '500', source: 'default' });
   });
 
-  test('shows no password of a setting', () => {
+  test('shows no password or key of a setting', () => {
+    const secretsKey = `${'A'.repeat(43)}=`;
     const { settings: shown } = readConfig({
+      SECRETS_KEY: secretsKey,
       DATABASE_URL: 'postgres://shop:hunter2@db.example.com/shop',
       REDIS_URL: 'rediss://:hunter2@redis.example.com',
     });
     expect(JSON.stringify(shown)).not.toContain('hunter2');
+    expect(JSON.stringify(shown)).not.toContain(secretsKey);
+    const mistake = () => readConfig({ SECRETS_KEY: `${secretsKey},hunter2` });
+    expect(mistake).toThrow('SECRETS_KEY must be');
+    expect(mistake).not.toThrow('hunter2');
     expect(JSON.stringify(shown)).toContain('db.example.com');
   });
 });

@@ -32,6 +32,11 @@ const wrong: Readonly<Record<string, readonly string[]>> = {
     '0.0.0.0/0',
     '::/0',
   ],
+  WEBHOOK_ALLOWED_NETWORKS: ['localhost', '10.0.0.0/33', '0.0.0.0/0', '::/0'],
+  SECRETS_KEY: [
+    ...['secret', `${'A'.repeat(43)}`, `${'A'.repeat(42)}B=`, 'A'.repeat(44), `${'A'.repeat(44)}=`],
+    Array.from({ length: 3 }, () => `${'A'.repeat(43)}=`).join(),
+  ],
   CORS_ORIGINS: ['*', 'shop.example.com', 'https://shop.example.com/', 'https://a.example, null'],
   GET_PET_SUNSET: [
     ...['soon', '2027-02-30', '2030', '2030-13-01', '05.12.2030', '2030-12-05T00:00:00', '1922659200'],

@@ -1,0 +1,48 @@
+/** Which IP addresses a webhook may be sent to. */
+import ipaddr from 'ipaddr.js';
+import { isWithin, type Network, unmappedAddress } from '../domain/address.ts';
+
+/** Global unicast, the only IPv6 addresses that are assigned to the public (RFC 4291 section 2.4). */
+const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
+/** Its last 32 bits are the IPv4 address that a gateway of the network connects to (RFC 6052 section 2.1). */
+const nat64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
+/** A public IPv4 address that answers every virtual machine of Azure with its metadata. */
+const azureMetadata = '168.63.129.16';
+
+/** The words for the ranges of `ipaddr.js`; every other one is reserved. */
+const words: Readonly<Record<string, string>> = {
+  unspecified: 'unspecified',
+  broadcast: 'broadcast',
+  multicast: 'multicast',
+  linkLocal: 'link-local',
+  loopback: 'loopback',
+  carrierGradeNat: 'carrier-grade NAT',
+  private: 'private',
+  uniqueLocal: 'private',
+};
+
+/**
+ * Why an address is not public, such as `loopback`; undefined for a public one, and for one in an allowed network.
+ * An IPv4-mapped or NAT64 address is judged by the IPv4 address in it.
+ */
+export function reasonAgainst(address: string, allowed: readonly Network[]): string | undefined {
+  return isAllowed(address, allowed) ? undefined : rangeOf(address);
+}
+
+/** Whether an operator's networks have the address; of mapped ones, the IPv4 address counts. */
+export function isAllowed(address: string, allowed: readonly Network[]): boolean {
+  return isWithin(unmappedAddress(address) ?? address, allowed);
+}
+
+function rangeOf(text: string): string | undefined {
+  const address = unmappedAddress(text);
+  if (address === undefined) return 'not an IP address';
+  if (address === azureMetadata) return 'metadata';
+  const parsed = ipaddr.parse(address);
+  if (parsed instanceof ipaddr.IPv6) {
+    if (parsed.match(nat64)) return rangeOf(ipaddr.fromByteArray(parsed.toByteArray().slice(12)).toString());
+    if (!parsed.match(globalUnicast)) return words[parsed.range()] ?? 'reserved';
+  }
+  const range = parsed.range();
+  return range === 'unicast' ? undefined : (words[range] ?? 'reserved');
+}

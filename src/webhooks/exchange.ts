@@ -1,0 +1,108 @@
+/** One HTTP/1.1 exchange with one address. */
+import http, { type IncomingMessage, type RequestOptions } from 'node:http';
+import https from 'node:https';
+
+const mostBodyBytes = 1_024;
+
+/** How far an exchange got. `response` is all that follows the connection, or the TLS handshake. */
+export type Phase = 'connect' | 'tls' | 'response';
+
+/** Why an exchange is ended before it is over. */
+export type Ending = 'timeout' | 'aborted';
+
+export interface Reply {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  /** The first 1,024 bytes that arrived, as text. */
+  readonly body: string;
+}
+
+export interface Broken {
+  readonly error: Phase | Ending;
+  readonly message: string;
+  /** The connection was reused, and may have been closed by the receiver before the request arrived. */
+  readonly isReused: boolean;
+}
+
+const phaseNames: Readonly<Record<Phase, string>> = {
+  connect: 'connection',
+  tls: 'TLS handshake',
+  response: 'response',
+};
+
+/** The message of an exchange that was ended while it waited for something. */
+export function endedMessage(ending: Ending, awaited: string): string {
+  return ending === 'timeout' ? `The ${awaited} took too long.` : 'The request was aborted.';
+}
+
+/**
+ * Never rejects. The status decides the result: a body that breaks off or takes too long is what arrived of it.
+ * `ending` aborts with an `Ending` as its reason.
+ */
+export function exchange(
+  options: RequestOptions,
+  body: string | Uint8Array,
+  ending: AbortSignal,
+): Promise<Reply | Broken> {
+  const { promise, resolve } = Promise.withResolvers<Reply | Broken>();
+  const isSecure = options.protocol === 'https:';
+  const request = (isSecure ? https : http).request(options);
+  let phase: Phase = 'connect';
+  let response: IncomingMessage | undefined;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+
+  const settle = (error: Phase | Ending, message: string) => {
+    ending.removeEventListener('abort', end);
+    const isReused = request.reusedSocket;
+    resolve(response === undefined ? { error, message, isReused } : replyOf(response, chunks));
+  };
+  const end = () => {
+    settle(ending.reason, endedMessage(ending.reason, phaseNames[phase]));
+    request.destroy();
+  };
+  const over = () => settle(phase, 'The response ended early.');
+
+  request.on('socket', (socket) => {
+    if (!socket.connecting) {
+      phase = 'response';
+      return;
+    }
+    socket.once('connect', () => {
+      phase = isSecure ? 'tls' : 'response';
+    });
+    socket.once('secureConnect', () => {
+      phase = 'response';
+    });
+  });
+  request.on('error', ({ message }) => settle(phase, message));
+  request.on('close', over);
+  request.on('upgrade', (switched, socket) => {
+    response = switched;
+    over();
+    socket.destroy();
+  });
+  request.on('response', (arrived) => {
+    response = arrived;
+    arrived.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes < mostBodyBytes) return;
+      over();
+      request.destroy();
+    });
+    for (const event of ['end', 'error', 'close']) arrived.on(event, over);
+  });
+
+  ending.addEventListener('abort', end);
+  if (ending.aborted) end();
+  else request.end(body);
+  return promise;
+}
+
+function replyOf({ statusCode = 0, headers }: IncomingMessage, chunks: readonly Buffer[]): Reply {
+  const bytes = Buffer.concat(chunks).subarray(0, mostBodyBytes);
+  // As a stream, because the last character may be cut off.
+  const body = new TextDecoder().decode(bytes, { stream: true });
+  return { status: statusCode, retryAfter: headers['retry-after'], body };
+}

@@ -1,0 +1,44 @@
+/** When a delivery is attempted again. */
+import { dayMs, hourMs, minuteMs } from '../domain/clock.ts';
+
+/** The wait before each attempt; the first one is made immediately. */
+export const attemptDelaysMs: readonly number[] = [
+  ...[0, 5_000, 5 * minuteMs, 30 * minuteMs],
+  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * hourMs),
+];
+/** The part of a delay that chance adds or takes away, so that the attempts of many deliveries do not coincide. */
+const jitter = 0.1;
+const longestRetryAfterSeconds = dayMs / 1_000;
+
+/** What retries depend on: an answer, or an exchange without one. */
+export interface Attempt {
+  readonly status?: number;
+  readonly retryAfterSeconds?: number;
+}
+
+export function isSuccess({ status = 0 }: Attempt): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** Whether the receiver wants no more deliveries (410 Gone), which disables the webhook. */
+export function isGone({ status }: Attempt): boolean {
+  return status === 410;
+}
+
+/**
+ * Milliseconds from the end of a failed attempt to the next one; undefined after the last.
+ * `attempts` counts those made, this one included. `random` is from 0 to below 1.
+ */
+export function delayAfter(attempts: number, last: Attempt, random: number): number | undefined {
+  const delayMs = attemptDelaysMs[attempts];
+  if (delayMs === undefined) return undefined;
+  const isObeyed = last.status === 429 || last.status === 503;
+  const demandedMs = isObeyed ? (last.retryAfterSeconds ?? 0) * 1_000 : 0;
+  return Math.max(Math.round(delayMs * (1 - jitter + 2 * jitter * random)), demandedMs);
+}
+
+/** The seconds or the date of a Retry-After header (RFC 9110 section 10.2.3), at most a day; undefined for anything else. */
+export function parseRetryAfter(text: string, nowMs: number): number | undefined {
+  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - nowMs) / 1_000);
+  return seconds >= 0 ? Math.min(seconds, longestRetryAfterSeconds) : undefined;
+}

@@ -1,0 +1,59 @@
+/**
+ * Secrets of webhooks as they are stored: as they are without SECRETS_KEY, else encrypted with AES-256-GCM, as
+ * `enc1:` and the base64 of nonce, ciphertext and tag.
+ */
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import type { RandomBytes } from '../domain/key.ts';
+
+const algorithm = 'aes-256-gcm';
+const prefix = 'enc1:';
+const nonceBytes = 12;
+const tagBytes = 16;
+
+/** Keys of SECRETS_KEY, 32 bytes each. The first one encrypts, each may decrypt. */
+export type SecretKeys = readonly Uint8Array[];
+
+export class SecretUnreadable extends Error {}
+
+export function sealSecret(secret: string, [key]: SecretKeys, randomBytes: RandomBytes): string {
+  if (key === undefined) return secret;
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv(algorithm, key, nonce, { authTagLength: tagBytes });
+  const sealed = Buffer.concat([nonce, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  return prefix + sealed.toString('base64');
+}
+
+/** Throws `SecretUnreadable` for an encrypted secret that no key opens. */
+export function openSecret(stored: string, keys: SecretKeys): string {
+  if (!stored.startsWith(prefix)) return stored;
+  for (const key of keys) {
+    const secret = decrypted(stored, key);
+    if (secret !== undefined) return secret;
+  }
+  throw new SecretUnreadable(
+    keys.length === 0
+      ? 'A webhook secret is encrypted, and SECRETS_KEY is not set. Set it to the key that encrypted the secret.'
+      : 'A webhook secret cannot be decrypted: it is damaged, or SECRETS_KEY lacks the key that encrypted it.',
+  );
+}
+
+/** Whether sealing a stored secret again would protect it better: it is not encrypted, or not with the first key. */
+export function needsSealing(stored: string, [key]: SecretKeys): boolean {
+  return key !== undefined && (!stored.startsWith(prefix) || decrypted(stored, key) === undefined);
+}
+
+function decrypted(stored: string, key: Uint8Array): string | undefined {
+  const sealed = Buffer.from(stored.slice(prefix.length), 'base64');
+  if (sealed.length < nonceBytes + tagBytes) return undefined;
+  const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, nonceBytes), {
+    authTagLength: tagBytes,
+  });
+  decipher.setAuthTag(sealed.subarray(-tagBytes));
+  try {
+    return (
+      decipher.update(sealed.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
+    );
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,154 @@
+/** Sends a request to the endpoint of a webhook, at an address that was checked. */
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { isIP } from 'node:net';
+import packageJson from '../../package.json' with { type: 'json' };
+import { hostOf, locate, parseEndpoint, type Routes } from './endpoint.ts';
+import { type Broken, type Ending, endedMessage, exchange, type Reply } from './exchange.ts';
+import { parseRetryAfter } from './retries.ts';
+
+const defaultTimeoutMs = 15_000;
+const mostHeaderBytes = 16_384;
+const mostIdleEndpoints = 64;
+/** Of a name; each is tried only if the connection to the one before was refused. */
+const mostAddresses = 4;
+const idleConnections = { keepAlive: true, timeout: 2_000, maxFreeSockets: 4, scheduling: 'lifo' } as const;
+const userAgent = `AnimalStore/${packageJson.version}`;
+
+export interface Delivery {
+  readonly url: string;
+  /** Besides Host, User-Agent, Content-Type and Content-Length. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON. */
+  readonly body: string | Uint8Array;
+  /** Of the whole delivery, from the resolution of the host to the end of the body. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly milliseconds: number;
+  /** The first 1,024 bytes that arrived, as text. */
+  readonly body: string;
+  /** At most a day. */
+  readonly retryAfterSeconds: number | undefined;
+}
+
+export interface Failure {
+  /** `url` and `blocked` are URLs that must not be sent to; `response` is a response that broke off or is not HTTP. */
+  readonly error: 'url' | 'dns' | 'blocked' | Broken['error'];
+  readonly message: string;
+  readonly milliseconds: number;
+}
+
+export type Outcome = Answer | Failure;
+
+export interface SenderOptions extends Routes {
+  /** Unix ms; for a Retry-After that is a date. */
+  readonly now: () => number;
+  /** Certificate of an authority to trust instead of the system's (PEM). */
+  readonly authority?: string;
+}
+
+type Result = Reply | Pick<Failure, 'error' | 'message'>;
+
+/** Connects to the address that was checked, with the host of the URL in Host and TLS: resolved again, it could lead inward. */
+export class Sender {
+  readonly #options: SenderOptions;
+  readonly #plain = new HttpAgent(idleConnections);
+  readonly #secure = new HttpsAgent(idleConnections);
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  /** Never rejects. */
+  async send({ url, timeoutMs = defaultTimeoutMs, signal, ...message }: Delivery): Promise<Outcome> {
+    const start = performance.now();
+    const ending = new AbortController();
+    const end = (reason: Ending) => ending.abort(reason);
+    const timer = setTimeout(end, timeoutMs, 'timeout');
+    const abort = () => end('aborted');
+    signal?.addEventListener('abort', abort);
+    if (signal?.aborted) abort();
+    const result = await this.#deliver(url, message, ending.signal);
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
+    const milliseconds = Math.round(performance.now() - start);
+    if ('error' in result) return { error: result.error, message: result.message, milliseconds };
+    const { status, body, retryAfter } = result;
+    const retryAfterSeconds = retryAfter && parseRetryAfter(retryAfter, this.#options.now());
+    return { status, milliseconds, body, retryAfterSeconds: retryAfterSeconds || undefined };
+  }
+
+  /** Closes idle connections. */
+  [Symbol.dispose](): void {
+    this.#plain.destroy();
+    this.#secure.destroy();
+  }
+
+  async #deliver(
+    text: string,
+    message: Pick<Delivery, 'headers' | 'body'>,
+    ending: AbortSignal,
+  ): Promise<Result> {
+    const url = parseEndpoint(text);
+    if (typeof url === 'string') return { error: 'url', message: url };
+    const located = await Promise.race([locate(url, this.#options), ended(ending)]);
+    if ('error' in located) return located;
+    let result: Result = { error: 'connect', message: 'no address' };
+    for (const address of located.addresses.slice(0, mostAddresses)) {
+      result = await this.#sendTo(address, url, message, ending);
+      if (!('error' in result && result.error === 'connect')) break;
+    }
+    return result;
+  }
+
+  async #sendTo(
+    address: string,
+    url: URL,
+    { headers, body }: Pick<Delivery, 'headers' | 'body'>,
+    ending: AbortSignal,
+  ): Promise<Reply | Broken> {
+    const host = hostOf(url);
+    const { authority } = this.#options;
+    const options = {
+      protocol: url.protocol,
+      host: address,
+      port: url.port,
+      path: url.pathname + url.search,
+      method: 'POST',
+      headers: {
+        host: url.host,
+        'user-agent': userAgent,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        ...headers,
+      },
+      maxHeaderSize: mostHeaderBytes,
+      servername: isIP(host) === 0 ? host : '',
+      // Whatever NODE_TLS_REJECT_UNAUTHORIZED is.
+      rejectUnauthorized: true,
+      ...(authority !== undefined && { ca: authority }),
+    };
+    const result = await exchange({ ...options, agent: this.#agentOf(url) }, body, ending);
+    const isStale = 'error' in result && result.error === 'response' && result.isReused;
+    return isStale ? exchange({ ...options, agent: false }, body, ending) : result;
+  }
+
+  /** The connections to reuse, by address, port and name; none while many endpoints have idle ones. */
+  #agentOf({ protocol }: URL): HttpAgent | false {
+    const agent = protocol === 'https:' ? this.#secure : this.#plain;
+    return Object.keys(agent.freeSockets).length < mostIdleEndpoints && agent;
+  }
+}
+
+function ended(ending: AbortSignal): Promise<Pick<Failure, 'error' | 'message'>> {
+  const { promise, resolve } = Promise.withResolvers<Pick<Failure, 'error' | 'message'>>();
+  const end = () =>
+    resolve({ error: ending.reason, message: endedMessage(ending.reason, 'resolution of the host') });
+  ending.addEventListener('abort', end);
+  if (ending.aborted) end();
+  return promise;
+}

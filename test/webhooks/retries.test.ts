@@ -1,0 +1,32 @@
+import { expect, test } from 'bun:test';
+import { attemptDelaysMs, delayAfter, isGone, isSuccess } from '../../src/webhooks/retries.ts';
+
+const hourMs = 3_600_000;
+const delays = (random: number) =>
+  Array.from({ length: 10 }, (_, index) => delayAfter(index + 1, { status: 500 }, random));
+
+test('ten attempts are made, with the delays of the standard', () => {
+  const hours = [2, 5, 10, 14, 20, 24].map((count) => count * hourMs);
+  expect(attemptDelaysMs).toHaveLength(10);
+  expect(delays(0.5)).toEqual([5_000, 300_000, 1_800_000, ...hours, undefined]);
+});
+
+test('chance changes a delay by a tenth at most', () => {
+  expect(delays(0).slice(0, 2)).toEqual([4_500, 270_000]);
+  expect(delays(1 - Number.EPSILON).slice(0, 2)).toEqual([5_500, 330_000]);
+});
+
+test('a longer Retry-After on 429 and 503 is respected, and no other', () => {
+  const after = (status: number, retryAfterSeconds: number) =>
+    delayAfter(1, { status, retryAfterSeconds }, 0.5);
+  expect([after(429, 60), after(503, 60), after(500, 60)]).toEqual([60_000, 60_000, 5_000]);
+  expect([after(429, 1), after(503, 0)]).toEqual([5_000, 5_000]);
+  expect(delayAfter(10, { status: 429, retryAfterSeconds: 60 }, 0.5)).toBeUndefined();
+});
+
+test('only a 2xx is a success, and only a 410 the end', () => {
+  const statuses = [101, 199, 200, 204, 299, 300, 304, 404, 410, 500];
+  expect(statuses.filter((status) => isSuccess({ status }))).toEqual([200, 204, 299]);
+  expect(statuses.filter((status) => isGone({ status }))).toEqual([410]);
+  expect([isSuccess({}), isGone({})]).toEqual([false, false]);
+});

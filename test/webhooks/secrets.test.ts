@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'bun:test';
+import { readConfig } from '../../src/config.ts';
+import { needsSealing, openSecret, SecretUnreadable, sealSecret } from '../../src/webhooks/secrets.ts';
+import { randomFrom } from '../support/random.ts';
+
+const random = randomFrom(24);
+const someBytes = (count: number) => Uint8Array.from({ length: count }, () => random() * 256);
+const [before, after] = [someBytes(32), someBytes(32)];
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+const seal = (...keys: Uint8Array[]) => sealSecret(secret, keys, someBytes);
+
+test('a secret is stored as it is without a key', () => {
+  expect(seal()).toBe(secret);
+  expect(openSecret(secret, [])).toBe(secret);
+  expect(openSecret(secret, [before])).toBe(secret);
+});
+
+describe('with a key, a secret', () => {
+  test('is stored encrypted, differently each time, and read back', () => {
+    const stored = seal(before);
+    expect(stored).toMatch(/^enc1:[A-Za-z0-9+/=]+$/);
+    expect(Buffer.from(stored.slice(5), 'base64').includes(secret.slice(6, 16))).toBe(false);
+    expect(stored).not.toBe(seal(before));
+    expect(openSecret(stored, [before])).toBe(secret);
+  });
+
+  test('is encrypted with the first key, and read with each', () => {
+    const [old, current] = [seal(before), seal(after, before)];
+    for (const stored of [old, current]) expect(openSecret(stored, [after, before])).toBe(secret);
+    expect(openSecret(current, [after])).toBe(secret);
+    expect([old, current, secret].map((stored) => needsSealing(stored, [after, before]))).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect(needsSealing(old, [])).toBe(false);
+  });
+
+  test('is not read with another key, without one, changed or cut', () => {
+    const stored = seal(before);
+    const sealed = Buffer.from(stored.slice(5), 'base64');
+    expect(() => openSecret(stored, [])).toThrow('SECRETS_KEY is not set');
+    expect(() => openSecret(stored, [after])).toThrow(SecretUnreadable);
+    for (const index of sealed.keys()) {
+      const changed = sealed.with(index, (sealed[index] ?? 0) ^ 1);
+      for (const damaged of [changed, sealed.subarray(0, index)]) {
+        const text = `enc1:${Buffer.from(damaged).toString('base64')}`;
+        expect(() => openSecret(text, [before])).toThrow(SecretUnreadable);
+      }
+    }
+  });
+});
+
+test('SECRETS_KEY has one key or two', () => {
+  const texts = [before, after].map((key) => Buffer.from(key).toString('base64'));
+  const keysOf = (text: string) =>
+    readConfig({ SECRETS_KEY: text }).webhooks.secretsKeys.map((key) => new Uint8Array(key));
+  expect([keysOf(''), keysOf(texts.slice(0, 1).join()), keysOf(texts.join(', '))]).toEqual([
+    [],
+    [before],
+    [before, after],
+  ]);
+});

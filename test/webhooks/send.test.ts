@@ -1,0 +1,282 @@
+/** How a delivery is sent, and what becomes of it when receivers misbehave. */
+import { describe, expect, test } from 'bun:test';
+import type { Resolve } from '../../src/webhooks/endpoint.ts';
+import { type Outcome, Sender, type SenderOptions } from '../../src/webhooks/send.ts';
+import { until } from '../support/wait.ts';
+import {
+  allowing,
+  proxyVariables,
+  type Receiver,
+  repeat,
+  response,
+  startReceiver,
+  withEnvironment,
+} from './receiver.ts';
+
+const noNames: Resolve = async (name) => {
+  throw new Error(`resolved ${name}`);
+};
+const local = { resolve: noNames, allowed: allowing('127.0.0.1'), now: () => 0 };
+
+function sendTo(
+  receiver: Receiver,
+  more: { timeoutMs?: number; signal?: AbortSignal; sender?: Sender } = {},
+) {
+  const { sender = new Sender(local), ...options } = more;
+  const url = `http://127.0.0.1:${receiver.port}/hooks?a=b%20c`;
+  return sender.send({ url, headers: { 'webhook-id': 'evt_1' }, body: '{"id":1}', ...options });
+}
+
+test('a delivery is a POST with the headers and the bytes that were given', async () => {
+  await using receiver = await startReceiver((socket) => socket.end(response('200 OK', 'thanks')));
+  expect(await sendTo(receiver)).toEqual({
+    status: 200,
+    milliseconds: expect.any(Number),
+    body: 'thanks',
+    retryAfterSeconds: undefined,
+  });
+  const [head = '', body] = receiver.requests[0]?.split('\r\n\r\n') ?? [];
+  expect(head.split('\r\n').map((line, index) => (index === 0 ? line : line.toLowerCase()))).toEqual(
+    expect.arrayContaining([
+      'POST /hooks?a=b%20c HTTP/1.1',
+      `host: 127.0.0.1:${receiver.port}`,
+      'content-type: application/json',
+      'content-length: 8',
+      'webhook-id: evt_1',
+      expect.stringMatching(/^user-agent: animalstore\/\d+\.\d+\.\d+$/),
+    ]),
+  );
+  expect(body).toBe('{"id":1}');
+});
+
+describe('an answer', () => {
+  test.each([
+    ['204 No Content', {}, 'X-A: b'],
+    ['302 Found', {}, 'Location: http://127.0.0.1:9/'],
+    ['410 Gone', {}, 'X-A: b'],
+    ['429 Too Many Requests', { retryAfterSeconds: 120 }, 'Retry-After: 120'],
+    ['503 Service Unavailable', { retryAfterSeconds: 90 }, 'Retry-After: Thu, 01 Jan 1970 00:01:30 GMT'],
+    ['503 Service Unavailable', { retryAfterSeconds: 86_400 }, 'Retry-After: 99999999999'],
+    ['503 Service Unavailable', { retryAfterSeconds: undefined }, 'Retry-After: soon'],
+    ['500 Internal Server Error', {}, 'Content-Encoding: gzip'],
+  ])('is the outcome: %s %p %s', async (status, expected, header) => {
+    const body = status.startsWith('204') ? '' : 'text';
+    await using receiver = await startReceiver((socket) => socket.end(response(status, body, header)));
+    const outcome = await sendTo(receiver);
+    expect(outcome).toMatchObject({ status: Number.parseInt(status, 10), body, ...expected });
+  });
+
+  test('that switches protocols ends the connection', async () => {
+    await using receiver = await startReceiver((socket) =>
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'),
+    );
+    expect(await sendTo(receiver)).toMatchObject({ status: 101 });
+    await until(() => receiver.connections().closed === 1);
+  });
+
+  test('is cut after 1,024 bytes, between two characters, and the connection closed', async () => {
+    await using receiver = await startReceiver((socket) => repeat(socket, 'HTTP/1.1 200 OK\r\n\r\na', 'é'));
+    expect(await sendTo(receiver, { timeoutMs: 600_000 })).toMatchObject({
+      status: 200,
+      body: `a${'é'.repeat(511)}`,
+    });
+    await until(() => receiver.connections().closed === 1);
+  });
+
+  test.each([
+    ['breaks off', (end: () => void) => end()],
+    ['hangs', () => undefined],
+  ])('decides by its status when its body %s', async (_, then) => {
+    await using receiver = await startReceiver((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc', () => then(() => socket.end()));
+    });
+    let outcome: Outcome | undefined;
+    // A slow machine may need longer for the head.
+    for (let timeoutMs = 200; outcome === undefined || 'error' in outcome; timeoutMs *= 2) {
+      outcome = await sendTo(receiver, { timeoutMs });
+    }
+    expect(outcome).toMatchObject({ status: 200 });
+    await until(() => receiver.connections().closed === receiver.connections().opened);
+  });
+});
+
+describe('a failure', () => {
+  test.each([
+    ['hangs before its response', 'timeout', () => undefined],
+    ['hangs in its head', 'timeout', (socket) => socket.write('HTTP/1.1 200 OK\r\nX-A: ')],
+    ['drips its head', 'timeout', (socket) => repeat(socket, 'HTTP/1.1 200 OK\r\nX-A: ', 'a')],
+    [
+      'only promises a response',
+      'timeout',
+      (socket) => repeat(socket, '', 'HTTP/1.1 103 Early Hints\r\n\r\n'),
+    ],
+    ['closes without a response', 'response', (socket) => socket.end()],
+    ['resets the connection', 'response', (socket) => socket.resetAndDestroy()],
+    ['closes in its head', 'response', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-')],
+    ['sends garbage', 'response', (socket) => socket.end('hello\r\n\r\n')],
+    [
+      'sends a header without end',
+      'response',
+      (socket) => repeat(socket, 'HTTP/1.1 200 OK\r\nX-A: ', 'a'.repeat(9_000)),
+    ],
+    [
+      'sends headers without end',
+      'response',
+      (socket) => repeat(socket, 'HTTP/1.1 200 OK\r\n', 'A: b\r\n'.repeat(999)),
+    ],
+  ] as const satisfies readonly (readonly [string, string, Parameters<typeof startReceiver>[0]])[])(
+    'is the outcome when the receiver %s',
+    async (_, error, respond) => {
+      await using receiver = await startReceiver(respond);
+      expect(await sendTo(receiver, { timeoutMs: error === 'timeout' ? 300 : 60_000 })).toMatchObject({
+        error,
+      });
+      await until(() => receiver.connections().closed === receiver.connections().opened);
+    },
+  );
+
+  test('is the outcome when nothing listens', async () => {
+    const { port } = await stopped();
+    const sender = new Sender(local);
+    const outcome = await sender.send({ url: `http://127.0.0.1:${port}/`, headers: {}, body: '' });
+    expect(outcome).toMatchObject({ error: 'connect', message: expect.stringContaining('ECONNREFUSED') });
+  });
+
+  test('is the outcome when a name cannot be resolved, or not in time', async () => {
+    const named = { url: 'http://hooks.example/', headers: {}, body: '', timeoutMs: 300 };
+    expect(await new Sender(local).send(named)).toMatchObject({ error: 'dns' });
+    const hanging = new Sender({ ...local, resolve: () => new Promise(() => undefined) });
+    expect(await hanging.send(named)).toMatchObject({ error: 'timeout' });
+  });
+
+  test('is the outcome when the caller aborts, before or during the exchange', async () => {
+    const abort = new AbortController();
+    await using receiver = await startReceiver(() => abort.abort());
+    expect(await sendTo(receiver, { signal: abort.signal })).toMatchObject({ error: 'aborted' });
+    await until(() => receiver.connections().closed === 1);
+    expect(await sendTo(receiver, { signal: abort.signal })).toMatchObject({ error: 'aborted' });
+    expect(receiver.requests).toHaveLength(1);
+  });
+});
+
+describe('the address', () => {
+  /** Resolves to the next list of addresses at each call. */
+  function changing(...answers: string[][]): SenderOptions & { readonly asked: string[] } {
+    const asked: string[] = [];
+    const resolve: Resolve = async (name) => answers[asked.push(name) - 1] ?? [];
+    return { resolve, asked, allowed: local.allowed, now: () => 0 };
+  }
+
+  /** A receiver on 127.0.0.1, which is allowed, and a service on the same port of 127.0.0.2, which is not. */
+  async function bothOnOnePort() {
+    const servers = new AsyncDisposableStack();
+    const receiver = servers.use(await startReceiver((socket) => socket.write(response('200 OK'))));
+    const service = servers.use(
+      await startReceiver((socket) => socket.end(response('200 OK')), {
+        host: '127.0.0.2',
+        port: receiver.port,
+      }),
+    );
+    const request = { url: `http://hooks.example:${receiver.port}/`, headers: {}, body: '' };
+    return { receiver, service, request, [Symbol.asyncDispose]: () => servers.disposeAsync() };
+  }
+
+  test('that was checked is connected to, although the name leads inward a moment later', async () => {
+    await using both = await bothOnOnePort();
+    const options = changing(['127.0.0.1'], ['127.0.0.2'], ['127.0.0.1', '127.0.0.2']);
+    using sender = new Sender(options);
+    expect(await sender.send(both.request)).toMatchObject({ status: 200 });
+    expect(options.asked).toEqual(['hooks.example']);
+    expect(both.receiver.requests[0]).toContain(`hooks.example:${both.receiver.port}`);
+    // Neither the connection that was kept nor the address that is allowed is used.
+    expect(await sender.send(both.request)).toMatchObject({ error: 'blocked' });
+    expect(await sender.send(both.request)).toMatchObject({ error: 'blocked' });
+    expect(both.receiver.requests).toHaveLength(1);
+    expect(both.service.connections().opened).toBe(0);
+  });
+
+  test('of a redirect is not connected to', async () => {
+    await using inner = await startReceiver((socket) => socket.end(response('200 OK')), {
+      host: '127.0.0.2',
+    });
+    for (const status of ['301', '302', '303', '307', '308']) {
+      for (const location of [`http://127.0.0.2:${inner.port}/`, `http://127.0.0.1:${inner.port}/`, '/']) {
+        await using receiver = await startReceiver((socket) =>
+          socket.end(response(`${status} Moved`, '', `Location: ${location}`)),
+        );
+        expect(await sendTo(receiver)).toMatchObject({ status: Number(status) });
+        expect(receiver.requests).toHaveLength(1);
+      }
+    }
+    expect(inner.connections().opened).toBe(0);
+  });
+
+  test('is the next one when nothing listens at the first', async () => {
+    await using receiver = await startReceiver((socket) => socket.end(response('200 OK')));
+    const options = { ...changing(['127.0.0.2', '127.0.0.1']), allowed: allowing('127.0.0.0/8') };
+    const url = `http://hooks.example:${receiver.port}/`;
+    expect(await new Sender(options).send({ url, headers: {}, body: '' })).toMatchObject({ status: 200 });
+  });
+
+  test('is not that of a proxy in the environment', async () => {
+    await using receiver = await startReceiver((socket) => socket.end(response('200 OK')));
+    await using proxy = await startReceiver((socket) => socket.end(response('502 Bad Gateway')));
+    await withEnvironment(proxyVariables(proxy), async () => {
+      expect(await sendTo(receiver)).toMatchObject({ status: 200 });
+    });
+    expect(proxy.connections().opened).toBe(0);
+  });
+});
+
+describe('a connection', () => {
+  test('is used for the next deliveries, and gathers no listeners', async () => {
+    await using receiver = await startReceiver((socket) => socket.write(response('200 OK', 'ok')));
+    using sender = new Sender(local);
+    const warnings: Error[] = [];
+    const warn = (warning: Error) => warnings.push(warning);
+    process.on('warning', warn);
+    for (let count = 1; count <= 20; count++) {
+      expect(await sendTo(receiver, { sender })).toMatchObject({ status: 200, body: 'ok' });
+    }
+    process.off('warning', warn);
+    expect(receiver.connections().opened).toBe(1);
+    expect(warnings).toEqual([]);
+  });
+
+  test('that the receiver closed in the meantime is replaced by a new one', async () => {
+    await using receiver = await startReceiver((socket) => {
+      if (receiver.requests.length === 2) socket.destroy();
+      else socket.write(response('200 OK'));
+    });
+    using sender = new Sender(local);
+    expect(await sendTo(receiver, { sender })).toMatchObject({ status: 200 });
+    expect(await sendTo(receiver, { sender })).toMatchObject({ status: 200 });
+    expect(receiver.requests).toHaveLength(3);
+  });
+
+  test('with more than one response is not used again', async () => {
+    const poison = response('299 Poison', 'poison');
+    await using receiver = await startReceiver((socket) => socket.write(response('200 OK', 'ok') + poison));
+    using sender = new Sender(local);
+    for (let count = 1; count <= 5; count++) {
+      expect(await sendTo(receiver, { sender })).toMatchObject({ status: 200, body: 'ok' });
+    }
+    expect(receiver.connections().opened).toBe(5);
+  });
+
+  test('is closed when it has been idle, and when the sender is disposed of', async () => {
+    await using receiver = await startReceiver((socket) => socket.write(response('200 OK')));
+    using sender = new Sender(local);
+    await sendTo(receiver, { sender });
+    await until(() => receiver.connections().closed === 1);
+    await sendTo(receiver, { sender });
+    sender[Symbol.dispose]();
+    await until(() => receiver.connections().closed === 2);
+  });
+});
+
+/** A receiver that has been stopped, for its port. */
+async function stopped(): Promise<Receiver> {
+  await using receiver = await startReceiver(() => undefined);
+  return receiver;
+}
