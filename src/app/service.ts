@@ -2,7 +2,6 @@
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import type { Clock } from '../domain/clock.ts';
-import type { CheckEndpoint } from '../domain/endpoint.ts';
 import { listeningAddress } from '../http/listener/host.ts';
 import { BanLog } from '../http/logs/ban-log.ts';
 import { Outages } from '../http/logs/outages.ts';
@@ -14,8 +13,9 @@ import { ClientOperations } from '../operations/client-operations.ts';
 import { EventFeed } from '../operations/events/feed.ts';
 import type { Store } from '../operations/units.ts';
 import type { ServingWorker } from '../storage/storage.ts';
-import { type AdminServices, openAdminServices, type Runtime, systemRuntime } from './services.ts';
+import { type AdminServices, openAdminServices, systemRuntime } from './services.ts';
 import { ServiceWatch } from './watch.ts';
+import { webhookParts } from './webhooks.ts';
 
 /** What answers requests in one process; disposing it drains and stops it. */
 export interface Service extends AsyncDisposable {
@@ -53,14 +53,15 @@ function admissionTo({ keys, limits }: Store, clock: Clock, log: Logger): Admiss
   return new AdmissionOperations(keys, limits, clock, ({ message, fields }) => log.info(fields, message));
 }
 
-/** What clients' operations take from outside the store. Secrets are stored as they are. */
-function clientParts({ clock, randomBytes, checkEndpoint = checkScheme }: Runtime) {
-  const asIs = (text: string) => text;
-  return { clock, randomBytes, checkEndpoint, seal: asIs, open: asIs };
+/** Without recording, a gap shows readers that changes from now on are missing. */
+async function feedOf({ events }: Config, storage: Store, clock: Clock): Promise<EventFeed> {
+  if (!events.areRecorded) await storage.write('skipEvents', null);
+  return new EventFeed(storage.events, clock);
 }
 
-const checkScheme: CheckEndpoint = async (url) =>
-  url.startsWith('https:') ? undefined : 'must be an https URL';
+function listenerOf({ host: hostname, port, maxConnections, idleTimeoutSeconds, trustedProxies }: Config) {
+  return { hostname, port, maxConnections, idleTimeoutSeconds, trustedProxies };
+}
 
 /** Opens the store and answers requests in this process, alone or as one of several. Throws like `startApp`. */
 export async function startService(
@@ -78,13 +79,12 @@ export async function startService(
   const { clock } = runtime;
   const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
 
-  if (!config.events.areRecorded) await storage.write('skipEvents', undefined as never);
-  const events = started.use(new EventFeed(storage.events, clock));
+  const events = started.use(await feedOf(config, storage, clock));
   let draining = false;
   const server = startServer({
     context: {
       admission: admissionTo(storage, clock, log),
-      operations: new ClientOperations({ store: storage, events, ...clientParts(runtime) }),
+      operations: new ClientOperations({ store: storage, clock, events, ...webhookParts(config, runtime) }),
       pageCache: watch.pageCache,
       clock,
       publicUrl: config.publicUrl,
@@ -106,12 +106,8 @@ export async function startService(
       perMinute: config.publicRequestsPerMinute,
       health: () => storage.health(),
     },
-    hostname: config.host,
-    port: config.port,
-    maxConnections: config.maxConnections,
-    idleTimeoutSeconds: config.idleTimeoutSeconds,
+    ...listenerOf(config),
     processes: worker?.workers ?? 1,
-    trustedProxies: config.trustedProxies,
     around: runtime.around,
   });
   const url = () => listeningAddress(server.hostname ?? config.host, server.port);

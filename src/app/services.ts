@@ -3,13 +3,13 @@ import { randomBytes as systemRandomBytes } from 'node:crypto';
 import type { Config } from '../config.ts';
 import type { Actor } from '../domain/actor.ts';
 import { type Clock, systemClock } from '../domain/clock.ts';
-import type { CheckEndpoint } from '../domain/endpoint.ts';
 import type { RandomBytes } from '../domain/key.ts';
 import type { Around } from '../http/server.ts';
 import { type OperatorServices, servicesAs } from '../operations/admin/services.ts';
 import type { Store } from '../operations/units.ts';
 import type { Notice } from '../storage/outage.ts';
 import type { ServingWorker } from '../storage/storage.ts';
+import type { Resolve } from '../webhooks/endpoint.ts';
 import { openStore } from './store.ts';
 import { systemUser } from './system-user.ts';
 
@@ -17,8 +17,8 @@ import { systemUser } from './system-user.ts';
 export interface Runtime {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
-  /** Defaults to one that resolves host names. */
-  readonly checkEndpoint?: CheckEndpoint;
+  /** Finds the addresses of the endpoints of webhooks. Defaults to the system's resolver. */
+  readonly resolve?: Resolve;
   /** Starts a process that makes or verifies a backup. Defaults to this process, which the work blocks. */
   readonly backupCommand?: readonly string[];
   /** What stands between requests and their answers; a service for a store has nothing there. */

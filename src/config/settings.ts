@@ -175,11 +175,7 @@ export const settings = {
     'How many of these backups are kept. Those made by hand are always kept.',
     integer(1, 100_000),
   ),
-  EVENTS: setting(
-    'on',
-    'Whether changes are recorded as events, on or off. Off: the feed of events stays empty, and copies have to be read again.',
-    oneOf(['on', 'off']),
-  ),
+  EVENTS: setting('on', 'Whether changes are recorded as events: on or off.', oneOf(['on', 'off'])),
   EVENTS_KEEP_DAYS: setting('30', 'Days for which events are retained.', integer(1, 365)),
   WEBHOOK_ALLOWED_NETWORKS: setting(
     '',
@@ -188,7 +184,7 @@ export const settings = {
   ),
   SECRETS_KEY: setting(
     '',
-    'Key that encrypts the secrets of webhooks: 32 bytes in base64. To change it, set the new key, a comma and the old one.',
+    'Encrypts secrets of webhooks: 32 bytes in base64. To change it, set the new key, a comma and the old one.',
     secretKeys,
   ),
   DRAIN_SECONDS: setting(

@@ -108,7 +108,7 @@ const ListEventsQuery = z.strictObject({
     }),
   wait: z
     .string()
-    .refine((digits) => /^\d{1,2}$/.test(digits) && Number(digits) <= longestWaitSeconds, waitForm)
+    .refine((digits) => /^(?:0|[1-9]\d?)$/.test(digits) && Number(digits) <= longestWaitSeconds, waitForm)
     .transform(Number)
     .optional()
     .meta({

@@ -35,12 +35,16 @@ const url = z
     override: { minLength: 1, maxLength: longestEndpoint },
   });
 
-const selectorsForm = `must be an array of 1 to ${eventSelectors.length} types`;
+const mostTypes = eventSelectors.length;
 
-const types = z
-  .array(EventSelectorName, { error: selectorsForm })
-  .min(1, selectorsForm)
-  .max(eventSelectors.length, selectorsForm);
+const selectorsForm = `must be an array of 1 to ${mostTypes} types`;
+
+// Not `min` and `max`: they also blame a text that is no array.
+const typesOf = (description: string) =>
+  z
+    .array(EventSelectorName, { error: selectorsForm })
+    .refine(({ length }) => length >= 1 && length <= mostTypes, selectorsForm)
+    .meta({ description, override: { minItems: 1, maxItems: mostTypes } });
 
 const description = text('What the webhook is for.', 'Warehouse');
 
@@ -49,13 +53,9 @@ const enabled = z.boolean({ error: ({ input }) => `must be true or false, not ${
   examples: [false],
 });
 
-const typesMember = types.meta({
-  description: 'The events that are sent. Defaults to all that the key may read.',
-});
-
 export const NewWebhook = bodyShape('NewWebhook', 'A webhook to create.', 'a new webhook', {
   url,
-  types: typesMember.optional(),
+  types: typesOf('The events that are sent. Defaults to all that the key may read.').optional(),
   description: description.optional(),
 });
 
@@ -67,7 +67,7 @@ export const WebhookPatch = bodyShape(
   {
     enabled: enabled.optional(),
     url: url.optional(),
-    types: types.meta({ description: 'The events that are sent.' }).optional(),
+    types: typesOf('The events that are sent.').optional(),
     description: description.nullable().optional(),
   },
 );

@@ -4,7 +4,6 @@ import { Refusal } from '../contract/refusal.ts';
 import { type Awaitable, andThen } from '../domain/awaitable.ts';
 import type { Clock } from '../domain/clock.ts';
 import type { CheckEndpoint } from '../domain/endpoint.ts';
-import type { RandomBytes } from '../domain/key.ts';
 import type { Authenticated } from './admission/admission.ts';
 import type { Once, OnceInput } from './changes/once.ts';
 import type { Preconditions } from './changes/preconditions.ts';
@@ -12,7 +11,7 @@ import type { EventFeed } from './events/feed.ts';
 import { type ClientReaders, clientReaders, type clientUnits } from './resources/clients.ts';
 import type { Needed, ReadStore } from './resources/rows.ts';
 import type { Store } from './units.ts';
-import { makeWebhookSecret, revealed, type Seal } from './webhook-secrets.ts';
+import { revealed, type WebhookSecrets } from './webhook-secrets.ts';
 
 export interface OperationRequest {
   readonly input: InputOf<OperationId>;
@@ -25,12 +24,13 @@ export type Performed = Result & { readonly isReplayed?: boolean };
 
 type ClientOperation = Operation & { readonly operationId: OperationId };
 
-interface ClientParts extends Seal {
+/** `src/app/` puts them together. */
+interface ClientParts {
   readonly store: ReadStore & Pick<Store, 'write' | 'events'>;
   readonly events: EventFeed;
   readonly clock: Clock;
-  readonly randomBytes: RandomBytes;
   readonly checkEndpoint: CheckEndpoint;
+  readonly secrets: WebhookSecrets;
 }
 
 export class ClientOperations {
@@ -60,15 +60,15 @@ export class ClientOperations {
     const { needs = [] } = operation;
     const { caller } = request.admission;
     const { url } = (request.input.body ?? {}) as { readonly url?: string };
-    const { store, randomBytes, seal, checkEndpoint } = this.#parts;
+    const { store, secrets, checkEndpoint } = this.#parts;
     const performed = await this.#write(operation, request, {
       caller: { accountId: caller.accountId, scopes: [...caller.scopes] },
       // The unit refuses the mistake, because a repeated request gets its first response, wherever the URL leads by now.
       endpoint: { mistake: url === undefined ? undefined : await checkEndpoint(url) },
       ...(needs.includes('lastEvent') && { lastEvent: (await store.events.bounds()).last }),
-      ...(needs.includes('secret') && { secret: seal(makeWebhookSecret(randomBytes)) }),
+      ...(needs.includes('secret') && { secret: secrets.seal(secrets.make()) }),
     });
-    return needs.includes('secret') ? revealed(performed, this.#parts) : performed;
+    return needs.includes('secret') ? revealed(performed, secrets) : performed;
   }
 
   #write(

@@ -2,6 +2,7 @@
 import type { SuccessStatus } from '../contract/operation.ts';
 import type { NewPet, Pet } from '../contract/pets.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
+import type { EventType } from '../domain/event-type.ts';
 import type { Resource } from '../domain/resources.ts';
 import { accounts, keys } from '../tables/accounts.ts';
 import type { NewEvent } from '../tables/events.ts';
@@ -26,9 +27,17 @@ export type EntityTransaction = {
   readonly [Name in keyof typeof written]: EntityWrites<(typeof written)[Name]>;
 };
 
+/** What the events of added rows have in common, and the JSON of each behind its id, which the store assigns. */
+export interface AddedEvents {
+  readonly type: EventType;
+  /** Unix ms. */
+  readonly createdAt: number;
+  readonly jsonBehindId: (pet: NewPet) => string;
+}
+
 export interface PetWrites {
-  /** Adds the animals; their ids rise in their order. With `createdAt` (Unix ms), each has a `pet.created` event. */
-  add(pets: readonly NewPet[], createdAt?: number): Awaitable<Pet[]>;
+  /** Adds the animals; their ids rise in their order. With `events`, each has one. */
+  add(pets: readonly NewPet[], events?: AddedEvents): Awaitable<Pet[]>;
   find(id: bigint): Awaitable<Pet | undefined>;
   /** Stores `after` in the place of `before`, which `find` gave. */
   replace(before: Pet, after: Pet): Awaitable<void>;

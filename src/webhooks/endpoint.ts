@@ -2,9 +2,8 @@
 import { isIP } from 'node:net';
 import { dns } from 'bun';
 import type { Network } from '../domain/address.ts';
+import { parseEndpoint } from '../domain/endpoint.ts';
 import { isAllowed, reasonAgainst } from './addresses.ts';
-
-const longestUrl = 2_048;
 
 /** Resolves a host name to all of its addresses; rejects, or returns none, if it has none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
@@ -31,19 +30,6 @@ export async function mistakeInEndpoint(text: string, routes: Routes): Promise<s
   if (typeof url === 'string') return url;
   const located = await locate(url, routes);
   return 'addresses' in located ? undefined : located.message;
-}
-
-/** The URL, with the host in its one notation (WHATWG URL); for a text that is none to send to, the mistake. */
-export function parseEndpoint(text: string): URL | string {
-  if (text.length > longestUrl) return `must have at most ${longestUrl} characters`;
-  const url = URL.parse(text);
-  // URL.parse strips white space and control characters.
-  if (url === null || /[\s\p{Cc}]/u.test(text) || url.port === '0' || !/^https?:$/.test(url.protocol)) {
-    return 'must be an https URL such as https://example.com/webhooks';
-  }
-  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
-  if (url.href.includes('#')) return 'must not contain a fragment (#)';
-  return url;
 }
 
 type Located =

@@ -3,7 +3,8 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { isIP } from 'node:net';
 import packageJson from '../../package.json' with { type: 'json' };
-import { hostOf, locate, parseEndpoint, type Routes } from './endpoint.ts';
+import { parseEndpoint } from '../domain/endpoint.ts';
+import { hostOf, locate, type Routes } from './endpoint.ts';
 import { type Broken, type Ending, endedMessage, exchange, type Reply } from './exchange.ts';
 import { parseRetryAfter } from './retries.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { isWellFormedKey } from '../../src/domain/key.ts';
+import { scopes as allScopes } from '../../src/domain/scope.ts';
 import { ended, sharedWorkplace } from '../support/cli.ts';
 
 const place = await sharedWorkplace();
@@ -187,7 +188,7 @@ test('an option in the place of a name is no name', async () => {
 });
 
 describe('--scopes', () => {
-  const all = ['pets:read', 'pets:create', 'pets:write', 'orders:read', 'orders:write'];
+  const all = [...allScopes];
   const create = (...args: string[]) =>
     place.json<{ id: number; scopes: string[] }>('keys', 'create', '--plan', 'free', ...args);
 

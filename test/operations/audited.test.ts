@@ -25,6 +25,7 @@ test('every unit of an operator names its subject', () => {
     ...['createFirstKey', 'createPetOnce', 'once', 'audited', 'auditedOnce'],
     ...['addSession', 'useSession', 'removeSession'],
     ...['recordUsage', 'pruneUsage', 'pruneAnswers', 'recordAudit', 'commitImport'],
+    ...['pruneEvents', 'skipEvents'],
   ];
   const withSubject = Object.entries(units).flatMap(([name, unit]) => ('subject' in unit ? [name] : []));
   expect([...withSubject, ...ofTheServiceItself].sort()).toEqual(Object.keys(units).sort());

@@ -111,6 +111,8 @@ const shopCallsBefore: readonly Call[] = [
     { input: { ...write, now: 1, body: newPet('old') }, once: { accountId: 1, key: 'old', request: 'r' } },
   ],
   ['pruneAnswers', now],
+  ['pruneEvents', now + 1],
+  ['skipEvents', null],
 ];
 
 const shopCallsAfter: readonly Call[] = [

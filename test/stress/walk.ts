@@ -8,6 +8,9 @@ import { walk } from './walk/walk.ts';
 
 const mostClients = 64;
 
+/** The webhooks of the walk lead nowhere. */
+const walkSettings = { LOG_LEVEL: 'warn', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
+
 /** What a walk goes over: on the embedded store one service with two workers, else two instances. */
 const grounds = {
   embedded: { open: embeddedStores, instances: 1, workers: '2' },
@@ -26,7 +29,7 @@ export async function walkOn(
   await using stores: WorkerStores | undefined = await open();
   if (stores === undefined) return undefined;
   const services = await Promise.all(
-    Array.from({ length: instances }, () => stores.startInstance({ LOG_LEVEL: 'warn', WORKERS: workers })),
+    Array.from({ length: instances }, () => stores.startInstance({ ...walkSettings, WORKERS: workers })),
   );
   const urls = services.map(({ url }) => url);
   using callers = new DisposableStack();

@@ -4,10 +4,10 @@ import pino, { type Logger } from 'pino';
 import { type AdminServices, type LocalApp, openAdminServices, startApp } from '../../src/app/app.ts';
 import { openapiText } from '../../src/app/openapi.ts';
 import { type Config, readConfig } from '../../src/config.ts';
-import type { CheckEndpoint } from '../../src/domain/endpoint.ts';
 import type { PlanName, Quota } from '../../src/domain/plan.ts';
 import { scopes } from '../../src/domain/scope.ts';
 import type { Account } from '../../src/tables/accounts.ts';
+import type { Resolve } from '../../src/webhooks/endpoint.ts';
 import { type Answer, answerOf, type CallOptions } from './call.ts';
 import { FakeClock } from './clock.ts';
 import { temporaryFolder } from './folder.ts';
@@ -39,12 +39,14 @@ export interface TestApp extends AsyncDisposable {
 
 const ample: Quota = { perMinute: 1_000_000, perDay: 1_000_000 };
 
+/** A public address for every host name: those of examples have none. */
+export const publicly: Resolve = async () => ['1.1.1.1'];
+
 /** Starts the service under the settings given, by their names in the environment. */
 export async function startTestApp(
   settings: Readonly<Record<string, string>> = {},
   log: Logger = pino({ level: 'silent' }),
-  // The host names of examples have no address.
-  checkEndpoint: CheckEndpoint = async () => undefined,
+  resolve: Resolve = publicly,
 ): Promise<TestApp> {
   await using started = new AsyncDisposableStack();
   const folder = started.use(await temporaryFolder());
@@ -52,10 +54,11 @@ export async function startTestApp(
     PORT: '0',
     DATABASE_URL: `sqlite:${join(folder.path, 'store.db')}`,
     DRAIN_SECONDS: '0',
+    WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
     ...settings,
   });
   const clock = new FakeClock();
-  const runtime = { clock, randomBytes, checkEndpoint };
+  const runtime = { clock, randomBytes, resolve };
   const start = () => startApp(config, (listening) => openapiText(config, listening), log, runtime);
 
   let app = await start();

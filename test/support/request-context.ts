@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pino, { type Logger } from 'pino';
+import { webhookParts } from '../../src/app/webhooks.ts';
 import { BanLog } from '../../src/http/logs/ban-log.ts';
 import { Outages } from '../../src/http/logs/outages.ts';
 import type { IncomingRequest, RequestContext } from '../../src/http/pipeline/context.ts';
@@ -10,25 +11,24 @@ import { AdmissionOperations } from '../../src/operations/admission/admission.ts
 import { ClientOperations } from '../../src/operations/client-operations.ts';
 import { EventFeed } from '../../src/operations/events/feed.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
-import type { TestApp } from './app.ts';
+import { publicly, type TestApp } from './app.ts';
 
 /** What clients' operations work with, on the store of a running app. */
-export function clientParts({ app, clock }: Pick<TestApp, 'app' | 'clock'>) {
+export function clientParts({ app, clock, config }: Pick<TestApp, 'app' | 'clock' | 'config'>) {
   const { storage: store } = app.admin;
-  const asIs = (text: string) => text;
   const events = new EventFeed(store.events, clock);
-  return { store, events, clock, randomBytes, checkEndpoint: async () => undefined, seal: asIs, open: asIs };
+  return { store, events, clock, ...webhookParts(config, { randomBytes, resolve: publicly }) };
 }
 
 /** What the pipeline works with, on the store of a running app. */
 export function requestContextOf(
-  { app, clock }: TestApp,
+  { app, clock, config }: TestApp,
   log: Logger = pino({ level: 'silent' }),
 ): RequestContext {
   const { storage } = app.admin;
   return {
     admission: new AdmissionOperations(storage.keys, storage.limits, clock),
-    operations: new ClientOperations(clientParts({ app, clock })),
+    operations: new ClientOperations(clientParts({ app, clock, config })),
     pageCache: new PageCache(),
     clock,
     publicUrl: undefined,

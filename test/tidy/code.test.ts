@@ -7,6 +7,7 @@ const code = codeIn(files, 'src', 'client', 'console', 'test', 'scripts', 'bench
 
 const longestFile = 300;
 const longestFunction = 60;
+const generatedFile = 'client/src/contract.ts';
 
 const holdsTest = (line: string) => /^\s*(?:test|describe|check)\w*(?:\.\w+)*\(/.test(line);
 
@@ -33,6 +34,7 @@ function functionsIn({ path, text }: Source): { readonly place: string; readonly
 describe('size', () => {
   test(`no file of code is longer than ${longestFile} lines`, () => {
     const long = code
+      .filter(({ path }) => path !== generatedFile)
       .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1 }))
       .filter(({ lines }) => lines > longestFile)
       .map(({ path, lines }) => `${path} has ${lines}`);

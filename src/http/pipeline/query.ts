@@ -48,7 +48,9 @@ export function readQuery(operation: Operation, query: string): Validated<unknow
   const schema = operation.query;
   if (schema === undefined) return mistakes.length > 0 ? { mistakes } : { value: undefined };
   const checked = validate(schema, Object.fromEntries(parameters), 'query');
-  if ('mistakes' in checked) mistakes.push(...checked.mistakes.filter(({ name }) => !reported.has(name)));
+  // A mistake in an item is one of the parameter.
+  if ('mistakes' in checked)
+    for (const { name, message } of checked.mistakes) addMistake(name.replace(/\..*/, ''), message);
   if (mistakes.length === 0) return checked;
   return { mistakes: [...mistakes, ...cursorMistakes(operation.path, schema, parameters, reported)] };
 }

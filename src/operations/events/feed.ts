@@ -11,7 +11,7 @@ import { EventTail } from './tail.ts';
 /** Events that a filtered page examines: a read blocks an embedded store. */
 const examinedAtOnce = 500;
 
-/** The events that a caller asked for and may read. */
+/** The events that a caller selected and may read. */
 export interface Wanted {
   readonly types: ReadonlySet<EventType>;
   readonly accountId: number;

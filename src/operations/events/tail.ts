@@ -3,7 +3,7 @@ import type { Clock } from '../../domain/clock.ts';
 import type { EventStore } from '../../storage/storage.ts';
 import { withoutGap } from './gaps.ts';
 
-/** How often the store is read while somebody listens: the longest delay of events that another process committed. */
+/** How often the store is read while there are listeners: the longest delay of events that another process committed. */
 const lookEveryMs = 100;
 /** Collects the events of concurrent writes of this process in one read. */
 const collectMs = 5;
@@ -112,7 +112,7 @@ export class EventTail implements Disposable {
   async #deliver(): Promise<boolean> {
     const from = this.#position;
     const found = await this.#store.list(from, readAtOnce);
-    // The last listener may have left meanwhile, and another one begun elsewhere.
+    // During the read, the last listener may have left, and another one begun at another event.
     if (this.#position !== from) return true;
     const events = withoutGap(found, from);
     const last = events.at(-1);

@@ -1,5 +1,5 @@
 import { int64Max } from '../../contract/json.ts';
-import { type NewPet, type Pet, petJson, type petOperations } from '../../contract/pets.ts';
+import { jsonBehindId, type NewPet, type Pet, petJson, type petOperations } from '../../contract/pets.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { andThen } from '../../domain/awaitable.ts';
 import { mayFollow, statusesAfter } from '../../domain/pet-status.ts';
@@ -36,7 +36,7 @@ export const petUnits = {
     all: ({ pets }: Transaction, inputs: readonly { readonly body: NewPet; readonly now: number }[]) =>
       pets.add(
         inputs.map(({ body }) => body),
-        Math.max(...inputs.map(({ now }) => now)),
+        { type: 'pet.created', createdAt: Math.max(...inputs.map(({ now }) => now)), jsonBehindId },
       ),
   },
   updatePet: {

@@ -50,7 +50,7 @@ export const recordUnits = {
   /** Removes events from before an instant (Unix ms). */
   pruneEvents: { writes: [], run: ({ events }: Transaction, before: number) => events.prune(before) },
   /** Leaves a gap, for changes from now on are not recorded as events. */
-  skipEvents: { writes: [], run: ({ events }: Transaction) => events.skip() },
+  skipEvents: { writes: [], run: ({ events }: Transaction, _: null) => events.skip() },
   /** Records what an operator does outside the data, such as lifting a ban. */
   recordAudit: { writes: [], run: ({ audit }: Transaction, entry: NewAuditEntry) => audit.add(entry) },
 } as const satisfies Units;

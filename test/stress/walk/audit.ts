@@ -1,16 +1,20 @@
 /** The store read whole, page by page, and compared with the model to the byte. */
 import type { Checkable } from '../../support/contract.ts';
+import { Mirror } from './mirror.ts';
 import { resources } from './places.ts';
 import type { World } from './world.ts';
 
 export type Read = (target: string) => Promise<Checkable>;
 
-/** Throws unless the store has exactly what the world has, and counts it right. */
-export async function audit(read: Read, world: World): Promise<void> {
+/** Throws unless the store has exactly what the world has, counts it right, and its events lead to it. */
+export async function audit(read: Read, world: World, mirror = new Mirror()): Promise<void> {
+  await mirror.follow(read);
+  const copies = new Map(mirror.lists());
   for (const { lists, answers } of resources) {
     for (const [target, texts] of lists?.(world) ?? []) {
       const limited = `${target}${target.includes('?') ? '&' : '?'}limit=100`;
       compare(target, await whole(read, limited), texts);
+      compare(`${target} built from events`, copies.get(target) ?? texts, texts);
     }
     for (const [target, due] of answers?.(world) ?? []) {
       const { text } = await read(target);

@@ -1,3 +1,4 @@
+import { isTagged as isTaggedRow, operations } from '../../../src/contract/operations.ts';
 import type { Checkable } from '../../support/contract.ts';
 import { isRead, type Request } from './request.ts';
 import type { Tags } from './tags.ts';
@@ -89,7 +90,7 @@ function mistakeInTag(
   tags: Tags,
 ): string | undefined {
   const tag = headers.get('etag');
-  const isTagged = error === undefined && status !== 204 && operationId !== 'getRateLimit';
+  const isTagged = error === undefined && status !== 204 && isTaggedRow(operations[operationId]);
   if (!isTagged) return tag === null ? undefined : `there is an entity tag: ${tag}`;
   if (tag === null) return 'there is no entity tag';
   const shown = method === 'HEAD' || status === 304 ? text : body;
@@ -107,6 +108,7 @@ function mistakeInLinks(request: Request, expected: Outcome, { headers }: Checka
     return `there is no successor in ${link}`;
   if (status >= 400)
     return links.get('help')?.startsWith('/docs/') ? undefined : `there is no help in ${link}`;
+  if (expected.isLink !== undefined) return expected.isLink(link) ? undefined : `the link is ${link}`;
   if (page === undefined)
     return links.has('next') || links.has('first') ? `it is linked: ${link}` : undefined;
   const [path = ''] = request.target.split('?');

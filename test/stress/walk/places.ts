@@ -6,6 +6,7 @@ import { mistakesOf } from './mistakes.ts';
 import { isRead, type Request, rowOf } from './request.ts';
 import type { Resource } from './resource.ts';
 import { categories } from './resources/categories.ts';
+import { events } from './resources/events.ts';
 import { inventory } from './resources/inventory.ts';
 import { orders } from './resources/orders.ts';
 import { pets } from './resources/pets.ts';
@@ -13,7 +14,15 @@ import { rateLimit } from './resources/rate-limit.ts';
 import { webhooks } from './resources/webhooks.ts';
 import type { Making } from './scene.ts';
 
-export const resources: readonly Resource[] = [pets, categories, orders, inventory, rateLimit, webhooks];
+export const resources: readonly Resource[] = [
+  pets,
+  categories,
+  orders,
+  inventory,
+  events,
+  rateLimit,
+  webhooks,
+];
 
 /** The resource that an operation is of. Throws, saying what to add, when there is none. */
 export function resourceOf(operationId: OperationId): Resource {

@@ -9,6 +9,7 @@ import { Chance } from '../generate/chance.ts';
 import { audit, type Read } from './audit.ts';
 import { Contest } from './contest.ts';
 import { type Exchange, settled } from './linearizable.ts';
+import { Mirror } from './mirror.ts';
 import { perform, type Request } from './request.ts';
 import { animals } from './resources/animals.ts';
 import { putCategory } from './resources/categories.ts';
@@ -46,6 +47,7 @@ export async function walk(options: WalkOptions): Promise<WalkFigures> {
   const sends = await Promise.all(Array.from({ length: clients }, (_, client) => sendOf(client)));
   const walkers = sends.map((send, index) => new Walker({ index, seed, send, shared }));
   const auditor = new Auditor(own, seed, shared);
+  const mirror = new Mirror();
   const figures = { steps: 0, contended: 0, pauses: 0 };
   for (; figures.steps < steps; figures.pauses++) {
     const contests = await auditor.contests(figures.pauses);
@@ -57,7 +59,7 @@ export async function walk(options: WalkOptions): Promise<WalkFigures> {
       heir.inherit({ world: await auditor.settle(contest), categories: contest.scene.categories });
     }
     for (const walker of walkers) walker.forgetContests();
-    await audit(auditor.read, all(walkers));
+    await audit(auditor.read, all(walkers), mirror);
     progress(`${figures.steps} of ${steps} steps`);
   }
   const world = all(walkers);

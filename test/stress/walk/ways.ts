@@ -31,8 +31,11 @@ function isEmpty({ operationId }: Pick<Operation, 'operationId'>): boolean {
   return operationId === 'listDeliveries';
 }
 
+/** Parameters that say how a list is read, not what is in it. */
+const how = new Set(['limit', 'cursor', 'wait', 'order']);
+
 function filtersOf({ query }: Operation): string[] {
-  return Object.keys(query?.shape ?? {}).filter((name) => name !== 'limit' && name !== 'cursor');
+  return Object.keys(query?.shape ?? {}).filter((name) => !how.has(name));
 }
 
 /** How many filters are combined. All of them are in test/api. */

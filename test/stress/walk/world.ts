@@ -19,6 +19,8 @@ export interface Outcome {
   readonly location?: string;
   /** Of a page: the query its links repeat, and whether there is a next one; undefined: either. */
   readonly page?: { readonly query: string; readonly hasNext: boolean | undefined };
+  /** Whether the `Link` header is right, where the answer is no page of a list. */
+  readonly isLink?: (link: string) => boolean;
   readonly isReplayed?: true;
   /** Of a page: how a filter that is ignored would show in it. */
   readonly ways?: readonly string[];
@@ -59,10 +61,18 @@ export interface Kept {
   readonly outcome: Outcome;
 }
 
+export interface RecordedEvent {
+  readonly id: bigint;
+  readonly type: string;
+  /** The resource as the service shows it. */
+  readonly text: string;
+}
+
 /** A part of the store that others do not change, or all of it. */
 export class World {
   readonly #things = new Map<Kind<never>, Map<bigint, never>>();
   readonly kept: Map<string, Kept>;
+  readonly events: RecordedEvent[] = [];
 
   constructor(from?: World) {
     if (from !== undefined) this.absorb(from);
@@ -76,6 +86,10 @@ export class World {
     return things as Map<bigint, unknown> as Map<bigint, Thing>;
   }
 
+  record(type: string, text: string): void {
+    this.events.push({ id: BigInt(this.events.length + 1), type, text });
+  }
+
   /** Removes a thing with its children. */
   remove(kind: Kind<never>, id: bigint): void {
     this.#things.get(kind)?.delete(id);
@@ -85,7 +99,7 @@ export class World {
     }
   }
 
-  /** Takes over all that another has, but its kept answers. */
+  /** Takes over all that another has, but its kept answers and its events. */
   absorb(other: World): void {
     for (const [kind, things] of other.#things) {
       const own = this.all(kind);

@@ -1,9 +1,9 @@
 import type { SQL } from 'bun';
 import type { Inventory } from '../../../contract/inventory.ts';
-import { jsonBehindId, type NewPet, type Pet } from '../../../contract/pets.ts';
+import type { NewPet, Pet } from '../../../contract/pets.ts';
 import { pets } from '../../../tables/pets.ts';
 import type { PetFilter, PetStore } from '../../storage.ts';
-import type { PetWrites } from '../../transaction.ts';
+import type { AddedEvents, PetWrites } from '../../transaction.ts';
 import type { Statements, Versioned } from '../statements.ts';
 import { risenVersion } from '../versions.ts';
 import { PostgresEntity } from './entity.ts';
@@ -55,8 +55,8 @@ export class PostgresPetWrites implements PetWrites {
   }
 
   /** The counter's row is locked until the commit: ids become visible in order and without gaps, on every instance. */
-  async add(added: readonly NewPet[], createdAt?: number): Promise<Pet[]> {
-    const hasEvents = this.#events.isOn && createdAt !== undefined;
+  async add(added: readonly NewPet[], events?: AddedEvents): Promise<Pet[]> {
+    const { type = null, createdAt = null, jsonBehindId } = (this.#events.isOn ? events : undefined) ?? {};
     const [row] = await this.#statements.change<Versioned & { readonly last: bigint }>(
       'pets',
       (sql) => sql`
@@ -65,15 +65,15 @@ export class PostgresPetWrites implements PetWrites {
           WHERE name = 'pets' RETURNING last, version
         ), numbered AS (
           SELECT last - ${added.length}::bigint + number AS id, pet.*
-          FROM taken, json_to_recordset(${rowsOf(added)}::text::json)
+          FROM taken, json_to_recordset(${rowsOf(added, jsonBehindId)}::text::json)
             AS pet (number bigint, name text, category_id bigint, status text, json text)
         ), added AS (
           INSERT INTO pets (id, name, category_id, status)
           SELECT id, name, category_id, status FROM numbered
         ), recorded AS (
           INSERT INTO unnumbered_events (type, data, created_at)
-          SELECT 'pet.created', '{"id":' || id || json, ${createdAt ?? 0}::bigint FROM numbered
-          WHERE ${hasEvents}::boolean ORDER BY id
+          SELECT ${type}::text, '{"id":' || id || json, ${createdAt}::bigint FROM numbered
+          WHERE json IS NOT NULL ORDER BY id
         )
         SELECT last, version FROM taken`,
     );
@@ -94,11 +94,11 @@ export class PostgresPetWrites implements PetWrites {
   }
 }
 
-/** Animals as one parameter, with the JSON of each behind its id. Categories go as text, for JavaScript's numbers would round them. */
-function rowsOf(added: readonly NewPet[]): string {
+/** Animals as one parameter. Categories go as text, for JavaScript's numbers would round them. */
+function rowsOf(added: readonly NewPet[], jsonBehindId: AddedEvents['jsonBehindId'] | undefined): string {
   const rows = added.map((pet, index) => {
     const { name, categoryId, status } = pet;
-    return { number: index + 1, name, category_id: String(categoryId), status, json: jsonBehindId(pet) };
+    return { number: index + 1, name, category_id: String(categoryId), status, json: jsonBehindId?.(pet) };
   });
   return JSON.stringify(rows);
 }

@@ -1,9 +1,9 @@
 import type { Database, Statement } from 'bun:sqlite';
 import type { Inventory } from '../../../contract/inventory.ts';
-import { type NewPet, type Pet, petJson } from '../../../contract/pets.ts';
+import type { NewPet, Pet } from '../../../contract/pets.ts';
 import { pets } from '../../../tables/pets.ts';
 import type { PetFilter, PetStore } from '../../storage.ts';
-import type { EventWrites, PetWrites } from '../../transaction.ts';
+import type { AddedEvents, EventWrites, PetWrites } from '../../transaction.ts';
 import type { Changes } from './changes.ts';
 import { type ReadIn, SqliteEntity } from './entity.ts';
 import { SqliteInventory } from './inventory.ts';
@@ -54,14 +54,16 @@ export class SqlitePetWrites implements PetWrites {
     this.#insert = database.query('INSERT INTO pets (name, category_id, status) VALUES (?, ?, ?)');
   }
 
-  add(news: readonly NewPet[], createdAt?: number): Pet[] {
+  add(news: readonly NewPet[], events?: AddedEvents): Pet[] {
     this.#changes.touch('pets');
     return news.map((pet) => {
-      const { lastInsertRowid } = this.#insert.run(pet.name, pet.categoryId, pet.status);
+      const { lastInsertRowid: id } = this.#insert.run(pet.name, pet.categoryId, pet.status);
       this.#changes.count(pet, 1);
-      const added = { id: BigInt(lastInsertRowid), ...pet };
-      if (createdAt !== undefined) this.#events.add({ type: 'pet.created', data: petJson(added), createdAt });
-      return added;
+      if (events !== undefined) {
+        const { type, createdAt, jsonBehindId } = events;
+        this.#events.add({ type, data: `{"id":${id}${jsonBehindId(pet)}`, createdAt });
+      }
+      return { id: BigInt(id), ...pet };
     });
   }
 

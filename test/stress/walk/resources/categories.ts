@@ -20,6 +20,10 @@ export function putCategory({ world, meets }: Turn, id: bigint, name: string): O
   const before = world.all(kind).get(id);
   if (!meets(before && categoryText(before))) return changed;
   world.all(kind).set(id, { id, name });
+  if (before?.name !== name) {
+    const type = before === undefined ? 'category.created' : 'category.updated';
+    world.record(type, categoryText({ id, name }));
+  }
   return { status: before === undefined ? 201 : 200, text: categoryText({ id, name }) };
 }
 
@@ -28,6 +32,7 @@ function deleteCategory({ world, meets }: Turn, id: bigint): Outcome {
   if (before === undefined) return refusal(404, 'category_not_found');
   if (!meets(categoryText(before))) return changed;
   world.remove(kind, id);
+  world.record('category.deleted', categoryText(before));
   return { status: 204, text: '' };
 }
 

@@ -14,7 +14,7 @@ import {
   type Turn,
   type World,
 } from '../world.ts';
-import { type Animal, animals, type PetStatus, petIdIn } from './animals.ts';
+import { type Animal, animals, type PetStatus, petIdIn, petText } from './animals.ts';
 
 type OrderStatus = 'placed' | 'approved' | 'delivered' | 'returned' | 'cancelled';
 
@@ -58,10 +58,11 @@ function placeOrder({ world, chosen }: Turn, petId: bigint, reference: string | 
   const animal = world.all(animals).get(petId);
   if (animal === undefined) return blaming('invalid_body', 'body:petId');
   if (animal.status !== 'available') return refusal(409, 'pet_not_available', [animal.status]);
-  world.all(animals).set(petId, { ...animal, status: 'pending' });
+  changeStatus(world, animal, 'pending');
   const { id, at } = chosen;
   const order: Order = { id, petId, status: 'placed', reference, createdAt: at, updatedAt: at };
   world.all(kind).set(id, order);
+  world.record('order.placed', orderText(order));
   return { status: 201, text: orderText(order), location: `/v1/orders/${id}` };
 }
 
@@ -75,14 +76,20 @@ function takeStep({ world, chosen, meets }: Turn, id: bigint, step: OrderStep): 
     return refusal(409, 'order_transition_not_allowed', [order.status, ...Object.keys(has)]);
   }
   const animal = world.all(animals).get(order.petId);
-  if (animal !== undefined) {
-    world.all(animals).set(animal.id, { ...animal, status: petStatusAfter(step, animal) });
-  }
+  if (animal !== undefined) changeStatus(world, animal, petStatusAfter(step, animal));
   // A change is never older than the one before.
   const updatedAt = chosen.at < order.updatedAt ? order.updatedAt : chosen.at;
   const taken = { ...order, status, updatedAt };
   world.all(kind).set(id, taken);
+  world.record(`order.${status}`, orderText(taken));
   return { status: 200, text: orderText(taken) };
+}
+
+function changeStatus(world: World, animal: Animal, status: PetStatus): void {
+  if (status === animal.status) return;
+  const changed = { ...animal, status };
+  world.all(animals).set(animal.id, changed);
+  world.record('pet.updated', petText(changed));
 }
 
 function petStatusAfter(step: OrderStep, { status }: Animal): PetStatus {

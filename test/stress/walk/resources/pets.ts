@@ -20,6 +20,7 @@ const followers: Readonly<Record<PetStatus, readonly PetStatus[]>> = {
 export function createPet({ world, chosen }: Turn, animal: Omit<Animal, 'id'>): Outcome {
   const added = { id: chosen.id, ...animal };
   world.all(animals).set(added.id, added);
+  world.record('pet.created', petText(added));
   return { status: 201, text: petText(added), location: `/v1/pets/${added.id}` };
 }
 
@@ -37,6 +38,7 @@ function updatePet({ world, meets }: Turn, id: bigint, patch: PetPatch): Outcome
   }
   const updated = { ...animal, ...patch };
   world.all(animals).set(id, updated);
+  if (petText(updated) !== petText(animal)) world.record('pet.updated', petText(updated));
   return { status: 200, text: petText(updated) };
 }
 
@@ -47,6 +49,7 @@ function deletePet({ world, meets }: Turn, id: bigint): Outcome {
   const order = openOrderOf(world, id);
   if (order !== undefined) return refusal(409, 'pet_reserved', [`order ${order.id}`]);
   world.remove(animals, id);
+  world.record('pet.deleted', petText(animal));
   return { status: 204, text: '' };
 }
 

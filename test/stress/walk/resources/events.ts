@@ -1,0 +1,117 @@
+import { eventSelectors } from '../../../../src/domain/event-type.ts';
+import { excludes } from '../lists.ts';
+import type { Request } from '../request.ts';
+import type { Resource } from '../resource.ts';
+import type { Making } from '../scene.ts';
+import { type Outcome, type RecordedEvent, refusal, type World } from '../world.ts';
+
+const defaultLimit = 20;
+/** Events that a page with a filter examines. */
+const examinedAtOnce = 500;
+
+interface Asked {
+  readonly after: bigint | undefined;
+  readonly limit: number;
+  readonly types: readonly string[];
+  readonly isNewestFirst: boolean;
+  /** What the link to the next page repeats. */
+  readonly query: string;
+}
+
+function isOf(type: string, selector: string): boolean {
+  if (selector === 'pet.*' && type === 'pets.imported') return true;
+  return selector.endsWith('.*') ? type.startsWith(selector.slice(0, -1)) : type === selector;
+}
+
+function listEvents({ chance, scene }: Making): Request {
+  const last = scene.world.events.length;
+  const isNewestFirst = chance.often(0.2);
+  const after = isNewestFirst || chance.often(0.2) ? undefined : BigInt(chance.int(0, last + 1));
+  const types = chance.often(0.4)
+    ? []
+    : [1, 2].slice(0, chance.int(1, 2)).map(() => chance.pick(eventSelectors));
+  const limit = chance.pick([undefined, 1, 2, 5, 100]);
+  const wait = isNewestFirst ? undefined : chance.pick([undefined, 0]);
+  const given = [...types.map((type) => `type=${type}`), ...(wait === undefined ? [] : [`wait=${wait}`])];
+  const parameters = [
+    ...(after === undefined ? [] : [`after=${after}`]),
+    ...(limit === undefined ? [] : [`limit=${limit}`]),
+    ...given,
+    ...(isNewestFirst ? ['order=desc'] : []),
+  ];
+  const query = [`limit=${limit ?? defaultLimit}`, ...given].join('&');
+  const asked = { after, limit: limit ?? defaultLimit, types, isNewestFirst, query };
+  return {
+    operationId: 'listEvents',
+    method: 'GET',
+    target: parameters.length === 0 ? '/events' : `/events?${parameters.join('&')}`,
+    ...(!scene.isAlone && { isPartly: true as const }),
+    act: ({ world }) => (scene.isAlone ? page(world, asked) : somePage(asked)),
+  };
+}
+
+/** Whether a link has these parameters, in any order. */
+const linkTo = (query: string, after: string) => (link: string) => {
+  const [, linked = ''] = /^<[^>]*\/v1\/events\?([^>]*)>; rel="next"$/.exec(link) ?? [];
+  const sorted = (parameters: string) => parameters.split('&').sort().join('&');
+  return new RegExp(`^${sorted(`${query}&after=${after}`).replace(/[.*?]/g, '\\$&')}$`).test(sorted(linked));
+};
+
+/** Times are the service's own choice. */
+const timeless = (text: string) => text.replace(/"timestamp":"[^"]+"/g, '"timestamp":""');
+
+const eventText = ({ id, type, text }: RecordedEvent) =>
+  `{"id":${id},"type":"${type}","timestamp":"","data":${text}}`;
+
+function page({ events }: World, asked: Asked): Outcome {
+  const { after, query, types } = asked;
+  const end = BigInt(events.length);
+  if (after !== undefined && after > end) return refusal(410, 'events_expired', [`${after}`, `${end}`]);
+  const { items, last } = shown(events, asked);
+  const textOf = (found: readonly RecordedEvent[]) => `[${found.map(eventText).join()}]`;
+  const due = textOf(items);
+  const names = [...(after ? ['after'] : []), ...(types.length > 0 ? ['type'] : [])];
+  const others = {
+    after: shown(events, { ...asked, after: 0n }),
+    type: shown(events, { ...asked, types: [] }),
+  };
+  const excluding = names.filter((name) => {
+    return items.length > 0 && textOf(others[name as keyof typeof others].items) !== due;
+  });
+  return {
+    status: 200,
+    matches: (text) => (timeless(text) === due ? undefined : `the page is ${text}, not ${due}`),
+    isLink: linkTo(query, `${last}`),
+    ways: excluding.map((name) => excludes(name, names)),
+  };
+}
+
+function shown(
+  events: readonly RecordedEvent[],
+  { after = 0n, limit, types, isNewestFirst }: Asked,
+): { items: readonly RecordedEvent[]; last: bigint } {
+  const end = BigInt(events.length);
+  const examined = types.length === 0 ? limit : Math.max(limit, examinedAtOnce);
+  const behind = isNewestFirst ? events.toReversed() : events.slice(Number(after));
+  const items = behind
+    .slice(0, examined)
+    .filter(({ type }) => types.length === 0 || types.some((selector) => isOf(type, selector)))
+    .slice(0, limit);
+  if (isNewestFirst) return { items, last: end };
+  const window = after + BigInt(examined);
+  return { items, last: items.length === limit ? (items.at(-1)?.id ?? end) : window < end ? window : end };
+}
+
+/** Others' events are between the asker's. */
+function somePage({ query, limit }: Asked): Outcome {
+  return {
+    status: 200,
+    matches: (text) => {
+      const events = JSON.parse(text) as readonly unknown[];
+      return events.length <= limit ? undefined : `it has ${events.length} of ${limit}`;
+    },
+    isLink: linkTo(query, '[0-9]+'),
+  };
+}
+
+export const events: Resource = { places: { listEvents } };
