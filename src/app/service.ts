@@ -15,7 +15,7 @@ import type { Store } from '../operations/units.ts';
 import type { ServingWorker } from '../storage/storage.ts';
 import { type AdminServices, openAdminServices, systemRuntime } from './services.ts';
 import { ServiceWatch } from './watch.ts';
-import { webhookParts } from './webhooks.ts';
+import { startSending, webhookParts } from './webhooks.ts';
 
 /** What answers requests in one process; disposing it drains and stops it. */
 export interface Service extends AsyncDisposable {
@@ -111,11 +111,13 @@ export async function startService(
     around: runtime.around,
   });
   const url = () => listeningAddress(server.hostname ?? config.host, server.port);
+  const parts = { ...runtime, store: storage, tail: events.tail, log, worker: worker?.number };
+  const sending = startSending(config, parts);
   started.defer(async () => {
     // Keep-alive clients learn from `Connection: close` to come back elsewhere before the sockets go.
     draining = true;
     events[Symbol.dispose]();
-    await server.stop(config.drainSeconds * 1_000, stopWithinMs);
+    await Promise.all([server.stop(config.drainSeconds * 1_000, stopWithinMs), sending.stop()]);
   });
   watch.begin(server);
   const kept = started.move();

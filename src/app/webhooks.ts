@@ -1,6 +1,14 @@
+import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import { eventJson } from '../contract/events.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { EventTail } from '../operations/events/tail.ts';
+import type { Store } from '../operations/units.ts';
+import { isEmbedded } from '../storage/open.ts';
+import { type DeliveryStore, Dispatcher } from '../webhooks/dispatcher.ts';
 import { mistakeInEndpoint, systemResolve } from '../webhooks/endpoint.ts';
 import { openSecret, sealSecret } from '../webhooks/secrets.ts';
+import { Sender } from '../webhooks/send.ts';
 import { makeWebhookSecret } from '../webhooks/signature.ts';
 import type { Runtime } from './services.ts';
 
@@ -17,4 +25,72 @@ export function webhookParts(
       open: (sealed: string) => openSecret(sealed, keys),
     },
   };
+}
+
+interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes' | 'resolve'> {
+  readonly store: Store;
+  readonly tail: EventTail;
+  readonly log: Logger;
+  /** The number of this worker; undefined for the only process of an instance. */
+  readonly worker: number | undefined;
+}
+
+/** Sends the events of a store to webhooks: on an embedded store from one process, on servers from all. */
+export function startSending(config: Config, parts: SendingParts): Pick<Dispatcher, 'stop'> {
+  const { webhooks, databaseUrl } = config;
+  const { clock, log, store, worker = 1 } = parts;
+  if (!webhooks.areSent || (isEmbedded(databaseUrl) && worker !== 1)) return { stop: async () => undefined };
+  if (webhooks.secretsKeys.length === 0) void warnOfSecrets(store, log);
+  const { secrets } = webhookParts(config, parts);
+  return new Dispatcher({
+    store: deliveryStoreOf(store, clock),
+    sender: senderOf(config, parts),
+    clock,
+    random: () => Buffer.from(parts.randomBytes(4)).readUInt32BE() / 2 ** 32,
+    openSecret: secrets.open,
+    follow: follower(store, parts.tail),
+    notice: (message, fields) => log.warn(fields, message),
+  });
+}
+
+function senderOf(
+  { webhooks: { allowedNetworks: allowed } }: Config,
+  { clock, resolve = systemResolve }: Pick<Runtime, 'clock' | 'resolve'>,
+): Sender {
+  return new Sender({ resolve, allowed, now: () => clock.now() });
+}
+
+function deliveryStoreOf(store: Store, clock: Clock): DeliveryStore {
+  return {
+    hasWebhooks: async () => (await store.webhooks.list(undefined, 1)).length > 0,
+    dispatch: (settled, take) => store.write('dispatchDeliveries', { settled, take }),
+    bodies: async (eventIds) => {
+      const found = await store.events.findMany(eventIds);
+      return new Map(found.map((event) => [event.id, eventJson(event)]));
+    },
+    disable: (webhookId, reason, since) =>
+      store.write('disableWebhook', { webhookId, reason, since, now: clock.now() }),
+  };
+}
+
+/** Listens to the events of all processes, if it does not yet. */
+function follower({ events }: Store, tail: EventTail): (wake: () => void) => Promise<void> {
+  let isListening = false;
+  return async (wake) => {
+    if (isListening) return;
+    const { last } = await events.bounds();
+    const end = () => {
+      isListening = false;
+    };
+    isListening = tail.listen(last, { until: Number.POSITIVE_INFINITY, take: wake, end });
+  };
+}
+
+async function warnOfSecrets({ webhooks }: Store, log: Logger): Promise<void> {
+  try {
+    if ((await webhooks.list(undefined, 1)).length === 0) return;
+    log.warn('the store reveals the secrets of webhooks: set SECRETS_KEY to encrypt them');
+  } catch {
+    // The store has logged its outage.
+  }
 }

@@ -10,7 +10,7 @@ import type { Versions } from '../domain/resources.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Trouble } from '../domain/trouble.ts';
 import type { Account, accounts, keys } from '../tables/accounts.ts';
-import type { StoredEvent } from '../tables/events.ts';
+import type { events, StoredEvent } from '../tables/events.ts';
 import type { ImportRun, imports } from '../tables/imports.ts';
 import type { sessions } from '../tables/operators.ts';
 import type { pets } from '../tables/pets.ts';
@@ -144,7 +144,7 @@ export interface ImportStore extends EntityReads<typeof imports> {
   findParts(content: string): Awaitable<ImportRun[]>;
 }
 
-export interface EventStore {
+export interface EventStore extends Pick<EntityReads<typeof events>, 'findMany'> {
   /** Up to `limit` events behind the id `after`, ascending. */
   list(after: bigint, limit: number): Awaitable<StoredEvent[]>;
   /** Up to `limit` of the newest events, newest first. */

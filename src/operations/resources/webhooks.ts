@@ -78,8 +78,8 @@ export const webhookUnits = {
       const after = { ...before, ...changes };
       if (webhookJson(after) === webhookJson(before)) return before;
       // A webhook that was disabled continues with the events from now on.
-      const position = enabled && !before.enabled ? lastEvent : before.position;
-      await webhooks.update(before.id, { ...changes, position });
+      const isContinued = enabled && !before.enabled;
+      await webhooks.update(before.id, { ...changes, ...(isContinued && { position: lastEvent }) });
       return after;
     },
   },
