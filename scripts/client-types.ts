@@ -10,6 +10,8 @@ interface Schema {
   readonly format?: string;
   readonly description?: string;
   readonly enum?: readonly string[];
+  readonly const?: string;
+  readonly oneOf?: readonly Schema[];
   readonly anyOf?: readonly Schema[];
   readonly allOf?: readonly Schema[];
   readonly items?: Schema;
@@ -91,7 +93,8 @@ function isEmpty(properties: object | undefined): boolean {
 
 function declaration(name: string, schema: Schema): string {
   const comment = commentOf(schema, '');
-  if (schema.enum !== undefined) return `${comment}export type ${name} = ${union(schema.enum)};\n`;
+  if (schema.enum !== undefined || schema.oneOf !== undefined)
+    return `${comment}export type ${name} = ${typeOf(schema, '', isSent(schema))};\n`;
   return `${comment}export interface ${name} ${members(schema, '', isSent(schema))}\n`;
 }
 
@@ -112,8 +115,10 @@ function members({ properties = {}, required = [] }: Schema, indent: string, sen
 
 function typeOf(schema: Schema, indent: string, sent: boolean): string {
   if (schema.$ref !== undefined) return schema.$ref.split('/').at(-1) ?? '';
-  if (schema.enum !== undefined) return union(schema.enum);
-  if (schema.anyOf !== undefined) return schema.anyOf.map((each) => typeOf(each, indent, sent)).join(' | ');
+  const { enum: values = schema.const === undefined ? undefined : [schema.const], anyOf = schema.oneOf } =
+    schema;
+  if (values !== undefined) return union(values);
+  if (anyOf !== undefined) return anyOf.map((each) => typeOf(each, indent, sent)).join(' | ');
   if (schema.type === 'object') return members(schema, indent, sent);
   if (schema.type === 'array') return `readonly ${typeOf(schema.items ?? {}, indent, sent)}[]`;
   if (isInt64(schema)) return sent ? 'Int64' : 'bigint';

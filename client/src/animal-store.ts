@@ -1,6 +1,7 @@
 import { Categories } from './categories.js';
 import { type Clock, systemClock } from './clock.js';
 import { ArgumentError } from './errors.js';
+import { Events } from './events.js';
 import { Inventory } from './inventory.js';
 import { Orders } from './orders.js';
 import { Pets } from './pets.js';
@@ -17,6 +18,7 @@ export class AnimalStore {
   readonly categories: Categories;
   readonly orders: Orders;
   readonly inventory: Inventory;
+  readonly events: Events;
   readonly rateLimit: RateLimit;
   readonly webhooks: Webhooks;
 
@@ -29,6 +31,7 @@ export class AnimalStore {
     this.categories = new Categories(send);
     this.orders = new Orders(send);
     this.inventory = new Inventory(send);
+    this.events = new Events(send, clock);
     this.rateLimit = new RateLimit(send);
     this.webhooks = new Webhooks(send);
   }

@@ -122,14 +122,13 @@ export interface Order {
 }
 
 /** A change, with the resource as it was after it; of a deletion, as it was before. */
-export interface Event {
-}
+export type Event = PetCreatedEvent | PetUpdatedEvent | PetDeletedEvent | PetsImportedEvent | OrderPlacedEvent | OrderApprovedEvent | OrderDeliveredEvent | OrderCancelledEvent | OrderReturnedEvent | CategoryCreatedEvent | CategoryUpdatedEvent | CategoryDeletedEvent | WebhookDisabledEvent;
 
 /** The event `pet.created`. */
 export interface PetCreatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'pet.created';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Pet;
@@ -139,7 +138,7 @@ export interface PetCreatedEvent {
 export interface PetUpdatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'pet.updated';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Pet;
@@ -149,7 +148,7 @@ export interface PetUpdatedEvent {
 export interface PetDeletedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'pet.deleted';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Pet;
@@ -159,7 +158,7 @@ export interface PetDeletedEvent {
 export interface PetsImportedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'pets.imported';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: PetsImported;
@@ -178,7 +177,7 @@ export interface PetsImported {
 export interface OrderPlacedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'order.placed';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Order;
@@ -188,7 +187,7 @@ export interface OrderPlacedEvent {
 export interface OrderApprovedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'order.approved';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Order;
@@ -198,7 +197,7 @@ export interface OrderApprovedEvent {
 export interface OrderDeliveredEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'order.delivered';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Order;
@@ -208,7 +207,7 @@ export interface OrderDeliveredEvent {
 export interface OrderCancelledEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'order.cancelled';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Order;
@@ -218,7 +217,7 @@ export interface OrderCancelledEvent {
 export interface OrderReturnedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'order.returned';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Order;
@@ -228,7 +227,7 @@ export interface OrderReturnedEvent {
 export interface CategoryCreatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'category.created';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Category;
@@ -238,7 +237,7 @@ export interface CategoryCreatedEvent {
 export interface CategoryUpdatedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'category.updated';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Category;
@@ -248,7 +247,7 @@ export interface CategoryUpdatedEvent {
 export interface CategoryDeletedEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'category.deleted';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: Category;
@@ -258,7 +257,7 @@ export interface CategoryDeletedEvent {
 export interface WebhookDisabledEvent {
   /** ID of the event, assigned on creation, ascending from 1 and never reused. */
   readonly id: bigint;
-  readonly type: string;
+  readonly type: 'webhook.disabled';
   /** When the change was made, UTC. */
   readonly timestamp: string;
   readonly data: WebhookDisabled;
@@ -402,6 +401,14 @@ export interface ListEventsFilters {
   readonly order?: 'asc' | 'desc' | undefined;
 }
 
+/** The filters of streamEvents. */
+export interface StreamEventsFilters {
+  /** Return only events of these types. May be given several times. */
+  readonly type?: readonly EventSelector[] | undefined;
+  /** Start with the event behind this id. Defaults to the next event that is committed. */
+  readonly after?: Int64 | undefined;
+}
+
 /** The filters of listDeliveries. */
 export interface ListDeliveriesFilters {
   /** Return only deliveries with this status. */
@@ -420,7 +427,7 @@ export interface ErrorCodes {
   readonly 413: 'body_too_large';
   readonly 415: 'unsupported_media_type';
   readonly 422: 'idempotency_key_reused';
-  readonly 429: 'api_key_banned' | 'daily_quota_exceeded' | 'rate_limit_exceeded' | 'too_many_failed_authentications';
+  readonly 429: 'api_key_banned' | 'daily_quota_exceeded' | 'rate_limit_exceeded' | 'too_many_failed_authentications' | 'too_many_streams';
   readonly 500: 'internal_error';
   readonly 503: 'service_unavailable';
 }

@@ -5,6 +5,7 @@ import {
   AuthenticationError,
   BannedError,
   ConflictError,
+  EventsExpiredError,
   InvalidRequestError,
   NotFoundError,
   PermissionError,
@@ -33,6 +34,7 @@ export function errorOf(
 ): AnimalStoreError {
   const { code, status = 0 } = problem;
   if (code === 'api_key_banned') return new BannedError(problem, retryAfterSeconds);
+  if (code === 'events_expired') return new EventsExpiredError(problem);
   if (status === 429) return new RateLimitError(problem, retryAfterSeconds);
   if (status === 503) return new UnavailableError(problem, retryAfterSeconds);
   if (Object.hasOwn(byStatus, status)) return new byStatus[status as keyof typeof byStatus](problem);

@@ -87,7 +87,7 @@ export class ConflictError extends Base<ErrorCodes[409], 409> {
 }
 
 /** 410: the operation was removed. */
-export class RemovedError extends Base<ErrorCodes[410], 410> {
+export class RemovedError extends Base<Exclude<ErrorCodes[410], 'events_expired'>, 410> {
   override readonly name = 'RemovedError';
   /** Path of the operation that replaces it. */
   readonly successor: string | undefined;
@@ -95,6 +95,11 @@ export class RemovedError extends Base<ErrorCodes[410], 410> {
     super(problem);
     this.successor = linkOf(problem.headers, 'successor-version');
   }
+}
+
+/** 410: events behind the position were missing, so a copy that is built from them would be wrong. Read the resources again, then follow. */
+export class EventsExpiredError extends Base<'events_expired', 410> {
+  override readonly name = 'EventsExpiredError';
 }
 
 /** 412: the resource was changed since its `ETag` was read. */
@@ -150,6 +155,14 @@ export class TimeoutError extends Base<'timeout', undefined> {
   override readonly name = 'TimeoutError';
 }
 
+/** A delivery that `verifyWebhook` rejects: answer with 400, and do nothing else with it. */
+export class WebhookError extends Base<'webhook_rejected', undefined> {
+  override readonly name = 'WebhookError';
+  constructor(message: string, cause?: unknown) {
+    super({ code: 'webhook_rejected', message, attempts: 0, cause });
+  }
+}
+
 /** Every error of this client; `code` narrows it. */
 export type AnimalStoreError =
   | ArgumentError
@@ -159,13 +172,15 @@ export type AnimalStoreError =
   | NotFoundError
   | ConflictError
   | RemovedError
+  | EventsExpiredError
   | PreconditionError
   | RateLimitError
   | BannedError
   | UnavailableError
   | ServerError
   | ConnectionError
-  | TimeoutError;
+  | TimeoutError
+  | WebhookError;
 
 /** Every code of an error, those of the client included. */
 export type ErrorCode = AnimalStoreError['code'];

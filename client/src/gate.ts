@@ -20,7 +20,7 @@ import { Quota } from './quota.js';
 /** Most requests under way at the same time. */
 const maxInFlight = 32;
 /** How long after a 429 further requests are in no danger of being strikes. */
-const graceMs = 1_000;
+export const graceMs = 1_000;
 /** Of that, what timers and the way may take. */
 const marginMs = 100;
 /** How long the service remembers strikes. */

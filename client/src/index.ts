@@ -10,6 +10,7 @@ export {
   ConflictError,
   ConnectionError,
   type ErrorCode,
+  EventsExpiredError,
   InvalidRequestError,
   NotFoundError,
   PermissionError,
@@ -19,7 +20,9 @@ export {
   ServerError,
   TimeoutError,
   UnavailableError,
+  WebhookError,
 } from './errors.js';
+export type { EventPage, EventQuery, Events, FollowOptions } from './events.js';
 export type { Hooks, ReceivedResponse, Retry, SentRequest } from './hooks.js';
 export type { InventoryQuery } from './inventory.js';
 export type { Limits, LimitWindow } from './limits.js';
@@ -28,4 +31,5 @@ export type { OrderQuery, Orders, StepOptions } from './orders.js';
 export type { PetQuery, Pets } from './pets.js';
 export type { CallOptions, ChangeOptions, PostOptions } from './request.js';
 export type { AnimalStoreOptions, Fetch } from './settings.js';
+export { type RawHeaders, verifyWebhook, type WebhookEvent, type WebhookTestEvent } from './webhook.js';
 export type { DeliveryQuery, Webhooks } from './webhooks.js';

@@ -58,7 +58,7 @@ async function* pagesOf<Item>(
   if (Array.isArray(first.id) && first.id.length === 0) return;
   for (let query: Request['query'] | undefined = first; query !== undefined; ) {
     const answer: Answer<readonly Item[]> = await send({ ...list, query });
-    const next = nextQuery(answer);
+    const next = nextQuery(answer, 'cursor');
     yield { ...answer, nextCursor: next?.cursor };
     query = next;
   }
@@ -66,17 +66,17 @@ async function* pagesOf<Item>(
 
 /**
  * The parameters of the next page's link. Its host and path are not used: the service may have another address for itself
- * than the client, and the key is for the client's only. Throws ServerError for a link that leads to no other page.
+ * than the client, and the key is for the client's only. Undefined without a link to a next `cursor`. Throws ServerError for a link
+ * without the position.
  */
-function nextQuery({
-  headers,
-  status,
-  requestId,
-}: Answer<unknown>): Readonly<Record<string, string>> | undefined {
+export function nextQuery(
+  { headers, status, requestId }: Answer<unknown>,
+  position: 'cursor' | 'after',
+): Readonly<Record<string, string>> | undefined {
   const link = linkOf(headers, 'next');
-  if (link === undefined) return undefined;
-  const query = Object.fromEntries(new URLSearchParams(link.replace(/^[^?]*/, '')));
-  if (query.cursor) return query;
-  const message = 'The Link header has a next page without a cursor.';
+  if (link === undefined && position === 'cursor') return undefined;
+  const query = Object.fromEntries(new URLSearchParams(link?.replace(/^[^?]*/, '')));
+  if (query[position]) return query;
+  const message = `The response has no Link to a next page with ${position}.`;
   throw new ServerError({ code: 'unexpected_response', message, status, requestId, headers, attempts: 1 });
 }

@@ -114,6 +114,6 @@ function hasAll(pet: Pet, patch: PetPatch): boolean {
 
 function withoutEtag({ status, headers, requestId }: Answer<Pet>): ServerError {
   const message =
-    'The response has no ETag, so a change of another client could be lost. Give the key the scope pets:read, or check the proxies on the way.';
+    'The response has no ETag. Give the key the scope pets:read, or check the proxies on the way.';
   return new ServerError({ code: 'unexpected_response', message, status, headers, requestId, attempts: 1 });
 }

@@ -16,7 +16,7 @@ export function preparedOf(request: Request, settings: Settings): Prepared {
 }
 
 function prepare(request: Request, settings: Settings) {
-  const { method, isFree = false, options = {} } = request;
+  const { method, isFree = false, delaySeconds = 0, isPatient = false, options = {} } = request;
   const url = settings.base + targetOf(request);
   const body = request.body && stringifyJson(request.body);
   return {
@@ -26,7 +26,11 @@ function prepare(request: Request, settings: Settings) {
     title: `${method} ${url}`,
     headers: headersOf(request, settings),
     body,
-    timeoutMs: timeoutOf(options.timeoutMs ?? settings.timeoutMs),
+    timeoutMs: timeoutOf(options.timeoutMs ?? settings.timeoutMs) + delaySeconds * 1_000,
+    /** The service may respond late, so that the response says nothing of the present limits. */
+    isDelayed: delaySeconds > 0,
+    /** Most ms that it waits for limits and for the end of outages, in total. */
+    maxWaitMs: isPatient ? Number.POSITIVE_INFINITY : settings.maxWaitMs,
     signal: options.signal,
     isFree,
     /** Performing it twice does no harm: every POST has an Idempotency-Key, and a second PATCH might undo the change of another client. */

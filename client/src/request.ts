@@ -39,13 +39,17 @@ export interface Request {
   readonly id?: Int64;
   readonly step?: string;
   /** Parameters; those that are undefined are left out. */
-  readonly query?: Readonly<Record<string, Int64OrText | readonly Int64[] | undefined>>;
+  readonly query?: Readonly<Record<string, Int64OrText | readonly Int64[] | readonly string[] | undefined>>;
   readonly body?: object;
   readonly options?: (PostOptions & ChangeOptions & { readonly ifNoneMatch?: '*' | undefined }) | undefined;
   /** The answer is an array. */
   readonly isList?: boolean;
   /** It is not counted, so it does not wait for limits. */
   readonly isFree?: boolean;
+  /** Seconds that the service may delay the response; they are not part of `timeoutMs`. */
+  readonly delaySeconds?: number;
+  /** It waits for limits and for the end of outages however long they last. */
+  readonly isPatient?: boolean;
 }
 
 /** Sends a request until it has a result. Throws AnimalStoreError, or the reason of the signal. */
@@ -56,13 +60,17 @@ export function targetOf(request: Request): string {
   const { collection, step, query = {} } = request;
   const id = 'id' in request ? [integerText('id', request.id as Int64)] : [];
   const path = ['', collection, ...id, ...(step ? [step] : [])].join('/');
-  const parameters = Object.entries(query)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${encodeURIComponent(textOf(name, value ?? ''))}`);
+  const parameters = Object.entries(query).flatMap(([name, value]) =>
+    textsOf(name, value).map((text) => `${name}=${encodeURIComponent(text)}`),
+  );
   return parameters.length > 0 ? `${path}?${parameters.join('&')}` : path;
 }
 
-function textOf(name: string, value: Int64OrText | readonly Int64[]): string {
-  if (Array.isArray(value)) return value.map((each) => integerText(name, each)).join();
-  return typeof value === 'string' ? value : integerText(name, value as Int64);
+/** The values of a parameter: ids are joined by commas, texts repeat it. */
+function textsOf(name: string, value: NonNullable<Request['query']>[string]): readonly string[] {
+  if (value === undefined) return [];
+  if (typeof value === 'string') return [value];
+  if (!Array.isArray(value)) return [integerText(name, value as Int64)];
+  if (value.every((each) => typeof each === 'string')) return value;
+  return [value.map((each) => integerText(name, each)).join()];
 }

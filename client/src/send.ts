@@ -4,7 +4,7 @@ import { attemptOf, type Reply } from './attempt.js';
 import { type Clock, sleep } from './clock.js';
 import type { RateLimit } from './contract.js';
 import { AnimalStoreError } from './errors.js';
-import { Gate } from './gate.js';
+import { Gate, graceMs } from './gate.js';
 import { limitsOf } from './limits.js';
 import { dataOf } from './outcome.js';
 import { type Prepared, preparedOf } from './prepare.js';
@@ -30,6 +30,8 @@ const askingMs = 5_000;
 /** Most ms of retries while nothing has ever responded: probably the address is wrong. */
 const wrongAddressMs = 10_000;
 
+const nothing = () => {};
+
 class Sender {
   readonly #settings: Settings;
   readonly #clock: Clock;
@@ -45,9 +47,7 @@ class Sender {
   /** Sends a request until it has a result, must not be sent again, or would have to wait for too long. */
   async send<Data>(request: Request): Promise<Answer<Data>> {
     const prepared = preparedOf(request, this.#settings);
-    const { title, signal } = prepared;
-    const { isFree = false } = request;
-    const { maxWaitMs } = this.#settings;
+    const { title, signal, isFree, isDelayed, maxWaitMs } = prepared;
     let waitedMs = 0;
     let wasUncertain = false;
     for (let attempts = 1; ; attempts++) {
@@ -59,6 +59,14 @@ class Sender {
           attempts: attempts - 1,
         });
       let ownWaitMs = 0;
+      let leave = isFree
+        ? nothing
+        : () => {
+            leave = nothing;
+            this.#gate.leave();
+          };
+      // No other request waits for a response that the service delays.
+      const cancel = isDelayed ? this.#clock.after(graceMs, () => leave()) : nothing;
       const sentAt = this.#clock.now();
       try {
         const reply = await this.#sendOnce(prepared, attempts);
@@ -76,7 +84,8 @@ class Sender {
         const { method, url } = prepared;
         this.#settings.hooks.onRetry?.({ method, url, attempt: attempts, error, waitMs: retry.waitMs });
       } finally {
-        if (!isFree) this.#gate.leave();
+        cancel();
+        leave();
       }
       if (ownWaitMs > 0) await sleep(this.#clock, ownWaitMs, signal);
       waitedMs += ownWaitMs;
@@ -91,7 +100,8 @@ class Sender {
     const reply = await attemptOf(fetch, prepared, attempt, this.#wasReached);
     this.#wasReached = true;
     const { status, headers } = reply;
-    this.#gate.hear(limitsOf(headers), sentAt);
+    if (!prepared.isDelayed || this.#clock.now() - sentAt < graceMs)
+      this.#gate.hear(limitsOf(headers), sentAt);
     const requestId = headers.get('x-request-id') ?? undefined;
     hooks.onResponse?.({ ...sent, status, requestId, headers, durationMs: this.#clock.now() - sentAt });
     return reply;
@@ -99,7 +109,8 @@ class Sender {
 
   /** When the request is sent again; undefined: never. May make all calls wait. */
   #retry(error: AnimalStoreError, prepared: Prepared, attempts: number, waitedMs: number) {
-    const { maxWaitMs, maxRetries } = this.#settings;
+    const { maxRetries } = this.#settings;
+    const { maxWaitMs } = prepared;
     const retry = retryOf(error, prepared, attempts, this.#clock);
     if (retry === undefined) return undefined;
     const mostMs = this.#wasReached ? maxWaitMs : Math.min(maxWaitMs, wrongAddressMs);

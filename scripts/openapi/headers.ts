@@ -138,6 +138,18 @@ export const headers = {
     schema: text('</v1/events?limit=20&after=42>; rel="next"'),
     ...beta,
   },
+  StreamNoStore: {
+    description: 'A stream must not be cached.',
+    required: true,
+    schema: { type: 'string', const: cacheControl.stream },
+    ...beta,
+  },
+  'X-Accel-Buffering': {
+    description: 'nginx sends each event at once.',
+    required: true,
+    schema: { type: 'string', const: 'no' },
+    ...beta,
+  },
   Deprecation: {
     description: 'Date of the deprecation (RFC 9745), as `@` and a Unix timestamp in seconds.',
     required: true,

@@ -61,6 +61,13 @@ const ifModified = headerParameter(
   { type: 'string' },
 );
 
+const lastEventId = headerParameter(
+  'LastEventId',
+  'Last-Event-ID',
+  'ID of the last event that was received. The stream starts behind it, whatever `after` says.',
+  { type: 'integer', format: 'int64' },
+);
+
 export const preconditions: Readonly<Record<Precondition, ReturnType<typeof headerParameter>>> = {
   'If-Match': headerParameter(
     'IfMatch',
@@ -96,6 +103,7 @@ export function headerParameters(operation: Operation) {
   return [
     requestId,
     ...(isRepeatable(operation) ? [idempotencyKey] : []),
+    ...(operation.success.stream ? [lastEventId] : []),
     ...conditions.map((condition) => (typeof condition === 'string' ? preconditions[condition] : condition)),
   ];
 }

@@ -1,6 +1,7 @@
 /** The responses of each operation in the OpenAPI document, derived from its row and the table of errors. */
 import type { oas31, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { type ErrorCode, errors } from '../../src/contract/errors.ts';
+import { eventFrame, reconnectAfterMs } from '../../src/contract/events.ts';
 import type { SuccessStatus } from '../../src/contract/operation.ts';
 import {
   allOperations,
@@ -115,16 +116,30 @@ function successResponse(
   status: SuccessStatus,
   description: string,
 ): ZodOpenApiResponseObject {
-  const { schema } = operation.success;
-  const content = schema && {
-    'application/json': { schema, examples: { success: { value: successExample(operation) } } },
-  };
+  const { schema, stream } = operation.success;
+  const content = stream
+    ? { 'text/event-stream': { schema: { type: 'string' as const }, examples: streamExamples } }
+    : schema && {
+        'application/json': { schema, examples: { success: { value: successExample(operation) } } },
+      };
   return {
     description,
     headers: { ...commonHeaders(status, operation), ...successHeaders(operation) },
     ...(content && { content }),
   };
 }
+
+const streamExamples = {
+  success: {
+    value: `retry: ${reconnectAfterMs}\n\n${eventFrame({
+      id: 41n,
+      type: 'category.created',
+      data: '{"id":1,"name":"Dogs"}',
+      accountId: null,
+      createdAt: Date.UTC(2026, 10, 22, 9, 30),
+    })}:\n\n`,
+  },
+};
 
 /** What only a success carries, and the 304 that stands for one. */
 function successHeaders(operation: Operation): HeaderRefs {
@@ -135,6 +150,7 @@ function successHeaders(operation: Operation): HeaderRefs {
     ...(isRepeatable(operation) && refs('Idempotent-Replayed')),
     ...(paginated && !deprecation && { Link: ref('PageLinks') }),
     ...(feed && { Link: ref('EventLink') }),
+    ...(success.stream && { 'Cache-Control': ref('StreamNoStore'), ...refs('X-Accel-Buffering') }),
   };
 }
 

@@ -11,6 +11,7 @@ import { startServer } from '../http/server.ts';
 import { AdmissionOperations } from '../operations/admission/admission.ts';
 import { ClientOperations } from '../operations/client-operations.ts';
 import { EventFeed } from '../operations/events/feed.ts';
+import { EventStreams } from '../operations/events/streams.ts';
 import type { Store } from '../operations/units.ts';
 import type { ServingWorker } from '../storage/storage.ts';
 import { type AdminServices, openAdminServices, systemRuntime } from './services.ts';
@@ -80,11 +81,18 @@ export async function startService(
   const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
 
   const events = started.use(await feedOf(config, storage, clock));
+  const streams = started.use(new EventStreams(storage, events, clock));
   let draining = false;
   const server = startServer({
     context: {
       admission: admissionTo(storage, clock, log),
-      operations: new ClientOperations({ store: storage, clock, events, ...webhookParts(config, runtime) }),
+      operations: new ClientOperations({
+        store: storage,
+        clock,
+        events,
+        streams,
+        ...webhookParts(config, runtime),
+      }),
       pageCache: watch.pageCache,
       clock,
       publicUrl: config.publicUrl,
@@ -116,10 +124,15 @@ export async function startService(
   started.defer(async () => {
     // Keep-alive clients learn from `Connection: close` to come back elsewhere before the sockets go.
     draining = true;
+    streams[Symbol.dispose]();
     events[Symbol.dispose]();
     await Promise.all([server.stop(config.drainSeconds * 1_000, stopWithinMs), sending.stop()]);
   });
-  watch.begin(server);
+  watch.begin({
+    port: server.port,
+    inFlight: () => server.underWay - streams.open,
+    openStreams: () => streams.open,
+  });
   const kept = started.move();
   return {
     url: url(),

@@ -39,6 +39,14 @@ export interface ServiceWatchOptions {
   readonly worker: { readonly number: number; readonly startedAt: number } | undefined;
 }
 
+interface WatchedServer {
+  readonly port: number;
+  /** Requests that are not answered yet. */
+  readonly inFlight: () => number;
+  /** Streams of events that clients have open. */
+  readonly openStreams: () => number;
+}
+
 export class ServiceWatch implements Watch, AsyncDisposable {
   readonly counter: TrafficCounter;
   readonly pageCache = new PageCache();
@@ -50,6 +58,7 @@ export class ServiceWatch implements Watch, AsyncDisposable {
   #recorder: UsageRecorder | undefined;
   #port = 0;
   #inFlight = () => 0;
+  #openStreams = () => 0;
 
   constructor(options: ServiceWatchOptions) {
     const { config, store, clock, log, worker } = options;
@@ -63,16 +72,18 @@ export class ServiceWatch implements Watch, AsyncDisposable {
       pageCache: this.pageCache,
       facts: () => store.facts(),
       inFlight: () => this.#inFlight(),
+      openStreams: () => this.#openStreams(),
       // Of the process, not of the instance.
       startedAt: clock.now(),
     });
   }
 
   /** Records usage from now on, in the name of the instance that listens there. */
-  begin(server: { readonly port: number; readonly underWay: number }): void {
+  begin({ port, inFlight, openStreams }: WatchedServer): void {
     const { config, store, clock, log, worker } = this.#options;
-    this.#inFlight = () => server.underWay;
-    this.#port = server.port;
+    this.#inFlight = inFlight;
+    this.#openStreams = openStreams;
+    this.#port = port;
     this.#recorder = new UsageRecorder({
       ...{ store, clock, counter: this.counter },
       instance: {

@@ -89,6 +89,11 @@ export const clientErrors = {
     message:
       'Too many failed authentications from this address. Retry after the number of seconds in the Retry-After header.',
   },
+  too_many_streams: {
+    status: 429,
+    message:
+      'The account has 10 event streams open. Close one, or retry after the number of seconds in the Retry-After header.',
+  },
   internal_error: {
     status: 500,
     message: 'An internal error occurred. It is logged with the X-Request-Id of this response.',

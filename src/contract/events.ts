@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type EventSelector, type EventType, eventSelectors, eventTypes } from '../domain/event-type.ts';
 import { Category } from './categories.ts';
-import { okPage, rowsOf } from './operation.ts';
+import { okPage, okStream, rowsOf } from './operation.ts';
 import { Order } from './orders.ts';
 import { Pet } from './pets.ts';
 import {
@@ -32,6 +32,11 @@ export interface StoreEvent {
 
 export function eventJson({ id, type, data, createdAt }: StoreEvent): string {
   return `{"id":${id},"type":"${type}","timestamp":"${new Date(createdAt).toISOString()}","data":${data}}`;
+}
+
+/** The event as a server-sent event. JSON has no line breaks, so the data is one line. */
+export function eventFrame(event: StoreEvent): string {
+  return `id: ${event.id}\nevent: ${event.type}\ndata: ${eventJson(event)}\n\n`;
 }
 
 export interface PetsImported {
@@ -96,16 +101,18 @@ export const longestWaitSeconds = 30;
 
 const waitForm = `must be an integer from 0 to ${longestWaitSeconds}, in plain decimal digits`;
 
+const types = z
+  .array(EventSelectorName)
+  .optional()
+  .meta({
+    description: 'Return only events of these types. May be given several times.',
+    param: { examples: unselected(['pet.*']) },
+  });
+
 const ListEventsQuery = z.strictObject({
   after: int64Filter('Return the events behind this id. Defaults to the oldest retained event.'),
   limit: limitParameter('events'),
-  type: z
-    .array(EventSelectorName)
-    .optional()
-    .meta({
-      description: 'Return only events of these types. May be given several times.',
-      param: { examples: unselected(['pet.*']) },
-    }),
+  type: types,
   wait: z
     .string()
     .refine((digits) => /^(?:0|[1-9]\d?)$/.test(digits) && Number(digits) <= longestWaitSeconds, waitForm)
@@ -125,6 +132,16 @@ const ListEventsQuery = z.strictObject({
     }),
 });
 
+const StreamEventsQuery = z.strictObject({
+  type: types,
+  after: int64Filter('Start with the event behind this id. Defaults to the next event that is committed.'),
+});
+
+/** Streams that an account may have open in a process. */
+export const mostStreams = 10;
+/** How long a reader waits before it connects again, in ms. */
+export const reconnectAfterMs = 2_000;
+
 export const eventOperations = rowsOf(
   { tag: { name: 'Events', description: 'What changed, in order.' } },
   {
@@ -140,6 +157,20 @@ export const eventOperations = rowsOf(
       feed: true,
       success: okPage(Events, eventJson, 'The page of events.'),
       errors: ['events_expired'],
+    },
+    streamEvents: {
+      method: 'GET',
+      path: '/events/stream',
+      summary: 'Stream events',
+      description:
+        'Sends events as they are committed, as server-sent events (`text/event-stream`). Each has its ID in `id`, its type in ' +
+        '`event` and the whole Event, on one line, in `data`. A comment is sent every 15 s. The stream ends when the service ' +
+        'restarts, when the reader is more than 1 MiB behind, and when the key may not read these events any more. Connect ' +
+        `again with the last ID in \`Last-Event-ID\` to resume without a gap. An account may have ${mostStreams} streams open.`,
+      query: StreamEventsQuery,
+      scope: 'events:read',
+      success: okStream('The stream. `data` of each event is an `Event`.'),
+      errors: ['events_expired', 'too_many_streams'],
     },
   },
 );

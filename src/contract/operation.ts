@@ -54,6 +54,19 @@ export interface Success<Outcome = never> {
   readonly lines?: true;
   /** Whether it is answered with a file; the outcome is its content. */
   readonly file?: true;
+  /** Whether it is answered with server-sent events; the outcome is a `StreamSource`. */
+  readonly stream?: true;
+}
+
+/** A response that is written while its reader stays: an underlying source of Bun's, of the type `direct`. */
+export interface StreamSource {
+  readonly type: 'direct';
+  /** Begins the stream, which stays open. Not called without a reader, as for HEAD. */
+  pull(sink: ReadableStreamDirectController): void;
+  /** The reader has left. */
+  cancel(): void;
+  /** Disposed of at the end. */
+  connection: Disposable | undefined;
 }
 
 export interface FileContent {
@@ -96,7 +109,7 @@ export interface Operation<Outcome = never> {
   readonly role?: Role | 'anybody';
   /** The resources a response shows. A cached response is valid until one of them changes; without resources it is not cached. */
   readonly reads: readonly (Resource | Unversioned)[];
-  /** What it is performed with besides the request. A response that depends on the caller is not cached. */
+  /** Inputs besides the request. A response that depends on the caller is not cached. */
   readonly needs?: readonly Need[];
   /** Whether a list, linked page by page (RFC 8288): the outcome is a `Page`. */
   readonly paginated?: true;
@@ -208,6 +221,11 @@ export function createdJson<Schema extends z.ZodType>(
   return created(schema, (outcome: z.infer<Schema>) => JSON.stringify(outcome), description, location);
 }
 
+/** Server-sent events (WHATWG HTML, section 9.2). */
+export function okStream(description: string): Success<StreamSource> {
+  return { descriptions: { 200: description }, statusOf: () => 200, stream: true };
+}
+
 export function noContent(description: string): Success<void> {
   return { descriptions: { 204: description }, statusOf: () => 204 };
 }
@@ -220,6 +238,7 @@ export interface Result {
   readonly tagged?: string | undefined;
   readonly location: string | undefined;
   readonly next: string | undefined;
+  readonly stream?: StreamSource | undefined;
 }
 
 export function resultOf({ success, paginated, feed }: Operation, outcome: unknown): Result {
@@ -231,5 +250,6 @@ export function resultOf({ success, paginated, feed }: Operation, outcome: unkno
     tagged: tagged?.(its),
     location: location?.(its),
     next: paginated || feed ? (outcome as Page<unknown>).next : undefined,
+    stream: success.stream && (outcome as StreamSource),
   };
 }

@@ -191,7 +191,7 @@ export const webhookOperations = rowsOf(
       summary: 'Change a webhook',
       description:
         'Changes the members that the body has, as a JSON merge patch (RFC 7396), and returns the webhook. An empty object ' +
-        'changes nothing. Enabling a webhook that the service disabled removes the reason. Events from before that are not sent.',
+        'changes nothing. Enabling a webhook that the service disabled removes the reason. Events that occurred while it was disabled are not sent.',
       body: { schema: WebhookPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
       needs: ['caller', 'endpoint', 'lastEvent'],
       preconditions: ['If-Match'],

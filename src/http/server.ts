@@ -5,6 +5,7 @@ import { BusyConnections, underWay } from './listener/busy-connections.ts';
 import { boundOfClients } from './listener/connection-bounds.ts';
 import { connectionOf, freeResponsesOf } from './listener/free-budget.ts';
 import { Listener } from './listener/listener.ts';
+import { streamOf } from './listener/stream.ts';
 import { afterChunkedBody } from './listener/unread-body.ts';
 import type { IncomingRequest, RequestContext } from './pipeline/context.ts';
 import { clientAddress, requestIdOf } from './pipeline/head.ts';
@@ -67,6 +68,7 @@ function incomingRequests(
       client,
       countFree: () => freeResponses.take(connectionOf(request, server)) > 0,
       keep: () => busy.keep(request, server),
+      streamed: (source) => streamOf(source, request, server, busy),
       network: () => networkOf(client()),
       startedAt: performance.now(),
     };

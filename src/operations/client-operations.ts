@@ -8,6 +8,7 @@ import type { Authenticated } from './admission/admission.ts';
 import type { Once, OnceInput } from './changes/once.ts';
 import type { Preconditions } from './changes/preconditions.ts';
 import type { EventFeed } from './events/feed.ts';
+import type { EventStreams } from './events/streams.ts';
 import { type ClientReaders, clientReaders, type clientUnits } from './resources/clients.ts';
 import type { Needed, ReadStore } from './resources/rows.ts';
 import type { Store } from './units.ts';
@@ -28,6 +29,7 @@ type ClientOperation = Operation & { readonly operationId: OperationId };
 interface ClientParts {
   readonly store: ReadStore & Pick<Store, 'write' | 'events'>;
   readonly events: EventFeed;
+  readonly streams: EventStreams;
   readonly clock: Clock;
   readonly checkEndpoint: CheckEndpoint;
   readonly secrets: WebhookSecrets;
@@ -39,7 +41,7 @@ export class ClientOperations {
 
   constructor(parts: ClientParts) {
     this.#parts = parts;
-    this.#readers = clientReaders(parts.events);
+    this.#readers = clientReaders(parts.events, parts.streams);
   }
 
   /** What it changes is durable when this resolves. Refuses what the operation does, and `service_unavailable`. */

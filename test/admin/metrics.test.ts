@@ -36,7 +36,7 @@ const all: readonly Metric[] = metricsOf({
   processes: [
     {
       ...new TrafficCounter(new FakeClock()).traffic(),
-      ...{ startedAt: 0, inFlight: 0, memoryBytes: 1, store: {} },
+      ...{ startedAt: 0, inFlight: 0, openStreams: 0, memoryBytes: 1, store: {} },
       pageCache: { hits: 0, misses: 0 },
       eventLoop: { maxSeconds: 0, sumSeconds: 0, looks: 0 },
     },

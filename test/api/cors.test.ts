@@ -22,7 +22,7 @@ describe('a preflight of a configured origin', () => {
       expect(answer.header('Access-Control-Allow-Origin')).toBe(shop);
       expect(answer.header('Access-Control-Allow-Methods')).toBe('GET, HEAD, POST, PATCH, DELETE, PUT');
       expect(answer.header('Access-Control-Allow-Headers')).toBe(
-        'Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-Request-Id, Traceparent, Tracestate',
+        'Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-Request-Id, Traceparent, Tracestate',
       );
       expect(answer.header('Vary')).toBe('Origin');
       expect(answer.headers.has('Access-Control-Allow-Credentials')).toBe(false);

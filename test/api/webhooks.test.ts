@@ -89,12 +89,12 @@ describe('the types', () => {
       ['pet.*', 'order.*', 'category.*', 'webhook.*'],
     ],
   ];
-  test.each(groups)('are all that a key with the scopes %p may read by default', async (scopes, types) => {
+  test.each(groups)('default to all that a key with the scopes %p may read', async (scopes, types) => {
     const owner = await buyerOf(app, [...scopes, 'webhooks:write']);
     expect((await created(owner)).types).toEqual(types);
   });
 
-  test('that a key may not read are 403, and the response names them and the scopes', async () => {
+  test('that a key may not read are rejected with 403, which names them and the missing scopes', async () => {
     const owner = await buyerOf(app, ['webhooks:write']);
     const { id } = await created(owner);
     const members = bodyOf({ url, types: ['webhook.*', 'order.placed', 'category.*'] });
@@ -113,7 +113,7 @@ describe('the types', () => {
   });
 
   test.each([[['pet.created', 'pets.*']], [['pet.*', 'Pet.*']], [['pet.*', 7]]])(
-    'that there are not are 400: %p',
+    'that do not exist are rejected with 400: %p',
     async (types) => {
       const answer = await create(await buyerOf(app), { types });
       expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', ['body:types.1']]);
@@ -130,13 +130,13 @@ describe('the URL', () => {
     ['of 2,049 characters', 'https://shop.example/'.padEnd(2_049, 'x'), 'at most 2048 characters'],
     ['with a password', 'https://anna:secret@shop.example/', 'user name or password'],
     ['with a fragment', 'https://shop.example/#top', 'fragment'],
-  ])('%s is 400', async (_what, wrong, message) => {
+  ])('%s is rejected with 400', async (_what, wrong, message) => {
     const answer = await create(await buyerOf(app), { url: wrong });
     expect([answer.error.code, faulty(answer)]).toEqual(['invalid_body', ['body:url']]);
     expect(answer.error.message).toContain(message);
   });
 
-  test('that leads elsewhere than allowed is 400 with the reason, and a repeated request still gets its response', async () => {
+  test('that leads to a private address is rejected with 400, but a repeated request gets its first response', async () => {
     const owner = await buyerOf(app);
     const options = { ...bodyOf({ url }), ...under(freshKey()) };
     const first = await owner.call('POST', '/webhooks', options);

@@ -11,7 +11,7 @@ afterAll(() => project[Symbol.asyncDispose]());
 const modules = [...new Bun.Glob('*.ts').scanSync(join(root, 'client/src'))].map((file) => file.slice(0, -3));
 
 /** Minified and compressed, in bytes. */
-const mostBytes = 8_000;
+const mostBytes = 9_000;
 
 test('has its compiled modules with their types, README and licence, and nothing else', () => {
   const compiled = modules.flatMap((name) =>

@@ -73,6 +73,8 @@ const seen = [
   'pages: 2,1',
   'category: -9223372036854775807 Dogs',
   'inventory: 2 1 0',
+  'events: pet.created 1,pet.deleted 2',
+  'webhook: 9223372036854775807 pet.created',
   'order: approved,delivered,returned',
   'with its answer: 200 the first true,true,true,true',
   'NotFoundError: pet_not_found',

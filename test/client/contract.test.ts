@@ -95,6 +95,7 @@ const classOf = (error: AnimalStoreError): string => {
     case 'rate_limit_exceeded':
     case 'daily_quota_exceeded':
     case 'too_many_failed_authentications':
+    case 'too_many_streams':
     case 'service_unavailable':
       return `${error.name} ${error.retryAfterSeconds}`;
     case 'insufficient_scope':
@@ -124,11 +125,13 @@ const classOf = (error: AnimalStoreError): string => {
     case 'missing_api_key':
     case 'invalid_api_key':
     case 'precondition_failed':
+    case 'events_expired':
     case 'internal_error':
     case 'unexpected_response':
     case 'connection_failed':
     case 'timeout':
     case 'invalid_argument':
+    case 'webhook_rejected':
       return error.name;
     default:
       return error satisfies never;
@@ -157,6 +160,11 @@ const classOfStatus: Readonly<Record<number, string>> = {
   503: 'UnavailableError 7',
 };
 
+const classOfCode: Readonly<Record<string, string>> = {
+  api_key_banned: 'BannedError 7',
+  events_expired: 'EventsExpiredError',
+};
+
 test('each code of the contract becomes the error of its status, and the compiler knows it', () => {
   const headers = new Headers({
     'WWW-Authenticate': 'Bearer realm="animal-store", error="insufficient_scope", scope="pets:write"',
@@ -166,10 +174,7 @@ test('each code of the contract becomes the error of its status, and the compile
     const { status, message } = clientErrors[code];
     const error = errorOf({ code, status, message, headers, attempts: 1 }, [], 7);
     expect(error).toMatchObject({ code, status, message });
-    expect([code, classOf(error)]).toEqual([
-      code,
-      code === 'api_key_banned' ? 'BannedError 7' : (classOfStatus[status] ?? ''),
-    ]);
+    expect([code, classOf(error)]).toEqual([code, classOfCode[code] ?? classOfStatus[status] ?? '']);
   }
 });
 

@@ -42,6 +42,8 @@ const outputs: Readonly<Record<string, readonly string[]>> = {
   'create-once': ['true'],
   change: ['Pepper II', 'Another client changed the animal. Show the new version.'],
   orders: ['delivered', 'pet_not_available'],
+  follow: ['1n Ozzy', '2n Rex', '3n Kim', '1 3n'],
+  webhook: [''],
   pace: ['3', '60'],
   errors: ['name must not be empty'],
   abort: ['The page was closed.', '{', '  available: 3,', '  pending: 0,', '  sold: 0,', '}'],

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { AccountOperations } from '../../src/operations/admin/accounts.ts';
 import { BanOperations } from '../../src/operations/admin/bans.ts';
 import { writeAs } from '../../src/operations/changes/by-operator.ts';
+import { webhookUnits } from '../../src/operations/resources/webhooks.ts';
 import { units } from '../../src/operations/units.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { makeStore, operatorOf } from '../support/process.ts';
@@ -25,7 +26,8 @@ test('every unit of an operator names its subject', () => {
     ...['createFirstKey', 'createPetOnce', 'once', 'audited', 'auditedOnce'],
     ...['addSession', 'useSession', 'removeSession'],
     ...['recordUsage', 'pruneUsage', 'pruneAnswers', 'recordAudit', 'commitImport'],
-    ...['pruneEvents', 'skipEvents'],
+    ...['pruneEvents', 'skipEvents', 'queueDeliveries'],
+    ...Object.keys(webhookUnits),
   ];
   const withSubject = Object.entries(units).flatMap(([name, unit]) => ('subject' in unit ? [name] : []));
   expect([...withSubject, ...ofTheServiceItself].sort()).toEqual(Object.keys(units).sort());

@@ -43,6 +43,11 @@ export class Connection implements Disposable {
     this.#socket.write(text);
   }
 
+  /** Takes nothing any more, so that the system's buffers fill. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
   get(path: string, key: string): Promise<RawReply> {
     this.write(`GET ${path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${key}\r\n\r\n`);
     return this.reply();

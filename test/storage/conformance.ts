@@ -5,6 +5,7 @@ import { answersConform } from './answers-conformance.ts';
 import { auditConforms } from './audit-conformance.ts';
 import { firstStartConforms, keysConform, scopesConform } from './callers-conformance.ts';
 import { entitiesConform } from './entities-conformance.ts';
+import { eventsConform } from './events-conformance.ts';
 import { filtersConform } from './filters-conformance.ts';
 import { importsConform } from './imports-conformance.ts';
 import { inventoryConforms } from './inventory-conformance.ts';
@@ -27,6 +28,7 @@ export function storageConforms(name: string, makePlace: MakePlace): void {
     describe('filters', () => filtersConform(check));
     describe('inventory', () => inventoryConforms(check));
     describe('orders', () => ordersConform(check));
+    describe('events', () => eventsConform(check));
     describe('tables', () => entitiesConform(check));
     describe('webhooks', () => webhooksConform(check));
     describe('kept answers', () => answersConform(check));

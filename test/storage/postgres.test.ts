@@ -8,6 +8,7 @@ import { quotaOf } from '../../src/domain/plan.ts';
 import { resources } from '../../src/domain/resources.ts';
 import { units } from '../../src/operations/units.ts';
 import { PostgresDatabase } from '../../src/storage/postgres/database.ts';
+import { PostgresEvents } from '../../src/storage/postgres/entities/events.ts';
 import { versionCounter } from '../../src/storage/postgres/versions.ts';
 import { PostgresWriter } from '../../src/storage/postgres/writer.ts';
 import { StorageUnavailable, StorageUnusable } from '../../src/storage/storage.ts';
@@ -124,6 +125,24 @@ describe.skipIf(servers === undefined)('PostgreSQL', () => {
     expect(ids).toEqual(Array.from({ length: 900 }, (_, index) => index + 1));
     // Those that arrive at a writer together are one statement.
     expect(announced).toBe(3);
+  });
+
+  test('an event that was written earlier and committed later gets the higher id', async () => {
+    await using schema = await makeSchema();
+    await using database = open(schema.url);
+    await database.migrate();
+    await using early = openSession(schema.url);
+    await using late = openSession(schema.url);
+    const add = (sql: SQL, data: string) =>
+      sql`INSERT INTO unnumbered_events (type, data, created_at) VALUES ('pet.updated', ${data}, 0)`;
+    const events = new PostgresEvents({ run: (statement) => database.read(statement) });
+    const seen = async () => (await events.list(0n, 10)).map(({ id, data }) => `${id} ${data}`);
+    await early.begin(async (sql) => {
+      await add(sql, 'early');
+      await add(late, 'late');
+      expect(await seen()).toEqual(['1 late']);
+    });
+    expect(await seen()).toEqual(['1 late', '2 early']);
   });
 
   test('a statement that takes too long is cancelled by the server, and the connection goes on', async () => {

@@ -10,11 +10,13 @@ import {
 import { balancers, cuts, cuttingProxy } from './cutting-proxy.ts';
 import { Failures, same } from './failures.ts';
 import { Chance } from './generate/chance.ts';
+import { Readers } from './once-readers.ts';
 import { Expected, liveOnce, type Stored, type Write } from './once-work.ts';
 import { type ShopPlace, shopKinds } from './shop-places.ts';
 import { type Figures, openOrThrow, type StressOptions, type StressTest } from './stress-test.ts';
 
 const mostWorkers = 32;
+const readers = 4;
 /** Writes of a worker at least; a life has about as many. */
 const writesEach = 10;
 /** The service is killed after this many writes, again and again. */
@@ -136,17 +138,25 @@ export async function eachOnce(
     );
   });
   const workers = Math.min(mostWorkers, Math.ceil(rounds / writesEach));
+  const reading = new Readers({ url: proxy.url, key: place.key, ...patience }, readers, seed);
+  const read = reading.follow(failures);
   await Promise.all(
     Array.from({ length: workers }, (_, worker) => working.work(worker, rounds, seed, failures)),
   );
   await killing;
+  const direct = new AnimalStore({ key: place.key, url: place.urls()[0] ?? '' });
+  await reading.end(direct);
+  await read;
   failures.end();
-  await checkStored(place, working);
+  await checkStored(direct, working);
+  await reading.check(direct);
   const { whole: _, ...met } = proxy.met;
   return {
     'writes, each done once': working.seen.writes,
     'animals, orders and categories':
       working.expected.pets.size + working.expected.orders.size + working.categories.size,
+    'events, each read once and in order by every reader': reading.seen.events,
+    'resumed by a reader': reading.seen.resumed,
     'kill -9': kills,
     ...tally,
     'repeated by the client': working.seen.retries,
@@ -157,9 +167,7 @@ export async function eachOnce(
 }
 
 /** What is stored is what was answered, and nothing else. */
-async function checkStored({ key, urls }: ShopPlace, { expected, categories }: Workers): Promise<void> {
-  const [url = ''] = urls();
-  const store = new AnimalStore({ key, url });
+async function checkStored(store: AnimalStore, { expected, categories }: Workers): Promise<void> {
   const counts = { available: 0, pending: 0, sold: 0 };
   const pets = await store.pets.list().toArray();
   for (const { id, name, status } of pets) {
@@ -186,7 +194,7 @@ export const onceTests: readonly StressTest[] = shopKinds.map(({ name, title, op
   promise:
     'writes of the client, through a proxy that cuts connections, holds answers up and replaces them, are each done ' +
     'exactly once, of several buyers of an animal exactly one gets it, and an animal is pending exactly while an open ' +
-    `order holds it, through kill -9 and outages, ${title} (rounds: writes)`,
+    `order holds it, readers of the feed get each event once and in order, and the events lead to the store, through kill -9 and outages, ${title} (rounds: writes)`,
   rounds: 10_000,
   async run(options) {
     await using place = await openOrThrow(open);

@@ -69,7 +69,17 @@ export async function answerOf(
     // Bytes, for fetch gives text a media type of its own.
     ...(body === undefined ? {} : { body: typeof body === 'string' ? new TextEncoder().encode(body) : body }),
   });
-  const answer = new Answer(response.status, response.headers, await response.text());
+  const answer = new Answer(response.status, response.headers, await textOf(response));
   checkResponse(method, target, answer);
   return answer;
+}
+
+/** The body; of a stream, which has no end, what comes first. */
+async function textOf(response: Response): Promise<string> {
+  const isStream = response.headers.get('content-type') === 'text/event-stream';
+  if (!isStream || response.body === null) return response.text();
+  const reader = response.body.getReader();
+  const { value } = await reader.read();
+  await reader.cancel();
+  return new TextDecoder().decode(value);
 }

@@ -110,6 +110,7 @@ export class Contract {
     if (type === undefined || content === undefined) return [...mistakes, ...mistakesOfNoBody(response)];
     if (method === 'HEAD') return response.text === '' ? mistakes : [...mistakes, 'has a body'];
     if (response.headers.get('content-type') !== type) mistakes.push(`is not ${type}`);
+    if (type === 'text/event-stream') return mistakes;
     const texts =
       type === 'application/x-ndjson' ? response.text.split('\n').filter(Boolean) : [response.text];
     return [...mistakes, ...texts.flatMap((text) => this.#bodyMistakes(content.schema, text))];

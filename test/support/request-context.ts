@@ -10,6 +10,7 @@ import { startServer } from '../../src/http/server.ts';
 import { AdmissionOperations } from '../../src/operations/admission/admission.ts';
 import { ClientOperations } from '../../src/operations/client-operations.ts';
 import { EventFeed } from '../../src/operations/events/feed.ts';
+import { EventStreams } from '../../src/operations/events/streams.ts';
 import { TrafficCounter } from '../../src/operations/observability/traffic-counter.ts';
 import { publicly, type TestApp } from './app.ts';
 
@@ -17,7 +18,8 @@ import { publicly, type TestApp } from './app.ts';
 export function clientParts({ app, clock, config }: Pick<TestApp, 'app' | 'clock' | 'config'>) {
   const { storage: store } = app.admin;
   const events = new EventFeed(store.events, clock);
-  return { store, events, clock, ...webhookParts(config, { randomBytes, resolve: publicly }) };
+  const streams = new EventStreams(store, events, clock);
+  return { store, events, streams, clock, ...webhookParts(config, { randomBytes, resolve: publicly }) };
 }
 
 /** What the pipeline works with, on the store of a running app. */
@@ -58,6 +60,7 @@ export function incomingOf(url: string, headers: Readonly<Record<string, string>
     client: () => '192.0.2.1',
     countFree: () => false,
     keep: () => undefined,
+    streamed: () => new ReadableStream(),
     network: () => '192.0.2.1',
     startedAt: 0,
   };

@@ -6,14 +6,15 @@ import { socketsOn } from './sockets.ts';
  * first. Connections are identified by the port of their other end: if two have the same one, both are kept.
  */
 export class BusyConnections {
-  readonly #peerPorts = new Map<Request, number>();
+  readonly #peerPorts = new Map<object, number>();
 
-  keep(request: Request, server: Pick<Bun.Server<undefined>, 'requestIP'>): void {
-    this.#peerPorts.set(request, server.requestIP(request)?.port ?? 0);
+  /** Until the request, or what stands for it, is released. */
+  keep(request: Request, server: Pick<Bun.Server<undefined>, 'requestIP'>, keeper: object = request): void {
+    this.#peerPorts.set(keeper, server.requestIP(request)?.port ?? 0);
   }
 
-  release(request: Request): void {
-    this.#peerPorts.delete(request);
+  release(keeper: object): void {
+    this.#peerPorts.delete(keeper);
   }
 
   releaseAfter(request: Request, answer: Awaitable<Response>): Awaitable<Response> {

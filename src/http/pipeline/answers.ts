@@ -1,5 +1,6 @@
-import { etagOf } from '../../contract/caching.ts';
+import { cacheControl, etagOf } from '../../contract/caching.ts';
 import { filtersOf, type ListQuery } from '../../contract/cursor.ts';
+import type { StreamSource } from '../../contract/operation.ts';
 import { isTagged, type Operation } from '../../contract/operations.ts';
 import type { Performed } from '../../operations/client-operations.ts';
 import type { HeaderFields } from './headers.ts';
@@ -8,6 +9,7 @@ import type { HeaderFields } from './headers.ts';
 export interface Answer {
   readonly status: number;
   readonly body: string | Blob | null;
+  readonly stream?: StreamSource;
   readonly etag?: string | undefined;
   readonly headers: HeaderFields;
 }
@@ -18,12 +20,21 @@ interface AnswerContext {
   readonly hasTag?: boolean;
 }
 
+/** The connection ends with the stream, for its idle time-out is switched off. */
+const streamHeaders: HeaderFields = {
+  'Content-Type': 'text/event-stream',
+  'Cache-Control': cacheControl.stream,
+  'X-Accel-Buffering': 'no',
+  Connection: 'close',
+};
+
 export function successAnswer(
   operation: Operation,
   query: unknown,
-  { status, body, tagged, location, next, isReplayed }: Performed,
+  { status, body, tagged, location, next, stream, isReplayed }: Performed,
   { base, params = {}, hasTag = isTagged(operation) }: AnswerContext,
 ): Answer {
+  if (stream !== undefined) return { status, body: null, stream, headers: streamHeaders };
   const headers: HeaderFields = {};
   const text = tagged ?? (hasTag ? body : undefined);
   const etag = text === undefined ? undefined : etagOf(text);

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { ErrorCode } from '../../contract/errors.ts';
+import type { StreamSource } from '../../contract/operation.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type {
   AdmissionOperations,
@@ -43,6 +44,8 @@ export interface IncomingRequest {
   readonly countFree: () => boolean;
   /** Marks the caller as authenticated, so that the connection is among the last to be closed. */
   readonly keep: () => void;
+  /** The body of a stream, for which the connection stays open. */
+  readonly streamed: (source: StreamSource) => ReadableStream;
   /** The client's network, by which failed authentications are counted. */
   readonly network: () => string;
   /** When it came, in ms of the process's own clock. */
@@ -54,8 +57,8 @@ export interface Outcome {
   readonly code?: ErrorCode | undefined;
   /** Undefined for what is checked by no limit: preflights, and pages outside the version. */
   readonly admission?: Authenticated | Unauthenticated | undefined;
-  /** What is sent; undefined for pages outside the version, of which it is not known here. */
-  readonly body?: string | Blob | null;
+  /** What is sent; undefined where it is not known here: for pages outside the version, and streams. */
+  readonly body?: string | Blob | null | undefined;
   /** The path of a page outside the version; the route of any other request is known. */
   readonly page?: string | undefined;
 }

@@ -40,6 +40,6 @@ const methods = new Set(allOperations.flatMap(methodsOf));
 export const preflightHeaders: HeaderFields = {
   'Access-Control-Allow-Methods': [...methods].join(', '),
   'Access-Control-Allow-Headers':
-    'Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, X-Request-Id, Traceparent, Tracestate',
+    'Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-Request-Id, Traceparent, Tracestate',
   'Access-Control-Max-Age': '600',
 };

@@ -34,7 +34,7 @@ export function readInput<Read = OperationRequest['input']>(
   const read = () => operation.body && readJsonBody(request, operation.body);
   return andThen(orElse<JsonBody | Refusal | undefined>(read, unreadable), (json) => {
     const params = readParams(operation, path);
-    const query = readQuery(operation, queryOf(request.url));
+    const query = resumed(operation, request.headers, readQuery(operation, queryOf(request.url)));
     const preconditions = preconditionsOf(operation, request.headers);
     const idempotencyKey = idempotencyKeyOf(operation, request.headers);
     const body = operation.body && json ? checkBody(operation.body.schema, json) : noBody;
@@ -95,6 +95,18 @@ function refuseUnnameable({ params }: Operation, values: Readonly<Record<string,
     const otherwise = params[name]?.otherwise;
     if (otherwise !== undefined && values[name] === undefined) throw new Refusal(otherwise);
   }
+}
+
+/** Of a stream, `Last-Event-ID` takes the place of `after` (WHATWG HTML, section 9.2.4). */
+function resumed({ success }: Operation, headers: Headers, query: Validated<unknown>): Validated<unknown> {
+  const sent = success.stream && headers.get('last-event-id');
+  // Without an event yet, some clients send an empty one.
+  if (!sent) return query;
+  const after = parseInt64(sent);
+  if (after !== undefined)
+    return 'mistakes' in query ? query : { value: { ...(query.value as object), after } };
+  const message = 'must be an integer of 64 bits, in plain decimal digits';
+  return { mistakes: [...mistakesOf(query), { in: 'header', name: 'Last-Event-ID', message }] };
 }
 
 const noBody: Validated<unknown> = { value: undefined };

@@ -13,13 +13,15 @@ const challenge = 'Bearer realm="animal-store"';
 
 /** How long to wait before a 503 is tried again, in seconds. */
 export const unavailableRetrySeconds = 5;
+/** How long to wait for one of the account's streams to end, in seconds. */
+const streamRetrySeconds = 10;
 
 /** An answer with the headers every response under the version carries. */
 export function reply(
   context: RequestContext,
   incoming: IncomingRequest,
   admission: Authenticated | Unauthenticated,
-  { status, body, headers: own }: Answer,
+  { status, body, stream, headers: own }: Answer,
   code?: ErrorCode,
 ): Response {
   const {
@@ -28,14 +30,15 @@ export function reply(
     routed,
   } = incoming;
   const headers = headersOf({ status, isEmpty: body === null }, requestId, admission, own, routed?.headers);
-  const response = new Response(body, { status, headers });
+  const response = new Response(stream === undefined ? body : incoming.streamed(stream), { status, headers });
   if (context.corsOrigins.size > 0) setAll(response, corsHeaders(sent, context.corsOrigins));
   const isFree =
     admission.caller === undefined || admission.verdict.refusal !== undefined || routed?.operation.free;
   if (context.isDraining() || (isFree && incoming.countFree())) response.headers.set('Connection', 'close');
   writeForMethod(response.headers, method);
   counted(context, incoming, code, admission.caller);
-  context.requestLog?.(incoming, { status, code, admission, body: method === 'HEAD' ? null : body });
+  const logged = method === 'HEAD' ? null : stream === undefined ? body : undefined;
+  context.requestLog?.(incoming, { status, code, admission, body: logged });
   return response;
 }
 
@@ -146,7 +149,7 @@ function errorHeaders(
     case 415:
       return acceptHeaders(details, routed?.operation);
     case 429:
-      return { 'Retry-After': String(retryAfterSeconds(admission)) };
+      return { 'Retry-After': String(retryAfterSeconds(code, admission)) };
     case 503:
       return { 'Retry-After': String(unavailableRetrySeconds) };
     default:
@@ -163,7 +166,8 @@ export function acceptHeaders(details: Refusal['details'], operation: Operation 
   };
 }
 
-function retryAfterSeconds(admission: Authenticated | Unauthenticated): number {
+function retryAfterSeconds(code: ErrorCode, admission: Authenticated | Unauthenticated): number {
+  if (code === 'too_many_streams') return streamRetrySeconds;
   return admission.caller === undefined ? admission.state.secondsLeft : admission.verdict.retryAfterSeconds;
 }
 

@@ -7,6 +7,7 @@ import animals from '../../../docs/guides/animals.md' with { type: 'text' };
 import apiKeys from '../../../docs/guides/api-keys.md' with { type: 'text' };
 import conditionalRequests from '../../../docs/guides/conditional-requests.md' with { type: 'text' };
 import errorsAndRetries from '../../../docs/guides/errors-and-retries.md' with { type: 'text' };
+import events from '../../../docs/guides/events.md' with { type: 'text' };
 import generatedClients from '../../../docs/guides/generated-clients.md' with { type: 'text' };
 import orders from '../../../docs/guides/orders.md' with { type: 'text' };
 import pagination from '../../../docs/guides/pagination.md' with { type: 'text' };
@@ -16,6 +17,7 @@ import rateLimits from '../../../docs/guides/rate-limits.md' with { type: 'text'
 import requestsAndResponses from '../../../docs/guides/requests-and-responses.md' with { type: 'text' };
 import sandbox from '../../../docs/guides/sandbox.md' with { type: 'text' };
 import versioning from '../../../docs/guides/versioning.md' with { type: 'text' };
+import webhookReceivers from '../../../docs/guides/webhook-receivers.md' with { type: 'text' };
 import webhooks from '../../../docs/guides/webhooks.md' with { type: 'text' };
 import { clientErrors } from '../../contract/errors.ts';
 import type { HeaderFields } from '../pipeline/headers.ts';
@@ -29,6 +31,8 @@ const guides: ReadonlyMap<string, string> = new Map([
   ['guides/animals', animals],
   ['guides/orders', orders],
   ['guides/webhooks', webhooks],
+  ['guides/events', events],
+  ['guides/webhook-receivers', webhookReceivers],
   ['guides/requests-and-responses', requestsAndResponses],
   ['guides/pagination', pagination],
   ['guides/rate-limits', rateLimits],

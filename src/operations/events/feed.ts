@@ -32,6 +32,14 @@ interface PageRequest {
 
 type EventPage = Page<StoreEvent>;
 
+/** Events as they are retained, whoever may read them. */
+interface EventRead {
+  readonly events: readonly StoreEvent[];
+  /** The last of them; without any, the event behind which there is none. */
+  readonly last: bigint;
+  readonly isEnd: boolean;
+}
+
 /** The events of a store, page by page. */
 export class EventFeed implements Disposable {
   readonly tail: EventTail;
@@ -44,19 +52,35 @@ export class EventFeed implements Disposable {
     this.tail = new EventTail(store, clock);
   }
 
-  /** Refuses `events_expired` when events behind `after` were removed, or no event has its id yet. */
+  /** Refuses like `read`. */
   page(request: PageRequest): Awaitable<EventPage> {
     const { after, limit, wanted, waitSeconds } = request;
     const examined = wanted.types.size === eventTypes.length ? limit : Math.max(limit, examinedAtOnce);
-    return andThen(this.#store.list(after ?? 0n, examined), (found) => {
+    return andThen(this.read(after, examined), ({ events, last, isEnd }) => {
+      const page = events.length === 0 ? { items: [], next: String(last) } : pageOf(events, limit, wanted);
+      return page.items.length === 0 && isEnd && waitSeconds > 0 ? this.#delayed(page, request) : page;
+    });
+  }
+
+  /** Refuses `events_expired` when events behind `after` were removed, or no event has its id yet. */
+  read(after: bigint | undefined, limit: number): Awaitable<EventRead> {
+    return andThen(this.#store.list(after ?? 0n, limit), (found) => {
       const oldest = found[0]?.id;
       if (oldest === undefined)
-        return andThen(this.#emptyPage(after), (page) => this.#delayed(page, request));
+        return andThen(this.end(after), (last) => ({ events: [], last, isEnd: true }));
       const from = after ?? oldest - 1n;
       if (oldest !== from + 1n) throw expired(from, oldest);
-      const page = pageOf(withoutGap(found, from), limit, wanted);
-      const isEnd = page.items.length === 0 && found.length < examined;
-      return isEnd && waitSeconds > 0 ? this.#delayed(page, request) : page;
+      const events = withoutGap(found, from);
+      return { events, last: from + BigInt(events.length), isEnd: found.length < limit };
+    });
+  }
+
+  /** The last event. Refuses `events_expired` when that is not `after`. */
+  end(after?: bigint): Awaitable<bigint> {
+    return andThen(this.#store.bounds(), ({ oldest, last }) => {
+      if (after !== undefined && after !== last)
+        throw after < last ? expired(after, oldest) : unknown(after, last);
+      return last;
     });
   }
 
@@ -73,14 +97,6 @@ export class EventFeed implements Disposable {
 
   [Symbol.dispose](): void {
     this.tail[Symbol.dispose]();
-  }
-
-  #emptyPage(after: bigint | undefined): Awaitable<EventPage> {
-    return andThen(this.#store.bounds(), ({ oldest, last }) => {
-      if (after !== undefined && after !== last)
-        throw after < last ? expired(after, oldest) : unknown(after, last);
-      return { items: [], next: String(last) };
-    });
   }
 
   /** An empty page as it is at the end of the wait, or with the first events that were wanted. */

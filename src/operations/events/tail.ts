@@ -1,15 +1,17 @@
 import type { StoreEvent } from '../../contract/events.ts';
 import type { Clock } from '../../domain/clock.ts';
 import type { EventStore } from '../../storage/storage.ts';
-import { withoutGap } from './gaps.ts';
+import { behind, withoutGap } from './gaps.ts';
 
 /** How often the store is read while there are listeners: the longest delay of events that another process committed. */
 const lookEveryMs = 100;
 /** Collects the events of concurrent writes of this process in one read. */
 const collectMs = 5;
 const readAtOnce = 1_000;
+/** How often it is checked whether the store was restored to an earlier state, in looks. */
+const checkEvery = 10;
 
-/** `gap`: events are missing behind those that were delivered. */
+/** `gap`: events are missing behind those that were delivered, or these do not exist any more. */
 export type EndOfListening = 'time' | 'closing' | 'gap';
 
 export interface Listener {
@@ -24,11 +26,13 @@ export interface Listener {
 export class EventTail implements Disposable {
   readonly #store: EventStore;
   readonly #clock: Clock;
-  readonly #listeners = new Set<Listener>();
+  /** With the event from which each one listens. */
+  readonly #listeners = new Map<Listener, bigint>();
   /** The last event that was delivered. */
   #position = 0n;
   #timer: NodeJS.Timeout | undefined;
   #soon: NodeJS.Timeout | undefined;
+  #looks = 0;
   #isReading = false;
   #isClosed = false;
 
@@ -49,7 +53,7 @@ export class EventTail implements Disposable {
     }
     if (this.#listeners.size === 0) this.#start(after);
     if (after < this.#position) return false;
-    this.#listeners.add(listener);
+    this.#listeners.set(listener, after);
     return true;
   }
 
@@ -89,7 +93,7 @@ export class EventTail implements Disposable {
   }
 
   #end(reason: EndOfListening, isDue: (listener: Listener) => boolean): void {
-    for (const listener of this.#listeners) {
+    for (const listener of this.#listeners.keys()) {
       if (!isDue(listener)) continue;
       this.leave(listener);
       listener.end(reason);
@@ -118,9 +122,21 @@ export class EventTail implements Disposable {
     const last = events.at(-1);
     if (last !== undefined) {
       this.#position = last.id;
-      for (const listener of this.#listeners) listener.take(events);
+      for (const [listener, after] of this.#listeners) {
+        // Whoever has read the store meanwhile is ahead of the tail.
+        const unseen = after <= from ? events : behind(events, after);
+        if (unseen.length > 0) listener.take(unseen);
+      }
     }
-    if (events.length < found.length) this.#end('gap', () => true);
+    if (events.length < found.length || (await this.#isRestored())) this.#end('gap', () => true);
     return found.length === readAtOnce;
+  }
+
+  /** Whether events that were delivered do not exist: the store was restored to an earlier state. */
+  async #isRestored(): Promise<boolean> {
+    if (++this.#looks % checkEvery !== 0) return false;
+    const position = this.#position;
+    const { last } = await this.#store.bounds();
+    return last < position && position === this.#position;
   }
 }

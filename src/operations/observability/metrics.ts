@@ -71,7 +71,7 @@ function ofProcesses({ processes, about, startedAt }: Measured): Metric[] {
 }
 
 function ofRequests({ processes, bans }: Measured): Metric[] {
-  const { counts, latencies, inFlight, pageCache } = sumOf(processes);
+  const { counts, latencies, inFlight, openStreams, pageCache } = sumOf(processes);
   const series = new Map<string, Value>();
   const setSeries = (operation: string, code: string, value: number) =>
     series.set(`${operation} ${code}`, labelled({ operation, code }, value));
@@ -91,6 +91,7 @@ function ofRequests({ processes, bans }: Measured): Metric[] {
       latencies.flatMap(histogramOf),
     ),
     gauge('requests_in_flight', 'Requests that are not answered yet.', inFlight),
+    gauge('event_streams', 'Streams of events that clients have open.', openStreams),
     counter(
       'page_cache_requests_total',
       'Lists that were asked for: sent again as they were (hit), or made anew (miss).',

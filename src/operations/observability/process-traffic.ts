@@ -47,6 +47,7 @@ interface ProcessTrafficParts {
   readonly pageCache: { readonly hits: number; readonly misses: number };
   readonly facts: () => Awaitable<StoreFacts>;
   readonly inFlight: () => number;
+  readonly openStreams: () => number;
   /** Unix ms. */
   readonly startedAt: number;
 }
@@ -60,13 +61,14 @@ export class ProcessTraffic implements TrafficSource {
   }
 
   async traffic(): Promise<readonly Traffic[]> {
-    const { counter, eventLoop, pageCache, inFlight, startedAt } = this.#parts;
+    const { counter, eventLoop, pageCache, inFlight, openStreams, startedAt } = this.#parts;
     const { hits, misses } = pageCache;
     return [
       {
         ...counter.traffic(),
         startedAt,
         inFlight: inFlight(),
+        openStreams: openStreams(),
         pageCache: { hits, misses },
         eventLoop: eventLoop.times(),
         memoryBytes: process.memoryUsage.rss(),

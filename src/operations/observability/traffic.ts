@@ -45,6 +45,7 @@ export interface Traffic {
   readonly latencies: readonly TrafficLatency[];
   readonly seconds: readonly TrafficSecond[];
   readonly inFlight: number;
+  readonly openStreams: number;
   readonly pageCache: { readonly hits: number; readonly misses: number };
   readonly eventLoop: EventLoopTimes;
   readonly memoryBytes: number;
@@ -90,6 +91,7 @@ export function sumOf(all: readonly Traffic[]): TrafficSum {
       .sort((one, other) => one.at - other.at)
       .slice(-keptSeconds),
     inFlight: total(({ inFlight }) => inFlight),
+    openStreams: total(({ openStreams }) => openStreams),
     pageCache: {
       hits: total(({ pageCache }) => pageCache.hits),
       misses: total(({ pageCache }) => pageCache.misses),

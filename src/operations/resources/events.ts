@@ -4,9 +4,13 @@ import { type EventSelector, mayRead, scopeOf, selectedTypes } from '../../domai
 import type { Caller } from '../../storage/storage.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import type { EventFeed, Wanted } from '../events/feed.ts';
+import type { EventStreams } from '../events/streams.ts';
 import type { ReadersOf } from './rows.ts';
 
-export function eventReaders(feed: EventFeed): ReadersOf<typeof eventOperations, [Authenticated]> {
+export function eventReaders(
+  feed: EventFeed,
+  streams: EventStreams,
+): ReadersOf<typeof eventOperations, [Authenticated]> {
   return {
     listEvents: (_store, { query }, { caller }) => {
       const { after, limit, type = [], wait, order } = query;
@@ -16,6 +20,8 @@ export function eventReaders(feed: EventFeed): ReadersOf<typeof eventOperations,
         throw notCombined(after === undefined ? 'wait' : 'after');
       return feed.newest(limit, wanted);
     },
+    streamEvents: (_store, { query: { type = [], after } }, admission) =>
+      streams.begin(admission, wantedEvents(type, admission.caller), after),
   };
 }
 

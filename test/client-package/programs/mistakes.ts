@@ -16,6 +16,7 @@ export const unknownMember: NewPet = { name: 'Ozzy', categoryId: 1n, category: 1
 export const incomplete: NewPet = { name: 'Ozzy' }; // mistake: an animal has a category
 export const unknownStatus = store.pets.list({ status: 'on sale' }); // mistake: there is no such status
 export const unknownFilter = store.pets.list({ name: 'Ozzy' }); // mistake: there is no such filter
+export const unknownType = store.events.follow({ types: ['pet.sold'] }); // mistake: there is no such type of event
 export const text = store.pets.delete('1'); // mistake: ids are integers
 export const rounded: number = pet.id; // mistake: ids are bigint
 export const otherKind = notFound.retryAfterSeconds; // mistake: there is nothing to wait for

@@ -7,6 +7,7 @@ import {
   NotFoundError,
   type Pet,
   RateLimitError,
+  verifyWebhook,
 } from '@animal-store/client';
 
 /** Where the service is, and keys of two accounts: one with ample limits, and one that may send two requests a minute. */
@@ -22,6 +23,8 @@ export async function run({ url, key, limitedKey }: Given): Promise<string[]> {
   const store = new AnimalStore({ key, url });
   return [
     ...(await animals(store)),
+    ...(await events(store)),
+    `webhook: ${await webhook()}`,
     ...(await orders(store)),
     ...(await errors(store)),
     ...(await limits(new AnimalStore({ key: limitedKey, url, maxWaitSeconds: 0 }))),
@@ -50,6 +53,39 @@ async function animals({ pets, categories, inventory }: AnimalStore): Promise<st
     `category: ${category.id} ${category.name}`,
     `inventory: ${counted.available} ${counted.pending} ${counted.sold}`,
   ];
+}
+
+async function events({ pets, events }: AnimalStore): Promise<string[]> {
+  const { next: after } = await events.list({ order: 'desc', limit: 1 });
+  const seen: string[] = [];
+  const following = (async () => {
+    for await (const event of events.follow({ after, types: ['pet.*'] }))
+      if (seen.push(`${event.type} ${event.id - after}`) === 2) break;
+  })();
+  const { id } = await pets.create({ name: 'Kim', categoryId: largest });
+  await pets.delete(id);
+  await following;
+  return [`events: ${seen.join()}`];
+}
+
+async function webhook(): Promise<string> {
+  const secret = new TextEncoder().encode('a secret of a webhook');
+  const body = `{"id":${largest},"type":"pet.created","data":{"name":"犬"}}`;
+  const timestamp = String(Math.floor(Date.now() / 1_000));
+  const key = await crypto.subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, [
+    'sign',
+  ]);
+  const signed = new TextEncoder().encode(`evt_1.${timestamp}.${body}`);
+  const signature = btoa(
+    String.fromCharCode(...new Uint8Array(await crypto.subtle.sign('HMAC', key, signed))),
+  );
+  const headers = {
+    'Webhook-Id': 'evt_1',
+    'Webhook-Timestamp': timestamp,
+    'Webhook-Signature': `v1,${signature}`,
+  };
+  const event = await verifyWebhook(`whsec_${btoa('a secret of a webhook')}`, headers, body);
+  return `${event.id} ${event.type}`;
 }
 
 async function orders({ pets, orders }: AnimalStore): Promise<string[]> {

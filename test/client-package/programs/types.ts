@@ -5,11 +5,15 @@ import {
   type BannedError,
   type Call,
   type ConflictError,
+  type Event,
+  type EventsExpiredError,
   type InvalidRequestError,
   type NotFoundError,
   type Order,
   type Pet,
+  type PetsImported,
   type RateLimitError,
+  verifyWebhook,
 } from '@animal-store/client';
 
 /** Whether two types are the same; `Same<Pet['id'], bigint>`. */
@@ -31,6 +35,17 @@ export async function right(): Promise<void> {
   for await (const pet of store.pets.list({ status: 'sold', categoryId: 7n, limit: 100 }))
     holds<Same<typeof pet, Pet>>();
   for await (const page of store.pets.list().pages()) holds<Same<typeof page.data, readonly Pet[]>>();
+  for await (const event of store.events.follow({ after: 0n, types: ['pet.*', 'order.placed'] })) {
+    holds<Same<typeof event, Event>>();
+    holds<Same<typeof event.id, bigint>>();
+    if (event.type === 'pet.deleted') holds<Same<typeof event.data, Pet>>();
+    if (event.type === 'order.placed') holds<Same<typeof event.data, Order>>();
+    if (event.type === 'pets.imported') holds<Same<typeof event.data, PetsImported>>();
+  }
+  const { next } = await store.events.list({ after: 7, type: ['category.*'], wait: 30, limit: 10 });
+  holds<Same<typeof next, bigint>>();
+  const delivered = await verifyWebhook('whsec_', new Headers(), new Uint8Array());
+  if (delivered.type !== 'webhook.test') holds<Same<typeof delivered, Event>>();
   const call: Call<Pet> = store.pets.create({ name: 'Ozzy', categoryId: 1 });
   const { data, rateLimit } = await call.withResponse();
   holds<Same<typeof data, Pet>>();
@@ -45,6 +60,9 @@ export function codesNarrow(error: unknown): void {
       break;
     case 'api_key_banned':
       holds<Same<typeof error, BannedError>>();
+      break;
+    case 'events_expired':
+      holds<Same<typeof error, EventsExpiredError>>();
       break;
     case 'pet_not_found':
       holds<Same<typeof error, NotFoundError>>();

@@ -13,15 +13,16 @@ export function notMet(answers: ReadonlyMap<string, number>): string[] {
 
 function waysOf(operation: Operation): string[] {
   const { success, errors, preconditions, reads, scope, method } = operation;
-  const statuses = Object.keys(success.descriptions);
+  // The walk opens no streams.
+  const statuses = success.stream ? [] : Object.keys(success.descriptions);
   return [
     ...statuses,
-    ...errors,
+    ...errors.filter((code) => code !== 'too_many_streams'),
     ...(preconditions ? ['precondition_failed'] : []),
     ...(method === 'GET' && reads.length > 0 ? ['304'] : []),
     ...(scope === undefined ? [] : ['insufficient_scope']),
     ...(isRepeatable(operation) ? statuses.map((status) => `${status} replayed`) : []),
-    ...(isEmpty(operation) ? [] : filtering(operation)),
+    ...(success.stream || isEmpty(operation) ? [] : filtering(operation)),
     ...(operation.paginated ? foreignCursors(operation) : []),
   ];
 }

@@ -114,4 +114,20 @@ function somePage({ query, limit }: Asked): Outcome {
   };
 }
 
-export const events: Resource = { places: { listEvents } };
+/** An id that no walk reaches. */
+const beyond = '1000000000000';
+
+/** By HEAD, which opens no stream; what one sends is proved by `test/api/event-stream.test.ts`. */
+function streamEvents({ chance, scene }: Making): Request {
+  const request = { operationId: 'streamEvents', isPartly: true } as const;
+  if (!scene.isAlone || chance.often(0.7))
+    return { ...request, method: 'HEAD', target: '/events/stream', act: () => ({ status: 200, text: '' }) };
+  return {
+    ...request,
+    method: 'GET',
+    target: `/events/stream?after=${beyond}`,
+    act: ({ world }) => refusal(410, 'events_expired', [beyond, `${world.events.length}`]),
+  };
+}
+
+export const events: Resource = { places: { listEvents, streamEvents } };

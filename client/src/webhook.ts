@@ -1,0 +1,80 @@
+/** Receives webhooks, which are signed as in Standard Webhooks 1.0: https://www.standardwebhooks.com */
+import type { Event } from './contract.js';
+import { ArgumentError, WebhookError } from './errors.js';
+import { parseJson } from './json.js';
+
+/** The event of a test delivery. */
+export interface WebhookTestEvent {
+  readonly id: bigint;
+  readonly type: 'webhook.test';
+  readonly timestamp: string;
+  readonly data: unknown;
+}
+
+export type WebhookEvent = Event | WebhookTestEvent;
+
+/** `Headers`, or an object such as `request.headers` of Node.js, with names in any case. */
+export type RawHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The longest time on the way, and the largest difference of the clocks. */
+const toleranceSeconds = 300;
+
+/**
+ * Resolves with the event of a delivery. Throws WebhookError unless it was signed with the secret within the last 5 minutes. Pass the
+ * body exactly as received, and during a rotation both secrets. An event may be delivered several times, with the same `webhook-id`.
+ */
+export async function verifyWebhook(
+  secret: string | readonly string[],
+  headers: RawHeaders,
+  body: string | Uint8Array | ArrayBuffer,
+): Promise<WebhookEvent> {
+  const secrets = [secret].flat().map(keyOf);
+  const [id, timestamp, signatures] = ['id', 'timestamp', 'signature'].map((name) =>
+    headerOf(headers, `webhook-${name}`),
+  );
+  const ageSeconds = Date.now() / 1_000 - Number(timestamp);
+  if (!(Math.abs(ageSeconds) <= toleranceSeconds))
+    throw new WebhookError(`webhook-timestamp ${timestamp} is more than 5 minutes from the time here.`);
+  const part = body as Uint8Array<ArrayBuffer>;
+  const signed = await new Blob([`${id}.${timestamp}.`, part]).arrayBuffer();
+  for (const key of secrets)
+    for (const [, signature = ''] of `${signatures}`.matchAll(/(?:^| )v1,(\S+)/g))
+      if (await isSigned(key, signature, signed))
+        return parseJson(await new Blob([part]).text()) as WebhookEvent;
+  throw new WebhookError(
+    'webhook-signature does not match: check the secret, and pass the body as received.',
+  );
+}
+
+/** Compares in constant time, as WebCrypto does. */
+async function isSigned(
+  raw: Uint8Array<ArrayBuffer>,
+  signature: string,
+  signed: ArrayBuffer,
+): Promise<boolean> {
+  const key = await crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+  const bytes = bytesOf(signature);
+  return bytes !== undefined && crypto.subtle.verify('HMAC', key, bytes, signed);
+}
+
+function keyOf(secret: string): Uint8Array<ArrayBuffer> {
+  const [, base64 = ''] = /^whsec_(.+)$/.exec(secret) ?? [];
+  const key = bytesOf(base64);
+  if (!key?.length) throw new ArgumentError('secret must be a webhook secret (whsec_…).');
+  return key;
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
+
+function headerOf(headers: RawHeaders, name: string): string {
+  // Frameworks have classes of headers that are not the global one.
+  const fields: Iterable<[string, unknown]> = (headers as Headers).entries?.() ?? Object.entries(headers);
+  for (const [field, value] of fields) if (value && field.toLowerCase() === name) return String(value);
+  throw new WebhookError(`The request has no header ${name}.`);
+}

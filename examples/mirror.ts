@@ -1,0 +1,122 @@
+/**
+ * Keeps an exact copy of a store in an SQLite file: animals, categories and, if the key may read them, orders.
+ *
+ *   API=http://127.0.0.1:3000 KEY=ask_your_key npx bun examples/mirror.ts copy.db
+ *
+ * The key needs the scopes events:read and pets:read. Stop the program whenever you like: it resumes where it was.
+ *
+ * Why the copy is exact:
+ * - The lists are read after the position. A list shows each resource at some moment behind the position, and every change behind it is
+ *   an event. Events carry the whole resource, so the last one of each resource leaves what the store has.
+ * - Events that are older than what a list showed set it back, and the later ones bring it forward again. Other programs never see that:
+ *   the file gets the lists together with the events up to the end of reading.
+ * - An event and its position are stored in one transaction.
+ */
+import { Database } from 'bun:sqlite';
+import { AnimalStore, type Event, EventsExpiredError, PermissionError } from '@animal-store/client';
+
+const [file] = process.argv.slice(2);
+if (file === undefined) throw new Error('Which file? npx bun examples/mirror.ts copy.db');
+const store = new AnimalStore({
+  key: process.env.KEY,
+  url: process.env.API,
+  maxWaitSeconds: 86_400,
+  onRetry: ({ error, waitMs }) =>
+    console.error(`${error.message} Trying again in ${Math.ceil(waitMs / 1_000)} s.`),
+});
+
+const copy = new Database(file, { safeIntegers: true });
+copy.run('PRAGMA journal_mode = WAL');
+copy.run(`CREATE TABLE IF NOT EXISTS resources (
+  kind TEXT NOT NULL, id INTEGER NOT NULL, json TEXT NOT NULL, PRIMARY KEY (kind, id)) WITHOUT ROWID`);
+copy.run(
+  'CREATE TABLE IF NOT EXISTS position (only INTEGER PRIMARY KEY CHECK (only = 1), event INTEGER NOT NULL)',
+);
+const put = copy.query('INSERT OR REPLACE INTO resources VALUES (?, ?, ?)');
+const remove = copy.query('DELETE FROM resources WHERE kind = ? AND id = ?');
+const move = copy.query('INSERT OR REPLACE INTO position VALUES (1, ?)');
+const saved = copy.query<{ event: bigint }, []>('SELECT event FROM position');
+
+/** Other kinds, which a later version of the service may have, are not copied. */
+const copied = ['pet', 'category', 'order'];
+
+interface Resource {
+  readonly id: bigint;
+}
+
+/** The JSON of the service, with all digits of its integers. */
+function jsonOf(resource: object): string {
+  const members = Object.entries(resource).map(
+    ([name, value]) => `${JSON.stringify(name)}:${typeof value === 'bigint' ? value : JSON.stringify(value)}`,
+  );
+  return `{${members.join()}}`;
+}
+
+function keep(kind: string, resources: readonly Resource[]): void {
+  for (const resource of resources) put.run(kind, resource.id, jsonOf(resource));
+}
+
+/** Several instances of a service may take a second until their lists show a change whose event is there. */
+const settled = () => Bun.sleep(1_000);
+
+/** Brings the copy to the state behind an event. */
+async function apply(event: Event): Promise<void> {
+  const [kind = '', change] = event.type.split('.');
+  if (event.type === 'pets.imported') {
+    await settled();
+    const { firstId: minId, lastId: maxId } = event.data;
+    const imported = await store.pets.list({ minId, maxId }).toArray();
+    copy.transaction(() => {
+      keep('pet', imported);
+      move.run(event.id);
+    })();
+  } else if (copied.includes(kind)) {
+    copy.transaction(() => {
+      if (change === 'deleted') remove.run(kind, event.data.id);
+      else keep(kind, [event.data]);
+      move.run(event.id);
+    })();
+  }
+}
+
+/** Reads everything. If the program ends before this does, the file stays as it was. */
+async function readAll(): Promise<void> {
+  const { next: start } = await store.events.list({ order: 'desc', limit: 1 });
+  await settled();
+  copy.run('BEGIN IMMEDIATE');
+  try {
+    copy.run('DELETE FROM resources');
+    for await (const { data } of store.pets.list().pages()) keep('pet', data);
+    for await (const { data } of store.categories.list().pages()) keep('category', data);
+    try {
+      for await (const { data } of store.orders.list().pages()) keep('order', data);
+    } catch (error) {
+      if (!(error instanceof PermissionError)) throw error;
+    }
+    const { next: end } = await store.events.list({ order: 'desc', limit: 1 });
+    for (let after = start; after < end; ) {
+      const { events, next } = await store.events.list({ after });
+      for (const event of events) await apply(event);
+      after = next;
+    }
+    move.run(end);
+    copy.run('COMMIT');
+  } catch (error) {
+    copy.run('ROLLBACK');
+    throw error;
+  }
+  console.log(`Read everything up to event ${saved.get()?.event}.`);
+}
+
+for (;;) {
+  try {
+    if (saved.get() === null) await readAll();
+    const after = saved.get()?.event;
+    for await (const event of store.events.follow({ after, onPosition: (id) => move.run(id) }))
+      await apply(event);
+  } catch (error) {
+    if (!(error instanceof EventsExpiredError)) throw error;
+    console.error(`${error.message} Reading everything again.`);
+    copy.run('DELETE FROM position');
+  }
+}

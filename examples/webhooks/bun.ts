@@ -1,0 +1,40 @@
+/**
+ * Receives webhooks with Bun, and keeps each event once, in a table of an SQLite file:
+ *
+ *   WEBHOOK_SECRET=whsec_your_secret PORT=8080 bun bun.ts inbox.db
+ *
+ * During a rotation, WEBHOOK_SECRET has both secrets, separated by a space. Let another program, or a later part of this one, handle the
+ * events of the table: a delivery has to be answered within 15 seconds.
+ */
+import { Database } from 'bun:sqlite';
+import { verifyWebhook, WebhookError } from '@animal-store/client';
+
+const { WEBHOOK_SECRET = '', PORT = '8080' } = process.env;
+const [inbox = 'inbox.db'] = process.argv.slice(2);
+const secrets = WEBHOOK_SECRET.split(' ');
+
+const database = new Database(inbox);
+database.run('CREATE TABLE IF NOT EXISTS inbox (webhook_id TEXT PRIMARY KEY, event TEXT NOT NULL)');
+const add = database.query('INSERT OR IGNORE INTO inbox VALUES (?, ?)');
+
+async function receive(request: Request): Promise<Response> {
+  const body = await request.text();
+  const { type } = await verifyWebhook(secrets, request.headers, body);
+  const id = request.headers.get('webhook-id');
+  // The same event may be delivered several times.
+  if (add.run(id, body).changes > 0) console.log(`${id} ${type}`);
+  return new Response(null, { status: 204 });
+}
+
+const server = Bun.serve({
+  hostname: '127.0.0.1',
+  port: Number(PORT),
+  maxRequestBodySize: 1_048_576,
+  fetch: receive,
+  error: (error) => {
+    console.error(error.message);
+    // A 500 is repeated by the service; a 400 is as well, in case the secret is corrected.
+    return new Response(error.name, { status: error instanceof WebhookError ? 400 : 500 });
+  },
+});
+console.log(`Listening on port ${server.port}.`);

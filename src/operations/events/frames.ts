@@ -1,0 +1,49 @@
+import { eventFrame, type StoreEvent } from '../../contract/events.ts';
+import { isWanted, type Wanted } from './feed.ts';
+
+/** Length from which a chunk takes no further event, in UTF-16 code units: bounds what a slow reader is sent at once. */
+const chunkLength = 65_536;
+
+/** What a stream sends, and to which key. */
+export interface Filter {
+  readonly wanted: Wanted;
+  /** The wanted types, as a name of the set. */
+  readonly types: string;
+  readonly keyId: number;
+}
+
+/** The wanted events as server-sent events, in chunks of whole events. */
+export function chunksOf(events: readonly StoreEvent[], wanted: Wanted): Uint8Array[] {
+  const chunks: Uint8Array[] = [];
+  let text = '';
+  for (const event of events) {
+    if (!isWanted(event, wanted)) continue;
+    text += eventFrame(event);
+    if (text.length < chunkLength) continue;
+    chunks.push(Buffer.from(text));
+    text = '';
+  }
+  if (text !== '') chunks.push(Buffer.from(text));
+  return chunks;
+}
+
+/** Encodes a batch once for all streams that want the same of it. */
+export class SharedFrames {
+  #batch: readonly StoreEvent[] = [];
+  #isShared = true;
+  readonly #chunks = new Map<string, readonly Uint8Array[]>();
+
+  of(batch: readonly StoreEvent[], { wanted, types }: Filter): readonly Uint8Array[] {
+    if (batch !== this.#batch) {
+      this.#batch = batch;
+      this.#isShared = batch.every(({ accountId }) => accountId === null);
+      this.#chunks.clear();
+    }
+    const key = this.#isShared ? types : `${types} ${wanted.accountId}`;
+    const known = this.#chunks.get(key);
+    if (known !== undefined) return known;
+    const chunks = chunksOf(batch, wanted);
+    this.#chunks.set(key, chunks);
+    return chunks;
+  }
+}

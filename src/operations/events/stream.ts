@@ -1,0 +1,124 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { reconnectAfterMs, type StoreEvent } from '../../contract/events.ts';
+import type { StreamSource } from '../../contract/operation.ts';
+import { mayRead } from '../../domain/event-type.ts';
+import type { Scope } from '../../domain/scope.ts';
+import type { EventFeed } from './feed.ts';
+import { chunksOf, type Filter, type SharedFrames } from './frames.ts';
+import type { Listener } from './tail.ts';
+
+/**
+ * Bytes that a reader may be behind. An event has more than 105, so this is fewer than 10,000 events.
+ */
+const mostBehindBytes = 1_048_576;
+/** Events that are read at once while a stream catches up. */
+const readAtOnce = 500;
+
+const beginning = Buffer.from(`retry: ${reconnectAfterMs}\n\n`);
+const comment = Buffer.from(':\n\n');
+
+/** What streams of a process have in common. */
+export interface StreamParts {
+  readonly feed: EventFeed;
+  readonly frames: SharedFrames;
+  readonly ended: (stream: EventStream) => void;
+}
+
+/** A stream to one reader. It has neither a timer nor a closure, so that thousands may be idle. */
+export class EventStream implements StreamSource, Listener {
+  readonly type = 'direct';
+  readonly until = Number.POSITIVE_INFINITY;
+  readonly filter: Filter;
+  connection: Disposable | undefined;
+  readonly #parts: StreamParts;
+  /** The last event that was read from the store. */
+  #after: bigint;
+  #sink: ReadableStreamDirectController | undefined;
+  /** Bytes that were written since the connection took no more. */
+  #behindBytes = 0;
+  #hasEnded = false;
+
+  constructor(parts: StreamParts, filter: Filter, after: bigint) {
+    this.#parts = parts;
+    this.filter = filter;
+    this.#after = after;
+  }
+
+  pull(sink: ReadableStreamDirectController): void {
+    this.#sink = sink;
+    if (this.#hasEnded) {
+      sink.end();
+      return;
+    }
+    this.#write(beginning);
+    void this.#catchUp();
+  }
+
+  cancel(): void {
+    this.#sink = undefined;
+    this.end();
+  }
+
+  take(events: readonly StoreEvent[]): void {
+    for (const chunk of this.#parts.frames.of(events, this.filter)) {
+      if (this.#behindBytes > mostBehindBytes) this.end();
+      else this.#write(chunk);
+    }
+  }
+
+  comment(): void {
+    this.#write(comment);
+  }
+
+  /** Whether a key with these scopes may read what is sent. */
+  isAllowed(scopes: ReadonlySet<Scope>): boolean {
+    return scopes.has('events:read') && [...this.filter.wanted.types].every((type) => mayRead(scopes, type));
+  }
+
+  /** Ends after what the reader has been sent. A reader that is behind is disconnected: it might never take the rest. */
+  end(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#parts.feed.tail.leave(this);
+    this.#parts.ended(this);
+    this.connection?.[Symbol.dispose]();
+    const sink = this.#sink;
+    this.#sink = undefined;
+    if (this.#behindBytes > 0) sink?.close(new Error('the reader is behind'));
+    else sink?.end();
+  }
+
+  /** Resolves when the reader has taken all; undefined if it has. */
+  #write(bytes: Uint8Array): Promise<unknown> | undefined {
+    const sink = this.#sink;
+    if (sink === undefined) return undefined;
+    const written: unknown = sink.write(bytes);
+    sink.flush();
+    if (!(written instanceof Promise)) return undefined;
+    const isFirst = this.#behindBytes === 0;
+    this.#behindBytes += bytes.length;
+    if (!isFirst) return written;
+    // All that is written meanwhile is taken at the same time.
+    const taken = () => {
+      this.#behindBytes = 0;
+    };
+    return written.then(taken, taken);
+  }
+
+  /** Reads the store as fast as the reader takes it, up to its end, and goes on with the tail. */
+  async #catchUp(): Promise<void> {
+    const { feed } = this.#parts;
+    try {
+      while (!this.#hasEnded) {
+        const { events, last, isEnd } = await feed.read(this.#after, readAtOnce);
+        for (const chunk of chunksOf(events, this.filter.wanted)) await this.#write(chunk);
+        this.#after = last;
+        if (isEnd && (this.#hasEnded || feed.tail.listen(last, this))) return;
+        await nextTurn();
+      }
+    } catch {
+      // Expired meanwhile, or the store is not reached: the reader learns which when it connects again.
+      this.end();
+    }
+  }
+}

@@ -1,0 +1,324 @@
+/** The stream of events, read by a parser of its own. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import { connect } from 'node:net';
+import { mostStreams } from '../../src/contract/events.ts';
+import { parseJson } from '../../src/contract/json.ts';
+import { startTestApp, type Tenant, type TestApp } from '../support/app.ts';
+import { EventSource } from '../support/event-source.ts';
+import { newPet } from '../support/pets.ts';
+import { until } from '../support/wait.ts';
+
+const app = await startTestApp();
+afterAll(() => app[Symbol.asyncDispose]());
+
+interface Opened {
+  readonly key?: string;
+  readonly of?: TestApp;
+  readonly lastEventId?: string;
+}
+
+const open = (query = '', { key = app.key, of = app, ...more }: Opened = {}) =>
+  EventSource.open(of.url, { key, query, ...more });
+
+async function addPet(of: TestApp = app): Promise<bigint> {
+  const answer = await of.call('POST', '/pets', { body: newPet() });
+  expect(answer.status).toBe(201);
+  return (answer.json as { id: bigint }).id;
+}
+
+async function newestId(): Promise<number> {
+  const events = (await app.call('GET', '/events?order=desc&limit=1')).json as { id: bigint }[];
+  return Number(events[0]?.id ?? 0n);
+}
+
+const wealthy = () => app.tenant('enterprise', { perMinute: 1_000, perDay: 1_000 });
+
+describe('the response', () => {
+  test('has the headers of a stream, those of limits, and counts one request', async () => {
+    const { key } = await wealthy();
+    await using source = await open('', { key });
+    const { headers, retry } = source;
+    expect(retry).toBe(2_000);
+    expect(headers.get('content-type')).toBe('text/event-stream');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('x-accel-buffering')).toBe('no');
+    expect(headers.get('x-ratelimit-remaining')).toBe('999');
+    expect((await app.call('GET', '/pets', { key })).number('X-RateLimit-Remaining')).toBe(998);
+  });
+
+  test('sends each event with its id, type and the bytes of the feed', async () => {
+    await using source = await open();
+    await addPet();
+    await app.call('PUT', '/categories/5', { body: '{"name":"Dogs \u2028 \\" and cats"}' });
+    await until(() => source.events.length === 2);
+    const [first] = source.ids as [number];
+    const feed = await app.call('GET', `/events?after=${first - 1}`);
+    expect(`[${source.events.map(({ data }) => data).join(',')}]`).toBe(feed.text);
+    for (const { id, type, data } of source.events)
+      expect(parseJson(data)).toMatchObject({ id: BigInt(id), type });
+    expect(source.events.map(({ type }) => type)).toEqual(['pet.created', 'category.created']);
+  });
+
+  test('sends a comment every 15 s', async () => {
+    await using source = await open();
+    await addPet();
+    await until(() => source.events.length === 1);
+    expect(source.comments).toBe(0);
+    app.clock.advance(15);
+    await until(() => source.comments === 1);
+    app.clock.advance(15);
+    await until(() => source.comments === 2);
+  });
+});
+
+describe('the position', () => {
+  test('is the next event by default, after= otherwise, and Last-Event-ID before both', async () => {
+    await addPet();
+    const end = await newestId();
+    await using next = await open();
+    await using after = await open(`?after=${end - 1}`);
+    await using last = await open(`?after=${end}`, { lastEventId: String(end - 1) });
+    await using empty = await open(`?after=${end}`, { lastEventId: '' });
+    await addPet();
+    for (const [source, first] of [
+      [next, end + 1],
+      [after, end],
+      [last, end],
+      [empty, end + 1],
+    ] as const) {
+      await until(() => source.ids.at(-1) === end + 1);
+      expect(source.ids[0]).toBe(first);
+    }
+  });
+
+  test.each(['x', '1.0', '9223372036854775808', '1, 2'])(
+    '400 for a Last-Event-ID that is no id: %s',
+    async (id) => {
+      const { status, error } = await app.call('GET', '/events/stream?after=y', {
+        headers: { 'Last-Event-ID': id },
+      });
+      expect([status, error.code]).toEqual([400, 'invalid_parameter']);
+      expect(error.details?.map(({ in: place, name }) => `${place} ${name}`)).toEqual([
+        'query after',
+        'header Last-Event-ID',
+      ]);
+    },
+  );
+
+  test('410 events_expired for an event that does not exist', async () => {
+    const answer = await app.call('GET', `/events/stream?after=${(await newestId()) + 1}`);
+    expect([answer.status, answer.error.code]).toEqual([410, 'events_expired']);
+  });
+
+  test('is resumed without a gap or a duplicate, while writes go on', async () => {
+    const from = await newestId();
+    const seen: number[] = [];
+    let isWriting = true;
+    const writers = Array.from({ length: 4 }, async () => {
+      while (isWriting) await addPet();
+    });
+    for (let round = 0; round < 20; round++) {
+      const lastEventId = String(seen.at(-1) ?? from);
+      const source = await open('', { lastEventId });
+      await until(() => source.events.length >= 1 + round);
+      await source[Symbol.asyncDispose]();
+      seen.push(...source.ids);
+    }
+    isWriting = false;
+    await Promise.all(writers);
+    expect(seen).toEqual(Array.from({ length: seen.length }, (_, index) => from + 1 + index));
+  });
+
+  test('catches up with thousands of events and goes on with those that come', async () => {
+    const from = await newestId();
+    await Promise.all(Array.from({ length: 2_100 }, () => addPet()));
+    await using source = await open(`?after=${from}`);
+    await until(() => source.events.length === 2_100);
+    await addPet();
+    await until(() => source.events.length === 2_101);
+    expect(source.ids).toEqual(Array.from({ length: 2_101 }, (_, index) => from + 1 + index));
+  });
+});
+
+describe('types', () => {
+  test('are those that are asked for, of those that the key may read', async () => {
+    const { account } = await wealthy();
+    const scopes = ['events:read', 'pets:read'] as const;
+    const { key } = await app.app.admin.keys.create(account.id, 'pets', undefined, scopes);
+    await using pets = await open('?type=pet.*', { key });
+    await using all = await open('', { key });
+    await using orders = await open('?type=order.placed');
+    const petId = await addPet();
+    await app.call('PUT', '/categories/6', { body: '{"name":"Six"}' });
+    await app.call('POST', '/orders', { body: `{"petId":${petId}}` });
+    await app.call('PUT', '/categories/6', { body: '{"name":"Seven"}' });
+    await until(() => orders.events.length === 1 && pets.events.length === 2 && all.events.length === 4);
+    const typesOf = ({ events }: EventSource) => events.map(({ type }) => type);
+    expect(typesOf(pets)).toEqual(['pet.created', 'pet.updated']);
+    expect(typesOf(all)).toEqual(['pet.created', 'category.created', 'pet.updated', 'category.updated']);
+    expect(typesOf(orders)).toEqual(['order.placed']);
+    const refused = await app.call('GET', '/events/stream?type=order.*', { key });
+    expect([refused.status, refused.error.code]).toEqual([403, 'insufficient_scope']);
+  });
+});
+
+describe('the end', () => {
+  const ends = {
+    'its key is revoked': ({ keyId }: Tenant) => app.operator.keys.revoke(keyId),
+    'its account is closed': ({ account }: Tenant) => app.operator.accounts.close(account.id),
+    'its key loses events:read': ({ keyId }: Tenant) => app.operator.keys.setScopes(keyId, ['pets:read']),
+    'its key loses the scope of a type': ({ keyId }: Tenant) =>
+      app.operator.keys.setScopes(keyId, ['pets:read', 'events:read']),
+    'its key expires': () => app.clock.advance(3_600),
+    'its key is banned': async ({ key }: Tenant) => {
+      const banned = async () => (await app.call('GET', '/pets', { key })).error.code === 'api_key_banned';
+      // What is refused in the first second of an episode is no strike.
+      for (let sent = 0; sent < 1_200 && !(await nextIs(banned)); sent++);
+    },
+  };
+  const nextIs = async (condition: () => Promise<boolean>) => {
+    app.clock.advance(0.02);
+    return condition();
+  };
+
+  test.each(Object.keys(ends) as (keyof typeof ends)[])(
+    'comes when %s, and only of its streams',
+    async (what) => {
+      const { account } = await app.tenant('enterprise', { perMinute: 2, perDay: 1_000 });
+      const scopes = ['pets:read', 'orders:read', 'events:read'] as const;
+      const issued = await app.app.admin.keys.create(account.id, 'till', 1_800_000, scopes);
+      const other = await app.app.admin.keys.create((await wealthy()).account.id, 'other', undefined, scopes);
+      await using source = await open('', issued);
+      await using others = await open('', other);
+      await ends[what]({ account, key: issued.key, keyId: issued.id });
+      await until(() => source.hasEnded);
+      await addPet();
+      await until(() => others.events.length === 1);
+      expect(source.events).toEqual([]);
+    },
+  );
+
+  test('does not come when a key loses the scope of types that are not streamed', async () => {
+    const { key, keyId } = await wealthy();
+    await using source = await open('?type=pet.*', { key });
+    await using all = await open('', { key });
+    await app.operator.keys.setScopes(keyId, ['pets:read', 'events:read']);
+    await until(() => all.hasEnded);
+    await addPet();
+    await until(() => source.events.length === 1);
+  });
+
+  test('comes when the service stops, which does not wait, and the stream is resumed without a gap', async () => {
+    await using own = await startTestApp();
+    const first = await open('', { key: own.key, of: own });
+    await addPet(own);
+    await until(() => first.events.length === 1);
+    await own.restart();
+    await until(() => first.hasEnded);
+    await addPet(own);
+    const lastEventId = first.events[0]?.id ?? '';
+    await using second = await open('', { key: own.key, of: own, lastEventId });
+    await until(() => second.events.length === 1);
+    expect([...first.ids, ...second.ids]).toEqual([1, 2]);
+  });
+
+  test('comes where events are missing, and a new stream gets 410', async () => {
+    await using own = await startTestApp();
+    await using source = await open('', { key: own.key, of: own });
+    await addPet(own);
+    await own.operator.storage.write('skipEvents', null);
+    await addPet(own);
+    await until(() => source.hasEnded);
+    expect(source.ids).toEqual([1]);
+    expect((await own.call('GET', '/events/stream?after=1')).error.code).toBe('events_expired');
+  });
+});
+
+describe('the bounds', () => {
+  test('10 streams of an account: the next is 429 too_many_streams, until one ends', async () => {
+    const { account, key } = await wealthy();
+    const { key: second } = await app.app.admin.keys.create(account.id, 'second', undefined, ['events:read']);
+    await using stack = new AsyncDisposableStack();
+    const sources: EventSource[] = [];
+    for (let count = 0; count < mostStreams; count++) sources.push(stack.use(await open('', { key })));
+    const refused = await app.call('GET', '/events/stream', { key: second });
+    expect([refused.status, refused.error.code]).toEqual([429, 'too_many_streams']);
+    expect(refused.number('Retry-After')).toBeGreaterThan(0);
+    expect(refused.number('X-RateLimit-Remaining')).toBe(1_000 - mostStreams - 1);
+    expect((await app.call('HEAD', '/events/stream', { key: second })).status).toBe(429);
+    await sources[0]?.[Symbol.asyncDispose]();
+    await until(async () => (await app.call('HEAD', '/events/stream', { key: second })).status === 200);
+    await using _again = await open('', { key: second });
+  });
+
+  test('a reader that is 1 MiB behind is disconnected, and others get every event', async () => {
+    await using own = await startTestApp();
+    using slow = await unread(own, '');
+    await using reader = await open('', { key: own.key, of: own });
+    let written = 0;
+    // The system takes some MiB in the name of the reader.
+    while (!slow.isClosed() && written < 5_000) {
+      await addLarge(own, 10);
+      written += 10;
+      await until(() => reader.events.length === written);
+    }
+    expect(slow.isClosed()).toBe(true);
+    expect(reader.ids).toEqual(Array.from({ length: written }, (_, index) => index + 1));
+    // The system's buffers are bounded, and so are those of the service.
+    expect(written * largeName.length).toBeLessThan(32 * 1_048_576);
+  });
+
+  test('a reader that catches up is sent as much as it takes, and not disconnected', async () => {
+    await using own = await startTestApp();
+    for (let round = 0; round < 15; round++) await addLarge(own, 100);
+    using slow = await unread(own, '?after=0');
+    await using reader = await open('?after=0', { key: own.key, of: own });
+    await until(() => reader.events.length === 1_500);
+    expect(slow.isClosed()).toBe(false);
+    slow.resume();
+    await until(() => slow.count() === 1_500);
+  });
+});
+
+const largeName = 'x'.repeat(16_000);
+
+/** Adds animals whose events are larger than any client's request can make them. */
+async function addLarge({ app: { admin } }: TestApp, count: number): Promise<void> {
+  const body = { name: largeName, categoryId: 1n, status: 'available' } as const;
+  await Promise.all(
+    Array.from({ length: count }, () => admin.storage.write('createPet', { body, now: Date.now() })),
+  );
+}
+
+/** A connection that reads the head of a stream and no more. */
+async function unread(of: TestApp, query: string) {
+  const { hostname, port } = new URL(of.url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  let isClosed = false;
+  let received = '';
+  socket.on('error', () => undefined);
+  socket.on('close', () => {
+    isClosed = true;
+  });
+  socket.write(
+    `GET /v1/events/stream${query} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${of.key}\r\n\r\n`,
+  );
+  await new Promise<void>((resolve) => {
+    socket.once('data', (chunk) => {
+      received += chunk.toString('latin1');
+      socket.pause();
+      resolve();
+    });
+  });
+  return {
+    isClosed: () => isClosed,
+    count: () => received.match(/^event: /gm)?.length ?? 0,
+    resume: () => {
+      socket.on('data', (chunk) => {
+        received += chunk.toString('latin1');
+      });
+      socket.resume();
+    },
+    [Symbol.dispose]: () => void socket.destroy(),
+  };
+}

@@ -1,0 +1,105 @@
+/** The reader of new events that waiting requests and streams of a process share, on a real store. */
+import { afterAll, expect, test } from 'bun:test';
+import type { StoreEvent } from '../../src/contract/events.ts';
+import { type EndOfListening, EventTail } from '../../src/operations/events/tail.ts';
+import { startTestApp } from '../support/app.ts';
+import { until } from '../support/wait.ts';
+
+const app = await startTestApp();
+const { storage } = app.app.admin;
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function add(count = 1): Promise<void> {
+  const body = { name: 'Ozzy', categoryId: 1n, status: 'available' } as const;
+  await Promise.all(Array.from({ length: count }, () => storage.write('createPet', { body, now: 1 })));
+}
+
+const last = async () => (await storage.events.bounds()).last;
+
+class Recorder {
+  readonly until: number;
+  readonly ids: bigint[] = [];
+  reason: EndOfListening | undefined;
+
+  constructor(seconds = Number.POSITIVE_INFINITY) {
+    this.until = app.clock.steady() + seconds * 1_000;
+  }
+
+  take(events: readonly StoreEvent[]): void {
+    this.ids.push(...events.map(({ id }) => id));
+  }
+
+  end(reason: EndOfListening): void {
+    this.reason = reason;
+  }
+}
+
+const idsFrom = (first: bigint, count: number) =>
+  Array.from({ length: count }, (_, at) => first + BigInt(at));
+
+test('delivers each event behind the position of each listener once, in order, wherever the others are', async () => {
+  using tail = new EventTail(storage.events, app.clock);
+  const from = await last();
+  const [first, ahead, later] = [new Recorder(), new Recorder(), new Recorder()];
+  expect(tail.listen(from, first)).toBe(true);
+  await add(3);
+  // This listener has read two of the events in the store, before the tail delivers them.
+  expect(tail.listen(from + 2n, ahead)).toBe(true);
+  await until(() => first.ids.length === 3);
+  expect(ahead.ids).toEqual([from + 3n]);
+  expect(tail.listen(from + 2n, later)).toBe(false);
+  expect(tail.listen(from + 3n, later)).toBe(true);
+  await add(2_500);
+  await until(() => first.ids.length === 2_503 && later.ids.length === 2_500);
+  expect(first.ids).toEqual(idsFrom(from + 1n, 2_503));
+  expect(ahead.ids).toEqual(idsFrom(from + 3n, 2_501));
+  expect(later.ids).toEqual(idsFrom(from + 4n, 2_500));
+});
+
+test('a listener that has left gets nothing, and the next one begins where it says', async () => {
+  using tail = new EventTail(storage.events, app.clock);
+  const [gone, next] = [new Recorder(), new Recorder()];
+  tail.listen(await last(), gone);
+  tail.leave(gone);
+  expect(tail.listeners).toBe(0);
+  await add(2);
+  const from = (await last()) - 1n;
+  expect(tail.listen(from, next)).toBe(true);
+  tail.wake();
+  await until(() => next.ids.length === 1);
+  expect([gone.ids, next.ids]).toEqual([[], [from + 1n]]);
+});
+
+test('ends each listener when its time is over, and all when it is closed, those that come afterwards as well', async () => {
+  using tail = new EventTail(storage.events, app.clock);
+  const [short, long, late] = [new Recorder(10), new Recorder(), new Recorder()];
+  const from = await last();
+  tail.listen(from, short);
+  tail.listen(from, long);
+  app.clock.advance(10);
+  await until(() => short.reason !== undefined);
+  expect([short.reason, long.reason]).toEqual(['time', undefined]);
+  tail[Symbol.dispose]();
+  expect(tail.listen(from, late)).toBe(true);
+  expect([long.reason, late.reason, tail.listeners]).toEqual(['closing', 'closing', 0]);
+});
+
+test('ends all listeners at a gap, behind the events before it', async () => {
+  using tail = new EventTail(storage.events, app.clock);
+  const listener = new Recorder();
+  const from = await last();
+  await add();
+  await storage.write('skipEvents', null);
+  await add();
+  tail.listen(from, listener);
+  await until(() => listener.reason !== undefined);
+  expect([listener.ids, listener.reason, tail.listeners]).toEqual([[from + 1n], 'gap', 0]);
+});
+
+test('ends all listeners when the store was restored to a state without events that they have', async () => {
+  using tail = new EventTail(storage.events, app.clock);
+  const listener = new Recorder();
+  tail.listen((await last()) + 5n, listener);
+  await until(() => listener.reason !== undefined);
+  expect(listener.reason).toBe('gap');
+});
