@@ -193,9 +193,9 @@ const derivedCalls = (Object.values(sharedOperations) as (Operation & { readonly
 
 export const sampleCalls: readonly Call[] = [
   ...accountCalls,
-  ...webhookCalls,
   ...shopCallsBefore,
   ...derivedCalls,
   ...shopCallsAfter,
+  ...webhookCalls,
   ...operatorCalls,
 ];
