@@ -82,6 +82,8 @@ export async function startService(
 
   const events = started.use(await feedOf(config, storage, clock));
   const streams = started.use(new EventStreams(storage, events, clock));
+  const webhooks = webhookParts(config, runtime);
+  started.use(webhooks.sender);
   let draining = false;
   const server = startServer({
     context: {
@@ -91,7 +93,7 @@ export async function startService(
         clock,
         events,
         streams,
-        ...webhookParts(config, runtime),
+        ...webhooks,
       }),
       pageCache: watch.pageCache,
       clock,
@@ -119,7 +121,7 @@ export async function startService(
     around: runtime.around,
   });
   const url = () => listeningAddress(server.hostname ?? config.host, server.port);
-  const parts = { ...runtime, store: storage, tail: events.tail, log, worker: worker?.number };
+  const parts = { ...runtime, webhooks, store: storage, tail: events.tail, log, worker: worker?.number };
   const sending = startSending(config, parts);
   started.defer(async () => {
     // Keep-alive clients learn from `Connection: close` to come back elsewhere before the sockets go.

@@ -10,26 +10,32 @@ import { mistakeInEndpoint, systemResolve } from '../webhooks/endpoint.ts';
 import { openSecret, sealSecret } from '../webhooks/secrets.ts';
 import { Sender } from '../webhooks/send.ts';
 import { makeWebhookSecret } from '../webhooks/signature.ts';
+import { sendTest, type TestedWebhook } from '../webhooks/test-event.ts';
 import type { Runtime } from './services.ts';
 
-/** What the operations of webhooks take from outside the store. */
+/** What the operations of webhooks, and the sending of events, take from outside the store. */
 export function webhookParts(
   { webhooks: { allowedNetworks: allowed, secretsKeys: keys } }: Pick<Config, 'webhooks'>,
-  { randomBytes, resolve = systemResolve }: Pick<Runtime, 'randomBytes' | 'resolve'>,
+  { clock, randomBytes, resolve = systemResolve }: Pick<Runtime, 'clock' | 'randomBytes' | 'resolve'>,
 ) {
+  const sender = new Sender({ resolve, allowed, now: () => clock.now() });
+  const secrets = {
+    make: () => makeWebhookSecret(randomBytes),
+    seal: (secret: string) => sealSecret(secret, keys, randomBytes),
+    open: (sealed: string) => openSecret(sealed, keys),
+  };
   return {
     checkEndpoint: (url: string) => mistakeInEndpoint(url, { resolve, allowed }),
-    secrets: {
-      make: () => makeWebhookSecret(randomBytes),
-      seal: (secret: string) => sealSecret(secret, keys, randomBytes),
-      open: (sealed: string) => openSecret(sealed, keys),
-    },
+    secrets,
+    sender,
+    sendTest: (webhook: TestedWebhook) => sendTest(webhook, { sender, clock, openSecret: secrets.open }),
   };
 }
 
-interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes' | 'resolve'> {
+interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes'> {
   readonly store: Store;
   readonly tail: EventTail;
+  readonly webhooks: ReturnType<typeof webhookParts>;
   readonly log: Logger;
   /** The number of this worker; undefined for the only process of an instance. */
   readonly worker: number | undefined;
@@ -37,27 +43,20 @@ interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes' | 'resolve'
 
 /** Sends the events of a store to webhooks: on an embedded store from one process, on servers from all. */
 export function startSending(config: Config, parts: SendingParts): Pick<Dispatcher, 'stop'> {
-  const { webhooks, databaseUrl } = config;
-  const { clock, log, store, worker = 1 } = parts;
-  if (!webhooks.areSent || (isEmbedded(databaseUrl) && worker !== 1)) return { stop: async () => undefined };
-  if (webhooks.secretsKeys.length === 0) void warnOfSecrets(store, log);
-  const { secrets } = webhookParts(config, parts);
+  const { areSent, secretsKeys } = config.webhooks;
+  const { clock, log, store, worker = 1, webhooks } = parts;
+  const { sender, secrets } = webhooks;
+  if (secretsKeys.length === 0 && worker === 1) void warnOfSecrets(store, log);
+  if (!areSent || (isEmbedded(config.databaseUrl) && worker !== 1)) return { stop: async () => undefined };
   return new Dispatcher({
     store: deliveryStoreOf(store, clock),
-    sender: senderOf(config, parts),
+    sender,
     clock,
     random: () => Buffer.from(parts.randomBytes(4)).readUInt32BE() / 2 ** 32,
     openSecret: secrets.open,
     follow: follower(store, parts.tail),
     notice: (message, fields) => log.warn(fields, message),
   });
-}
-
-function senderOf(
-  { webhooks: { allowedNetworks: allowed } }: Config,
-  { clock, resolve = systemResolve }: Pick<Runtime, 'clock' | 'resolve'>,
-): Sender {
-  return new Sender({ resolve, allowed, now: () => clock.now() });
 }
 
 function deliveryStoreOf(store: Store, clock: Clock): DeliveryStore {

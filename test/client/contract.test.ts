@@ -115,6 +115,7 @@ const classOf = (error: AnimalStoreError): string => {
     case 'category_not_found':
     case 'order_not_found':
     case 'webhook_not_found':
+    case 'delivery_not_found':
     case 'too_many_webhooks':
     case 'route_not_found':
     case 'status_transition_not_allowed':

@@ -126,11 +126,12 @@ const newWebhook = {
   ...write,
   caller,
   endpoint,
-  lastEvent: 0n,
+  events: { oldest: 1n, last: 0n },
   secret: 'sealed',
   body: { url: 'https://shop.example/ "猫"' },
 };
 const take = { now, leasedUntil: now + 9, room: 9, after: 0n };
+const bounds = { oldest: 1n, last: 9n };
 const settled = {
   id: 1n,
   webhookId: 1n,
@@ -148,7 +149,9 @@ const webhookCalls: readonly Call[] = [
   ['dispatchDeliveries', { settled: [{ ...settled, nextAttemptAt: null, finishedAt: now }], take }],
   ['pruneDeliveries', now + 1],
   ['disableWebhook', { webhookId: 2n, reason: 'gone', since: undefined, now }],
-  ['updateWebhook', { ...webhook(2n), endpoint, lastEvent: 9n, body: { enabled: true } }],
+  ['updateWebhook', { ...webhook(2n), endpoint, events: bounds, body: { enabled: true } }],
+  ['redeliverEvents', { ...webhook(2n), events: bounds, body: { after: 3n } }],
+  ['redeliver', { ...write, caller, params: { webhookId: 2n, deliveryId: 2n } }],
   ['rotateWebhookSecret', { ...webhook(2n), secret: 'other' }],
   ['pruneEvents', now + 1],
   ['deleteWebhook', webhook(1n)],

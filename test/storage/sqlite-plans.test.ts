@@ -53,6 +53,7 @@ const mayScan: Exceptions = [
 
 /** Conditions that no index answers. */
 const mayFilter: Exceptions = [
+  ['a webhook has few pending deliveries', /^DELETE FROM deliveries\s+WHERE webhook_id/],
   ['some events behind a position are examined', /^INSERT INTO deliveries .* FROM events/s],
   ['an account has as many rows as its keys', /FROM usage_(?:hours|days) WHERE account_id = \?1 AND/],
 ];

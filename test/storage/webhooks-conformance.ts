@@ -8,11 +8,11 @@ import { newPet } from './samples.ts';
 const now = 1_800_000_000_001;
 const ofAccount = (accountId: number) => ({ accountId, scopes: ['webhooks:write', 'pets:read'] }) as const;
 
-function create({ write }: Writes, accountId = 1, lastEvent = 0n) {
+function create({ write }: Writes, accountId = 1) {
   const given = {
     caller: ofAccount(accountId),
     endpoint: { mistake: undefined },
-    lastEvent,
+    events: { oldest: 1n, last: 0n },
     secret: 'sealed',
     now,
   };
@@ -50,7 +50,13 @@ export function webhooksConform(check: StoreTest): void {
 
   check('events become deliveries once, and none of a disabled webhook', async ({ store, beside }) => {
     const { id: webhookId } = await create(store);
-    const change = { params: { webhookId }, preconditions: {}, caller: ofAccount(1), lastEvent: 0n, now };
+    const change = {
+      params: { webhookId },
+      preconditions: {},
+      caller: ofAccount(1),
+      events: { oldest: 1n, last: 0n },
+      now,
+    };
     const enable = (enabled: boolean) =>
       store.write('updateWebhook', { ...change, endpoint: { mistake: undefined }, body: { enabled } });
     await addPets(store, 2);

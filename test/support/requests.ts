@@ -43,7 +43,7 @@ const makers: Readonly<Record<string, (app: TestApp, making: Making) => Promise<
     const given = {
       caller,
       endpoint: { mistake: undefined },
-      lastEvent: 0n,
+      events: { oldest: 1n, last: 0n },
       secret: 'whsec_',
       now: clock.now(),
     };

@@ -69,6 +69,14 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     );
   }
 
+  async withdraw(webhookId: bigint, after: bigint): Promise<void> {
+    await this.#statements.run(
+      (sql) => sql`
+        DELETE FROM deliveries
+        WHERE webhook_id = ${webhookId} AND status = 'pending' AND event_id > ${after} AND leased_until IS NULL`,
+    );
+  }
+
   /** Skips deliveries that another process removes. */
   async prune(before: number): Promise<boolean> {
     const [row] = await this.#statements.run<{ removed: bigint }[]>(

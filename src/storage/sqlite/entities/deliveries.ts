@@ -60,6 +60,10 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
     }
   }
 
+  withdraw(webhookId: bigint, after: bigint): void {
+    this.#statements.withdraw.run(webhookId, after);
+  }
+
   prune(before: number): boolean {
     return this.#statements.prune.run(before).changes === deliveriesPrunedAtOnce;
   }
@@ -116,6 +120,10 @@ function statementsOf(database: Database) {
     ),
     succeeded: database.query<never, SqlValue[]>(
       `UPDATE webhooks SET succeeded_at = ?2 WHERE id = ?1 AND coalesce(succeeded_at, 0) < ?2 - ${successEveryMs}`,
+    ),
+    withdraw: database.query<never, SqlValue[]>(
+      `DELETE FROM deliveries
+       WHERE webhook_id = ?1 AND status = 'pending' AND event_id > ?2 AND leased_until IS NULL`,
     ),
     prune: database.query<never, SqlValue[]>(
       `DELETE FROM deliveries WHERE id IN (
