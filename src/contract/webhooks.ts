@@ -237,6 +237,7 @@ export const webhookOperations = rowsOf(
       params,
       body: noMembers,
       reads: ['webhooks'],
+      needs: ['caller'],
       repeatable: false,
       isEffect: true,
       success: ok(WebhookTest, webhookTestJson, 'The outcome of the attempt.'),

@@ -218,6 +218,50 @@ describe.each(places)('on %s', (_name, start) => {
     expect(missed).not.toBe(wanted);
   });
 
+  test('events are sent again: of one delivery as a new one, and all behind an id', async () => {
+    await using place = await start();
+    const [app] = place.apps as [TestApp];
+    const owner = await buyerOf(app);
+    await using receiver = await answering('200 OK');
+    const webhook = await subscribe(owner, receiver);
+    for (let at = 0; at < 3; at++) await owner.addPet();
+    const succeeded = async (count: number) =>
+      (await deliveriesOf(owner, webhook, 'succeeded')).length === count;
+    await until(() => succeeded(3));
+    const [, second] = await deliveriesOf(owner, webhook);
+    const again = await owner.call('POST', `/webhooks/${webhook.id}/deliveries/${second?.id}/redeliver`);
+    expect([again.status, again.json]).toMatchObject([202, { eventId: second?.eventId, attempts: [] }]);
+    expect((again.json as ShownDelivery).id).not.toBe(second?.id as bigint);
+    await until(() => succeeded(4));
+    const body = JSON.stringify({ after: Number(second?.eventId) - 1 });
+    expect((await owner.call('POST', `/webhooks/${webhook.id}/redeliver`, { body })).status).toBe(202);
+    await until(() => succeeded(6));
+    expect(idsAt(receiver).size).toBe(3);
+    expect(receiver.requests).toHaveLength(6);
+  });
+
+  test('a test event is sent at once, and its outcome is the response', async () => {
+    await using place = await start();
+    const [app] = place.apps as [TestApp];
+    const owner = await buyerOf(app);
+    await using receiver = await startReceiver((socket) =>
+      socket.write(response('418 Teapot', 'No coffee.')),
+    );
+    const { id, secret } = await subscribe(owner, receiver);
+    const tested = (await owner.call('POST', `/webhooks/${id}/test`)).json;
+    expect(tested).toEqual({ status: 418n, milliseconds: expect.anything(), body: 'No coffee.' });
+    const request = receiver.requests[0] ?? '';
+    expect(verifies(secret, request, app)).toBe(true);
+    expect(JSON.parse(messageOf(request).body)).toMatchObject({
+      type: 'webhook.test',
+      data: { id: Number(id) },
+    });
+    await owner.call('PATCH', `/webhooks/${id}`, { body: '{"url":"http://127.0.0.1:1/"}' });
+    expect((await owner.call('POST', `/webhooks/${id}/test`)).json).toMatchObject({
+      error: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
+
   test('a service that stops releases what it sends, and sends it again when it starts', async () => {
     await using place = await start();
     const [app] = place.apps as [TestApp];
