@@ -5,6 +5,7 @@ import type { Clock } from '../domain/clock.ts';
 import { listeningAddress } from '../http/listener/host.ts';
 import { BanLog } from '../http/logs/ban-log.ts';
 import { Outages } from '../http/logs/outages.ts';
+import type { RequestContext } from '../http/pipeline/context.ts';
 import { requestIds } from '../http/pipeline/head.ts';
 import { routesOf } from '../http/pipeline/routes.ts';
 import { startServer } from '../http/server.ts';
@@ -14,7 +15,7 @@ import { EventFeed } from '../operations/events/feed.ts';
 import { EventStreams } from '../operations/events/streams.ts';
 import type { Store } from '../operations/units.ts';
 import type { ServingWorker } from '../storage/storage.ts';
-import { type AdminServices, openAdminServices, systemRuntime } from './services.ts';
+import { type AdminServices, openAdminServices, type Runtime, systemRuntime } from './services.ts';
 import { ServiceWatch } from './watch.ts';
 import { startSending, webhookParts } from './webhooks.ts';
 
@@ -64,6 +65,34 @@ function listenerOf({ host: hostname, port, maxConnections, idleTimeoutSeconds, 
   return { hostname, port, maxConnections, idleTimeoutSeconds, trustedProxies };
 }
 
+interface ContextParts extends Pick<RequestContext, 'operations' | 'log' | 'outages' | 'isDraining'> {
+  readonly storage: Store;
+  readonly runtime: Runtime;
+  readonly watch: ServiceWatch;
+}
+
+/** What the pipeline works with. */
+function contextOf(
+  { publicUrl, corsOrigins }: Config,
+  { storage, runtime, watch, ...parts }: ContextParts,
+): RequestContext {
+  const { clock, randomBytes } = runtime;
+  return {
+    ...parts,
+    admission: admissionTo(storage, clock, parts.log),
+    pageCache: watch.pageCache,
+    clock,
+    publicUrl,
+    corsOrigins,
+    traffic: watch.counter,
+    get requestLog() {
+      return watch.logging.requestLog;
+    },
+    bans: new BanLog(parts.log),
+    makeRequestId: requestIds(randomBytes),
+  };
+}
+
 /** Opens the store and answers requests in this process, alone or as one of several. Throws like `startApp`. */
 export async function startService(
   config: Config,
@@ -84,31 +113,11 @@ export async function startService(
   const streams = started.use(new EventStreams(storage, events, clock));
   const webhooks = webhookParts(config, runtime);
   started.use(webhooks.sender);
+  const operations = new ClientOperations({ store: storage, clock, events, streams, ...webhooks });
   let draining = false;
+  const isDraining = () => draining;
   const server = startServer({
-    context: {
-      admission: admissionTo(storage, clock, log),
-      operations: new ClientOperations({
-        store: storage,
-        clock,
-        events,
-        streams,
-        ...webhooks,
-      }),
-      pageCache: watch.pageCache,
-      clock,
-      publicUrl: config.publicUrl,
-      corsOrigins: config.corsOrigins,
-      log,
-      outages,
-      traffic: watch.counter,
-      get requestLog() {
-        return watch.logging.requestLog;
-      },
-      bans: new BanLog(log),
-      makeRequestId: requestIds(runtime.randomBytes),
-      isDraining: () => draining,
-    },
+    context: contextOf(config, { operations, storage, runtime, log, outages, watch, isDraining }),
     routes: routesOf(config.publicUrl, { getPet: config.getPetSunset }),
     publicRoutes: {
       openapi: () => openapi(url()),

@@ -49,7 +49,7 @@ export function startSending(config: Config, parts: SendingParts): Pick<Dispatch
   if (secretsKeys.length === 0 && worker === 1) void warnOfSecrets(store, log);
   if (!areSent || (isEmbedded(config.databaseUrl) && worker !== 1)) return { stop: async () => undefined };
   return new Dispatcher({
-    store: deliveryStoreOf(store, clock),
+    store: deliveryStoreOf(store, clock, isEmbedded(config.databaseUrl)),
     sender,
     clock,
     random: () => Buffer.from(parts.randomBytes(4)).readUInt32BE() / 2 ** 32,
@@ -59,9 +59,10 @@ export function startSending(config: Config, parts: SendingParts): Pick<Dispatch
   });
 }
 
-function deliveryStoreOf(store: Store, clock: Clock): DeliveryStore {
+function deliveryStoreOf(store: Store, clock: Clock, isAlone: boolean): DeliveryStore {
   return {
     hasWebhooks: async () => (await store.webhooks.list(undefined, 1)).length > 0,
+    ...(isAlone && { release: () => store.write('releaseDeliveries', clock.now()) }),
     dispatch: (settled, take) => store.write('dispatchDeliveries', { settled, take }),
     bodies: async (eventIds) => {
       const found = await store.events.findMany(eventIds);

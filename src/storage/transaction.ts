@@ -61,6 +61,8 @@ export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
   /** Turns events into deliveries, and leases some that are due. */
   take(request: TakeRequest): Awaitable<Taken>;
   settle(settled: readonly SettledDelivery[]): Awaitable<void>;
+  /** Ends all leases: their processes are gone. */
+  release(now: number): Awaitable<void>;
   /** Removes the webhook's pending deliveries of events behind `after`, except those in flight. */
   withdraw(webhookId: bigint, after: bigint): Awaitable<void>;
   /** Removes some that finished before an instant (Unix ms); returns whether there may be more. */

@@ -23,6 +23,8 @@ const stopWithinMs = 3_000;
 /** The store, as far as sending needs it. */
 export interface DeliveryStore {
   hasWebhooks(): Awaitable<boolean>;
+  /** Called first, where no other process sends: the leases that are left are those of a process that crashed. */
+  readonly release?: () => Promise<unknown>;
   dispatch(settled: readonly SettledDelivery[], take: TakeRequest): Promise<Taken>;
   /** The events as they are sent, without those that have expired. */
   bodies(eventIds: readonly bigint[]): Awaitable<ReadonlyMap<bigint, string>>;
@@ -52,6 +54,7 @@ export class Dispatcher {
   #after = 0n;
   #isWoken = false;
   #running: Promise<void> | undefined;
+  #isReleased = false;
   #isStopping = false;
 
   constructor(options: DispatcherOptions) {
@@ -83,8 +86,11 @@ export class Dispatcher {
 
   async #look(): Promise<void> {
     try {
-      if (!(await this.#options.store.hasWebhooks()) || this.#isStopping) return;
-      await this.#options.follow(this.wake);
+      const { store, follow } = this.#options;
+      if (!(await store.hasWebhooks()) || this.#isStopping) return;
+      if (!this.#isReleased) await store.release?.();
+      this.#isReleased = true;
+      await follow(this.wake);
       this.wake();
     } catch {
       // The store has logged its outage; the next look finds what is due.

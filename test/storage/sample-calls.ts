@@ -147,6 +147,7 @@ const webhookCalls: readonly Call[] = [
   ['skipEvents', null],
   ['dispatchDeliveries', { settled: [], take }],
   ['dispatchDeliveries', { settled: [{ ...settled, nextAttemptAt: null, finishedAt: now }], take }],
+  ['releaseDeliveries', now],
   ['redeliver', { ...write, caller, params: { webhookId: 1n, deliveryId: 1n } }],
   ['pruneDeliveries', now + 1],
   ['disableWebhook', { webhookId: 2n, reason: 'gone', since: undefined, now }],

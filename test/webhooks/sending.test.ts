@@ -158,7 +158,7 @@ describe.each(places)('on %s', (_name, start) => {
     expect(disabled.map(({ data }) => data)).toEqual([
       { id: webhook.id, reason: (await shown(owner, webhook)).disabledReason },
     ]);
-  }, 120_000);
+  });
 
   test('410 disables the webhook, and nothing more is sent to it', async () => {
     await using place = await start();

@@ -37,6 +37,11 @@ export const deliveryUnits = {
       return true;
     },
   },
+  /** Ends all leases, for no other process sends. */
+  releaseDeliveries: {
+    writes: [],
+    run: ({ deliveries }: Transaction, now: number) => deliveries.release(now),
+  },
   /** Removes deliveries that finished before an instant (Unix ms). */
   pruneDeliveries: {
     writes: [],

@@ -69,6 +69,13 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     );
   }
 
+  async release(now: number): Promise<void> {
+    await this.#statements.run(
+      (sql) => sql`
+        UPDATE deliveries SET leased_until = NULL, next_attempt_at = ${now} WHERE leased_until IS NOT NULL`,
+    );
+  }
+
   async withdraw(webhookId: bigint, after: bigint): Promise<void> {
     await this.#statements.run(
       (sql) => sql`

@@ -60,6 +60,10 @@ export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implem
     }
   }
 
+  release(now: number): void {
+    this.#statements.release.run(now);
+  }
+
   withdraw(webhookId: bigint, after: bigint): void {
     this.#statements.withdraw.run(webhookId, after);
   }
@@ -120,6 +124,9 @@ function statementsOf(database: Database) {
     ),
     succeeded: database.query<never, SqlValue[]>(
       `UPDATE webhooks SET succeeded_at = ?2 WHERE id = ?1 AND coalesce(succeeded_at, 0) < ?2 - ${successEveryMs}`,
+    ),
+    release: database.query<never, SqlValue[]>(
+      `UPDATE deliveries SET leased_until = NULL, next_attempt_at = ?1 WHERE leased_until IS NOT NULL`,
     ),
     withdraw: database.query<never, SqlValue[]>(
       `DELETE FROM deliveries
