@@ -63,7 +63,7 @@ export interface SettledDelivery {
 }
 
 /** Deliveries that a process takes ahead of a webhook whose receiver responds quickly. */
-const mostTaken = 16;
+const mostTaken = 32;
 
 /**
  * How many deliveries of a webhook a process takes. One while half of the process is occupied, so that receivers that hang
