@@ -55,11 +55,15 @@ export const columnsOfOneEngine: Readonly<Record<string, string>> = {
 export const unlockedUses: Readonly<Record<string, string>> = {
   'pruneAnswers idempotent_answers':
     'removes only answers that are too old to be found, and skips locked rows',
+  'dispatchDeliveries webhooks': 'locks the rows of webhooks, and changes nothing that responses show',
+  'releaseDeliveries webhooks': 'changes no reference',
+  'dispatchDeliveries events': 'events behind the last number are complete',
 };
 
 /** Units whose change of a resource raises no version, each with the reason. */
 export const silentChanges: Readonly<Record<string, string>> = {
   'createAccount callers': 'an account without keys is no caller',
+  'dispatchDeliveries webhooks': 'no response shows the position and the last success',
 };
 
 /** References that may lead to a row that does not exist, each with the reason. */
@@ -67,6 +71,7 @@ export const danglingReferences: Readonly<Record<string, string>> = {
   'orders.pet_id': 'an order outlives its animal',
   'pets.category_id': 'an animal may be in a category that nobody named',
   'inventory_by_category.category_id': 'counts the animals of such categories, too',
+  'events.account_id': 'accounts are closed, never deleted',
   'webhooks.account_id': 'accounts are closed, never deleted',
   'deliveries.event_id': 'a delivery may outlast its event',
   'usage_hours.key_id': 'keys are revoked, never deleted',
