@@ -47,10 +47,10 @@ const chunkBytes = 1_048_576;
 /** Room for the limit state's own file, besides the copy. */
 const extraBytes = 4_194_304;
 /**
- * More events than the replaced store can have recorded since the backup. With the ids that its readers have seen, new
- * events would be skipped by readers, and dropped as duplicates by receivers of webhooks.
+ * More events than the replaced store is likely to have recorded since the backup; webhooks examine every id. With the
+ * ids that its readers have seen, new events would be skipped by readers, and dropped as duplicates by receivers.
  */
-const skippedEvents = 1_000_000_000;
+const skippedEvents = 1_000_000;
 
 /** Throws `BackupError` or `StorageUnusable`, having changed nothing. */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
