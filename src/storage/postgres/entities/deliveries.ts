@@ -37,7 +37,8 @@ export class PostgresDeliveries extends PostgresEntity<typeof deliveries> implem
     const [row] = await this.runner.run<{ pending: bigint; oldestAt: bigint | null }[]>(
       (sql) => sql`
         SELECT (SELECT count(*) FROM (
-                  SELECT FROM deliveries WHERE status = 'pending' LIMIT ${mostCountedPending}
+                  SELECT FROM deliveries WHERE (status, id) >= ('pending', 0) AND status = 'pending'
+                  ORDER BY status, id LIMIT ${mostCountedPending}
                 ) AS counted) AS pending,
                (SELECT created_at FROM deliveries
                 WHERE (status, id) >= ('pending', 0) ORDER BY status, id LIMIT 1) AS "oldestAt"`,
@@ -120,7 +121,7 @@ export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> im
     return row?.removed === BigInt(deliveriesPrunedAtOnce);
   }
 
-  /** Locks the webhooks, except those that another process works on: it takes what they have. */
+  /** Locks the webhooks, except those that another process works on. */
   #ready({ after, now, room, held }: TakeRequest): Promise<ReadyRow[]> {
     const fresh = takenOfWebhook(room, false);
     const rooms = JSON.stringify(held);
