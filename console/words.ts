@@ -178,6 +178,8 @@ const changes: Readonly<Record<string, string>> = {
   deleteCategory: 'Deleted {}',
   createBackup: 'Created {}',
   downloadBackup: 'Downloaded {}',
+  disableWebhookByOperator: 'Disabled {}',
+  enableWebhookByOperator: 'Enabled {}',
   updateLogging: 'Changed what is logged: {}',
 };
 

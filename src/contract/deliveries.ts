@@ -21,7 +21,7 @@ const DeliveryStatusName = enumOf(deliveryStatuses).meta({
   description: '`pending` until the receiver accepts the event, or the last attempt fails.',
 });
 
-const Delivery = shape('Delivery', 'An event that is sent to a webhook.', {
+export const Delivery = shape('Delivery', 'An event that is sent to a webhook.', {
   id: assignedId('Unique ID'),
   eventId: int64('ID of the event.', 1),
   type: EventTypeName,

@@ -106,6 +106,8 @@ const writtenChanges: readonly Change[] = [
   ['pets remove', ['2'], ['deletePet']],
   ['categories set', ['3', 'Dogs'], ['putCategory']],
   ['categories remove', ['3'], ['deleteCategory']],
+  ['webhooks disable', ['1', '--reason', 'Overloaded.'], ['disableWebhookByOperator']],
+  ['webhooks enable', ['1'], ['enableWebhookByOperator']],
   ['backup', ['store.backup'], ['createBackup']],
 ];
 
@@ -127,6 +129,13 @@ const otherChanges = await Promise.all(
     }),
 );
 
+/** As a client of the account creates it. */
+const newWebhook = {
+  body: { url: 'https://shop.example/webhooks' },
+  caller: { accountId: 1, scopes: ['webhooks:write'] },
+  ...{ endpoint: { mistake: undefined }, lastEvent: 0n, secret: 'sealed', now: 0 },
+} as const;
+
 const changes = [...writtenChanges, ...otherChanges];
 /** The result of each change, and the entries of the log that it left. */
 const done: { readonly command: string; readonly answer: unknown; readonly entries: AuditEntry[] }[] = [];
@@ -137,6 +146,7 @@ beforeAll(async () => {
   let last = 0n;
   for (const [command, args] of changes) {
     if (command === 'bans lift') banIn(limitFileIn(place.folder), 1, Math.floor(Date.now() / 1_000) + 3_600);
+    if (command === 'webhooks disable') await operator.storage.write('createWebhook', newWebhook);
     const answer = await place.json(...command.split(' '), ...args);
     const all = await operator.audit.list(undefined, 100, {});
     const entries = all.filter(({ id }) => id > last).reverse();

@@ -142,6 +142,8 @@ const webhookCalls: readonly Call[] = [
   ['queueDeliveries', { webhookId: 2n, after: 0n, events, position: 9n, now }],
   ['updateWebhook', { ...webhook(2n), endpoint, lastEvent: 9n, body: { enabled: false } }],
   ['rotateWebhookSecret', { ...webhook(2n), secret: 'other' }],
+  ['enableWebhookByOperator', { id: 2n, lastEvent: 9n }],
+  ['disableWebhookByOperator', { id: 2n, reason: 'Overloaded.', now }],
   ['deleteWebhook', webhook(1n)],
 ];
 

@@ -67,6 +67,7 @@ export const danglingReferences: Readonly<Record<string, string>> = {
   'orders.pet_id': 'an order outlives its animal',
   'pets.category_id': 'an animal may be in a category that nobody named',
   'inventory_by_category.category_id': 'counts the animals of such categories, too',
+  'events.account_id': 'accounts are closed, never deleted',
   'webhooks.account_id': 'accounts are closed, never deleted',
   'deliveries.event_id': 'a delivery may outlast its event',
   'usage_hours.key_id': 'keys are revoked, never deleted',
