@@ -64,7 +64,10 @@ class Writing {
   }
 }
 
-export async function everyEvent(place: ShopPlace, { rounds, seed, progress }: StressOptions): Promise<Figures> {
+export async function everyEvent(
+  place: ShopPlace,
+  { rounds, seed, progress }: StressOptions,
+): Promise<Figures> {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'copy.db');
   await using proxy = await cuttingProxy(place.urls, new Chance(seed, -1), { part: 0, fates: [], lateMs: 0 });
