@@ -85,6 +85,7 @@ function RecentDeliveries({ webhookId }: { webhookId: number }) {
   const loaded = useLoaded(`${webhookId}`, load, { everyMs });
   if (loaded.data === undefined) return <LoadFailure loaded={loaded} />;
   const { items } = loaded.data;
+  if (items.length === 0) return null;
   const withStatus = (status: SentDelivery['status']) =>
     items.filter((delivery) => delivery.status === status);
   const [succeeded, failed, pending] = [withStatus('succeeded'), withStatus('failed'), withStatus('pending')];
