@@ -110,6 +110,7 @@ function configOf(values: Values) {
     }),
     events: Object.freeze({ areRecorded: values.EVENTS === 'on', keepMs: values.EVENTS_KEEP_DAYS * dayMs }),
     webhooks: Object.freeze({
+      areSent: values.WEBHOOKS === 'on',
       allowedNetworks: values.WEBHOOK_ALLOWED_NETWORKS,
       secretsKeys: values.SECRETS_KEY,
     }),

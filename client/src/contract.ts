@@ -67,6 +67,12 @@ export interface WebhookPatch {
   readonly description?: string | null | undefined;
 }
 
+/** Which events to send again. */
+export interface Redelivery {
+  /** The events behind this id are sent again. */
+  readonly after: Int64;
+}
+
 /** `pending` until the receiver accepts the event, or the last attempt fails. */
 export type DeliveryStatus = 'pending' | 'succeeded' | 'failed';
 
@@ -335,6 +341,18 @@ export interface Webhook {
   readonly createdAt: string;
 }
 
+/** The outcome of a request to a receiver. */
+export interface WebhookTest {
+  /** Status of the response, if there was one. */
+  readonly status?: number | undefined;
+  /** How long the attempt took. */
+  readonly milliseconds: number;
+  /** The first 1,024 bytes of the response. */
+  readonly body?: string | undefined;
+  /** Why the attempt failed. */
+  readonly error?: string | undefined;
+}
+
 /** An event that is sent to a webhook. */
 export interface Delivery {
   /** Unique ID, assigned on creation, ascending from 1 and never reused. */
@@ -420,7 +438,7 @@ export interface ErrorCodes {
   readonly 400: 'invalid_body' | 'invalid_cursor' | 'invalid_json' | 'invalid_parameter';
   readonly 401: 'invalid_api_key' | 'missing_api_key';
   readonly 403: 'insufficient_scope';
-  readonly 404: 'category_not_found' | 'order_not_found' | 'pet_not_found' | 'webhook_not_found';
+  readonly 404: 'category_not_found' | 'delivery_not_found' | 'order_not_found' | 'pet_not_found' | 'webhook_not_found';
   readonly 409: 'idempotency_key_in_use' | 'order_transition_not_allowed' | 'pet_not_available' | 'pet_reserved' | 'status_transition_not_allowed' | 'too_many_webhooks';
   readonly 410: 'events_expired' | 'operation_removed';
   readonly 412: 'precondition_failed';
@@ -433,4 +451,4 @@ export interface ErrorCodes {
 }
 
 /** The members of answers that are `bigint`. */
-export const int64Members: readonly string[] = ['categoryId', 'eventId', 'firstId', 'id', 'lastId', 'petId'];
+export const int64Members: readonly string[] = ['after', 'categoryId', 'eventId', 'firstId', 'id', 'lastId', 'petId'];

@@ -27,7 +27,7 @@ export interface Received {
 
 /** Sent instead of the service by the proxies before it. */
 const proxyStatuses = [502, 503, 504];
-const goneCodes = ['pet_not_found', 'category_not_found', 'webhook_not_found'];
+const goneCodes = ['pet_not_found', 'category_not_found', 'webhook_not_found', 'delivery_not_found'];
 
 /** The data of a success; undefined when it has none. Throws AnimalStoreError for anything else. */
 export function dataOf({ reply, request, title, attempts, isUncertain }: Received): unknown {

@@ -5,8 +5,10 @@ import type {
   IssuedWebhook,
   ListDeliveriesFilters,
   NewWebhook,
+  Redelivery,
   Webhook,
   WebhookPatch,
+  WebhookTest,
 } from './contract.js';
 import { List, type ListQuery } from './list.js';
 import type { CallOptions, ChangeOptions, PostOptions, Request, Send } from './request.js';
@@ -50,6 +52,21 @@ export class Webhooks {
   /** Replaces the secret. For 24 hours, requests are signed with both. */
   rotateSecret(id: Int64, options?: PostOptions): Call<IssuedWebhook> {
     return this.#call({ method: 'POST', id, step: 'rotate-secret', options });
+  }
+
+  /** Sends the event `webhook.test` now, and returns the outcome. */
+  test(id: Int64, options?: CallOptions): Call<WebhookTest> {
+    return this.#call({ method: 'POST', id, step: 'test', options });
+  }
+
+  /** Sends all events behind an id again, those of the webhook's types. */
+  redeliverEvents(id: Int64, after: Redelivery, options?: PostOptions): Call<Webhook> {
+    return this.#call({ method: 'POST', id, step: 'redeliver', body: after, options });
+  }
+
+  /** Sends the event of a delivery again, as a new delivery; one that is pending is attempted now. */
+  redeliver(id: Int64, deliveryId: Int64, options?: PostOptions): Call<Delivery> {
+    return this.#call({ method: 'POST', id, step: `deliveries/${deliveryId}/redeliver`, options });
   }
 
   /** Lists the deliveries of a webhook, the newest first. */

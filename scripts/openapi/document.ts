@@ -22,7 +22,7 @@ export function contractText(): string {
 function openapiDocument() {
   const info = {
     title: 'Animal Store API',
-    version: '1.0.0',
+    version: '1.1.0',
     summary: 'The animals of a pet store',
     description: introduction,
     license: { name: 'MIT', identifier: 'MIT' },

@@ -93,6 +93,9 @@ const examples: Readonly<Partial<Record<OperationId, Examples>>> = {
     },
   },
   rotateWebhookSecret: { success: issued },
+  testWebhook: { success: { status: 200, milliseconds: 31, body: 'ok' } },
+  redeliverEvents: { success: webhook, body: { after: { value: { after: 4710 } } } },
+  redeliver: { success: { ...delivery, attempts: [] } },
   listDeliveries: { success: [delivery] },
   getRateLimit: {
     success: {

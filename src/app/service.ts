@@ -6,6 +6,7 @@ import { listeningAddress } from '../http/listener/host.ts';
 import type { Listener } from '../http/listener/listener.ts';
 import { BanLog } from '../http/logs/ban-log.ts';
 import { Outages } from '../http/logs/outages.ts';
+import type { RequestContext } from '../http/pipeline/context.ts';
 import { requestIds } from '../http/pipeline/head.ts';
 import { routesOf } from '../http/pipeline/routes.ts';
 import { startServer } from '../http/server.ts';
@@ -16,9 +17,9 @@ import { EventFeed } from '../operations/events/feed.ts';
 import { EventStreams } from '../operations/events/streams.ts';
 import type { Store } from '../operations/units.ts';
 import type { ServingWorker } from '../storage/storage.ts';
-import { type AdminServices, openAdminServices, systemRuntime } from './services.ts';
+import { type AdminServices, openAdminServices, type Runtime, systemRuntime } from './services.ts';
 import { ServiceWatch } from './watch.ts';
-import { webhookParts } from './webhooks.ts';
+import { startSending, webhookParts } from './webhooks.ts';
 
 /** What answers requests in one process; disposing it drains and stops it. */
 export interface Service extends AsyncDisposable {
@@ -66,6 +67,34 @@ function listenerOf({ host: hostname, port, maxConnections, idleTimeoutSeconds, 
   return { hostname, port, maxConnections, idleTimeoutSeconds, trustedProxies };
 }
 
+interface ContextParts extends Pick<RequestContext, 'operations' | 'log' | 'outages' | 'isDraining'> {
+  readonly storage: Store;
+  readonly runtime: Runtime;
+  readonly watch: ServiceWatch;
+}
+
+/** What the pipeline works with. */
+function contextOf(
+  { publicUrl, corsOrigins }: Config,
+  { storage, runtime, watch, ...parts }: ContextParts,
+): RequestContext {
+  const { clock, randomBytes } = runtime;
+  return {
+    ...parts,
+    admission: admissionTo(storage, clock, parts.log),
+    pageCache: watch.pageCache,
+    clock,
+    publicUrl,
+    corsOrigins,
+    traffic: watch.counter,
+    get requestLog() {
+      return watch.logging.requestLog;
+    },
+    bans: new BanLog(parts.log),
+    makeRequestId: requestIds(randomBytes),
+  };
+}
+
 /** A stream is a request that the runtime has not finished. */
 function watched(server: Listener, streams: EventStreams, { tail }: EventFeed) {
   const openStreams = () => streams.open;
@@ -90,26 +119,13 @@ export async function startService(
   const watch = started.use(new ServiceWatch({ config, store: storage, clock, log, worker }));
   const events = started.use(await feedOf(config, storage, clock));
   const streams = started.use(new EventStreams(storage, events, clock));
-  const parts = { store: storage, clock, events, streams, ...webhookParts(config, runtime) };
+  const webhooks = webhookParts(config, runtime);
+  started.use(webhooks.sender);
+  const operations = new ClientOperations({ store: storage, clock, events, streams, ...webhooks });
   let draining = false;
+  const isDraining = () => draining;
   const server = startServer({
-    context: {
-      admission: admissionTo(storage, clock, log),
-      operations: new ClientOperations(parts),
-      pageCache: watch.pageCache,
-      clock,
-      publicUrl: config.publicUrl,
-      corsOrigins: config.corsOrigins,
-      log,
-      outages,
-      traffic: watch.counter,
-      get requestLog() {
-        return watch.logging.requestLog;
-      },
-      bans: new BanLog(log),
-      makeRequestId: requestIds(runtime.randomBytes),
-      isDraining: () => draining,
-    },
+    context: contextOf(config, { operations, storage, runtime, log, outages, watch, isDraining }),
     routes: routesOf(config.publicUrl, { getPet: config.getPetSunset }),
     publicRoutes: {
       openapi: () => openapi(url()),
@@ -122,12 +138,14 @@ export async function startService(
     around: runtime.around,
   });
   const url = () => listeningAddress(server.hostname ?? config.host, server.port);
+  const parts = { ...runtime, webhooks, store: storage, tail: events.tail, log, worker: worker?.number };
+  const sending = startSending(config, parts);
   started.defer(async () => {
     // Keep-alive clients learn from `Connection: close` to come back elsewhere before the sockets go.
     draining = true;
     streams[Symbol.dispose]();
     events[Symbol.dispose]();
-    await server.stop(config.drainSeconds * 1_000, stopWithinMs);
+    await Promise.all([server.stop(config.drainSeconds * 1_000, stopWithinMs), sending.stop()]);
   });
   watch.begin(watched(server, streams, events));
   const kept = started.move();

@@ -1,20 +1,96 @@
+import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
+import { eventJson } from '../contract/events.ts';
+import type { Clock } from '../domain/clock.ts';
+import type { EventTail } from '../operations/events/tail.ts';
+import type { Store } from '../operations/units.ts';
+import { isEmbedded } from '../storage/open.ts';
+import { type DeliveryStore, Dispatcher } from '../webhooks/dispatcher.ts';
 import { mistakeInEndpoint, systemResolve } from '../webhooks/endpoint.ts';
 import { openSecret, sealSecret } from '../webhooks/secrets.ts';
+import { Sender } from '../webhooks/send.ts';
 import { makeWebhookSecret } from '../webhooks/signature.ts';
+import { sendTest, type TestedWebhook } from '../webhooks/test-event.ts';
 import type { Runtime } from './services.ts';
 
-/** What the operations of webhooks take from outside the store. */
+/** What the operations of webhooks, and the sending of events, take from outside the store. */
 export function webhookParts(
   { webhooks: { allowedNetworks: allowed, secretsKeys: keys } }: Pick<Config, 'webhooks'>,
-  { randomBytes, resolve = systemResolve }: Pick<Runtime, 'randomBytes' | 'resolve'>,
+  { clock, randomBytes, resolve = systemResolve }: Pick<Runtime, 'clock' | 'randomBytes' | 'resolve'>,
 ) {
+  const sender = new Sender({ resolve, allowed, now: () => clock.now() });
+  const secrets = {
+    make: () => makeWebhookSecret(randomBytes),
+    seal: (secret: string) => sealSecret(secret, keys, randomBytes),
+    open: (sealed: string) => openSecret(sealed, keys),
+  };
   return {
     checkEndpoint: (url: string) => mistakeInEndpoint(url, { resolve, allowed }),
-    secrets: {
-      make: () => makeWebhookSecret(randomBytes),
-      seal: (secret: string) => sealSecret(secret, keys, randomBytes),
-      open: (sealed: string) => openSecret(sealed, keys),
-    },
+    secrets,
+    sender,
+    sendTest: (webhook: TestedWebhook) => sendTest(webhook, { sender, clock, openSecret: secrets.open }),
   };
+}
+
+interface SendingParts extends Pick<Runtime, 'clock' | 'randomBytes'> {
+  readonly store: Store;
+  readonly tail: EventTail;
+  readonly webhooks: ReturnType<typeof webhookParts>;
+  readonly log: Logger;
+  /** The number of this worker; undefined for the only process of an instance. */
+  readonly worker: number | undefined;
+}
+
+/** Sends the events of a store to webhooks: on an embedded store from one process, on servers from all. */
+export function startSending(config: Config, parts: SendingParts): Pick<Dispatcher, 'stop'> {
+  const { areSent, secretsKeys } = config.webhooks;
+  const { clock, log, store, worker = 1, webhooks } = parts;
+  const { sender, secrets } = webhooks;
+  if (secretsKeys.length === 0 && worker === 1) void warnOfSecrets(store, log);
+  if (!areSent || (isEmbedded(config.databaseUrl) && worker !== 1)) return { stop: async () => undefined };
+  return new Dispatcher({
+    store: deliveryStoreOf(store, clock, isEmbedded(config.databaseUrl)),
+    sender,
+    clock,
+    random: () => Buffer.from(parts.randomBytes(4)).readUInt32BE() / 2 ** 32,
+    openSecret: secrets.open,
+    follow: follower(store, parts.tail),
+    notice: (message, fields) => log.warn(fields, message),
+  });
+}
+
+function deliveryStoreOf(store: Store, clock: Clock, isAlone: boolean): DeliveryStore {
+  return {
+    hasWebhooks: async () => (await store.webhooks.list(undefined, 1)).length > 0,
+    ...(isAlone && { release: () => store.write('releaseDeliveries', clock.now()) }),
+    dispatch: (settled, take) => store.write('dispatchDeliveries', { settled, take }),
+    bodies: async (eventIds) => {
+      const found = await store.events.findMany(eventIds);
+      return new Map(found.map((event) => [event.id, eventJson(event)]));
+    },
+    disable: (webhookId, reason, since) =>
+      store.write('disableWebhook', { webhookId, reason, since, now: clock.now() }),
+  };
+}
+
+/** Listens to the events of all processes, if it does not yet. */
+function follower({ events }: Store, tail: EventTail): (wake: () => void) => Promise<void> {
+  let isListening = false;
+  return async (wake) => {
+    if (isListening) return;
+    const { last } = await events.bounds();
+    const end = () => {
+      isListening = false;
+    };
+    isListening = tail.listen(last, { until: Number.POSITIVE_INFINITY, take: wake, end });
+  };
+}
+
+async function warnOfSecrets({ webhooks }: Store, log: Logger): Promise<void> {
+  try {
+    if ((await webhooks.list(undefined, 1)).length === 0) return;
+    log.warn('the store reveals the secrets of webhooks: set SECRETS_KEY to encrypt them');
+  } catch {
+    // The store has logged its outage.
+  }
 }

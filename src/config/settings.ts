@@ -177,6 +177,11 @@ export const settings = {
   ),
   EVENTS: setting('on', 'Whether changes are recorded as events: on or off.', oneOf(['on', 'off'])),
   EVENTS_KEEP_DAYS: setting('30', 'Days for which events are retained.', integer(1, 365)),
+  WEBHOOKS: setting(
+    'on',
+    'Whether events are sent to webhooks: on or off. Off is for a copy of a store, beside the original.',
+    oneOf(['on', 'off']),
+  ),
   WEBHOOK_ALLOWED_NETWORKS: setting(
     '',
     'IP addresses or CIDR networks, not public, that webhooks may be sent to, also over http. Separated by commas.',

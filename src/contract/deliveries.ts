@@ -3,6 +3,7 @@ import { type DeliveryStatus, deliveryStatuses } from '../domain/delivery-status
 import { type EventType, eventTypes } from '../domain/event-type.ts';
 import {
   assignedId,
+  bodyShape,
   count,
   cursorParameter,
   enumOf,
@@ -74,4 +75,31 @@ export function deliveryJson({ id, eventId, type, status, attempts, nextAttemptA
   const next =
     nextAttemptAt === undefined ? '' : `,"nextAttemptAt":"${new Date(nextAttemptAt).toISOString()}"`;
   return `{"id":${id},"eventId":${eventId},"type":"${type}","status":"${status}","attempts":${attempts}${next}}`;
+}
+
+export const DeliveryId = int64('ID of the delivery.', 1);
+
+export const Redelivery = bodyShape('Redelivery', 'Which events to send again.', 'events to send again', {
+  after: int64('The events behind this id are sent again.', 0),
+});
+
+export const WebhookTest = shape('WebhookTest', 'The outcome of a request to a receiver.', {
+  status: count.meta({ description: 'Status of the response, if there was one.' }).optional(),
+  milliseconds: count.meta({ description: 'How long the attempt took.' }),
+  body: z
+    .string()
+    .meta({ description: 'The first 1,024 bytes of the response.', examples: ['ok'] })
+    .optional(),
+  error: z.string().meta({ description: 'Why the attempt failed.' }).optional(),
+});
+
+export interface WebhookTest {
+  readonly status?: number | undefined;
+  readonly milliseconds: number;
+  readonly body?: string | undefined;
+  readonly error?: string | undefined;
+}
+
+export function webhookTestJson({ status, milliseconds, body, error }: WebhookTest): string {
+  return JSON.stringify({ status, milliseconds, body, error });
 }

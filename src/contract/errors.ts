@@ -22,6 +22,7 @@ export const clientErrors = {
   pet_not_found: { status: 404, message: 'There is no animal with this id.' },
   category_not_found: { status: 404, message: 'There is no category with this id.' },
   order_not_found: { status: 404, message: 'There is no order with this id.' },
+  delivery_not_found: { status: 404, message: 'The webhook has no delivery with this id.' },
   webhook_not_found: { status: 404, message: 'The account has no webhook with this id.' },
   route_not_found: { status: 404, message: 'Unknown path. See /docs for the available operations.' },
   method_not_allowed: {

@@ -39,7 +39,7 @@ export interface Body {
   readonly maxBytes?: number;
 }
 
-export type SuccessStatus = 200 | 201 | 204;
+export type SuccessStatus = 200 | 201 | 202 | 204;
 
 export interface Success<Outcome = never> {
   readonly descriptions: Readonly<Partial<Record<SuccessStatus, string>>>;
@@ -93,9 +93,9 @@ export interface Upload {
 
 /**
  * `caller`: the account, to which its resources belong, and the scopes of the key. `endpoint`: whether events may be sent to the
- * URL in the body. `lastEvent`: the id of the last event. `secret`: a new secret, which is the last member of the response and no part of its entity tag.
+ * URL in the body. `events`: the ids of the oldest retained event and of the last one. `secret`: a new secret, which is the last member of the response and no part of its entity tag.
  */
-export type Need = 'caller' | 'endpoint' | 'lastEvent' | 'secret';
+export type Need = 'caller' | 'endpoint' | 'events' | 'secret';
 
 export interface Operation<Outcome = never> {
   readonly operationId: string;
@@ -127,6 +127,8 @@ export interface Operation<Outcome = never> {
   /** Whether it costs no request of the account, and is answered when none is left. */
   readonly free?: true;
   readonly repeatable?: false;
+  /** Whether it changes nothing in the store, although it is a `POST`. */
+  readonly isEffect?: true;
   readonly preconditions?: readonly Precondition[];
   readonly success: Success<Outcome>;
   readonly deprecation?: Deprecation;
@@ -233,6 +235,14 @@ export function createdJson<Schema extends z.ZodType>(
 /** Server-sent events (WHATWG HTML, section 9.2). */
 export function okStream(description: string): Success<StreamSource> {
   return { descriptions: { 200: description }, statusOf: () => 200, stream: true };
+}
+
+export function accepted<Outcome>(
+  schema: z.ZodType,
+  json: (outcome: Outcome) => string,
+  description: string,
+): Success<Outcome> {
+  return { descriptions: { 202: description }, statusOf: () => 202, schema, json };
 }
 
 export function noContent(description: string): Success<void> {

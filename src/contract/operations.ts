@@ -87,7 +87,7 @@ export function isRepeatable({ method, repeatable }: Operation): boolean {
 
 /** Whether a success shows a resource, or a page of them, and so has an entity tag where it has a body. */
 export function isTagged(operation: Operation): boolean {
-  return !isRead(operation) || operation.reads.length > 0;
+  return !operation.isEffect && (!isRead(operation) || operation.reads.length > 0);
 }
 
 /** The methods that reach an operation: whatever answers GET answers HEAD, too (RFC 9110, section 9.3.2). */

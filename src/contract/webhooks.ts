@@ -1,9 +1,18 @@
 import * as z from 'zod';
 import { longestEndpoint, parseEndpoint } from '../domain/endpoint.ts';
 import { type EventSelector, eventSelectors } from '../domain/event-type.ts';
-import { Deliveries, deliveryJson, ListDeliveriesQuery } from './deliveries.ts';
+import {
+  Deliveries,
+  Delivery,
+  DeliveryId,
+  deliveryJson,
+  ListDeliveriesQuery,
+  Redelivery,
+  WebhookTest,
+  webhookTestJson,
+} from './deliveries.ts';
 import { EventSelectorName } from './events.ts';
-import { created, mediaTypes, noContent, ok, okPage, rowsOf } from './operation.ts';
+import { accepted, created, mediaTypes, noContent, ok, okPage, rowsOf } from './operation.ts';
 import {
   assignedId,
   bodyShape,
@@ -155,7 +164,7 @@ export const webhookOperations = rowsOf(
         `Sends the account's events of these types to a URL from now on. An account has at most ${mostWebhooks} webhooks. The ` +
         'response is the only one with the `secret`.',
       body: { schema: NewWebhook },
-      needs: ['caller', 'endpoint', 'lastEvent', 'secret'],
+      needs: ['caller', 'endpoint', 'events', 'secret'],
       success: created(
         IssuedWebhook,
         issuedWebhookJson,
@@ -193,7 +202,7 @@ export const webhookOperations = rowsOf(
         'Changes the members that the body has, as a JSON merge patch (RFC 7396), and returns the webhook. An empty object ' +
         'changes nothing. Enabling a webhook that the service disabled removes the reason. Events that occurred while it was disabled are not sent.',
       body: { schema: WebhookPatch, types: [mediaTypes.mergePatch, mediaTypes.json] },
-      needs: ['caller', 'endpoint', 'lastEvent'],
+      needs: ['caller', 'endpoint', 'events'],
       preconditions: ['If-Match'],
       success: ok(Webhook, webhookJson, 'The webhook as it is now.'),
     },
@@ -217,6 +226,45 @@ export const webhookOperations = rowsOf(
       body: noMembers,
       needs: ['caller', 'secret'],
       success: ok(IssuedWebhook, issuedWebhookJson, 'The webhook with its new `secret`.'),
+    },
+    testWebhook: {
+      method: 'POST',
+      path: '/webhooks/{webhookId}/test',
+      summary: 'Send a test event',
+      description:
+        'Sends the event `webhook.test` once, now, and returns the outcome. The response is 200 whatever the receiver responds ' +
+        'with. Disabled webhooks can be tested as well.',
+      params,
+      body: noMembers,
+      reads: ['webhooks'],
+      needs: ['caller'],
+      repeatable: false,
+      isEffect: true,
+      success: ok(WebhookTest, webhookTestJson, 'The outcome of the attempt.'),
+    },
+    redeliverEvents: {
+      method: 'POST',
+      path: '/webhooks/{webhookId}/redeliver',
+      summary: 'Send events again',
+      description:
+        'Sends all events behind an id to the webhook, those of its types, whether they were delivered or not: for a receiver ' +
+        'that was down. Enable a disabled webhook first.',
+      params,
+      body: { schema: Redelivery },
+      needs: ['caller', 'events'],
+      success: accepted(Webhook, webhookJson, 'The events will be sent.'),
+      errors: ['events_expired'],
+    },
+    redeliver: {
+      method: 'POST',
+      path: '/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
+      summary: 'Send a delivery again',
+      description:
+        'Sends the event of a delivery again, as a new delivery. A delivery that is pending is attempted now instead.',
+      params: { ...params, deliveryId: { schema: DeliveryId, otherwise: 'delivery_not_found' } },
+      body: noMembers,
+      needs: ['caller'],
+      success: accepted(Delivery, deliveryJson, 'The delivery that will be attempted.'),
     },
     listDeliveries: {
       method: 'GET',

@@ -11,6 +11,7 @@ import type { EventFeed } from './events/feed.ts';
 import type { EventStreams } from './events/streams.ts';
 import { type ClientReaders, clientReaders, type clientUnits } from './resources/clients.ts';
 import type { Needed, ReadStore } from './resources/rows.ts';
+import type { SendTest } from './resources/webhooks.ts';
 import type { Store } from './units.ts';
 import { revealed, type WebhookSecrets } from './webhook-secrets.ts';
 
@@ -33,6 +34,7 @@ interface ClientParts {
   readonly clock: Clock;
   readonly checkEndpoint: CheckEndpoint;
   readonly secrets: WebhookSecrets;
+  readonly sendTest: SendTest;
 }
 
 export class ClientOperations {
@@ -41,14 +43,14 @@ export class ClientOperations {
 
   constructor(parts: ClientParts) {
     this.#parts = parts;
-    this.#readers = clientReaders(parts.events, parts.streams);
+    this.#readers = clientReaders(parts);
   }
 
   /** What it changes is durable when this resolves. Refuses what the operation does, and `service_unavailable`. */
   perform(operation: ClientOperation, request: OperationRequest): Awaitable<Performed> {
     const { store } = this.#parts;
     const { input, admission } = request;
-    if (isRead(operation)) {
+    if (isRead(operation) || operation.isEffect) {
       // The input was made by the row, so it is the one its reader takes.
       const read = this.#readers[operation.operationId as keyof ClientReaders] as Reader;
       return andThen(read(store, input as never, admission), (outcome) => resultOf(operation, outcome));
@@ -67,7 +69,7 @@ export class ClientOperations {
       caller: { accountId: caller.accountId, scopes: [...caller.scopes] },
       // The unit refuses the mistake, because a repeated request gets its first response, wherever the URL leads by now.
       endpoint: { mistake: url === undefined ? undefined : await checkEndpoint(url) },
-      ...(needs.includes('lastEvent') && { lastEvent: (await store.events.bounds()).last }),
+      ...(needs.includes('events') && { events: await store.events.bounds() }),
       ...(needs.includes('secret') && { secret: secrets.seal(secrets.make()) }),
     });
     return needs.includes('secret') ? revealed(performed, secrets) : performed;

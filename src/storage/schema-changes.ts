@@ -74,6 +74,7 @@ export const schemaChanges: readonly SchemaChange[] = [
       former_secret       TEXT,
       former_secret_until INTEGER,
       position            INTEGER NOT NULL,
+      succeeded_at        INTEGER,
       created_at          INTEGER NOT NULL
     ) STRICT;
     CREATE INDEX webhooks_by_account ON webhooks (account_id);
@@ -94,8 +95,8 @@ export const schemaChanges: readonly SchemaChange[] = [
     ) STRICT;
     CREATE INDEX deliveries_by_status ON deliveries (status);
     CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, status);
-    CREATE INDEX due_deliveries ON deliveries (next_attempt_at) WHERE status = 'pending';
-    CREATE INDEX due_deliveries_by_webhook ON deliveries (webhook_id, next_attempt_at) WHERE status = 'pending';
+    CREATE INDEX due_deliveries ON deliveries (webhook_id, next_attempt_at) WHERE status = 'pending';
+    CREATE INDEX leased_deliveries ON deliveries (webhook_id, leased_until) WHERE leased_until IS NOT NULL;
     CREATE INDEX finished_deliveries ON deliveries (finished_at) WHERE finished_at IS NOT NULL;
 
     INSERT INTO versions VALUES ('webhooks', 1);
@@ -113,6 +114,7 @@ export const schemaChanges: readonly SchemaChange[] = [
       former_secret       text,
       former_secret_until bigint,
       position            bigint  NOT NULL,
+      succeeded_at        bigint,
       created_at          bigint  NOT NULL
     );
     CREATE INDEX webhooks_by_account ON webhooks (account_id, id);
@@ -133,8 +135,8 @@ export const schemaChanges: readonly SchemaChange[] = [
     );
     CREATE INDEX deliveries_by_status ON deliveries (status, id);
     CREATE INDEX deliveries_by_webhook ON deliveries (webhook_id, status, id);
-    CREATE INDEX due_deliveries ON deliveries (next_attempt_at, id) WHERE status = 'pending';
-    CREATE INDEX due_deliveries_by_webhook ON deliveries (webhook_id, next_attempt_at, id) WHERE status = 'pending';
+    CREATE INDEX due_deliveries ON deliveries (webhook_id, next_attempt_at, id) WHERE status = 'pending';
+    CREATE INDEX leased_deliveries ON deliveries (webhook_id, leased_until) WHERE leased_until IS NOT NULL;
     CREATE INDEX finished_deliveries ON deliveries (finished_at, id) WHERE finished_at IS NOT NULL;
 
     INSERT INTO counters (name, last) VALUES ('webhooks', 0), ('deliveries', 0);

@@ -10,7 +10,7 @@ import type { Versions } from '../domain/resources.ts';
 import type { Scope } from '../domain/scope.ts';
 import type { Trouble } from '../domain/trouble.ts';
 import type { Account, accounts, keys } from '../tables/accounts.ts';
-import type { StoredEvent } from '../tables/events.ts';
+import type { events, StoredEvent } from '../tables/events.ts';
 import type { ImportRun, imports } from '../tables/imports.ts';
 import type { sessions } from '../tables/operators.ts';
 import type { pets } from '../tables/pets.ts';
@@ -185,7 +185,7 @@ export interface Storage<All extends Units = Units> extends EntityStores, Writer
   readonly keys: KeyStore;
   readonly limits: LimitStore;
   readonly imports: ImportStore;
-  readonly events: EventStore;
+  readonly events: EventStore & Pick<EntityReads<typeof events>, 'findMany'>;
   readonly sessions: EntityReads<typeof sessions>;
   readonly audit: AuditStore;
   readonly usage: UsageStore;

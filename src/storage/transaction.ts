@@ -2,6 +2,7 @@
 import type { SuccessStatus } from '../contract/operation.ts';
 import type { NewPet, Pet } from '../contract/pets.ts';
 import type { Awaitable } from '../domain/awaitable.ts';
+import type { SettledDelivery, Taken, TakeRequest } from '../domain/delivery.ts';
 import type { EventType } from '../domain/event-type.ts';
 import type { Resource } from '../domain/resources.ts';
 import { accounts, keys } from '../tables/accounts.ts';
@@ -9,6 +10,7 @@ import type { NewEvent } from '../tables/events.ts';
 import { imports } from '../tables/imports.ts';
 import { audit } from '../tables/operators.ts';
 import { entities } from '../tables/tables.ts';
+import type { deliveries } from '../tables/webhooks.ts';
 import type { SessionWrites, UsageWrites } from './admin.ts';
 import type { EntityWrites } from './entity.ts';
 
@@ -17,6 +19,7 @@ export interface Transaction extends EntityTransaction {
   readonly pets: PetWrites;
   readonly answers: AnswerWrites;
   readonly events: EventWrites;
+  readonly deliveries: DeliveryWrites;
   readonly sessions: SessionWrites;
   readonly usage: UsageWrites;
 }
@@ -52,6 +55,18 @@ export interface EventWrites {
   prune(before: number): Awaitable<boolean>;
   /** Leaves a gap behind the last event, so that readers notice that changes are missing. */
   skip(): Awaitable<void>;
+}
+
+export interface DeliveryWrites extends EntityWrites<typeof deliveries> {
+  /** Turns events into deliveries, and leases some that are due. */
+  take(request: TakeRequest): Awaitable<Taken>;
+  settle(settled: readonly SettledDelivery[]): Awaitable<void>;
+  /** Ends all leases: their processes are gone. */
+  release(now: number): Awaitable<void>;
+  /** Removes the webhook's pending deliveries of events behind `after`, except those in flight. */
+  withdraw(webhookId: bigint, after: bigint): Awaitable<void>;
+  /** Removes some that finished before an instant (Unix ms); returns whether there may be more. */
+  prune(before: number): Awaitable<boolean>;
 }
 
 export interface AnswerKey {

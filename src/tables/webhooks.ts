@@ -21,6 +21,8 @@ export const webhooks = table(
     formerSecretUntil: optional(integer),
     /** The last event that was turned into deliveries. */
     position: int64,
+    /** When a delivery last succeeded, to the minute. */
+    succeededAt: optional(integer),
     createdAt: integer,
   },
   {

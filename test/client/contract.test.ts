@@ -24,11 +24,13 @@ test('each operation has a method, which sends each of its parameters and header
     url: app.url,
     fetch: (address, init) => {
       const { pathname, searchParams } = new URL(address);
-      const operation = `${init.method} ${pathname.replace(/^\/v1/, '').replace(/\d+/, '{id}')}`;
+      const operation = `${init.method} ${pathname.replace(/^\/v1/, '').replace(/\d+/g, '{id}')}`;
       const names = [...searchParams.keys(), ...new Headers(init.headers).keys()].map((name) =>
         name.toLowerCase(),
       );
-      sent.set(operation, new Set([...(sent.get(operation) ?? []), ...names]));
+      // The options were taken for an id.
+      if (!operation.includes('[object'))
+        sent.set(operation, new Set([...(sent.get(operation) ?? []), ...names]));
       return fetch(address, init);
     },
   });
@@ -57,8 +59,8 @@ function methodsOf(resource: object): (() => Promise<unknown>)[] {
   const prototype = Object.getPrototypeOf(resource) as Record<string, (...values: unknown[]) => unknown>;
   return Object.getOwnPropertyNames(prototype).flatMap((name) => {
     if (name === 'constructor') return [];
-    // A method has an id, a body or neither before its options.
-    return [[], [1n], [1n, {}]].map((before) => async () => {
+    // A method has ids, a body or neither before its options.
+    return [[], [1n], [1n, {}], [1n, 1n]].map((before) => async () => {
       const result = prototype[name]?.call(resource, ...before, everything, everything);
       return result instanceof List ? result.toArray() : result;
     });
@@ -77,7 +79,7 @@ function operations(): {
   ).flatMap(([path, methods]) =>
     // `follow` reads the feed, so no method reads the stream.
     Object.entries(path === '/events/stream' ? {} : methods).map(([method, { parameters }]) => ({
-      name: `${method.toUpperCase()} ${path.replace(/\{\w+\}/, '{id}')}`,
+      name: `${method.toUpperCase()} ${path.replace(/\{\w+\}/g, '{id}')}`,
       queried: parameters.filter((each) => each.in === 'query').map((each) => each.name),
       parameters: parameters
         .map((each) => (each.$ref ? components.parameters[each.$ref.split('/').at(-1) ?? ''] : each))
@@ -116,6 +118,7 @@ const classOf = (error: AnimalStoreError): string => {
     case 'category_not_found':
     case 'order_not_found':
     case 'webhook_not_found':
+    case 'delivery_not_found':
     case 'too_many_webhooks':
     case 'route_not_found':
     case 'status_transition_not_allowed':

@@ -151,6 +151,7 @@ export const reads: { readonly [Name in keyof Readers]: Calls<Readers[Name]> } =
   },
   events: {
     list: ids.map((after) => [after, limit]),
+    findMany: [[[1n]]],
     newest: [[limit]],
     bounds: [[]],
   },

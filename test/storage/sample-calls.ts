@@ -111,8 +111,6 @@ const shopCallsBefore: readonly Call[] = [
     { input: { ...write, now: 1, body: newPet('old') }, once: { accountId: 1, key: 'old', request: 'r' } },
   ],
   ['pruneAnswers', now],
-  ['pruneEvents', now + 1],
-  ['skipEvents', null],
 ];
 
 const shopCallsAfter: readonly Call[] = [
@@ -128,22 +126,37 @@ const newWebhook = {
   ...write,
   caller,
   endpoint,
-  lastEvent: 0n,
+  events: { oldest: 1n, last: 0n },
   secret: 'sealed',
   body: { url: 'https://shop.example/ "猫"' },
 };
-/** An event that a later call removes. */
-const events = [{ id: 1n, type: 'pet.created' }] as const;
+const take = { now, leasedUntil: now + 9, room: 9, after: 0n, held: {} };
+const bounds = { oldest: 1n, last: 9n };
+const settled = {
+  id: 1n,
+  webhookId: 1n,
+  leasedUntil: now + 9,
+  status: 'succeeded',
+  attempts: '["猫"]',
+} as const;
 
 const webhookCalls: readonly Call[] = [
   ['createWebhook', newWebhook],
   ['createWebhook', { ...newWebhook, body: { ...newWebhook.body, types: ['pet.*'], description: 'Stock' } }],
-  ['queueDeliveries', { webhookId: 1n, after: 0n, events, position: 9n, now }],
-  ['queueDeliveries', { webhookId: 2n, after: 0n, events, position: 9n, now }],
-  ['updateWebhook', { ...webhook(2n), endpoint, lastEvent: 9n, body: { enabled: false } }],
+  // Numbers the events on PostgreSQL.
+  ['skipEvents', null],
+  ['dispatchDeliveries', { settled: [], take }],
+  ['dispatchDeliveries', { settled: [{ ...settled, nextAttemptAt: null, finishedAt: now }], take }],
+  ['releaseDeliveries', now],
+  ['redeliver', { ...write, caller, params: { webhookId: 1n, deliveryId: 1n } }],
+  ['pruneDeliveries', now + 1],
+  ['disableWebhook', { webhookId: 2n, reason: 'gone', since: undefined, now }],
+  ['updateWebhook', { ...webhook(2n), endpoint, events: bounds, body: { enabled: true } }],
+  ['redeliverEvents', { ...webhook(2n), events: bounds, body: { after: 3n } }],
   ['rotateWebhookSecret', { ...webhook(2n), secret: 'other' }],
   ['enableWebhookByOperator', { id: 2n, lastEvent: 9n }],
   ['disableWebhookByOperator', { id: 2n, reason: 'Overloaded.', now }],
+  ['pruneEvents', now + 1],
   ['deleteWebhook', webhook(1n)],
 ];
 
@@ -186,9 +199,9 @@ const derivedCalls = (Object.values(sharedOperations) as (Operation & { readonly
 
 export const sampleCalls: readonly Call[] = [
   ...accountCalls,
-  ...webhookCalls,
   ...shopCallsBefore,
   ...derivedCalls,
   ...shopCallsAfter,
+  ...webhookCalls,
   ...operatorCalls,
 ];

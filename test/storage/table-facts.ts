@@ -55,11 +55,15 @@ export const columnsOfOneEngine: Readonly<Record<string, string>> = {
 export const unlockedUses: Readonly<Record<string, string>> = {
   'pruneAnswers idempotent_answers':
     'removes only answers that are too old to be found, and skips locked rows',
+  'dispatchDeliveries webhooks': 'locks the rows of webhooks, and changes nothing that responses show',
+  'releaseDeliveries webhooks': 'changes no reference',
+  'dispatchDeliveries events': 'events behind the last number are complete',
 };
 
 /** Units whose change of a resource raises no version, each with the reason. */
 export const silentChanges: Readonly<Record<string, string>> = {
   'createAccount callers': 'an account without keys is no caller',
+  'dispatchDeliveries webhooks': 'no response shows the position and the last success',
 };
 
 /** References that may lead to a row that does not exist, each with the reason. */

@@ -1,20 +1,44 @@
 import { expect } from 'bun:test';
 import { mostWebhooks } from '../../src/contract/webhooks.ts';
-import type { Writes } from '../../src/operations/units.ts';
+import { mostPending, type Taken, type TakenDelivery } from '../../src/domain/delivery.ts';
+import type { Store, Writes } from '../../src/operations/units.ts';
 import type { StoreTest } from './place.ts';
+import { newPet } from './samples.ts';
 
 const now = 1_800_000_000_001;
 const ofAccount = (accountId: number) => ({ accountId, scopes: ['webhooks:write', 'pets:read'] }) as const;
 
-function create({ write }: Writes, accountId = 1, lastEvent = 0n) {
+function create({ write }: Writes, accountId = 1) {
   const given = {
     caller: ofAccount(accountId),
     endpoint: { mistake: undefined },
-    lastEvent,
+    events: { oldest: 1n, last: 0n },
     secret: 'sealed',
     now,
   };
   return write('createWebhook', { ...given, body: { url: 'https://shop.example/' } });
+}
+
+const leaseMs = 60_000;
+const fourEvents = [1n, 2n, 3n, 4n];
+
+const requestAt = (at: number, room: number) => ({
+  now: at,
+  leasedUntil: at + leaseMs,
+  room,
+  after: 0n,
+  held: {},
+});
+
+/** What a process that has room for some deliveries takes of the committed events. */
+async function take(store: Store, room = 0, at = now): Promise<Taken> {
+  await store.events.bounds();
+  return store.write('dispatchDeliveries', { settled: [], take: requestAt(at, room) });
+}
+
+async function addPets({ write }: Writes, count: number): Promise<void> {
+  const body = newPet('sent');
+  await Promise.all(Array.from({ length: count }, () => write('createPet', { body, now } as never)));
 }
 
 export function webhooksConform(check: StoreTest): void {
@@ -31,10 +55,10 @@ export function webhooksConform(check: StoreTest): void {
   );
 
   check('a webhook that an operator enables continues with the events from then on', async ({ store }) => {
-    const { id } = await create(store, 1, 7n);
+    const { id } = await create(store);
     const position = async () => (await store.webhooks.find(id))?.position;
     await store.write('enableWebhookByOperator', { id, lastEvent: 8n });
-    expect(await position()).toBe(7n);
+    expect(await position()).toBe(0n);
     const reason = 'Overloaded.';
     expect(await store.write('disableWebhookByOperator', { id, reason, now })).toBe(true);
     expect(await store.webhooks.find(id)).toMatchObject({ enabled: false, disabledReason: reason });
@@ -45,31 +69,119 @@ export function webhooksConform(check: StoreTest): void {
   });
 
   check('events become deliveries once, and none of a disabled webhook', async ({ store, beside }) => {
-    const { id: webhookId } = await create(store, 1, 7n);
-    const events = [8n, 9n].map((id) => ({ id, type: 'pet.created' }) as const);
-    const queued = { webhookId, after: 7n, events, position: 11n, now };
-    const change = { params: { webhookId }, preconditions: {}, caller: ofAccount(1), lastEvent: 7n, now };
+    const { id: webhookId } = await create(store);
+    const change = {
+      params: { webhookId },
+      preconditions: {},
+      caller: ofAccount(1),
+      events: { oldest: 1n, last: 0n },
+      now,
+    };
     const enable = (enabled: boolean) =>
       store.write('updateWebhook', { ...change, endpoint: { mistake: undefined }, body: { enabled } });
+    await addPets(store, 2);
     await enable(false);
-    expect(await store.write('queueDeliveries', queued)).toBe(false);
+    await take(store);
+    expect(await store.deliveries.list()).toEqual([]);
     await enable(true);
     const stores = [store, await beside(), store];
-    const done = await Promise.all(stores.map((one) => one.write('queueDeliveries', queued)));
-    expect(done.sort()).toEqual([false, false, true]);
+    await Promise.all(stores.map((one) => take(one)));
     const rows = await store.deliveries.list(undefined, 9, { webhookId });
     expect(rows.map(({ eventId, nextAttemptAt }) => [eventId, nextAttemptAt])).toEqual([
-      [9n, now],
-      [8n, now],
+      [2n, now],
+      [1n, now],
     ]);
-    expect((await store.webhooks.find(webhookId))?.position).toBe(11n);
+    expect((await store.webhooks.find(webhookId))?.position).toBe(2n);
+  });
+
+  check('a delivery is leased to one process, four of a webhook at most', async ({ store, beside }) => {
+    const [{ id: webhookId }, other] = [await create(store), await create(store)];
+    await addPets(store, 6);
+    const stores = [store, await beside(), store];
+    const taken = (await Promise.all(stores.map((one) => take(one, 100)))).flatMap(
+      ({ deliveries }) => deliveries,
+    );
+    const idsOf = (id: bigint) => taken.filter((one) => one.webhookId === id).map(({ eventId }) => eventId);
+    expect([idsOf(webhookId).sort(), idsOf(other.id).sort()]).toEqual([fourEvents, fourEvents]);
+    expect((await take(store, 100)).deliveries).toEqual([]);
+    expect((await take(await beside(), 100, now + leaseMs)).deliveries).toHaveLength(8);
+  });
+
+  check('an outcome counts only while its lease lasts', async ({ store }) => {
+    await create(store);
+    await addPets(store, 1);
+    const [first] = (await take(store, 9)).deliveries;
+    const [second] = (await take(store, 9, now + leaseMs)).deliveries;
+    const ended = { status: 'succeeded', attempts: '[]', nextAttemptAt: null, finishedAt: now } as const;
+    const settle = ({ id, webhookId, leasedUntil }: TakenDelivery) =>
+      store.write('dispatchDeliveries', {
+        settled: [{ ...ended, id, webhookId, leasedUntil }],
+        take: requestAt(now, 0),
+      });
+    const statuses = async () => (await store.deliveries.list()).map(({ status }) => status);
+    await settle(first as TakenDelivery);
+    expect(await statuses()).toEqual(['pending']);
+    await settle(second as TakenDelivery);
+    expect(await statuses()).toEqual(['succeeded']);
+    expect((await store.webhooks.find(1n))?.succeededAt).toBe(now);
+  });
+
+  check(
+    `a webhook with ${mostPending} pending deliveries gets no more, and then all of them`,
+    async ({ store }) => {
+      const { id } = await create(store);
+      const count = mostPending + 250;
+      for (let added = 0; added < count; added += 250) await addPets(store, 250);
+      const takeAll = async () => {
+        while ((await take(store)).isMore);
+        return (await store.webhooks.find(id))?.position;
+      };
+      expect(await takeAll()).toBe(BigInt(mostPending));
+      for (let found = await take(store, 100); found.deliveries.length > 0; ) {
+        const settled = found.deliveries.map(({ id: delivery, webhookId, leasedUntil }) => {
+          const ended = {
+            status: 'succeeded',
+            attempts: '[]',
+            nextAttemptAt: null,
+            finishedAt: now,
+          } as const;
+          return { ...ended, id: delivery, webhookId, leasedUntil };
+        });
+        found = await store.write('dispatchDeliveries', { settled, take: requestAt(now, 100) });
+      }
+      expect(await takeAll()).toBe(BigInt(count));
+    },
+  );
+
+  check('events that expired before they became deliveries are skipped and counted', async ({ store }) => {
+    await create(store);
+    await addPets(store, 3);
+    await store.events.bounds();
+    await store.write('pruneEvents', now + 1);
+    await addPets(store, 1);
+    const { expired, deliveries } = await take(store, 9);
+    expect([expired, deliveries.map(({ eventId }) => eventId)]).toEqual([3, [4n]]);
+  });
+
+  check('deliveries are removed some time after they finished, pending ones never', async ({ store }) => {
+    await create(store);
+    await addPets(store, 2);
+    const [first] = (await take(store, 1)).deliveries;
+    const { id, webhookId, leasedUntil } = first as TakenDelivery;
+    const ended = { status: 'failed', attempts: '[]', nextAttemptAt: null, finishedAt: now } as const;
+    const settled = [{ ...ended, id, webhookId, leasedUntil }];
+    await store.write('dispatchDeliveries', { settled, take: requestAt(now, 0) });
+    const left = async (before: number) => {
+      await store.write('pruneDeliveries', before);
+      return (await store.deliveries.list()).length;
+    };
+    expect([await left(now), await left(now + 1)]).toEqual([2, 1]);
   });
 
   check('deliveries are deleted with their webhook, and no others', async ({ store }) => {
     const [{ id: webhookId }, other] = [await create(store), await create(store)];
-    const events = [{ id: 1n, type: 'pet.created' }] as const;
-    for (const id of [webhookId, other.id])
-      await store.write('queueDeliveries', { webhookId: id, after: 0n, events, position: 1n, now });
+    await addPets(store, 1);
+    await take(store);
     const deleted = { params: { webhookId }, preconditions: {}, caller: ofAccount(1), now };
     await store.write('deleteWebhook', deleted);
     expect((await store.deliveries.list()).map((delivery) => delivery.webhookId)).toEqual([other.id]);

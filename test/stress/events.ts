@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { caughtUp, differenceOf } from '../support/copy.ts';
 import { temporaryFolder } from '../support/folder.ts';
 import { start } from '../support/process.ts';
+import { until } from '../support/wait.ts';
 import { cuttingProxy } from './cutting-proxy.ts';
 import { EventReader, readFeed } from './event-readers.ts';
 import { Failures, same } from './failures.ts';
@@ -16,6 +17,7 @@ const animalsEach = 50;
 const eventsPerKill = 25_000;
 const readersOfEach = 3;
 const caughtUpWithinMs = 600_000;
+const untilKillMs = 3_600_000;
 
 /** Adds animals, and changes them until there are enough events. What was answered is expected as an event. */
 class Writing {
@@ -100,14 +102,7 @@ export async function everyEvent(
   last = await endOf(url, place.key, first.position);
   await Promise.all(readings);
   failures.end();
-  for (const { start: from, hashes } of readers) {
-    same('the number of events', hashes.length, last - from);
-    same(
-      'the first difference',
-      hashes.findIndex((hash, at) => hash !== first.hashes[from + at]),
-      -1,
-    );
-  }
+  checkRead(readers, first, last);
   const names = await namesOf(url, place.key, last);
   same(
     'a write that was answered and has no event',
@@ -130,6 +125,15 @@ export async function everyEvent(
   };
 }
 
+/** Every reader has what the first one has, from its own beginning to the end. */
+function checkRead(readers: readonly EventReader[], first: EventReader, last: number): void {
+  for (const { start: from, hashes } of readers) {
+    same('the number of events', hashes.length, last - from);
+    const differing = hashes.findIndex((hash, at) => hash !== first.hashes[from + at]);
+    same('the first difference', differing, -1);
+  }
+}
+
 interface Killing {
   readonly rounds: number;
   readonly progress: (line: string) => void;
@@ -145,7 +149,7 @@ async function kill(
   const tally: Record<string, number> = {};
   const per = Math.min(eventsPerKill, rounds / 8);
   for (let next = per; next < rounds && failures.count === 0; next += per) {
-    while (events() < next && failures.count === 0) await Bun.sleep(50);
+    await until(() => events() >= next || failures.count > 0, untilKillMs);
     progress(`${events()} of ${rounds} events`);
     await failures.guard('kill', async () => {
       const takesAway = place.takeAway !== undefined && chance.often(0.5);

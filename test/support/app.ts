@@ -54,6 +54,8 @@ export async function startTestApp(
     PORT: '0',
     DATABASE_URL: `sqlite:${join(folder.path, 'store.db')}`,
     DRAIN_SECONDS: '0',
+    // Most tests compare what only they change.
+    WEBHOOKS: 'off',
     WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
     ...settings,
   });

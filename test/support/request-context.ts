@@ -19,7 +19,13 @@ export function clientParts({ app, clock, config }: Pick<TestApp, 'app' | 'clock
   const { storage: store } = app.admin;
   const events = new EventFeed(store.events, clock);
   const streams = new EventStreams(store, events, clock);
-  return { store, events, streams, clock, ...webhookParts(config, { randomBytes, resolve: publicly }) };
+  return {
+    store,
+    events,
+    streams,
+    clock,
+    ...webhookParts(config, { clock, randomBytes, resolve: publicly }),
+  };
 }
 
 /** What the pipeline works with, on the store of a running app. */

@@ -21,6 +21,8 @@ interface Making {
   readonly operation: Operation;
   /** The account that sends the request. */
   readonly accountId: number;
+  /** What parameters before this one name. */
+  readonly named: ReadonlyMap<string, bigint>;
 }
 
 /** Makes something new that a parameter or a member of this name may name; the operation says what it is for. */
@@ -39,16 +41,28 @@ const makers: Readonly<Record<string, (app: TestApp, making: Making) => Promise<
   },
   // In the store, so that it costs the account no request.
   webhookId: async ({ operator: { storage }, clock }, { accountId }) => {
-    const caller = { accountId, scopes: ['webhooks:write'] } as const;
+    const caller = { accountId, scopes: ['webhooks:write', 'pets:read'] } as const;
     const given = {
       caller,
       endpoint: { mistake: undefined },
-      lastEvent: 0n,
+      events: { oldest: 1n, last: 0n },
       secret: 'whsec_',
       now: clock.now(),
     };
     return (await storage.write('createWebhook', { ...given, body: { url: 'https://shop.example/' } })).id;
   },
+  deliveryId: async (app, { named }) => {
+    const { storage } = app.operator;
+    await idOf(app, 'POST', '/pets', newPet());
+    const now = app.clock.now();
+    for (let after = 0n; ; ) {
+      const take = { now, leasedUntil: now, room: 0, after, held: {} };
+      ({ after } = await storage.write('dispatchDeliveries', { settled: [], take }));
+      const [delivery] = await storage.deliveries.list(undefined, 1, { webhookId: named.get('webhookId') });
+      if (delivery !== undefined) return delivery.id;
+    }
+  },
+  after: async ({ operator: { storage } }) => (await storage.events.bounds()).last,
 };
 
 /** An account has few webhooks. */
@@ -101,10 +115,10 @@ export async function sampleOf(
         `Say in test/support/requests.ts how to make what {${name}} of ${operation.path} names.`,
       );
     }
-    named.set(name, await make(app, { operation, accountId }));
+    named.set(name, await make(app, { operation, accountId, named }));
   }
   const target = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => String(named.get(name)));
-  return { operation, target, options: await optionsOf(app, { operation, accountId }) };
+  return { operation, target, options: await optionsOf(app, { operation, accountId, named }) };
 }
 
 /** The first example of the contract, with what it names made anew. */

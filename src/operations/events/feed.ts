@@ -4,7 +4,7 @@ import { Refusal } from '../../contract/refusal.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
 import type { Clock } from '../../domain/clock.ts';
 import { type EventType, eventTypes } from '../../domain/event-type.ts';
-import type { EventStore } from '../../storage/storage.ts';
+import type { EventBounds, EventStore } from '../../storage/storage.ts';
 import { withoutGap } from './gaps.ts';
 import { EventTail } from './tail.ts';
 
@@ -145,6 +145,12 @@ function pageOf(events: readonly StoreEvent[], limit: number, wanted: Wanted): E
     if (items.length === limit) break;
   }
   return { items, next: String(last?.id) };
+}
+
+/** Refuses `events_expired` unless all events behind `after` are retained. */
+export function expectRetained(after: bigint, { oldest, last }: EventBounds): void {
+  if (after < oldest - 1n) throw expired(after, oldest);
+  if (after > last) throw unknown(after, last);
 }
 
 const remedy =

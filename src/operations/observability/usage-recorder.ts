@@ -16,6 +16,8 @@ const lastRecordMs = 400;
 /** Rows of each kind in a write, so that a client's change behind it does not wait long. */
 const rowsPerWrite = 250;
 const pruneEveryMs = 600_000;
+/** How long deliveries are retained after they finished. */
+const deliveriesKeptForMs = 7 * dayMs;
 
 /** The last sign of life of an instance that was stopped in good order. */
 export const stoppedAt = 0;
@@ -131,6 +133,7 @@ export class UsageRecorder implements AsyncDisposable {
       const mayBeMore = [
         await store.write('pruneUsage', usageBounds(now)),
         await store.write('pruneAnswers', now - keptForMs),
+        await store.write('pruneDeliveries', now - deliveriesKeptForMs),
         await removeEvents(
           store,
           events.areRecorded ? now - events.keepMs : Number.MAX_SAFE_INTEGER,

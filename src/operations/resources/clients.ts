@@ -7,12 +7,23 @@ import { eventReaders } from './events.ts';
 import { rateLimitReaders } from './rate-limits.ts';
 import type { ReadersOf, UnitsOf } from './rows.ts';
 import { sharedReaders, sharedUnits } from './shared.ts';
-import { webhookReaders, webhookUnits } from './webhooks.ts';
+import { type SendTest, webhookReaders, webhookUnits } from './webhooks.ts';
 
 export type ClientReaders = ReadersOf<typeof operations, [Authenticated]>;
 
-export function clientReaders(events: EventFeed, streams: EventStreams): ClientReaders {
-  return { ...sharedReaders, ...eventReaders(events, streams), ...rateLimitReaders, ...webhookReaders };
+export interface ReaderParts {
+  readonly events: EventFeed;
+  readonly streams: EventStreams;
+  readonly sendTest: SendTest;
+}
+
+export function clientReaders({ events, streams, sendTest }: ReaderParts): ClientReaders {
+  return {
+    ...sharedReaders,
+    ...eventReaders(events, streams),
+    ...rateLimitReaders,
+    ...webhookReaders(sendTest),
+  };
 }
 
 export const clientUnits = { ...sharedUnits, ...webhookUnits } as const satisfies UnitsOf<

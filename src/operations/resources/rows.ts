@@ -3,10 +3,13 @@ import type { InputOfRow, Need, Operation, OutcomeOfRow } from '../../contract/o
 import type { Awaitable } from '../../domain/awaitable.ts';
 import type { Resource, Unversioned } from '../../domain/resources.ts';
 import type { Scope } from '../../domain/scope.ts';
-import type { Storage } from '../../storage/storage.ts';
+import type { EventBounds, Storage } from '../../storage/storage.ts';
 import type { BatchOfWork, UnitOfWork } from '../../storage/transaction.ts';
 import type { Audited } from '../changes/audited.ts';
 import type { Preconditions } from '../changes/preconditions.ts';
+
+/** Rows that are performed by readers. */
+type Reading = { readonly method: 'GET' } | { readonly isEffect: true };
 
 type Rows = Readonly<Record<string, Operation>>;
 
@@ -17,7 +20,7 @@ type ResourcesReadBy<Row extends Operation> = Pick<ReadStore, keyof ReadStore & 
 
 /** The rows that change nothing, as functions of the store, the input and what else they are given. They may refuse. */
 export type ReadersOf<All extends Rows, More extends readonly unknown[] = []> = {
-  readonly [Id in keyof All as All[Id]['method'] extends 'GET' ? Id : never]: (
+  readonly [Id in keyof All as All[Id] extends Reading ? Id : never]: (
     store: ResourcesReadBy<All[Id]>,
     input: InputOfRow<All[Id]>,
     ...more: More
@@ -29,7 +32,7 @@ export interface Needed {
   readonly caller: { readonly accountId: number; readonly scopes: readonly Scope[] };
   /** Without a mistake also where the body has no URL. */
   readonly endpoint: { readonly mistake: string | undefined };
-  readonly lastEvent: bigint;
+  readonly events: EventBounds;
   /** Sealed. */
   readonly secret: string;
 }
@@ -53,7 +56,7 @@ type WriteInput<Row> = (Row extends { params: unknown } ? Pick<InputOfRow<Row>, 
 
 /** `Also` is what each unit has besides: a subject, for the changes that operators make. */
 export type UnitsOf<All extends Rows, Also = Audited> = {
-  readonly [Id in keyof All as All[Id]['method'] extends 'GET' ? never : Id]: Also &
+  readonly [Id in keyof All as All[Id] extends Reading ? never : Id]: Also &
     (
       | UnitOfWork<WriteInput<All[Id]>, OutcomeOfRow<All[Id]>>
       | BatchOfWork<WriteInput<All[Id]>, OutcomeOfRow<All[Id]>>

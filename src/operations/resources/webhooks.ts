@@ -1,3 +1,4 @@
+import type { WebhookTest } from '../../contract/deliveries.ts';
 import { Refusal } from '../../contract/refusal.ts';
 import { mostWebhooks, webhookJson, type webhookOperations } from '../../contract/webhooks.ts';
 import { type Awaitable, andThen } from '../../domain/awaitable.ts';
@@ -16,6 +17,7 @@ import type { RowIn } from '../../tables/table.ts';
 import type { webhooks as table } from '../../tables/webhooks.ts';
 import type { Authenticated } from '../admission/admission.ts';
 import { checkPreconditions } from '../changes/preconditions.ts';
+import { expectRetained } from '../events/feed.ts';
 import { found, invalidMember } from '../refusals.ts';
 import { wantedEvents } from './events.ts';
 import { pageOf } from './pages.ts';
@@ -26,30 +28,36 @@ const formerSecretForMs = dayMs;
 
 type StoredWebhook = RowIn<typeof table>;
 
-export const webhookReaders = {
-  listWebhooks: ({ webhooks }, { query }, { caller: { accountId } }) =>
-    pageOf(
-      { ...query },
-      { path: '/webhooks', read: (after, limit) => webhooks.list(after, limit, { accountId }) },
-    ),
-  getWebhook: ({ webhooks }, { params }, { caller }) =>
-    ownWebhook(webhooks, params.webhookId, caller.accountId),
-  listDeliveries: ({ webhooks, deliveries }, { params: { webhookId }, query }, { caller }) =>
-    pageOf(query, {
-      path: `/webhooks/${webhookId}/deliveries`,
-      read: (after, limit, { status }) =>
-        andThen(ownWebhook(webhooks, webhookId, caller.accountId), () =>
-          deliveries.list(after, limit, { webhookId, status }),
-        ),
-    }),
-} satisfies ReadersOf<typeof webhookOperations, [Authenticated]>;
+/** Sends a test event to a webhook; its secrets are sealed. */
+export type SendTest = (webhook: StoredWebhook) => Promise<WebhookTest>;
+
+export const webhookReaders = (sendTest: SendTest) =>
+  ({
+    listWebhooks: ({ webhooks }, { query }, { caller: { accountId } }) =>
+      pageOf(
+        { ...query },
+        { path: '/webhooks', read: (after, limit) => webhooks.list(after, limit, { accountId }) },
+      ),
+    getWebhook: ({ webhooks }, { params }, { caller }) =>
+      ownWebhook(webhooks, params.webhookId, caller.accountId),
+    testWebhook: async ({ webhooks }, { params }, { caller }) =>
+      sendTest(await ownWebhook(webhooks, params.webhookId, caller.accountId)),
+    listDeliveries: ({ webhooks, deliveries }, { params: { webhookId }, query }, { caller }) =>
+      pageOf(query, {
+        path: `/webhooks/${webhookId}/deliveries`,
+        read: (after, limit, { status }) =>
+          andThen(ownWebhook(webhooks, webhookId, caller.accountId), () =>
+            deliveries.list(after, limit, { webhookId, status }),
+          ),
+      }),
+  }) satisfies ReadersOf<typeof webhookOperations, [Authenticated]>;
 
 const writes = ['webhooks'] as const;
 
 export const webhookUnits = {
   createWebhook: {
     writes,
-    run: async ({ webhooks }, { body, caller, endpoint, lastEvent, secret, now }) => {
+    run: async ({ webhooks }, { body, caller, endpoint, events, secret, now }) => {
       const { url, types = readableBy(caller.scopes), description } = body;
       refuseUnreadable(types, caller);
       refuseEndpoint(endpoint);
@@ -57,12 +65,12 @@ export const webhookUnits = {
       const others = await webhooks.list(undefined, mostWebhooks, { accountId });
       if (others.length === mostWebhooks) throw new Refusal('too_many_webhooks');
       const made = { accountId, url, types: inOrder(types), description, enabled: true } as const;
-      return webhooks.add({ ...made, secret, position: lastEvent, createdAt: now });
+      return webhooks.add({ ...made, secret, position: events.last, createdAt: now });
     },
   },
   updateWebhook: {
     writes,
-    run: async ({ webhooks }, { params, body, preconditions, caller, endpoint, lastEvent }) => {
+    run: async ({ webhooks }, { params, body, preconditions, caller, endpoint, events }) => {
       const before = await ownWebhook(webhooks, params.webhookId, caller.accountId);
       checkPreconditions(preconditions, webhookJson(before));
       if (body.types !== undefined) refuseUnreadable(body.types, caller);
@@ -78,8 +86,8 @@ export const webhookUnits = {
       const after = { ...before, ...changes };
       if (webhookJson(after) === webhookJson(before)) return before;
       // A webhook that was disabled continues with the events from now on.
-      const position = enabled && !before.enabled ? lastEvent : before.position;
-      await webhooks.update(before.id, { ...changes, position });
+      const isContinued = enabled && !before.enabled;
+      await webhooks.update(before.id, { ...changes, ...(isContinued && { position: events.last }) });
       return after;
     },
   },
@@ -99,6 +107,32 @@ export const webhookUnits = {
       const rotated = { secret, formerSecret: before.secret, formerSecretUntil };
       await webhooks.update(before.id, rotated);
       return { ...before, ...rotated };
+    },
+  },
+  redeliverEvents: {
+    writes,
+    run: async ({ webhooks, deliveries }, { params, body: { after }, caller, events }) => {
+      const webhook = await ownWebhook(webhooks, params.webhookId, caller.accountId);
+      expectRetained(after, events);
+      if (after < webhook.position) await webhooks.update(webhook.id, { position: after });
+      // They become deliveries again.
+      await deliveries.withdraw(webhook.id, after);
+      return webhook;
+    },
+  },
+  redeliver: {
+    writes,
+    run: async ({ webhooks, deliveries }, { params: { webhookId, deliveryId }, caller, now }) => {
+      await ownWebhook(webhooks, webhookId, caller.accountId);
+      const delivery = await deliveries.find(deliveryId);
+      if (delivery?.webhookId !== webhookId) throw new Refusal('delivery_not_found');
+      const { eventId, type } = delivery;
+      const due = { status: 'pending', nextAttemptAt: now } as const;
+      if (delivery.status !== 'pending')
+        return deliveries.add({ ...due, webhookId, eventId, type, attempts: '[]', createdAt: now });
+      // One that is leased is being attempted.
+      if (delivery.leasedUntil === undefined) await deliveries.update(deliveryId, due);
+      return { ...delivery, ...due };
     },
   },
 } as const satisfies UnitsOf<typeof webhookOperations, unknown>;

@@ -1,31 +1,50 @@
-import type { EventType } from '../../domain/event-type.ts';
+import type { SettledDelivery, Taken, TakeRequest } from '../../domain/delivery.ts';
 import type { Transaction, Units } from '../../storage/transaction.ts';
+import { disabledEvent } from './webhooks.ts';
 
-interface QueuedEvents {
+interface Disabling {
   readonly webhookId: bigint;
-  /** The position of the webhook when the events were read. */
-  readonly after: bigint;
-  /** Those of its types, up to the new position. */
-  readonly events: readonly { readonly id: bigint; readonly type: EventType }[];
-  readonly position: bigint;
+  readonly reason: string;
+  /** Unix ms. A success after it keeps the webhook enabled; undefined: none does. */
+  readonly since: number | undefined;
   /** Unix ms. */
   readonly now: number;
 }
 
 export const deliveryUnits = {
-  /** Turns events into deliveries that are due; false if another process did, or the webhook is disabled or gone. */
-  queueDeliveries: {
+  /** Settles attempts, and takes the next deliveries. */
+  dispatchDeliveries: {
+    writes: [],
+    run: async (
+      { deliveries }: Transaction,
+      { settled, take }: { readonly settled: readonly SettledDelivery[]; readonly take: TakeRequest },
+    ): Promise<Taken> => {
+      if (settled.length > 0) await deliveries.settle(settled);
+      return deliveries.take(take);
+    },
+  },
+  disableWebhook: {
     writes: ['webhooks'],
     run: async (
-      { webhooks, deliveries }: Transaction,
-      { webhookId, after, events, position, now }: QueuedEvents,
+      { webhooks, events }: Transaction,
+      { webhookId, reason, since, now }: Disabling,
     ): Promise<boolean> => {
       const webhook = await webhooks.find(webhookId);
-      if (!webhook?.enabled || webhook.position !== after) return false;
-      const due = { status: 'pending', attempts: '[]', nextAttemptAt: now, createdAt: now } as const;
-      for (const { id, type } of events) await deliveries.add({ webhookId, eventId: id, type, ...due });
-      await webhooks.update(webhookId, { position });
+      if (!webhook?.enabled) return false;
+      if (since !== undefined && (webhook.succeededAt ?? 0) >= since) return false;
+      await webhooks.update(webhookId, { enabled: false, disabledReason: reason });
+      events.add(disabledEvent(webhook, reason, now));
       return true;
     },
+  },
+  /** Ends all leases, for no other process sends. */
+  releaseDeliveries: {
+    writes: [],
+    run: ({ deliveries }: Transaction, now: number) => deliveries.release(now),
+  },
+  /** Removes deliveries that finished before an instant (Unix ms). */
+  pruneDeliveries: {
+    writes: [],
+    run: ({ deliveries }: Transaction, before: number) => deliveries.prune(before),
   },
 } as const satisfies Units;

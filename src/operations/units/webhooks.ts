@@ -1,6 +1,18 @@
 import { webhookJson } from '../../contract/webhooks.ts';
 import type { Transaction } from '../../storage/transaction.ts';
+import type { NewEvent } from '../../tables/events.ts';
 import { type AuditedUnits, subjectsOf } from '../changes/audited.ts';
+
+/** The event `webhook.disabled`, at an instant (Unix ms). */
+export function disabledEvent({ id, accountId }: Owned, reason: string, now: number): NewEvent {
+  const data = `{"id":${id},"reason":${JSON.stringify(reason)}}`;
+  return { type: 'webhook.disabled', data, accountId, createdAt: now };
+}
+
+interface Owned {
+  readonly id: bigint;
+  readonly accountId: number;
+}
 
 interface Disabling {
   readonly id: bigint;
@@ -27,9 +39,7 @@ export const operatorWebhookUnits = {
       const webhook = await webhooks.find(id);
       if (webhook === undefined) return false;
       await webhooks.update(id, { enabled: false, disabledReason: reason });
-      const data = `{"id":${id},"reason":${JSON.stringify(reason)}}`;
-      const { accountId } = webhook;
-      if (webhook.enabled) events.add({ type: 'webhook.disabled', data, accountId, createdAt: now });
+      if (webhook.enabled) events.add(disabledEvent(webhook, reason, now));
       return true;
     },
   },

@@ -4,6 +4,7 @@ import { entitiesOf } from '../entity.ts';
 import { WriteUncertain } from '../storage.ts';
 import { type EntityTransaction, type Transaction, written } from '../transaction.ts';
 import { PostgresAnswerWrites } from './entities/answers.ts';
+import { PostgresDeliveryWrites } from './entities/deliveries.ts';
 import { PostgresEntity } from './entities/entity.ts';
 import { PostgresEventWrites } from './entities/events.ts';
 import { PostgresPetWrites } from './entities/pets.ts';
@@ -28,6 +29,7 @@ export class PostgresTransaction implements Statements {
       ...entitiesOf<EntityTransaction>(written, (table) => new PostgresEntity(table, this)),
       pets: new PostgresPetWrites(this, this.events),
       events: this.events,
+      deliveries: new PostgresDeliveryWrites(this),
       sessions: new PostgresSessions(sessions, this),
       answers: new PostgresAnswerWrites(this),
       usage: new PostgresUsageWrites(this),

@@ -6,6 +6,7 @@ import { type EntityTransaction, type Transaction, written } from '../transactio
 import { checkDeclared } from '../unit-of-work.ts';
 import { SqliteAnswerWrites } from './entities/answers.ts';
 import { Changes } from './entities/changes.ts';
+import { SqliteDeliveryWrites } from './entities/deliveries.ts';
 import { SqliteEntity } from './entities/entity.ts';
 import { SqliteEventWrites } from './entities/events.ts';
 import { InventoryWrites } from './entities/inventory.ts';
@@ -29,6 +30,7 @@ export class SqliteTransaction {
       ...entitiesOf<EntityTransaction>(written, (table) => new SqliteEntity(database, table, { touch })),
       pets: new SqlitePetWrites(database, this.#ofUnit, events),
       events,
+      deliveries: new SqliteDeliveryWrites(database, touch),
       sessions: new SqliteSessions(database, sessions),
       answers: new SqliteAnswerWrites(database),
       usage: new SqliteUsageWrites(database),

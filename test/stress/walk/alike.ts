@@ -94,6 +94,8 @@ async function sendTo(apps: readonly TestApp[], started: AsyncDisposableStack): 
 const ownHeaders = new Set(['x-request-id', 'date']);
 
 function comparable({ status, headers, text }: Checkable): string {
+  // The time that a test event took is in no two answers the same.
+  if (status === 200 && /^\{("status":\d+,)?"milliseconds"/.test(text)) return '';
   const shown = text.replace(secretMember, '}');
   return JSON.stringify([status, [...headers].filter(([name]) => !ownHeaders.has(name)).sort(), shown]);
 }

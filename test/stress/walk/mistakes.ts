@@ -4,7 +4,7 @@ import type { Operation } from '../../../src/contract/operation.ts';
 import { isRepeatable } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
 import { bodyMistakes } from './body-mistakes.ts';
-import type { Request } from './request.ts';
+import { type Request, rowOf } from './request.ts';
 import { blaming, type Outcome } from './world.ts';
 import { wrongHeaders, wrongIds, wrongNames, wrongParameter } from './wrong-values.ts';
 
@@ -69,11 +69,12 @@ function wrongId(name: string, otherwise: string | undefined): Mistake {
       : { status: 404, error: { code: otherwise } };
   return {
     what: `${name} no int64`,
-    make: (request, chance) => ({
-      ...request,
-      target: request.target.replace(/\/-?\d+/, `/${chance.pick(wrongIds)}`),
-      refused,
-    }),
+    make: (request, chance) => {
+      const at = rowOf(request).path.split('/').indexOf(`{${name}}`);
+      const parts = request.target.split('/');
+      const wrong = parts[at]?.replace(/^-?\d+/, `${chance.pick(wrongIds)}`) ?? '';
+      return { ...request, target: parts.with(at, wrong).join('/'), refused };
+    },
   };
 }
 

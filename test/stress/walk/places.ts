@@ -1,6 +1,6 @@
 /** The place of every operation in the walk. */
 import { mediaTypes } from '../../../src/contract/operation.ts';
-import type { OperationId } from '../../../src/contract/operations.ts';
+import { isRepeatable, type OperationId } from '../../../src/contract/operations.ts';
 import type { Chance } from '../generate/chance.ts';
 import { mistakesOf } from './mistakes.ts';
 import { isRead, type Request, rowOf } from './request.ts';
@@ -65,7 +65,7 @@ export function anyRequest(making: Making, operationId: OperationId): Request {
     ...(isRead(made) && chance.often(0.1) && { method: 'HEAD' }),
     ...(isRead(made) && operation.reads.length > 0 && chance.often(0.25) && held(making, made)),
     ...(operation.preconditions && chance.often(0.3) && { ifMatch: demandedTags(making, made) }),
-    ...(operation.method === 'POST' &&
+    ...(isRepeatable(operation) &&
       chance.often(0.5) && { idempotencyKey: `${chance.int(0, 2 ** 48)}-${chance.int(0, 999)}` }),
   };
   if (request.refused !== undefined || !chance.often(0.06)) return request;

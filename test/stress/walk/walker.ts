@@ -1,5 +1,5 @@
 import { parseJson } from '../../../src/contract/json.ts';
-import { allOperations, type OperationId } from '../../../src/contract/operations.ts';
+import { allOperations, isRepeatable, type OperationId } from '../../../src/contract/operations.ts';
 import { type Checkable, checkResponse } from '../../support/contract.ts';
 import { ample } from '../../support/process.ts';
 import { Chance } from '../generate/chance.ts';
@@ -7,7 +7,7 @@ import type { Contest } from './contest.ts';
 import { mistakeOf, seenIn } from './judge.ts';
 import type { Exchange } from './linearizable.ts';
 import { anyRequest, askedAgain, resourceOf } from './places.ts';
-import { isRead, perform, type Request } from './request.ts';
+import { isRead, perform, type Request, rowOf } from './request.ts';
 import { animals } from './resources/animals.ts';
 import type { Position, Scene } from './scene.ts';
 import type { Shared } from './shared.ts';
@@ -93,7 +93,7 @@ export class Walker {
     if (isRead(again)) return askedAgain(making, again);
     const { idempotencyKey } = again;
     const other = this.#chance.often(0.3) ? make() : undefined;
-    const takesKey = other?.method === 'POST' && other.wrongHeaders === undefined;
+    const takesKey = other !== undefined && isRepeatable(rowOf(other)) && other.wrongHeaders === undefined;
     return takesKey && idempotencyKey !== undefined ? { ...other, idempotencyKey } : again;
   }
 

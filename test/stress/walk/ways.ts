@@ -14,7 +14,7 @@ export function notMet(answers: ReadonlyMap<string, number>): string[] {
 function waysOf(operation: Operation): string[] {
   const { success, errors, preconditions, reads, scope, method } = operation;
   // The walk opens no streams.
-  const statuses = success.stream ? [] : Object.keys(success.descriptions);
+  const statuses = success.stream || isOfDelivery(operation) ? [] : Object.keys(success.descriptions);
   return [
     ...statuses,
     ...errors.filter((code) => code !== 'too_many_streams'),
@@ -25,6 +25,11 @@ function waysOf(operation: Operation): string[] {
     ...(success.stream || isEmpty(operation) ? [] : filtering(operation)),
     ...(operation.paginated ? foreignCursors(operation) : []),
   ];
+}
+
+/** Nothing is sent in the walk, so that there is no delivery. */
+function isOfDelivery({ params = {} }: Operation): boolean {
+  return 'deliveryId' in params;
 }
 
 /** Deliveries are made by events, not by requests: test/api/webhooks.test.ts lists them. */

@@ -153,6 +153,44 @@ function rotateRequest(making: Making): Request {
   };
 }
 
+/** Nothing listens at the URLs of the walk. */
+function testRequest(making: Making): Request {
+  const id = webhookIdIn(making);
+  return {
+    operationId: 'testWebhook',
+    method: 'POST',
+    target: `/webhooks/${id}/test`,
+    ...(making.chance.often(0.2) && bodyOf(making.chance, [])),
+    act: (turn) => onWebhook(turn, id, () => ({ status: 200 })),
+  };
+}
+
+function redeliverEventsRequest(making: Making): Request {
+  const { chance } = making;
+  const id = webhookIdIn(making);
+  const after = chance.often(0.8) ? 0n : 9_223_372_036_854_775_807n;
+  return {
+    operationId: 'redeliverEvents',
+    method: 'POST',
+    target: `/webhooks/${id}/redeliver`,
+    ...bodyOf(chance, [['after', `${after}`]]),
+    act: (turn) =>
+      onWebhook(turn, id, (webhook) =>
+        after > 0n ? refusal(410, 'events_expired') : { status: 202, text: webhookText(webhook) },
+      ),
+  };
+}
+
+function redeliverRequest(making: Making): Request {
+  const id = webhookIdIn(making);
+  return {
+    operationId: 'redeliver',
+    method: 'POST',
+    target: `/webhooks/${id}/deliveries/${absentId(making.chance)}/redeliver`,
+    act: (turn) => onWebhook(turn, id, () => refusal(404, 'delivery_not_found')),
+  };
+}
+
 function listWebhooks(making: Making): Request {
   return listRequest(making, {
     operationId: 'listWebhooks',
@@ -190,6 +228,9 @@ export const webhooks: Resource = {
     updateWebhook: updateRequest,
     deleteWebhook: deleteRequest,
     rotateWebhookSecret: rotateRequest,
+    testWebhook: testRequest,
+    redeliverEvents: redeliverEventsRequest,
+    redeliver: redeliverRequest,
     listDeliveries,
   },
 };

@@ -1,0 +1,76 @@
+/** Deliveries between the store and the process that sends them. Instants are Unix ms. */
+import type { DeliveryStatus } from './delivery-status.ts';
+
+/** Requests in flight: to one webhook from all processes, and from one process to all webhooks. */
+export const mostInFlight = { perWebhook: 4, perProcess: 100 } as const;
+
+/** Above this number of pending deliveries, a webhook's events wait in the outbox. */
+export const mostPending = 1_000;
+
+/** Bounds of one unit of work: webhooks that are looked at, and events that each of them examines. */
+export const atOnce = { webhooks: 50, events: 100 } as const;
+
+export interface TakeRequest {
+  readonly now: number;
+  /** No other process takes the deliveries until then. */
+  readonly leasedUntil: number;
+  /** How many deliveries are taken at most. */
+  readonly room: number;
+  /** How many the process takes of webhooks of which it holds some, by id: no other process takes those. */
+  readonly held: Readonly<Record<string, number>>;
+  /** The last webhook of the round before; 0 for none. */
+  readonly after: bigint;
+}
+
+/** An event to send. */
+export interface TakenDelivery {
+  readonly id: bigint;
+  readonly webhookId: bigint;
+  readonly eventId: bigint;
+  /** JSON of the attempts so far. */
+  readonly attempts: string;
+  readonly createdAt: number;
+  readonly leasedUntil: number;
+  readonly url: string;
+  /** Sealed, like the former one. */
+  readonly secret: string;
+  readonly formerSecret: string | null;
+  readonly formerSecretUntil: number | null;
+}
+
+export interface Taken {
+  readonly deliveries: readonly TakenDelivery[];
+  /** For the next request. */
+  readonly after: bigint;
+  /** Whether the next request may find more without waiting. */
+  readonly isMore: boolean;
+  /** Events that expired before they became deliveries. */
+  readonly expired: number;
+}
+
+/** The outcome of an attempt. It is ignored if the lease was lost. */
+export interface SettledDelivery {
+  readonly id: bigint;
+  readonly webhookId: bigint;
+  readonly leasedUntil: number;
+  readonly status: DeliveryStatus;
+  /** JSON. */
+  readonly attempts: string;
+  /** Null unless pending. */
+  readonly nextAttemptAt: number | null;
+  /** Null while pending. */
+  readonly finishedAt: number | null;
+}
+
+/** Deliveries that a process takes ahead of a webhook whose receiver responds quickly. */
+const mostTaken = 32;
+
+/**
+ * How many deliveries of a webhook a process takes. One while half of the process is occupied, so that receivers that hang
+ * leave room for others.
+ */
+export function takenOfWebhook(room: number, isFast: boolean): number {
+  const isRoomy = room > mostInFlight.perProcess / 2;
+  if (isFast) return isRoomy ? mostTaken : mostInFlight.perWebhook;
+  return isRoomy ? mostInFlight.perWebhook : 1;
+}

@@ -1,0 +1,75 @@
+/** What both engines know of webhooks and their deliveries. */
+import { atOnce, type Taken, type TakenDelivery } from '../domain/delivery.ts';
+import { type EventSelector, selectedTypes } from '../domain/event-type.ts';
+
+/** How exactly the last success of a webhook is recorded: writing it each time would double the work of a delivery. */
+export const successEveryMs = 60_000;
+export const deliveriesPrunedAtOnce = 1_000;
+
+/** A webhook with events that are no deliveries yet, or deliveries that are due. */
+export interface ReadyWebhook {
+  readonly id: bigint;
+  readonly accountId: bigint;
+  readonly url: string;
+  readonly types: string;
+  readonly secret: string;
+  readonly formerSecret: string | null;
+  readonly formerSecretUntil: bigint | null;
+  readonly position: bigint;
+  readonly isBehind: bigint | boolean;
+  /** How many of its deliveries may be taken. */
+  readonly room: bigint | number;
+}
+
+export interface LeasedRow {
+  readonly id: bigint;
+  readonly webhookId: bigint;
+  readonly eventId: bigint;
+  readonly attempts: string;
+  readonly createdAt: bigint;
+}
+
+/** A range of events that become deliveries: those behind `after`, up to `until`. */
+interface Portion {
+  readonly after: bigint;
+  readonly until: bigint;
+  readonly types: readonly string[];
+}
+
+/** `oldest` and `last` bound the retained events. */
+export function portionOf(
+  { position, types }: Pick<ReadyWebhook, 'position' | 'types'>,
+  { oldest, last }: { readonly oldest: bigint; readonly last: bigint },
+): Portion {
+  const after = position < oldest - 1n ? oldest - 1n : position;
+  const end = after + BigInt(atOnce.events);
+  const selected = selectedTypes(types.split(' ') as EventSelector[]);
+  return { after, until: end < last ? end : last, types: [...selected] };
+}
+
+export function takenOf(
+  row: LeasedRow,
+  webhook: Omit<ReadyWebhook, 'room'>,
+  leasedUntil: number,
+): TakenDelivery {
+  const { url, secret, formerSecret, formerSecretUntil } = webhook;
+  const until = formerSecretUntil === null ? null : Number(formerSecretUntil);
+  const message = { ...row, createdAt: Number(row.createdAt), leasedUntil };
+  return { ...message, url, secret, formerSecret, formerSecretUntil: until };
+}
+
+/** Where the next round begins: at the first webhook again, unless this one was full. */
+export function nextRound(
+  found: readonly Pick<ReadyWebhook, 'id' | 'isBehind' | 'position'>[],
+  after: bigint,
+  last: bigint,
+): Pick<Taken, 'after' | 'isMore'> {
+  const isFull = found.length === atOnce.webhooks;
+  const isQueued = found.some(
+    ({ isBehind, position }) => isBehind && position + BigInt(atOnce.events) < last,
+  );
+  return {
+    after: isFull ? (found.at(-1)?.id ?? 0n) : 0n,
+    isMore: isFull || after > 0n || isQueued,
+  };
+}

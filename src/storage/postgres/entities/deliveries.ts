@@ -1,0 +1,206 @@
+import {
+  atOnce,
+  mostPending,
+  type SettledDelivery,
+  type Taken,
+  type TakeRequest,
+  takenOfWebhook,
+} from '../../../domain/delivery.ts';
+import { deliveries } from '../../../tables/webhooks.ts';
+import {
+  deliveriesPrunedAtOnce,
+  type LeasedRow,
+  nextRound,
+  portionOf,
+  type ReadyWebhook,
+  successEveryMs,
+  takenOf,
+} from '../../delivery-row.ts';
+import type { DeliveryWrites } from '../../transaction.ts';
+import type { Statements } from '../statements.ts';
+import { PostgresEntity } from './entity.ts';
+
+interface ReadyRow extends Omit<ReadyWebhook, 'room'> {
+  readonly last: bigint;
+  readonly oldest: bigint;
+}
+
+/** Every transaction locks webhooks before their deliveries, to avoid deadlock. */
+export class PostgresDeliveryWrites extends PostgresEntity<typeof deliveries> implements DeliveryWrites {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    super(deliveries, statements);
+    this.#statements = statements;
+  }
+
+  async take(request: TakeRequest): Promise<Taken> {
+    const { now, leasedUntil, room, after } = request;
+    const found = await this.#ready(request);
+    const expired = await this.#queue(
+      found.filter(({ isBehind }) => isBehind),
+      now,
+    );
+    const leased = found.length > 0 && room > 0 ? await this.#lease(found, request) : [];
+    const deliveries = leased.flatMap((row) => {
+      const webhook = found.find(({ id }) => id === row.webhookId);
+      return webhook === undefined ? [] : [takenOf(row, webhook, leasedUntil)];
+    });
+    return { deliveries, ...nextRound(found, after, found[0]?.last ?? 0n), expired };
+  }
+
+  async settle(settled: readonly SettledDelivery[]): Promise<void> {
+    const succeeded = new Map<bigint, number>();
+    for (const { webhookId, status, finishedAt } of settled)
+      if (status === 'succeeded' && finishedAt !== null) succeeded.set(webhookId, finishedAt);
+    if (succeeded.size > 0) await this.#recordSuccess(succeeded);
+    const rows = JSON.stringify(
+      settled.map((one) => ({ ...one, id: String(one.id), webhookId: String(one.webhookId) })),
+    );
+    await this.#statements.run(
+      (sql) => sql`
+        UPDATE deliveries SET status = settled.status, attempts = settled.attempts,
+          next_attempt_at = settled."nextAttemptAt", finished_at = settled."finishedAt", leased_until = NULL
+        FROM json_to_recordset(${rows}::text::json) AS settled
+          (id bigint, "leasedUntil" bigint, status text, attempts text, "nextAttemptAt" bigint, "finishedAt" bigint)
+        WHERE deliveries.id = settled.id AND deliveries.status = 'pending'
+          AND deliveries.leased_until = settled."leasedUntil"`,
+    );
+  }
+
+  async release(now: number): Promise<void> {
+    await this.#statements.run(
+      (sql) => sql`
+        UPDATE deliveries SET leased_until = NULL, next_attempt_at = ${now} WHERE leased_until IS NOT NULL`,
+    );
+  }
+
+  async withdraw(webhookId: bigint, after: bigint): Promise<void> {
+    await this.#statements.run(
+      (sql) => sql`
+        DELETE FROM deliveries
+        WHERE webhook_id = ${webhookId} AND status = 'pending' AND event_id > ${after} AND leased_until IS NULL`,
+    );
+  }
+
+  /** Skips deliveries that another process removes. */
+  async prune(before: number): Promise<boolean> {
+    const [row] = await this.#statements.run<{ removed: bigint }[]>(
+      (sql) => sql`
+        WITH removed AS (
+          DELETE FROM deliveries WHERE id = ANY (ARRAY(
+            SELECT id FROM deliveries WHERE finished_at < ${before} ORDER BY finished_at, id
+            LIMIT ${deliveriesPrunedAtOnce} FOR UPDATE SKIP LOCKED
+          )) RETURNING 1
+        )
+        SELECT count(*) AS removed FROM removed`,
+    );
+    return row?.removed === BigInt(deliveriesPrunedAtOnce);
+  }
+
+  /** Locks the webhooks, except those that another process works on: it takes what they have. */
+  #ready({ after, now, room, held }: TakeRequest): Promise<ReadyRow[]> {
+    const fresh = takenOfWebhook(room, false);
+    const rooms = JSON.stringify(held);
+    return this.#statements.run(
+      (sql) => sql`
+        SELECT id, account_id AS "accountId", url, types, secret, former_secret AS "formerSecret",
+          former_secret_until AS "formerSecretUntil", position, last, oldest,
+          position < last AND held IS NULL AS "isBehind"
+        FROM webhooks
+        CROSS JOIN LATERAL (
+          SELECT last, coalesce((SELECT min(id) FROM events), last + 1) AS oldest FROM counters WHERE name = 'events'
+        ) AS bounds
+        LEFT JOIN LATERAL (
+          SELECT 1 AS held FROM deliveries WHERE webhook_id = webhooks.id AND status = 'pending'
+          OFFSET ${mostPending - 1} LIMIT 1
+        ) AS pending ON position < last
+        WHERE id > ${after} AND enabled AND (
+          (position < last AND held IS NULL) OR (
+            EXISTS (SELECT FROM deliveries
+                    WHERE webhook_id = webhooks.id AND status = 'pending' AND next_attempt_at <= ${now})
+            AND coalesce((${rooms}::text::json ->> webhooks.id::text)::bigint, CASE WHEN EXISTS (
+              SELECT FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ${now}
+            ) THEN 0 ELSE ${fresh}::bigint END) > 0))
+        ORDER BY id LIMIT ${atOnce.webhooks} FOR NO KEY UPDATE OF webhooks SKIP LOCKED`,
+    );
+  }
+
+  /** Turns some events into deliveries; returns how many had expired. */
+  async #queue(behind: readonly ReadyRow[], now: number): Promise<number> {
+    if (behind.length === 0) return 0;
+    const portions = behind.map((webhook) => ({ webhook, ...portionOf(webhook, webhook) }));
+    const rows = JSON.stringify(
+      portions.map(({ webhook: { id, accountId }, after, until, types }) => {
+        return { id: `${id}`, accountId: `${accountId}`, types, after: `${after}`, until: `${until}` };
+      }),
+    );
+    await this.#statements.run(
+      (sql) => sql`
+        WITH chosen AS (
+          SELECT id, "accountId" AS account_id, types, after, until
+          FROM json_to_recordset(${rows}::text::json)
+            AS portion (id bigint, "accountId" bigint, types json, after bigint, until bigint)
+        ), wanted AS (
+          SELECT chosen.id AS webhook_id, event.id AS event_id, event.type FROM chosen CROSS JOIN LATERAL (
+            SELECT id, type FROM events
+            WHERE id > chosen.after AND id <= chosen.until AND (account_id IS NULL OR account_id = chosen.account_id)
+              AND type IN (SELECT json_array_elements_text(chosen.types))
+            OFFSET 0
+          ) AS event
+        ), counted AS (
+          UPDATE counters SET last = last + (SELECT count(*) FROM wanted)
+          WHERE name = 'deliveries' AND EXISTS (SELECT FROM wanted)
+          RETURNING last - (SELECT count(*) FROM wanted) AS before
+        ), added AS (
+          INSERT INTO deliveries (id, webhook_id, event_id, type, status, attempts, next_attempt_at, created_at)
+          SELECT before + row_number() OVER (ORDER BY event_id, webhook_id), webhook_id, event_id, type, 'pending', '[]',
+            ${now}::bigint, ${now}::bigint
+          FROM counted, wanted
+        )
+        UPDATE webhooks SET position = chosen.until FROM chosen WHERE webhooks.id = chosen.id`,
+    );
+    return portions.reduce((sum, { webhook, after }) => sum + Number(after - webhook.position), 0);
+  }
+
+  /** A statement after the lock, because only later ones see what was leased by the process that had it. */
+  async #lease(
+    found: readonly ReadyRow[],
+    { now, leasedUntil, room, held }: TakeRequest,
+  ): Promise<LeasedRow[]> {
+    const fresh = takenOfWebhook(room, false);
+    const rooms = JSON.stringify(held);
+    const ids = JSON.stringify(found.map(({ id }) => String(id)));
+    const rows = await this.#statements.run<LeasedRow[]>(
+      (sql) => sql`
+        UPDATE deliveries SET leased_until = ${leasedUntil}, next_attempt_at = ${leasedUntil}
+        WHERE id = ANY (ARRAY(
+          SELECT due.id
+          FROM (SELECT value::bigint AS id FROM json_array_elements_text(${ids}::text::json) AS value) AS webhook
+          CROSS JOIN LATERAL (
+            SELECT id FROM deliveries
+            WHERE webhook_id = webhook.id AND status = 'pending' AND next_attempt_at <= ${now}
+            ORDER BY next_attempt_at, deliveries.id
+            LIMIT coalesce((${rooms}::text::json ->> webhook.id::text)::bigint, CASE WHEN EXISTS (
+              SELECT FROM deliveries WHERE webhook_id = webhook.id AND leased_until > ${now}
+            ) THEN 0 ELSE ${fresh}::bigint END)
+          ) AS due LIMIT ${room}
+        ))
+        RETURNING id, webhook_id AS "webhookId", event_id AS "eventId", attempts, created_at AS "createdAt"`,
+    );
+    return [...rows].sort((one, other) => Number(one.id - other.id));
+  }
+
+  async #recordSuccess(succeeded: ReadonlyMap<bigint, number>): Promise<void> {
+    const rows = JSON.stringify([...succeeded].map(([id, at]) => ({ id: String(id), at })));
+    await this.#statements.run(
+      (sql) => sql`
+        WITH locked AS (
+          SELECT webhooks.id, at
+          FROM webhooks JOIN json_to_recordset(${rows}::text::json) AS one (id bigint, at bigint) USING (id)
+          WHERE coalesce(succeeded_at, 0) < at - ${successEveryMs} ORDER BY id FOR NO KEY UPDATE OF webhooks
+        )
+        UPDATE webhooks SET succeeded_at = at FROM locked WHERE webhooks.id = locked.id`,
+    );
+  }
+}

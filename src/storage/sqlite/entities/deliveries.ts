@@ -1,0 +1,136 @@
+import type { Database } from 'bun:sqlite';
+import {
+  atOnce,
+  mostPending,
+  type SettledDelivery,
+  type Taken,
+  type TakenDelivery,
+  type TakeRequest,
+  takenOfWebhook,
+} from '../../../domain/delivery.ts';
+import type { SqlValue } from '../../../tables/table.ts';
+import { deliveries } from '../../../tables/webhooks.ts';
+import {
+  deliveriesPrunedAtOnce,
+  type LeasedRow,
+  nextRound,
+  portionOf,
+  type ReadyWebhook,
+  successEveryMs,
+  takenOf,
+} from '../../delivery-row.ts';
+import type { DeliveryWrites } from '../../transaction.ts';
+import { SqliteEntity, type Touch } from './entity.ts';
+
+const pendingOf = "FROM deliveries WHERE webhook_id = webhooks.id AND status = 'pending'";
+const isBehind = `position < ?2 AND (SELECT 1 ${pendingOf} LIMIT 1 OFFSET ${mostPending - 1}) IS NULL`;
+const isDue = `EXISTS (SELECT 1 ${pendingOf} AND next_attempt_at <= ?3)`;
+const isLeased = 'EXISTS (SELECT 1 FROM deliveries WHERE webhook_id = webhooks.id AND leased_until > ?3)';
+const room = `coalesce(?6 ->> ('$."' || id || '"'), CASE WHEN ${isLeased} THEN 0 ELSE ?4 END)`;
+
+export class SqliteDeliveryWrites extends SqliteEntity<typeof deliveries> implements DeliveryWrites {
+  readonly #statements;
+
+  constructor(database: Database, touch: Touch) {
+    super(database, deliveries, { touch });
+    this.#statements = statementsOf(database);
+  }
+
+  take({ now, leasedUntil, room: most, after, held }: TakeRequest): Taken {
+    const bounds = this.#bounds();
+    const fresh = takenOfWebhook(most, false);
+    const found = this.#statements.ready.all(
+      ...[after, bounds.last, now, fresh, atOnce.webhooks, JSON.stringify(held)],
+    );
+    const taken: TakenDelivery[] = [];
+    let expired = 0n;
+    for (const webhook of found) {
+      if (webhook.isBehind) expired += this.#queue(webhook, bounds, now);
+      const left = Math.min(most - taken.length, Number(webhook.room));
+      if (left <= 0) continue;
+      const leased = this.#statements.lease.all(webhook.id, now, leasedUntil, left);
+      leased.sort((one, other) => Number(one.id - other.id));
+      taken.push(...leased.map((row) => takenOf(row, webhook, leasedUntil)));
+    }
+    return { deliveries: taken, ...nextRound(found, after, bounds.last), expired: Number(expired) };
+  }
+
+  settle(settled: readonly SettledDelivery[]): void {
+    const { settle, succeeded } = this.#statements;
+    for (const { id, webhookId, leasedUntil, status, attempts, nextAttemptAt, finishedAt } of settled) {
+      settle.run(id, leasedUntil, status, attempts, nextAttemptAt, finishedAt);
+      if (status === 'succeeded' && finishedAt !== null) succeeded.run(webhookId, finishedAt);
+    }
+  }
+
+  release(now: number): void {
+    this.#statements.release.run(now);
+  }
+
+  withdraw(webhookId: bigint, after: bigint): void {
+    this.#statements.withdraw.run(webhookId, after);
+  }
+
+  prune(before: number): boolean {
+    return this.#statements.prune.run(before).changes === deliveriesPrunedAtOnce;
+  }
+
+  #bounds() {
+    const [row] = this.#statements.bounds.all();
+    const last = row?.last ?? 0n;
+    return { last, oldest: row?.oldest ?? last + 1n };
+  }
+
+  /** Turns some events into deliveries; returns how many had expired. */
+  #queue(webhook: ReadyWebhook, bounds: { oldest: bigint; last: bigint }, now: number): bigint {
+    const { id, accountId, position } = webhook;
+    const { after, until, types } = portionOf(webhook, bounds);
+    this.#statements.queue.run(id, now, after, until, accountId, JSON.stringify(types));
+    this.#statements.move.run(id, until);
+    return after - position;
+  }
+}
+
+function statementsOf(database: Database) {
+  return {
+    bounds: database.query<{ last: bigint | null; oldest: bigint | null }, []>(
+      `SELECT (SELECT last FROM counters WHERE name = 'events') AS last, (SELECT min(id) FROM events) AS oldest`,
+    ),
+    ready: database.query<ReadyWebhook, SqlValue[]>(
+      `SELECT id, account_id AS accountId, url, types, secret, former_secret AS formerSecret,
+              former_secret_until AS formerSecretUntil, position, (${isBehind}) AS isBehind, ${room} AS room
+       FROM webhooks WHERE id > ?1 AND enabled = 1 AND (${isBehind} OR (${isDue} AND ${room} > 0)) ORDER BY id LIMIT ?5`,
+    ),
+    queue: database.query<never, SqlValue[]>(
+      `INSERT INTO deliveries (webhook_id, event_id, type, status, attempts, next_attempt_at, created_at)
+       SELECT ?1, id, type, 'pending', '[]', ?2, ?2 FROM events
+       WHERE id > ?3 AND id <= ?4 AND (account_id IS NULL OR account_id = ?5)
+         AND type IN (SELECT value FROM json_each(?6)) ORDER BY id`,
+    ),
+    move: database.query<never, SqlValue[]>('UPDATE webhooks SET position = ?2 WHERE id = ?1'),
+    lease: database.query<LeasedRow, SqlValue[]>(
+      `UPDATE deliveries SET leased_until = ?3, next_attempt_at = ?3 WHERE id IN (
+         SELECT id FROM deliveries WHERE webhook_id = ?1 AND status = 'pending' AND next_attempt_at <= ?2
+         ORDER BY next_attempt_at LIMIT ?4)
+       RETURNING id, webhook_id AS webhookId, event_id AS eventId, attempts, created_at AS createdAt`,
+    ),
+    settle: database.query<never, SqlValue[]>(
+      `UPDATE deliveries SET status = ?3, attempts = ?4, next_attempt_at = ?5, finished_at = ?6, leased_until = NULL
+       WHERE id = ?1 AND status = 'pending' AND leased_until = ?2`,
+    ),
+    succeeded: database.query<never, SqlValue[]>(
+      `UPDATE webhooks SET succeeded_at = ?2 WHERE id = ?1 AND coalesce(succeeded_at, 0) < ?2 - ${successEveryMs}`,
+    ),
+    release: database.query<never, SqlValue[]>(
+      `UPDATE deliveries SET leased_until = NULL, next_attempt_at = ?1 WHERE leased_until IS NOT NULL`,
+    ),
+    withdraw: database.query<never, SqlValue[]>(
+      `DELETE FROM deliveries
+       WHERE webhook_id = ?1 AND status = 'pending' AND event_id > ?2 AND leased_until IS NULL`,
+    ),
+    prune: database.query<never, SqlValue[]>(
+      `DELETE FROM deliveries WHERE id IN (
+         SELECT id FROM deliveries WHERE finished_at < ?1 ORDER BY finished_at LIMIT ${deliveriesPrunedAtOnce})`,
+    ),
+  };
+}

@@ -1,0 +1,100 @@
+/** One attempt of a delivery: what is sent, and what follows from the outcome. */
+import type { DeliveryAttempt } from '../contract/deliveries.ts';
+import type { SettledDelivery, TakenDelivery } from '../domain/delivery.ts';
+import { type Attempt, delayAfter, isGone, isSuccess } from './retries.ts';
+import type { Delivery, Failure, Outcome } from './send.ts';
+import { signedHeaders } from './signature.ts';
+
+const longestError = 200;
+
+/** The secrets of a webhook, sealed. */
+export type SealedSecrets = Pick<TakenDelivery, 'secret' | 'formerSecret' | 'formerSecretUntil'>;
+
+export interface Message extends SealedSecrets {
+  readonly url: string;
+  /** Without the prefix of `webhook-id`. */
+  readonly eventId: bigint | string;
+  readonly body: string;
+}
+
+/** The request of a message. Throws `SecretUnreadable`. */
+export function requestOf(
+  { url, eventId, body, secret, formerSecret, formerSecretUntil }: Message,
+  nowMs: number,
+  openSecret: (sealed: string) => string,
+): Delivery {
+  const isSignedTwice = formerSecret !== null && nowMs < (formerSecretUntil ?? 0);
+  const secrets = isSignedTwice ? [secret, formerSecret] : [secret];
+  return { url, body, headers: signedHeaders({ eventId, body, nowMs }, secrets.map(openSecret)) };
+}
+
+/** Why no request was made: the event has expired, or a secret cannot be decrypted. */
+export interface Impossible {
+  readonly error: 'expired' | 'secret';
+  readonly message: string;
+  readonly milliseconds: number;
+}
+
+interface Instants {
+  /** When the attempt began, in Unix ms. */
+  readonly at: number;
+  readonly now: number;
+  /** From 0 to below 1. */
+  readonly random: number;
+}
+
+interface Judged {
+  readonly settled: SettledDelivery;
+  /** Why the webhook has to be disabled, unless a delivery succeeded since then (Unix ms). */
+  readonly disabled?: { readonly reason: string; readonly since: number | undefined };
+}
+
+/** What becomes of a delivery. One whose attempt was aborted is due again. */
+export function judge(delivery: TakenDelivery, outcome: Outcome | Impossible, instants: Instants): Judged {
+  const { now, random } = instants;
+  const { id, webhookId, leasedUntil, createdAt } = delivery;
+  const lease = { id, webhookId, leasedUntil };
+  const pending = (attempts: string, nextAttemptAt: number): Judged => {
+    return { settled: { ...lease, status: 'pending', attempts, nextAttemptAt, finishedAt: null } };
+  };
+  if ('error' in outcome && outcome.error === 'aborted') return pending(delivery.attempts, now);
+  const made = [...(JSON.parse(delivery.attempts) as DeliveryAttempt[]), attemptOf(outcome, instants.at)];
+  const attempts = JSON.stringify(made);
+  const finished = { ...lease, attempts, nextAttemptAt: null, finishedAt: now };
+  const result = resultOf(outcome);
+  if (isSuccess(result)) return { settled: { ...finished, status: 'succeeded' } };
+  const settled = { ...finished, status: 'failed' } as const;
+  if ('error' in outcome && outcome.error === 'expired') return { settled };
+  if (isGone(result)) return { settled, disabled: { reason: reasons.gone, since: undefined } };
+  const delayMs = delayAfter(made.length, result, random);
+  if (delayMs !== undefined) return pending(attempts, now + delayMs);
+  return { settled, disabled: { reason: reasons.failing, since: createdAt } };
+}
+
+const reasons = {
+  gone: 'The receiver responded with 410.',
+  failing: 'Every attempt of a delivery failed, and no other delivery succeeded in that time.',
+};
+
+function resultOf(outcome: Outcome | Impossible): Attempt {
+  if ('error' in outcome) return {};
+  const { status, retryAfterSeconds } = outcome;
+  return { status, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) };
+}
+
+function attemptOf(outcome: Outcome | Impossible, at: number): DeliveryAttempt {
+  const { milliseconds } = outcome;
+  const made = { at: new Date(at).toISOString(), milliseconds };
+  if (!('error' in outcome)) return { ...made, status: outcome.status, ...redirectError(outcome.status) };
+  return { ...made, error: errorText(outcome) };
+}
+
+function redirectError(status: number): { error?: string } {
+  return status >= 300 && status < 400 ? { error: 'Redirects are not followed.' } : {};
+}
+
+/** Messages about a URL follow its name. */
+export function errorText({ error, message }: Failure | Impossible): string {
+  const isAboutUrl = error === 'url' || error === 'dns' || error === 'blocked';
+  return (isAboutUrl ? `The URL ${message}.` : message).slice(0, longestError).toWellFormed();
+}

@@ -1,0 +1,283 @@
+/** The service sends its events to webhooks: real receivers on loopback, on both stores, from two instances where servers have the store. */
+import { afterAll, describe, expect, setSystemTime, test } from 'bun:test';
+import { Webhook as StandardWebhook } from 'standardwebhooks';
+import { startTestApp, type TestApp } from '../support/app.ts';
+import { type Buyer, buyerOf } from '../support/orders.ts';
+import { testServers } from '../support/servers.ts';
+import { until } from '../support/wait.ts';
+import { type Receiver, response, startReceiver } from './receiver.ts';
+
+const servers = await testServers();
+afterAll(() => servers?.[Symbol.asyncDispose]());
+
+interface Place extends AsyncDisposable {
+  readonly apps: readonly TestApp[];
+}
+
+async function onSqlite(): Promise<Place> {
+  const app = await startTestApp({ WEBHOOKS: 'on' });
+  return { apps: [app], [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
+}
+
+async function onPostgres(): Promise<Place> {
+  await using made = new AsyncDisposableStack();
+  if (servers === undefined) throw new Error('There are no servers.');
+  const schema = made.use(await servers.makeSchema());
+  const redis = { REDIS_URL: servers.redisUrl, REDIS_PREFIX: servers.makePrefix() };
+  const settings = { WEBHOOKS: 'on', DATABASE_URL: schema.url, ...redis };
+  const apps = [made.use(await startTestApp(settings)), made.use(await startTestApp(settings))];
+  const kept = made.move();
+  return { apps, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+const places: [string, () => Promise<Place>][] = [
+  ['SQLite', onSqlite],
+  ...(servers === undefined ? [] : [['PostgreSQL', onPostgres] as [string, () => Promise<Place>]]),
+];
+
+interface Shown {
+  readonly id: bigint;
+  readonly secret: string;
+  readonly enabled: boolean;
+  readonly disabledReason?: string;
+}
+
+interface ShownDelivery {
+  readonly id: bigint;
+  readonly eventId: bigint;
+  readonly status: string;
+  readonly attempts: readonly { readonly status?: bigint; readonly error?: string; readonly at: string }[];
+  readonly nextAttemptAt?: string;
+}
+
+const answering = (status: string, ...headers: string[]) =>
+  startReceiver((socket) => socket.write(response(status, '', ...headers)));
+
+async function subscribe(owner: Buyer, { port }: Receiver, members: object = {}): Promise<Shown> {
+  const body = JSON.stringify({ url: `http://127.0.0.1:${port}/hook`, types: ['pet.created'], ...members });
+  return (await owner.call('POST', '/webhooks', { body })).json as Shown;
+}
+
+const shown = async (owner: Buyer, { id }: Shown) =>
+  (await owner.call('GET', `/webhooks/${id}`)).json as Shown;
+
+const deliveriesOf = async (owner: Buyer, { id }: Shown, status?: string) =>
+  (await owner.call('GET', `/webhooks/${id}/deliveries?limit=100${status ? `&status=${status}` : ''}`))
+    .json as ShownDelivery[];
+
+/** A request as the standard's library takes it. */
+function messageOf(request: string) {
+  const [head = '', body = ''] = request.split('\r\n\r\n');
+  const lines = head.split('\r\n').slice(1);
+  const fields = lines.map((line) => [line.split(': ')[0]?.toLowerCase(), line.split(': ')[1] ?? '']);
+  return { headers: Object.fromEntries(fields) as Record<string, string>, body };
+}
+
+const idsAt = ({ requests }: Receiver) =>
+  new Set(requests.map((request) => messageOf(request).headers['webhook-id']));
+
+/** Lets time pass for all instances. */
+function advance(apps: readonly TestApp[], seconds: number): void {
+  for (const { clock } of apps) clock.advance(seconds);
+}
+
+/** The standard's library compares with the time of the machine. */
+function verifies(secret: string, request: string, { clock }: TestApp): boolean {
+  const { headers, body } = messageOf(request);
+  setSystemTime(clock.now());
+  try {
+    new StandardWebhook(secret).verify(body, headers);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    setSystemTime();
+  }
+}
+
+describe.each(places)('on %s', (_name, start) => {
+  test('every event of the selected types is sent as it is in the feed, once, and no other', async () => {
+    await using place = await start();
+    const [app, beside = app] = place.apps as [TestApp];
+    const [owner, other] = [await buyerOf(app), await buyerOf(beside)];
+    await using receiver = await answering('204 No Content');
+    const webhook = await subscribe(owner, receiver);
+    const changes = Array.from({ length: 30 }, (_, at) => (at % 2 ? owner : other).order());
+    await Promise.all(changes);
+    await until(async () => (await deliveriesOf(owner, webhook, 'succeeded')).length === 30);
+    const feed = (await owner.call('GET', '/events?type=pet.created&limit=100')).text;
+    const sent = receiver.requests.map(messageOf);
+    expect(sent).toHaveLength(30);
+    expect(`[${sent.map(({ body }) => body).toSorted(byId)}]`).toBe(feed);
+    for (const { headers, body } of sent) expect(headers['webhook-id']).toBe(`evt_${idOf(body)}`);
+    expect(sent[0]?.headers['user-agent']).toMatch(/^AnimalStore\/\d/);
+  });
+
+  test('requests are signed, for 24 hours after a rotation with both secrets', async () => {
+    await using place = await start();
+    const [app] = place.apps as [TestApp];
+    const owner = await buyerOf(app);
+    await using receiver = await answering('200 OK');
+    const { id, secret } = await subscribe(owner, receiver);
+    const verified = async (secrets: readonly string[]) => {
+      const { length } = receiver.requests;
+      await owner.addPet();
+      await until(() => receiver.requests.length > length);
+      return secrets.map((one) => verifies(one, receiver.requests.at(-1) ?? '', app));
+    };
+    expect(await verified([secret])).toEqual([true]);
+    const rotated = (await owner.call('POST', `/webhooks/${id}/rotate-secret`)).json as Shown;
+    expect(await verified([secret, rotated.secret])).toEqual([true, true]);
+    advance(place.apps, 86_401);
+    expect(await verified([secret, rotated.secret])).toEqual([false, true]);
+  });
+
+  test('a failed attempt is repeated after the delays of the schedule, with the same id', async () => {
+    await using place = await start();
+    const [app] = place.apps as [TestApp];
+    const owner = await buyerOf(app);
+    await using receiver = await answering('307 Temporary Redirect', 'Location: http://127.0.0.1:9/');
+    const webhook = await subscribe(owner, receiver);
+    await owner.addPet();
+    const seconds = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
+    for (const [made, delay] of seconds.entries()) {
+      const attempted = async () => (await deliveriesOf(owner, webhook))[0]?.attempts.length === made + 1;
+      await until(attempted);
+      const [delivery] = await deliveriesOf(owner, webhook, 'pending');
+      const due = (Date.parse(delivery?.nextAttemptAt ?? '') - app.clock.now()) / 1_000;
+      expect(due / delay).toBeWithin(0.89, 1.11);
+      expect(delivery?.attempts.at(-1)).toMatchObject({ status: 307n, error: 'Redirects are not followed.' });
+      advance(place.apps, due);
+    }
+    await until(async () => !(await shown(owner, webhook)).enabled);
+    expect((await shown(owner, webhook)).disabledReason).toStartWith('Every attempt of a delivery failed');
+    await until(async () => (await deliveriesOf(owner, webhook, 'failed'))[0]?.attempts.length === 10);
+    expect(idsAt(receiver).size).toBe(1);
+    expect(receiver.requests).toHaveLength(10);
+    const disabled = (await owner.call('GET', '/events?type=webhook.disabled')).json as { data: object }[];
+    expect(disabled.map(({ data }) => data)).toEqual([
+      { id: webhook.id, reason: (await shown(owner, webhook)).disabledReason },
+    ]);
+  });
+
+  test('410 disables the webhook, and nothing more is sent to it', async () => {
+    await using place = await start();
+    const [app] = place.apps as [TestApp];
+    const [owner, stranger] = [await buyerOf(app), await buyerOf(app)];
+    await using gone = await answering('410 Gone');
+    await using witness = await answering('200 OK');
+    const webhook = await subscribe(owner, gone);
+    await subscribe(owner, witness, { types: ['webhook.*'] });
+    await owner.addPet();
+    await until(() => witness.requests.length === 1);
+    const reason = 'The receiver responded with 410.';
+    expect(await shown(owner, webhook)).toMatchObject({ enabled: false, disabledReason: reason });
+    expect(JSON.parse(messageOf(witness.requests[0] ?? '').body).data).toEqual({
+      id: Number(webhook.id),
+      reason,
+    });
+    expect((await stranger.call('GET', '/events?type=webhook.disabled')).json).toEqual([]);
+    const sent = gone.requests.length;
+    await owner.addPet();
+    await using later = await answering('200 OK');
+    await subscribe(owner, later);
+    await owner.addPet();
+    await until(() => later.requests.length === 1);
+    expect(gone.requests).toHaveLength(sent);
+  });
+
+  test('a receiver that hangs gets four requests at once, and delays no other', async () => {
+    await using place = await start();
+    const [app] = place.apps as [TestApp];
+    const owner = await buyerOf(app);
+    await using hanging = await startReceiver(() => undefined);
+    await using working = await answering('200 OK');
+    await subscribe(owner, hanging);
+    await subscribe(owner, working);
+    for (let at = 0; at < 20; at++) await owner.addPet();
+    await until(() => idsAt(working).size === 20);
+    expect(hanging.requests).toHaveLength(4);
+  });
+
+  test('a webhook that is enabled again continues with the events from then on', async () => {
+    await using place = await start();
+    const [app] = place.apps as [TestApp];
+    const owner = await buyerOf(app);
+    await using receiver = await answering('200 OK');
+    const { id } = await subscribe(owner, receiver);
+    const change = (members: object) =>
+      owner.call('PATCH', `/webhooks/${id}`, { body: JSON.stringify(members) });
+    await change({ enabled: false });
+    const missed = await owner.addPet();
+    await change({ enabled: true });
+    const wanted = await owner.addPet();
+    await until(() => receiver.requests.length > 0);
+    expect(receiver.requests.map((request) => JSON.parse(messageOf(request).body).data.id)).toEqual([
+      Number(wanted),
+    ]);
+    expect(missed).not.toBe(wanted);
+  });
+
+  test('events are sent again: of one delivery as a new one, and all behind an id', async () => {
+    await using place = await start();
+    const [app] = place.apps as [TestApp];
+    const owner = await buyerOf(app);
+    await using receiver = await answering('200 OK');
+    const webhook = await subscribe(owner, receiver);
+    for (let at = 0; at < 3; at++) await owner.addPet();
+    const succeeded = async (count: number) =>
+      (await deliveriesOf(owner, webhook, 'succeeded')).length === count;
+    await until(() => succeeded(3));
+    const [, second] = await deliveriesOf(owner, webhook);
+    const again = await owner.call('POST', `/webhooks/${webhook.id}/deliveries/${second?.id}/redeliver`);
+    expect([again.status, again.json]).toMatchObject([202, { eventId: second?.eventId, attempts: [] }]);
+    expect((again.json as ShownDelivery).id).not.toBe(second?.id as bigint);
+    await until(() => succeeded(4));
+    const body = JSON.stringify({ after: Number(second?.eventId) - 1 });
+    expect((await owner.call('POST', `/webhooks/${webhook.id}/redeliver`, { body })).status).toBe(202);
+    await until(() => succeeded(6));
+    expect(idsAt(receiver).size).toBe(3);
+    expect(receiver.requests).toHaveLength(6);
+  });
+
+  test('a test event is sent at once, and its outcome is the response', async () => {
+    await using place = await start();
+    const [app] = place.apps as [TestApp];
+    const owner = await buyerOf(app);
+    await using receiver = await startReceiver((socket) =>
+      socket.write(response('418 Teapot', 'No coffee.')),
+    );
+    const { id, secret } = await subscribe(owner, receiver);
+    const tested = (await owner.call('POST', `/webhooks/${id}/test`)).json;
+    expect(tested).toEqual({ status: 418n, milliseconds: expect.anything(), body: 'No coffee.' });
+    const request = receiver.requests[0] ?? '';
+    expect(verifies(secret, request, app)).toBe(true);
+    expect(JSON.parse(messageOf(request).body)).toMatchObject({
+      type: 'webhook.test',
+      data: { id: Number(id) },
+    });
+    await owner.call('PATCH', `/webhooks/${id}`, { body: '{"url":"http://127.0.0.1:1/"}' });
+    expect((await owner.call('POST', `/webhooks/${id}/test`)).json).toMatchObject({
+      error: expect.stringContaining('ECONNREFUSED'),
+    });
+  });
+
+  test('a service that stops releases what it sends, and sends it again when it starts', async () => {
+    await using place = await start();
+    const [app] = place.apps as [TestApp];
+    const owner = await buyerOf(app);
+    let hangs = true;
+    await using receiver = await startReceiver((socket) => hangs || socket.write(response('200 OK')));
+    const webhook = await subscribe(owner, receiver);
+    await owner.addPet();
+    await until(() => receiver.requests.length === 1);
+    hangs = false;
+    for (const each of place.apps) await each.restart();
+    await until(async () => (await deliveriesOf(owner, webhook, 'succeeded')).length === 1);
+    expect(idsAt(receiver).size).toBe(1);
+    expect((await deliveriesOf(owner, webhook))[0]?.attempts).toHaveLength(1);
+  });
+});
+
+const idOf = (body: string) => Number(/^\{"id":(\d+)/.exec(body)?.[1]);
+const byId = (one: string, other: string) => idOf(one) - idOf(other);
