@@ -14,6 +14,9 @@ beforeAll(async () => {
 afterEach(() => sandbox.steered('POST', '/reset'));
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
+/** With ample limits: tests wait by requests. */
+const newAccount = () => sandbox.account({ plan: 'enterprise' });
+
 type Caller = Pick<SandboxUser, 'call'>;
 
 interface Attempt {
@@ -82,11 +85,12 @@ function mistakeIn(secret: string, body: string, headers: Record<string, string>
 
 const misbehave = (faults: string | string[], account?: number) =>
   sandbox.steered('POST', '/faults', { faults, ...(account !== undefined && { account }) });
+const hits = async () => (await sandbox.steered<{ hits: number }[]>('GET', '/faults'))[0]?.hits;
 const advance = (advanceSeconds: number) => sandbox.steered('POST', '/clock', { advanceSeconds });
 
 describe('webhooks', () => {
   test.each(['127.0.0.1', 'localhost', '[::1]'])('to %s receive events over http', async (host) => {
-    const user = await sandbox.account();
+    const user = await newAccount();
     await using hook = await subscribe(user, 'http', host);
     await addPet(user, 'Ozzy');
     await until(() => hook.received.length === 1);
@@ -94,7 +98,7 @@ describe('webhooks', () => {
   });
 
   test('to https on loopback are accepted, and those to other inward addresses are not', async () => {
-    const user = await sandbox.account();
+    const user = await newAccount();
     await using hook = await subscribe(user, 'https');
     expect(hook.made.status).toBe(201);
     const inward = await user.call('POST', '/webhooks', { body: '{"url":"https://10.0.0.1/"}' });
@@ -103,11 +107,11 @@ describe('webhooks', () => {
 
   test('of an isolated store receive its events only', async () => {
     const { url, accounts } = await sandbox.steered<StoreEntry>('POST', '/stores');
-    const key = accounts[0]?.key ?? '';
+    const key = accounts.at(-1)?.key ?? '';
     const inside: Caller = {
       call: (method, target, options) => answerOf(url, method, target, { key, ...options }),
     };
-    const outside = await sandbox.account();
+    const outside = await newAccount();
     await using hook = await subscribe(inside);
     await using beside = await subscribe(outside);
     await addPet(outside, 'Pepper');
@@ -120,7 +124,7 @@ describe('webhooks', () => {
 
 describe('a receiver meets', () => {
   test('a duplicate: the same message twice', async () => {
-    const user = await sandbox.account();
+    const user = await newAccount();
     await using hook = await subscribe(user);
     await misbehave('webhook=duplicate; times=1');
     await addPet(user, 'Ozzy');
@@ -132,7 +136,7 @@ describe('a receiver meets', () => {
   });
 
   test('events out of order: one arrives behind the next one', async () => {
-    const user = await sandbox.account();
+    const user = await newAccount();
     await using hook = await subscribe(user);
     await misbehave('webhook=out-of-order');
     for (const name of ['1', '2']) await addPet(user, name);
@@ -144,7 +148,7 @@ describe('a receiver meets', () => {
   });
 
   test('a delayed event', async () => {
-    const user = await sandbox.account();
+    const user = await newAccount();
     await using hook = await subscribe(user);
     await misbehave('webhook-delay=1s; times=1');
     const start = Date.now();
@@ -155,7 +159,7 @@ describe('a receiver meets', () => {
   });
 
   test('a wrong signature and an old timestamp, and both attempts are repeated when the clock is advanced', async () => {
-    const user = await sandbox.account();
+    const user = await newAccount();
     await using hook = await subscribe(user);
     await misbehave(['webhook=wrong-signature; times=1', 'webhook=old-timestamp; times=1']);
     await addPet(user, 'Ozzy');
@@ -181,7 +185,7 @@ describe('a receiver meets', () => {
 
 describe('faults of webhooks', () => {
   test('can be those of one account, leave its requests alone, and are counted', async () => {
-    const [user, other] = [await sandbox.account(), await sandbox.account()];
+    const [user, other] = [await newAccount(), await newAccount()];
     await using hook = await subscribe(user);
     await using beside = await subscribe(other);
     const faults = 'webhook=duplicate; rate=0.5; seed=3';
@@ -193,25 +197,24 @@ describe('faults of webhooks', () => {
       );
     }
     await until(() => beside.received.length === 8);
-    const [{ hits }] = (await sandbox.steered<{ hits: number }[]>('GET', '/faults')) as [{ hits: number }];
-    expect(hits).toBeWithin(1, 8);
-    expect(hook.received).toHaveLength(8 + hits);
+    const duplicates = (await hits()) ?? 0;
+    expect(duplicates).toBeWithin(1, 8);
+    expect(hook.received).toHaveLength(8 + duplicates);
   });
 
   test('are rejected in X-Sandbox', async () => {
-    const user = await sandbox.account();
+    const user = await newAccount();
     const answer = await user.call('GET', '/pets', { fault: 'webhook=duplicate' });
     expect(answer.error.message).toContain('Faults of webhooks are set with POST /sandbox/faults.');
   });
 });
 
 test('an attempt in flight is made once, however far the clock is advanced', async () => {
-  const user = await sandbox.account();
+  const user = await newAccount();
   await using hook = await subscribe(user);
   await misbehave('webhook=out-of-order; times=1');
   await addPet(user, 'held');
-  const isHeld = async () => (await sandbox.steered<{ hits: number }[]>('GET', '/faults'))[0]?.hits === 1;
-  await until(isHeld);
+  await until(async () => (await hits()) === 1);
   await advance(3_600);
   await addPet(user, 'next');
   await until(async () => (await hook.deliveries()).every(({ status }) => status === 'succeeded'));
@@ -219,13 +222,13 @@ test('an attempt in flight is made once, however far the clock is advanced', asy
 });
 
 test('a reset removes webhooks, and what is held for them', async () => {
-  const user = await sandbox.account();
+  const user = await newAccount();
   await using hook = await subscribe(user);
   await misbehave('webhook=out-of-order');
   await addPet(user, 'held');
-  await until(async () => (await sandbox.steered<{ hits: number }[]>('GET', '/faults'))[0]?.hits === 1);
+  await until(async () => (await hits()) === 1);
   await sandbox.steered('POST', '/reset');
-  const later = await sandbox.account();
+  const later = await newAccount();
   expect((await later.call('GET', '/webhooks')).json).toEqual([]);
   await using fresh = await subscribe(later);
   for (const name of ['1', '2']) {
